@@ -4,7 +4,7 @@ use core::fmt;
 
 use wirecost_proto::Direction;
 
-/// The ports of a flow: with its transport they name it among the flows of one device.
+/// The ports of a flow. With the transport they identify the flow among those of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
     /// The device's port.

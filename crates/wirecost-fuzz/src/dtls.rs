@@ -10,10 +10,10 @@ use wirecost_security::dtls::{
 };
 use wirecost_security::layer::Event;
 
-use crate::duel::Duel;
+use crate::conversation::Conversation;
+use crate::fixture::{Fixture, is_without_fault};
 use crate::rig::Rig;
 use crate::script::Script;
-use crate::world::{World, is_without_fault};
 
 /// A datagram: its records lie end to end and their descriptions cover it. Returns whether it consists of records.
 pub fn datagram(bytes: &[u8]) -> bool {
@@ -63,16 +63,16 @@ pub fn connection(bytes: &[u8]) -> bool {
     let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
-    let mut duel = Duel::open(client_rig(choice), server_rig(choice, 1));
-    duel.converse(&mut script, [command(1), command(0)]);
+    let mut conversation = Conversation::open(client_rig(choice), server_rig(choice, 1));
+    conversation.converse(&mut script, [command(1), command(0)]);
     let message = |event: &_| matches!(event, Event::Inner(bare::ServerEvent::Message { .. }));
-    duel.server.events.iter().any(message)
+    conversation.server.events.iter().any(message)
 }
 
 fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
     let certificates = Certificates {
         trust: Trust::Authorities {
-            certificates: vec![World::get().authority.certificate().to_vec()],
+            certificates: vec![Fixture::get().authority.certificate().to_vec()],
             server_name: "server".to_owned(),
         },
         identity: None,
@@ -89,7 +89,7 @@ fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
 
 fn server_rig(choice: u8, flows: usize) -> Rig<Server<bare::Server>> {
     let accept = Accept {
-        identity: Some(World::get().server.clone()),
+        identity: Some(Fixture::get().server.clone()),
         psks: vec![psk()],
         cookie: choice & 0x04 != 0,
         ..Accept::default()
@@ -100,7 +100,7 @@ fn server_rig(choice: u8, flows: usize) -> Rig<Server<bare::Server>> {
 }
 
 fn common(seed: u64) -> Common {
-    Common::new(World::get().epoch, KeyLog::disabled()).with_seed(Rng::new(seed))
+    Common::new(Fixture::get().epoch, KeyLog::disabled()).with_seed(Rng::new(seed))
 }
 
 fn psk() -> Psk {

@@ -16,10 +16,10 @@ use wirecost_proto::{Buffer, Direction, Rng};
 use wirecost_security::layer::Event;
 use wirecost_security::tls::Versions;
 
-use crate::duel::Duel;
+use crate::conversation::Conversation;
+use crate::fixture::{Fixture, is_without_fault};
 use crate::rig::Rig;
 use crate::script::{Script, read_in_pieces};
-use crate::world::{World, is_without_fault};
 
 /// A field section: what is read is written and reads as the same fields. Returns whether it could be read.
 pub fn section(bytes: &[u8]) -> bool {
@@ -163,20 +163,20 @@ pub fn server(bytes: &[u8]) -> bool {
 /// A connection with a request, of which a script changes what is under way. Returns whether there was a response.
 pub fn connection(bytes: &[u8]) -> bool {
     let mut script = Script::new(bytes);
-    let mut duel = Duel::open(client_rig(), server_rig(1));
-    duel.converse(&mut script, [command(0xff), command(1), command(0)]);
+    let mut conversation = Conversation::open(client_rig(), server_rig(1));
+    conversation.converse(&mut script, [command(0xff), command(1), command(0)]);
     let response = |event: &_| matches!(event, Event::Inner(client::Event::Response { .. }));
-    duel.client.events.iter().any(response)
+    conversation.client.events.iter().any(response)
 }
 
 fn client_rig() -> Rig<Client> {
-    let tls = World::get().tls_client(Versions::Tls13, &[b"h3"]);
+    let tls = Fixture::get().tls_client(Versions::Tls13, &[b"h3"]);
     let client = Client::new(ClientConfig::new(tls, Rng::new(4))).expect("a client");
     Rig::new(client, Transport::Datagram, 1, |_| {})
 }
 
 fn server_rig(flows: usize) -> Rig<Server> {
-    let tls = World::get().tls_server(false, &[b"h3"]);
+    let tls = Fixture::get().tls_server(false, &[b"h3"]);
     let server = Server::new(ServerConfig::new(tls, Rng::new(5))).expect("a server");
     Rig::new(server, Transport::Datagram, flows, |_| {})
 }

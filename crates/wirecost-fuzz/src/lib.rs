@@ -21,8 +21,8 @@
 //! - [`lab`]: what a packet is called in a ladder
 //! - `script`: bytes as a sequence of decisions
 //! - `rig`: an endpoint under such a script, with the rules of its contract checked
-//! - `duel`: two such endpoints that talk to each other while a script changes what is under way
-//! - `world`: certificates and configurations of secure endpoints
+//! - `conversation`: two such endpoints that talk to each other while a script changes what is under way
+//! - `fixture`: certificates and configurations of secure endpoints
 //!
 //! ```
 //! assert!(wirecost_fuzz::text::quantities(b"128B"));
@@ -31,10 +31,11 @@
 
 pub mod amqp;
 pub mod coap;
+mod conversation;
 pub mod cost;
 pub mod dissect;
 pub mod dtls;
-mod duel;
+mod fixture;
 pub mod http1;
 pub mod http3;
 pub mod lab;
@@ -49,7 +50,6 @@ pub mod tcp;
 pub mod text;
 pub mod tls;
 pub mod wire;
-mod world;
 
 /// Checks one input; returns whether it was understood to its end. Panics where a property does not hold.
 pub type Target = fn(&[u8]) -> bool;

@@ -7,8 +7,8 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 
-use crate::connection::handshake::{Opening, PeerSyn, Step};
-use crate::connection::synchronized::{Course, Synchronized};
+use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
+use crate::connection::synchronized::{Synchronized, Transition};
 use crate::{Config, Segment};
 
 mod events;
@@ -158,10 +158,10 @@ impl Connection {
         let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => match opening.handle_segment(segment, payload.len(), now) {
-                Step::Stay => {}
-                Step::Answer(answer) => self.answer = Some(answer),
-                Step::Open(peer) => self.handshake_done(peer, segment, payload, now),
-                Step::End(reason) => self.end(Some(reason)),
+                HandshakeStep::Stay => {}
+                HandshakeStep::Answer(answer) => self.answer = Some(answer),
+                HandshakeStep::Open(peer) => self.handshake_done(peer, segment, payload, now),
+                HandshakeStep::End(reason) => self.end(Some(reason)),
             },
             Stage::Synchronized(_) => {
                 self.drive(|open, events| open.handle_segment(segment, payload, events, now));
@@ -188,21 +188,21 @@ impl Connection {
     }
 
     /// Lets the open connection go on, and follows where that leads.
-    fn drive(&mut self, step: impl FnOnce(&mut Synchronized, &mut Events) -> Course) {
+    fn drive(&mut self, step: impl FnOnce(&mut Synchronized, &mut Events) -> Transition) {
         let Stage::Synchronized(open) = &mut self.stage else {
             return;
         };
         match step(open, &mut self.events) {
-            Course::Stay => {}
-            Course::TimeWait(wait) => {
+            Transition::Stay => {}
+            Transition::TimeWait(wait) => {
                 open.take_unread(&mut self.leftover);
                 self.stage = Stage::TimeWait(Box::new(wait));
             }
-            Course::Closed => {
+            Transition::Closed => {
                 open.take_unread(&mut self.leftover);
                 self.stage = Stage::Closed;
             }
-            Course::Reset { answer, reason } => {
+            Transition::Reset { answer, reason } => {
                 self.answer = answer;
                 self.end(reason);
             }

@@ -1,4 +1,4 @@
-//! Every packet's bytes, in memory.
+//! A recording of every packet's bytes, in memory.
 
 use std::net::SocketAddr;
 
@@ -11,8 +11,8 @@ use wirecost_wire::{icmp, udp};
 
 use super::{Fragment, Packet, Tap, Transport};
 
-/// Keeps what the recorder of the emulated link would note: packets in the order of entry, each followed by its
-/// deliveries, which come exactly as planned.
+/// Records the entries that the recorder of the emulated link would write: packets in the order of entry, each followed by its
+/// deliveries, at exactly the planned times.
 #[derive(Debug, Default)]
 pub struct Recording {
     records: Vec<Record>,
@@ -20,23 +20,23 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// A recording of nothing yet.
+    /// An empty recording.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was recorded.
+    /// The recorded entries.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// What was recorded, to be kept.
+    /// The recorded entries; consumes the recording.
     pub fn into_records(self) -> Vec<Record> {
         self.records
     }
 
-    /// What the ledger finds in the packets of one device, told by the device's own logs and by those of the service at
-    /// `port`, as [`Finished::flows`](crate::Finished::flows) has them.
+    /// The ledger's totals for the packets of one device. The ledger gets the device's own logs and those of the service at
+    /// `port`, which are in [`Finished::flows`](crate::Finished::flows).
     pub fn totals_of<D>(&self, device: &DeviceReport<D>, flows: &[(u16, FlowReport)], port: u16) -> Totals {
         let mut ledger = DeviceLedger::new();
         for (local, log) in &device.logs {
@@ -62,7 +62,7 @@ impl Recording {
     }
 }
 
-/// The bytes of a packet; `None` where no IP packet could have them.
+/// The bytes of a packet; `None` if they do not fit into an IP packet.
 fn emit(packet: &Packet<'_>) -> Option<Vec<u8>> {
     let addresses = Addresses::new(packet.source.ip(), packet.destination.ip()).ok()?;
     let mut header = header(addresses, packet.identification);
@@ -130,7 +130,7 @@ const fn unreachable<'a>(quoted: &'a [u8], addresses: &Addresses) -> icmp::Repr<
     icmp::Repr::DestinationUnreachable { code, quoted }
 }
 
-/// The bytes of a datagram's packet; `None` where no IP packet could have them.
+/// The bytes of a datagram's packet; `None` if they do not fit into an IP packet.
 pub(crate) fn datagram_packet(
     source: SocketAddr,
     destination: SocketAddr,

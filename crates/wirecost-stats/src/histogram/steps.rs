@@ -22,7 +22,7 @@ impl Histogram {
     pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + use<> {
         let counts = self.counts();
         let (all, mut total_count) = (counts.len(), 0);
-        let mut ladder = Ladder::new(ticks);
+        let mut quantiles = Quantiles::new(ticks);
         let mut steps = Vec::new();
         for recorded in counts.iter_recorded() {
             total_count += recorded.count_at_value();
@@ -33,9 +33,9 @@ impl Histogram {
                     total_count,
                 });
             };
-            while ladder.rank(all) <= total_count {
-                step(ladder.share());
-                ladder.climb();
+            while quantiles.rank(all) <= total_count {
+                step(quantiles.share());
+                quantiles.advance();
                 if total_count == all {
                     step(1.0);
                     break;
@@ -47,13 +47,13 @@ impl Histogram {
 }
 
 /// Shares from 0 towards 1, so many each time the distance to 1 halves.
-struct Ladder {
+struct Quantiles {
     ticks: u128,
     halvings: u32,
     tick: u128,
 }
 
-impl Ladder {
+impl Quantiles {
     fn new(ticks: u32) -> Self {
         Self {
             ticks: ticks.max(1).into(),
@@ -80,7 +80,7 @@ impl Ladder {
         (values - above).max(1)
     }
 
-    fn climb(&mut self) {
+    fn advance(&mut self) {
         self.tick += 1;
         if self.tick == self.ticks {
             (self.tick, self.halvings) = (0, self.halvings + 1);

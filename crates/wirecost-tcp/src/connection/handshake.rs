@@ -48,7 +48,7 @@ pub(crate) struct Opening {
 
 /// What a segment does to a connection that is not open.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum HandshakeStep {
     /// Nothing.
     Stay,
     /// It is answered, and nothing else.
@@ -109,7 +109,12 @@ impl Opening {
     }
 
     /// Takes a segment that is meant for this connection.
-    pub(crate) fn handle_segment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Step {
+    pub(crate) fn handle_segment(
+        &mut self,
+        segment: &Segment,
+        payload_bytes: usize,
+        now: Instant,
+    ) -> HandshakeStep {
         match self.peer {
             None => self.handle_in_syn_sent(segment, payload_bytes),
             Some(peer) => self.handle_in_syn_received(peer, segment, payload_bytes, now),
@@ -117,30 +122,32 @@ impl Opening {
     }
 
     /// RFC 9293, section 3.10.7.3.
-    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize) -> Step {
+    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize) -> HandshakeStep {
         let has_ack = segment.has(Flags::ACK);
         if has_ack && !self.is_acknowledged_by(segment) {
-            return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
+            return segment
+                .reset(payload_bytes)
+                .map_or(HandshakeStep::Stay, HandshakeStep::Answer);
         }
         if segment.has(Flags::RST) {
             return if has_ack {
-                Step::End(ResetReason::Refused)
+                HandshakeStep::End(ResetReason::Refused)
             } else {
-                Step::Stay
+                HandshakeStep::Stay
             };
         }
         if !segment.has(Flags::SYN) {
-            return Step::Stay;
+            return HandshakeStep::Stay;
         }
         let peer = self.agree(segment);
         if has_ack {
-            return Step::Open(peer);
+            return HandshakeStep::Open(peer);
         }
         // RFC 9293, section 3.5, figure 8: simultaneous open.
         self.peer = Some(peer);
         self.is_due = true;
         self.timeout = self.config.handshake.initial_timeout;
-        Step::Stay
+        HandshakeStep::Stay
     }
 
     /// RFC 9293, section 3.10.7.4, with what Linux does for a request (`tcp_check_req`).
@@ -150,35 +157,35 @@ impl Opening {
         segment: &Segment,
         payload_bytes: usize,
         now: Instant,
-    ) -> Step {
+    ) -> HandshakeStep {
         let acknowledges = segment.has(Flags::ACK) && self.is_acknowledged_by(segment);
         if segment.has(Flags::SYN) && segment.sequence.wrapping_add(1) == peer.next {
             // In a simultaneous open the SYN comes again with an ACK.
             if acknowledges {
-                return Step::Open(peer);
+                return HandshakeStep::Open(peer);
             }
             self.answer_again(now);
-            return Step::Stay;
+            return HandshakeStep::Stay;
         }
         if segment.has(Flags::RST) {
             // RFC 5961, section 3.2: only the exact sequence number ends it.
             let is_exact = segment.sequence == peer.next;
             return if is_exact {
-                Step::End(ResetReason::ByPeer)
+                HandshakeStep::End(ResetReason::ByPeer)
             } else {
-                Step::Stay
+                HandshakeStep::Stay
             };
         }
         if segment.sequence.wrapping_sub(peer.next) >= u32::from(self.window()).max(1) {
             // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
-            return Step::Answer(self.expectation(peer, now));
+            return HandshakeStep::Answer(self.expectation(peer, now));
         }
         if acknowledges && !segment.has(Flags::SYN) {
-            return Step::Open(peer);
+            return HandshakeStep::Open(peer);
         }
         let is_wrong = segment.has(Flags::SYN) || segment.has(Flags::ACK);
         let reset = segment.reset(payload_bytes).filter(|_| is_wrong);
-        reset.map_or(Step::Stay, Step::Answer)
+        reset.map_or(HandshakeStep::Stay, HandshakeStep::Answer)
     }
 
     /// The SYN has come again: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
@@ -251,13 +258,18 @@ impl Opening {
     }
 
     /// What loss recovery learns from `segment`, which answers the SYN or SYN-ACK.
-    pub(crate) fn opened(&self, peer: &PeerSyn, segment: &Segment, now: Instant) -> recovery::Opening {
+    pub(crate) fn opened(
+        &self,
+        peer: &PeerSyn,
+        segment: &Segment,
+        now: Instant,
+    ) -> recovery::HandshakeResult {
         let echo = segment
             .timestamps
             .filter(|_| peer.timestamp.is_some())
             .map(|stamps| stamps.echo);
         let first = self.first_sent.map(|first| clock(self.initial_sequence, first));
-        recovery::Opening {
+        recovery::HandshakeResult {
             rtt: self.round_trip(echo, now),
             // Linux: a SYN-ACK that only SYNs have called for again is no sign of congestion (`tcp_create_openreq_child`).
             retransmissions: u32::from(

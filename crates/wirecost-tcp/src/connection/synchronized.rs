@@ -4,7 +4,7 @@
 //! - `output`: which segment leaves next
 //! - `queue`: what the send buffer takes, and the packets that writes become
 //! - `burst`: how many segments leave at once
-//! - `silence`: timers other than those of loss recovery and delayed acknowledgments
+//! - `peer_timers`: timers other than those of loss recovery and delayed acknowledgments
 //! - `send_window`: what the peer lets this end send
 
 use alloc::collections::VecDeque;
@@ -24,17 +24,17 @@ use crate::segment::Segment;
 mod arrival;
 mod burst;
 mod output;
+mod peer_timers;
 mod queue;
 mod send_window;
-mod silence;
 
 use burst::Burst;
+use peer_timers::PeerTimers;
 use send_window::SendWindow;
-use silence::Silence;
 
 /// Where a step leads.
 #[derive(Debug)]
-pub(crate) enum Course {
+pub(crate) enum Transition {
     /// It goes on.
     Stay,
     /// Both directions are closed, this end's first.
@@ -89,7 +89,7 @@ pub(crate) struct Synchronized {
     receiver: Receiver,
     /// RFC 7323's Last.ACK.sent.
     last_acknowledgment: u32,
-    silence: Silence,
+    peer_timers: PeerTimers,
     /// When a segment without data that was not acceptable was answered last.
     refused: Option<Instant>,
     /// The segments that leave at once.
@@ -149,7 +149,7 @@ impl Synchronized {
             recovery: Recovery::new(&config, opening.initial_sequence.wrapping_add(1), now),
             receiver: Receiver::new(&config.receive, terms, peer.next, now),
             last_acknowledgment: peer.next,
-            silence: Silence::default(),
+            peer_timers: PeerTimers::default(),
             refused: None,
             burst: Burst::default(),
             send_limit: queue::send_limit(&config, config.recovery.initial_window),
@@ -206,7 +206,7 @@ impl Synchronized {
     }
 
     /// The application lets go of the connection.
-    pub(crate) fn close(&mut self, now: Instant) -> Course {
+    pub(crate) fn close(&mut self, now: Instant) -> Transition {
         if self.receiver.unread() {
             // RFC 9293, section 3.10.4 and RFC 2525, section 2.17: the peer should know that bytes were not read.
             return self.abort(now);
@@ -215,26 +215,26 @@ impl Synchronized {
         self.recovery.orphan();
         self.shutdown();
         if self.state == State::FinWait2 {
-            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+            self.peer_timers.wait_for_fin(now + self.config.fin_wait_2);
         }
-        Course::Stay
+        Transition::Stay
     }
 
     /// RFC 9293, section 3.10.5.
-    pub(crate) fn abort(&mut self, now: Instant) -> Course {
+    pub(crate) fn abort(&mut self, now: Instant) -> Transition {
         let answer = self.header(Flags::RST | Flags::ACK, self.next_sequence(), now);
-        Course::Reset {
+        Transition::Reset {
             answer: Some(answer),
             reason: None,
         }
     }
 
     /// Where the state that was just reached leads.
-    fn course(&mut self, now: Instant) -> Course {
+    fn transition(&mut self, now: Instant) -> Transition {
         match self.state {
-            State::TimeWait => Course::TimeWait(self.time_wait(now)),
-            State::Closed => Course::Closed,
-            _ => Course::Stay,
+            State::TimeWait => Transition::TimeWait(self.time_wait(now)),
+            State::Closed => Transition::Closed,
+            _ => Transition::Stay,
         }
     }
 
@@ -278,7 +278,7 @@ impl Synchronized {
             state => state,
         };
         if self.is_detached && self.state == State::FinWait2 {
-            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+            self.peer_timers.wait_for_fin(now + self.config.fin_wait_2);
         }
     }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::window::Choice;
+use super::window::WindowChoice;
 use super::{AckDue, AckPolicy, Terms};
 
 pub(super) mod every_second;
@@ -27,9 +27,9 @@ pub(super) struct Arrival {
 
 /// What an answer depends on besides its own counters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Situation {
+pub(super) struct AckContext {
     /// The window that could be advertised now, where more than a full segment was received since the last acknowledgment.
-    pub(super) room: Option<Choice>,
+    pub(super) room: Option<WindowChoice>,
     /// The next sequence number expected.
     pub(super) next: u32,
     /// Bytes of the window that was advertised last.
@@ -139,9 +139,9 @@ impl Acknowledgment {
     }
 
     /// Decides on the segment just taken, once it is in its place.
-    pub(super) fn decide(&mut self, situation: &Situation, now: Instant) {
+    pub(super) fn decide(&mut self, context: &AckContext, now: Instant) {
         if let Self::Linux(linux) = self {
-            linux.decide(situation, now);
+            linux.decide(context, now);
         }
     }
 

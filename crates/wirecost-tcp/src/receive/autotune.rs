@@ -6,7 +6,7 @@ use wirecost_proto::Instant;
 
 use super::Terms;
 use super::sequence::is_before;
-use super::window::{Choice, Moment};
+use super::window::{WindowChoice, WindowState};
 
 /// A ratio of window to buffer counts in so many bits (`TCP_RMEM_TO_WIN_SCALE`).
 const RATIO_BITS: u32 = 8;
@@ -143,24 +143,24 @@ impl Space {
     }
 
     /// Linux: __tcp_select_window.
-    pub(super) fn select(&self, moment: &Moment, scale: u8) -> Choice {
+    pub(super) fn select(&self, state: &WindowState, scale: u8) -> WindowChoice {
         let full = self.clamp.min(self.window_of(self.buffer));
-        let segment_bytes = moment.segment_bytes.min(full);
+        let segment_bytes = state.segment_bytes.min(full);
         let mut free = self.free();
         let is_tight = free < full / 2;
         if is_tight {
             free -= free % (1 << scale);
             // Too little to be worth a segment: the window closes before memory runs out.
             if free < self.window_of(self.buffer) / 16 || free < segment_bytes {
-                return Choice { bytes: 0, is_tight };
+                return WindowChoice { bytes: 0, is_tight };
             }
         }
         let free = free.min(self.threshold);
         let bytes = match scale {
-            0 => whole_segments(free, segment_bytes, full, moment.advertised.bytes),
+            0 => whole_segments(free, segment_bytes, full, state.advertised.bytes),
             scale => free.next_multiple_of(1 << scale),
         };
-        Choice { bytes, is_tight }
+        WindowChoice { bytes, is_tight }
     }
 
     /// The largest window so far.

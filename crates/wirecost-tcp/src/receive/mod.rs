@@ -22,11 +22,11 @@ mod window;
 
 pub use config::{AckPolicy, Reader, ReceiveConfig, Terms, WindowPolicy};
 
-use acknowledgment::{Acknowledgment, AfterRead, Situation};
+use acknowledgment::{AckContext, Acknowledgment, AfterRead};
 use reassembly::Reassembly;
 use sack::Sack;
 use sequence::{distance, earliest, is_after, is_before};
-use window::{Advertised, Choice, Moment, Window};
+use window::{Advertised, Window, WindowChoice, WindowState};
 
 /// When an acknowledgment is to leave, if no segment carries it before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +130,8 @@ impl Receiver {
         self.arrived = now;
         self.sack.forget_duplicate();
         let arrived = self.place(sequence, payload, fin, push, now);
-        let situation = self.situation();
-        self.acknowledgment.decide(&situation, now);
+        let context = self.context();
+        self.acknowledgment.decide(&context, now);
         arrived
     }
 
@@ -299,8 +299,8 @@ impl Receiver {
         measured.unwrap_or_else(|| self.terms.segment_bytes())
     }
 
-    fn moment(&self) -> Moment {
-        Moment {
+    fn state(&self) -> WindowState {
+        WindowState {
             next: self.next_expected(),
             advertised: self.advertised,
             available: self.available(),
@@ -308,14 +308,14 @@ impl Receiver {
         }
     }
 
-    fn choice(&self) -> Choice {
-        self.window.choose(&self.moment(), self.terms.window_scale)
+    fn choice(&self) -> WindowChoice {
+        self.window.choose(&self.state(), self.terms.window_scale)
     }
 
-    fn situation(&self) -> Situation {
+    fn context(&self) -> AckContext {
         let is_second = self.unacknowledged() > self.segment_bytes();
-        Situation {
-            room: is_second.then(|| self.window.room(&self.moment(), self.terms.window_scale)),
+        AckContext {
+            room: is_second.then(|| self.window.room(&self.state(), self.terms.window_scale)),
             next: self.next_expected(),
             advertised: self.advertised.bytes,
             is_holding: self.reassembly.is_holding(),
@@ -349,7 +349,7 @@ impl Receiver {
             // Twice as far at least (Linux: __tcp_cleanup_rbuf).
             Window::Linux(space) => {
                 promised <= space.clamp() / 2 && {
-                    let room = self.window.room(&self.moment(), self.terms.window_scale).bytes;
+                    let room = self.window.room(&self.state(), self.terms.window_scale).bytes;
                     room > 0 && room >= promised.saturating_mul(2)
                 }
             }

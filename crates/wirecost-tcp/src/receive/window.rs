@@ -35,7 +35,7 @@ impl Advertised {
 
 /// What a window is chosen for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct WindowState {
     /// The next sequence number expected.
     pub(super) next: u32,
     /// The window last advertised.
@@ -48,7 +48,7 @@ pub(super) struct Moment {
 
 /// A window that could be advertised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct WindowChoice {
     /// Bytes.
     pub(super) bytes: u32,
     /// Whether less than half of the window is free.
@@ -84,26 +84,26 @@ impl Window {
     }
 
     /// The window that the buffer has room for, before the promise of the last one is looked at.
-    pub(super) fn room(&self, moment: &Moment, scale: u8) -> Choice {
+    pub(super) fn room(&self, state: &WindowState, scale: u8) -> WindowChoice {
         match self {
-            Self::Linux(space) => space.select(moment, scale),
-            Self::Fixed(bytes) => Choice {
-                bytes: fixed_room(*bytes, moment),
+            Self::Linux(space) => space.select(state, scale),
+            Self::Fixed(bytes) => WindowChoice {
+                bytes: fixed_room(*bytes, state),
                 is_tight: false,
             },
         }
     }
 
     /// The window to be advertised: its right edge never moves left (RFC 9293, section 3.8.6).
-    pub(super) fn choose(&self, moment: &Moment, scale: u8) -> Choice {
-        let room = self.room(moment, scale);
-        let promised = moment.advertised.left_at(moment.next);
+    pub(super) fn choose(&self, state: &WindowState, scale: u8) -> WindowChoice {
+        let room = self.room(state, scale);
+        let promised = state.advertised.left_at(state.next);
         let bytes = if room.bytes < promised {
             promised.next_multiple_of(1 << scale)
         } else {
             room.bytes
         };
-        Choice {
+        WindowChoice {
             bytes: bytes.min(LARGEST_FIELD << scale),
             ..room
         }
@@ -112,11 +112,11 @@ impl Window {
 
 /// The receiver's side of silly window avoidance (RFC 9293, section 3.8.6.2.2): the right edge moves by half of the buffer
 /// or a full segment, or not at all.
-fn fixed_room(buffer_bytes: u32, moment: &Moment) -> u32 {
+fn fixed_room(buffer_bytes: u32, state: &WindowState) -> u32 {
     // Never more than the buffer's bytes.
-    let free = buffer_bytes.saturating_sub(moment.available as u32);
-    let promised = moment.advertised.left_at(moment.next);
-    let step = moment.segment_bytes.min(buffer_bytes / 2);
+    let free = buffer_bytes.saturating_sub(state.available as u32);
+    let promised = state.advertised.left_at(state.next);
+    let step = state.segment_bytes.min(buffer_bytes / 2);
     if free >= promised.saturating_add(step) {
         free
     } else {

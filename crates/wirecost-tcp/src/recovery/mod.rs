@@ -60,7 +60,7 @@ use undo::Undo;
 
 /// What the opening of a connection showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Opening {
+pub(crate) struct HandshakeResult {
     /// The round trip of the SYN or SYN-ACK, where it was sent once or its timestamp came back.
     pub(crate) rtt: Option<Duration>,
     /// How often this end's SYN or SYN-ACK was retransmitted.
@@ -98,7 +98,7 @@ pub(crate) struct Ack {
 pub(crate) struct Range {
     /// The first sequence number.
     pub(crate) sequence: u32,
-    /// How many there are.
+    /// The number of sequence numbers.
     pub(crate) len: u32,
 }
 
@@ -210,7 +210,7 @@ impl Recovery {
     }
 
     /// The handshake is complete.
-    pub(crate) fn opened(&mut self, opening: &Opening, now: Instant) {
+    pub(crate) fn opened(&mut self, opening: &HandshakeResult, now: Instant) {
         let tick = self.clock.ticks(now);
         self.segment_bytes = opening.segment_bytes;
         self.has_sack = opening.has_sack;

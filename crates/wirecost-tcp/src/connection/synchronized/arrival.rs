@@ -5,7 +5,7 @@ use core::time::Duration;
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_wire::tcp::Flags;
 
-use super::{Course, Fin, PeerClock, Synchronized};
+use super::{Fin, PeerClock, Synchronized, Transition};
 use crate::connection::handshake::clock;
 use crate::connection::{Event, Events, State};
 use crate::recovery::Ack;
@@ -35,19 +35,19 @@ impl Synchronized {
         payload: &[u8],
         events: &mut Events,
         now: Instant,
-    ) -> Course {
+    ) -> Transition {
         match self.screen(segment, payload.len(), now) {
             Screened::Counts => {}
-            Screened::Dropped => return Course::Stay,
+            Screened::Dropped => return Transition::Stay,
             Screened::Resets => {
-                return Course::Reset {
+                return Transition::Reset {
                     answer: None,
                     reason: Some(ResetReason::ByPeer),
                 };
             }
         }
         if !self.take_acknowledgment(segment, payload.len(), now) {
-            return self.course(now);
+            return self.transition(now);
         }
         if !payload.is_empty() {
             self.retransmit_early(now);
@@ -62,11 +62,11 @@ impl Synchronized {
         payload: &[u8],
         events: &mut Events,
         now: Instant,
-    ) -> Course {
+    ) -> Transition {
         if !segment.has(Flags::SYN) {
-            let course = self.handle_segment(segment, payload, events, now);
+            let transition = self.handle_segment(segment, payload, events, now);
             self.receiver.forget_echo();
-            return course;
+            return transition;
         }
         // RFC 9293, section 3.10.7.3, fourth: SYN-SENT is left with an ACK, before anything that was written.
         self.greets = true;
@@ -164,7 +164,7 @@ impl Synchronized {
             return true;
         }
         self.note_peer_clock(segment, now);
-        self.silence.heard();
+        self.peer_timers.heard();
         self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);
@@ -239,14 +239,14 @@ impl Synchronized {
         payload: &[u8],
         events: &mut Events,
         now: Instant,
-    ) -> Course {
+    ) -> Transition {
         let fin = segment.has(Flags::FIN);
         if payload.is_empty() && !fin {
-            return self.course(now);
+            return self.transition(now);
         }
         if self.is_detached && self.brings_news(sequence, payload) {
             // RFC 9293, section 3.10.4, and RFC 2525, section 2.17: no application is left to read it.
-            return Course::Reset {
+            return Transition::Reset {
                 answer: segment.reset(payload.len()),
                 reason: None,
             };
@@ -261,7 +261,7 @@ impl Synchronized {
         } else if fin && self.state == State::FinWait2 {
             self.receiver.acknowledge_now();
         }
-        self.course(now)
+        self.transition(now)
     }
 
     /// Whether the text ends, or the FIN stands, beyond what has arrived (Linux: `tcp_rcv_state_process`).

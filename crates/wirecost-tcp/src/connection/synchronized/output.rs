@@ -36,7 +36,7 @@ impl Synchronized {
         if core::mem::take(&mut self.greets) {
             return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
         }
-        if core::mem::take(&mut self.silence.probes) {
+        if core::mem::take(&mut self.peer_timers.probes) {
             return Some(self.transmit_probe(payload, events, now));
         }
         if let Some(transmit) = self.next_again(now) {
@@ -235,7 +235,7 @@ impl Synchronized {
         if room > 0
             && let Some(part) = self.unsent_part()
         {
-            self.silence.stop_persist();
+            self.peer_timers.stop_persist();
             let bytes = part.bytes.min(room);
             let part = Part {
                 bytes,

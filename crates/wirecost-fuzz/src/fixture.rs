@@ -11,16 +11,16 @@ use wirecost_security::layer::Event;
 use wirecost_security::tls::{ClientConfig, ClientOptions, ServerConfig, ServerOptions, Trust, Versions};
 
 /// Certificates are made once: they take longer than most inputs.
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) authority: Authority,
     pub(crate) server: Identity,
     pub(crate) epoch: Epoch,
 }
 
-impl World {
+impl Fixture {
     pub(crate) fn get() -> &'static Self {
-        static WORLD: OnceLock<World> = OnceLock::new();
-        WORLD.get_or_init(Self::new)
+        static FIXTURE: OnceLock<Fixture> = OnceLock::new();
+        FIXTURE.get_or_init(Self::new)
     }
 
     #[expect(

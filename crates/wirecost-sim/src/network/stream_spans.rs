@@ -13,7 +13,7 @@ use crate::tap::Placement;
 
 /// The sequence numbers of a direction, and the spans of the bytes that are not acknowledged yet.
 #[derive(Debug, Default)]
-pub(crate) struct Described {
+pub(crate) struct StreamSpans {
     spans: VecDeque<Span>,
     /// Offset in the stream of the first span's first byte; the spans before it are dropped.
     start: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Described {
     dropped: Option<Phase>,
 }
 
-impl Described {
+impl StreamSpans {
     /// Appends the spans of the next bytes of the stream.
     pub(crate) fn describe(&mut self, spans: &[Span]) {
         for span in spans {

@@ -15,12 +15,12 @@ const MOST_TURNS: usize = 60;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Two ends of one flow.
-pub(crate) struct Duel<C: Endpoint, S: Endpoint> {
+pub(crate) struct Conversation<C: Endpoint, S: Endpoint> {
     pub(crate) client: Rig<C>,
     pub(crate) server: Rig<S>,
 }
 
-impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Duel<C, S> {
+impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Conversation<C, S> {
     /// Opens a flow between both, on slot 0 of either rig.
     pub(crate) fn open(mut client: Rig<C>, mut server: Rig<S>) -> Self {
         drop((client.take_sent(), server.take_sent()));

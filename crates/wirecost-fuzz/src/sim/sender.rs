@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// Messages of one size at an interval, on so many flows one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Talker {
+pub(super) struct Sender {
     pub(super) bytes: usize,
     pub(super) messages: u32,
     pub(super) interval: Duration,
@@ -43,7 +43,7 @@ enum Stage {
     Closed(Instant),
 }
 
-impl Talker {
+impl Sender {
     pub(super) const fn new(bytes: usize, messages: u32, interval: Duration) -> Self {
         Self {
             bytes,
@@ -64,7 +64,7 @@ impl Talker {
     }
 }
 
-impl Script<Client> for Talker {
+impl Script<Client> for Sender {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {
             ClientEvent::Opened => self.stage = Stage::Open(0, now),

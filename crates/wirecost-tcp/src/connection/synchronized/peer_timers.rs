@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason, TimerTable};
 
-use super::{Course, Synchronized};
+use super::{Synchronized, Transition};
 use crate::connection::State;
 use crate::receive::AckDue;
 use crate::recovery::Timeout;
@@ -13,7 +13,7 @@ use crate::recovery::Timeout;
 const MAX_UNANSWERED_PROBES: u8 = 15;
 
 /// The peer does not answer.
-const TIMED_OUT: Course = Course::Reset {
+const TIMED_OUT: Transition = Transition::Reset {
     answer: None,
     reason: Some(ResetReason::TimedOut),
 };
@@ -35,7 +35,7 @@ impl From<Timer> for usize {
 
 /// The timers and what they count.
 #[derive(Debug, Default)]
-pub(super) struct Silence {
+pub(super) struct PeerTimers {
     timers: TimerTable<2>,
     /// Zero-window probes since the window was open.
     window_probes: u8,
@@ -45,7 +45,7 @@ pub(super) struct Silence {
     pub(super) probes: bool,
 }
 
-impl Silence {
+impl PeerTimers {
     pub(super) fn next(&self) -> Option<Instant> {
         self.timers.next()
     }
@@ -68,14 +68,14 @@ impl Silence {
 
 impl Synchronized {
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let mut next = earlier(self.recovery.next_timeout(), self.silence.next());
+        let mut next = earlier(self.recovery.next_timeout(), self.peer_timers.next());
         if let AckDue::At(at) = self.receiver.ack_due() {
             next = earlier(next, Some(at));
         }
         next
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Course {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Transition {
         self.receiver.handle_timeout(now);
         match self.recovery.handle_timeout(self.next_segment_fits(), now) {
             Timeout::Early => {}
@@ -83,34 +83,34 @@ impl Synchronized {
             Timeout::GiveUp => return TIMED_OUT,
         }
         self.note_round_trip();
-        self.handle_silence(now)
+        self.handle_peer_timers(now)
     }
 
-    fn handle_silence(&mut self, now: Instant) -> Course {
-        if self.silence.timers.expire(Timer::FinWait2, now) && self.state == State::FinWait2 {
-            return Course::Closed;
+    fn handle_peer_timers(&mut self, now: Instant) -> Transition {
+        if self.peer_timers.timers.expire(Timer::FinWait2, now) && self.state == State::FinWait2 {
+            return Transition::Closed;
         }
-        if self.silence.timers.expire(Timer::Persist, now) {
+        if self.peer_timers.timers.expire(Timer::Persist, now) {
             // Linux drops a connection without an owner once its probes are as seldom as they get (`tcp_probe_timer`): a peer that
             // never reads would keep it for ever.
             let is_given_up = self.is_detached && self.persist_delay() >= self.config.maximum_persist;
-            if self.silence.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {
+            if self.peer_timers.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {
                 return TIMED_OUT;
             }
-            self.silence.probes = true;
-            self.silence.window_probes = self.silence.window_probes.saturating_add(1);
-            self.silence.unanswered += 1;
+            self.peer_timers.probes = true;
+            self.peer_timers.window_probes = self.peer_timers.window_probes.saturating_add(1);
+            self.peer_timers.unanswered += 1;
             self.arm_persist(now);
         }
-        Course::Stay
+        Transition::Stay
     }
 
     /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
     pub(super) fn update_persist(&mut self, now: Instant) {
         let is_held_back = !self.is_in_flight() && self.has_unsent() && !self.next_segment_fits();
         if !is_held_back {
-            self.silence.stop_persist();
-        } else if self.silence.timers.deadline(Timer::Persist).is_none() {
+            self.peer_timers.stop_persist();
+        } else if self.peer_timers.timers.deadline(Timer::Persist).is_none() {
             self.arm_persist(now);
         }
     }
@@ -121,14 +121,14 @@ impl Synchronized {
     }
 
     fn persist_delay(&self) -> Duration {
-        let doublings = u32::from(self.silence.window_probes).min(16);
+        let doublings = u32::from(self.peer_timers.window_probes).min(16);
         let delay = self.recovery.backed_off_rto().saturating_mul(1 << doublings);
         delay.min(self.config.maximum_persist)
     }
 
     fn arm(&mut self, timer: Timer, delay: Duration, now: Instant) {
         let deadline = self.config.granularity.deadline(now, delay);
-        self.silence.timers.set(timer, deadline);
+        self.peer_timers.timers.set(timer, deadline);
     }
 }
 
