@@ -1,8 +1,8 @@
-//! Statistics of what was measured: every figure with its sample size and, where it is an estimate, an interval.
+//! Statistics of measurements: every figure has its sample size and, if it is an estimate, an interval.
 //!
 //! - [`sample`]: exact values and the [`Summary`] that results files print
-//! - [`mean`]: the mean and its interval, for heavy tails too
-//! - [`quantile`]: order-statistic quantiles, their exact intervals and the rule when they may be printed
+//! - [`mean`]: the mean and its interval, also for heavy tails
+//! - [`quantile`]: order-statistic quantiles, their exact intervals, and the rule for printing them
 //! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
 //! - [`hgrm`]: its percentile distribution as text
 //! - [`hlog`]: histograms of one quantity second by second, as an interval log

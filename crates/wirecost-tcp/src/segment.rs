@@ -7,7 +7,7 @@ use wirecost_wire::tcp::{self, Flags, Options, Repr, SackBlocks, TcpOption};
 pub struct Timestamps {
     /// The sender's clock.
     pub value: u32,
-    /// The peer's clock as last seen.
+    /// The peer's last clock value.
     pub echo: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What a capture holds, whichever its format.
+//! The items of a capture of either format.
 
 use alloc::vec::Vec;
 
@@ -33,9 +33,9 @@ impl ByteOrder {
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it was seen, in nanoseconds since 1970; `None` where the capture does not say.
+    /// When it was captured, in nanoseconds since 1970; `None` if the capture has no timestamp for it.
     pub timestamp_ns: Option<u64>,
-    /// What it starts with, in the registry "LINKTYPE values".
+    /// The type of its first header, in the registry "LINKTYPE values".
     pub link_type: u16,
     /// Its bytes, perhaps cut to the snap length.
     pub bytes: &'a [u8],
@@ -43,12 +43,12 @@ pub struct Packet<'a> {
     pub original_bytes: u32,
 }
 
-/// Something of a capture that matters to who reads packets.
+/// An item that a reader of packets needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A packet.
     Packet(Packet<'a>),
-    /// Secrets to decrypt packets with.
+    /// Secrets for decryption.
     Secrets(Secrets),
 }
 

@@ -21,13 +21,13 @@ const RECORD_HEADER_BYTES: usize = 16;
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// Why a capture cannot be read on.
+/// The error that ends the reading of a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file refused.
+    /// The file system returned an error.
     #[error("cannot read the capture: {0}")]
     Io(#[from] io::Error),
-    /// The first four bytes are no magic number of this format.
+    /// The first four bytes are not a magic number of this format.
     #[error("capture must start with the magic number 0xa1b2c3d4 or 0xa1b23c4d (pcap), got 0x{got:08x}")]
     NotPcap {
         /// The first four bytes, as a big-endian number.
@@ -36,7 +36,7 @@ pub enum ReadError {
     /// The file ends inside a header or a packet.
     #[error("{what} needs {expected} bytes, the file has {got}")]
     Truncated {
-        /// What is cut short.
+        /// The part that is cut short.
         what: &'static str,
         /// The bytes it takes.
         expected: usize,
@@ -78,7 +78,7 @@ const fn decoded(magic: u32) -> Option<(ByteOrder, u64)> {
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of `source`, which it buffers by itself.
+    /// A reader of `source`, with a buffer of its own.
     ///
     /// # Errors
     /// The file header is cut short or of another format.
@@ -101,7 +101,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// What the packets start with, in the registry "LINKTYPE values".
+    /// The type of the packets' first header, in the registry "LINKTYPE values".
     pub const fn link_type(&self) -> u16 {
         self.link_type
     }
@@ -109,7 +109,7 @@ impl<R: Read> Reader<R> {
     /// The next packet; `None` at the end of the file.
     ///
     /// # Errors
-    /// The file refuses, or ends inside a packet.
+    /// The file system returns an error, or the file ends inside a packet.
     pub fn packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         let order = self.order;
         let header = self.window.take(RECORD_HEADER_BYTES)?;

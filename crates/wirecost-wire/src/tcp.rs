@@ -113,7 +113,7 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// The segment that `bytes`, the payload of an IP packet, are.
+    /// The segment in `bytes`, the payload of an IP packet.
     ///
     /// # Errors
     /// The header is cut short, or the data offset is below 20 bytes.
@@ -173,13 +173,13 @@ impl<'a> Segment<'a> {
         options::Iter::new(self.options)
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// How far the segment moves the sequence number: by its payload as far as it is here, and by one for
-    /// each of SYN and FIN (RFC 9293 section 3.4).
+    /// The number of sequence numbers that the segment takes: one for each byte of the payload present, and one for each of
+    /// SYN and FIN (RFC 9293 section 3.4).
     pub fn sequence_length(&self) -> u32 {
         let controls =
             u32::from(self.flags().contains(Flags::SYN)) + u32::from(self.flags().contains(Flags::FIN));
@@ -198,7 +198,7 @@ impl<'a> Segment<'a> {
             .is_valid()
     }
 
-    /// What the checksum of a whole segment between `addresses` says.
+    /// The state of the checksum of a whole segment between `addresses`.
     pub fn checksum(&self, addresses: &Addresses) -> Checksum {
         let bytes = self.header_bytes() + self.payload.len();
         let pseudo = Sum::pseudo_header(addresses, Protocol::Tcp, bytes);
@@ -207,7 +207,7 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// The segment's meaning; reserved bits are left out.
+    /// The segment's decoded fields, without reserved bits.
     pub fn repr(&self) -> Repr {
         Repr {
             source_port: self.source_port(),
@@ -231,7 +231,7 @@ pub struct Repr {
     pub destination_port: u16,
     /// The sequence number of the first byte, or of the SYN.
     pub sequence_number: u32,
-    /// The next sequence number expected; emitted as it is, whatever the flags.
+    /// The next sequence number expected; emitted for any flags.
     pub acknowledgment_number: u32,
     /// The control bits.
     pub flags: Flags,

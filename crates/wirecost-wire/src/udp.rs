@@ -54,7 +54,7 @@ impl<'a> Datagram<'a> {
         self.length
     }
 
-    /// What follows the header, up to the datagram's end or the end of the bytes.
+    /// The bytes after the header, up to the datagram's end or the end of the bytes.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
@@ -62,7 +62,7 @@ impl<'a> Datagram<'a> {
     /// Whether the checksum is correct for a whole datagram between `addresses`.
     pub fn is_checksum_valid(&self, addresses: &Addresses) -> bool {
         if u16_at(self.header, 6) == 0 {
-            // RFC 768: zero says that the sender made none. RFC 8200 section 8.1 forbids it in IPv6.
+            // RFC 768: zero means that the sender computed none. RFC 8200 section 8.1 forbids it in IPv6.
             return addresses.version() == Version::V4;
         }
         Sum::pseudo_header(addresses, Protocol::Udp, self.length)
@@ -71,7 +71,7 @@ impl<'a> Datagram<'a> {
             .is_valid()
     }
 
-    /// What the checksum of a whole datagram between `addresses` says.
+    /// The state of the checksum of a whole datagram between `addresses`.
     pub fn checksum(&self, addresses: &Addresses) -> Checksum {
         let field = u16_at(self.header, 6);
         if field == 0 && addresses.version() == Version::V4 {
@@ -103,7 +103,7 @@ impl Repr {
     /// Appends the header and `payload` to `out`, with the checksum between `addresses`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a datagram above 65,535 bytes; `out` is then as it was.
+    /// [`Error::TooLong`] for a datagram above 65,535 bytes; `out` is then unchanged.
     pub fn emit(&self, addresses: &Addresses, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let length = length_field("UDP datagram", HEADER_BYTES.saturating_add(payload.len()))?;
         let mut header = [0; HEADER_BYTES];

@@ -26,10 +26,10 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// The header at the start of `bytes`. The version field is not looked at.
+    /// The header at the start of `bytes`. Does not check the version field.
     ///
     /// # Errors
-    /// The header is cut short, or a length field is below what it must cover.
+    /// The header is cut short, or a length field is too small.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         let fixed: &[u8; HEADER_BYTES] = fixed_header("IPv4 header", bytes)?;
         let header_bytes = usize::from(fixed[0] & 0x0f) * 4;
@@ -65,7 +65,7 @@ impl<'a> Header<'a> {
         self.flags_and_offset() & DONT_FRAGMENT != 0
     }
 
-    /// The packet's place in its datagram; `None` for a whole datagram.
+    /// The packet's position in its datagram; `None` for a whole datagram.
     pub fn fragment(&self) -> Option<Fragment> {
         let fragment = Fragment {
             id: u32::from(self.identification()),
@@ -100,7 +100,7 @@ impl<'a> Header<'a> {
         address_at(self.fixed, 16)
     }
 
-    /// The options, as they are.
+    /// The undecoded options.
     pub const fn options(&self) -> &'a [u8] {
         self.options
     }
@@ -136,7 +136,7 @@ pub struct Repr {
     pub time_to_live: u8,
     /// Differentiated services code point and ECN bits.
     pub traffic_class: u8,
-    /// The identification; any value, 0 included, where fragmentation is off (RFC 6864 section 4.1).
+    /// The identification; any value, even 0, if fragmentation is off (RFC 6864 section 4.1).
     pub identification: u16,
     /// Whether routers must drop the packet rather than fragment it.
     pub dont_fragment: bool,
@@ -161,7 +161,7 @@ impl Repr {
         self.emit_header_with(flags, payload_bytes, out)
     }
 
-    /// The header of a part of a datagram, with the fragment's own identification.
+    /// Appends the header of a fragment, with the fragment's own identification.
     pub(crate) fn emit_fragment_header(
         &self,
         fragment: Fragment,

@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The text of an option; what is not UTF-8 is replaced.
+/// The text of an option; replaces bytes that are not UTF-8.
 pub(super) fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
