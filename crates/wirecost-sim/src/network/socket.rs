@@ -42,7 +42,7 @@ pub(crate) enum Readable {
     Nothing,
     /// The peer's FIN.
     PeerClosed,
-    /// The connection is gone.
+    /// The connection ends.
     Reset(ResetReason),
 }
 

@@ -1,10 +1,10 @@
 //! The three-way handshake (RFC 9293, section 3.5), up to the segment that completes it.
 //!
-//! 1. SYN, with what this end offers; SYN-SENT.
-//! 2. SYN-ACK, with what of it the peer offers too; the peer is in SYN-RECEIVED.
-//! 3. ACK: both are open.
+//! 1. SYN, with the options that this end offers; SYN-SENT.
+//! 2. SYN-ACK, with the options that the peer offers too; the peer is in SYN-RECEIVED.
+//! 3. ACK: both ends are open.
 //!
-//! - `offer`: what SYN and SYN-ACK say
+//! - `offer`: SYN and SYN-ACK
 
 use core::time::Duration;
 
@@ -22,7 +22,7 @@ mod offer;
 
 pub(crate) use offer::PeerSyn;
 
-/// Between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
+/// The time between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
 const REPEATED_SYN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A connection that is not open yet.
@@ -33,29 +33,29 @@ pub(crate) struct Opening {
     pub(crate) initial_sequence: u32,
     /// Whether this end closes as soon as it is open.
     pub(crate) closes: bool,
-    /// What the peer's SYN said: SYN-RECEIVED with it, SYN-SENT without.
+    /// The peer's SYN: the state is SYN-RECEIVED with it, SYN-SENT without it.
     pub(crate) peer: Option<PeerSyn>,
-    /// How often it was sent again, and how often of that because its time was out.
+    /// The number of retransmissions of the SYN or SYN-ACK, and the number of those after a time-out.
     retransmissions: u8,
     timeouts: u8,
     first_sent: Option<Instant>,
-    /// When a SYN that came again was answered last.
+    /// When a repeated SYN was answered last.
     answered: Option<Instant>,
     timeout: Duration,
     deadline: Option<Instant>,
     is_due: bool,
 }
 
-/// What a segment does to a connection that is not open.
+/// The effect of a segment on a connection that is not open.
 #[derive(Debug)]
 pub(crate) enum HandshakeStep {
-    /// Nothing.
+    /// No effect.
     Stay,
-    /// It is answered, and nothing else.
+    /// It is answered, without any other effect.
     Answer(Segment),
     /// The connection is open.
     Open(PeerSyn),
-    /// The connection is gone.
+    /// The connection ends.
     End(ResetReason),
 }
 
@@ -83,7 +83,7 @@ impl Opening {
         opening
     }
 
-    /// Keeps bytes for the time when the connection is open; returns how many there was room for.
+    /// Stores bytes until the connection is open; returns how many the buffer accepted.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         if self.closes {
             return 0;
@@ -99,7 +99,7 @@ impl Opening {
         self.closes = true;
     }
 
-    /// What tells the peer, if it knows of the connection, that there will be none.
+    /// The reset for a peer that knows of the connection.
     pub(crate) fn abort(&self, now: Instant) -> Option<Segment> {
         let expectation = self.expectation(self.peer?, now);
         Some(Segment {
@@ -108,7 +108,7 @@ impl Opening {
         })
     }
 
-    /// Takes a segment that is meant for this connection.
+    /// Handles a segment for this connection.
     pub(crate) fn handle_segment(
         &mut self,
         segment: &Segment,
@@ -150,7 +150,7 @@ impl Opening {
         HandshakeStep::Stay
     }
 
-    /// RFC 9293, section 3.10.7.4, with what Linux does for a request (`tcp_check_req`).
+    /// RFC 9293, section 3.10.7.4, with the rules of Linux for a request (`tcp_check_req`).
     fn handle_in_syn_received(
         &mut self,
         peer: PeerSyn,
@@ -160,7 +160,7 @@ impl Opening {
     ) -> HandshakeStep {
         let acknowledges = segment.has(Flags::ACK) && self.is_acknowledged_by(segment);
         if segment.has(Flags::SYN) && segment.sequence.wrapping_add(1) == peer.next {
-            // In a simultaneous open the SYN comes again with an ACK.
+            // In a simultaneous open the SYN arrives again with an ACK.
             if acknowledges {
                 return HandshakeStep::Open(peer);
             }
@@ -177,7 +177,7 @@ impl Opening {
             };
         }
         if segment.sequence.wrapping_sub(peer.next) >= u32::from(self.window()).max(1) {
-            // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
+            // RFC 9293, section 3.10.7.4, first: the answer has the expected sequence number.
             return HandshakeStep::Answer(self.expectation(peer, now));
         }
         if acknowledges && !segment.has(Flags::SYN) {
@@ -188,7 +188,7 @@ impl Opening {
         reset.map_or(HandshakeStep::Stay, HandshakeStep::Answer)
     }
 
-    /// The SYN has come again: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
+    /// Answers a repeated SYN: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
     fn answer_again(&mut self, now: Instant) {
         let is_soon = |last: Instant| now.saturating_since(last) < REPEATED_SYN_INTERVAL;
         if self.first_sent.is_some() && !self.answered.is_some_and(is_soon) {
@@ -215,7 +215,7 @@ impl Opening {
         }
     }
 
-    /// The SYN or SYN-ACK, where one is due.
+    /// The SYN or SYN-ACK, if one is due.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if !core::mem::take(&mut self.is_due) {
             return None;
@@ -233,7 +233,7 @@ impl Opening {
         self.deadline
     }
 
-    /// Sends the SYN or SYN-ACK again where its time is out; false once it was sent often enough.
+    /// Sends the SYN or SYN-ACK again after its time-out; false if there are no retries left.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return true;
@@ -257,7 +257,7 @@ impl Opening {
         true
     }
 
-    /// What loss recovery learns from `segment`, which answers the SYN or SYN-ACK.
+    /// The result of the handshake for loss recovery, from `segment`, which answers the SYN or SYN-ACK.
     pub(crate) fn opened(
         &self,
         peer: &PeerSyn,
@@ -271,7 +271,7 @@ impl Opening {
         let first = self.first_sent.map(|first| clock(self.initial_sequence, first));
         recovery::HandshakeResult {
             rtt: self.round_trip(echo, now),
-            // Linux: a SYN-ACK that only SYNs have called for again is no sign of congestion (`tcp_create_openreq_child`).
+            // Linux: a SYN-ACK that was only sent again for repeated SYNs is no sign of congestion (`tcp_create_openreq_child`).
             retransmissions: u32::from(
                 self.retransmissions
                     .min(if self.timeouts > 0 { u8::MAX } else { 1 }),
@@ -286,9 +286,9 @@ impl Opening {
         if self.retransmissions == 0 {
             return self.first_sent.map(|sent| now.saturating_since(sent));
         }
-        // RFC 6298, section 3 (Karn): only a timestamp tells which of them was answered.
+        // RFC 6298, section 3 (Karn): only a timestamp shows which transmission was answered.
         let millis = clock(self.initial_sequence, now).wrapping_sub(echo?);
-        // An echo of the future is no measurement.
+        // An echo of a future time is not a measurement.
         (!is_before(millis, 0)).then(|| Duration::from_millis(u64::from(millis)))
     }
 }

@@ -1,4 +1,4 @@
-//! How large a window is advertised.
+//! The receive window.
 
 use core::time::Duration;
 
@@ -8,32 +8,32 @@ use super::autotune::Space;
 use super::sequence::distance;
 use super::{Terms, WindowPolicy};
 
-/// The largest window that a header can tell, before scaling.
+/// The largest value of the window field, before scaling.
 const LARGEST_FIELD: u32 = 65_535;
 
 /// The right edge last advertised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advertised {
-    /// The acknowledgment number that the window stood beside.
+    /// The acknowledgment number sent with the window.
     pub(super) acknowledgment: u32,
     /// Bytes of the window.
     pub(super) bytes: u32,
 }
 
 impl Advertised {
-    /// Bytes that are left of it where `next` is expected.
+    /// Bytes left of it when `next` is expected.
     pub(super) const fn left_at(self, next: u32) -> u32 {
         // Within the window, which has 32 bits.
         distance(next, self.right_edge()) as u32
     }
 
-    /// The sequence number behind the window.
+    /// The sequence number after the window.
     pub(super) const fn right_edge(self) -> u32 {
         self.acknowledgment.wrapping_add(self.bytes)
     }
 }
 
-/// What a window is chosen for.
+/// The inputs of the choice of a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowState {
     /// The next sequence number expected.
@@ -55,7 +55,7 @@ pub(super) struct WindowChoice {
     pub(super) is_tight: bool,
 }
 
-/// The buffer that the window represents.
+/// The buffer that determines the window.
 #[derive(Debug)]
 pub(super) enum Window {
     /// A buffer that grows.
@@ -83,7 +83,7 @@ impl Window {
         }
     }
 
-    /// The window that the buffer has room for, before the promise of the last one is looked at.
+    /// The window that fits into the buffer, without regard to the window advertised last.
     pub(super) fn room(&self, state: &WindowState, scale: u8) -> WindowChoice {
         match self {
             Self::Linux(space) => space.select(state, scale),
@@ -94,7 +94,7 @@ impl Window {
         }
     }
 
-    /// The window to be advertised: its right edge never moves left (RFC 9293, section 3.8.6).
+    /// The window to advertise: its right edge never moves left (RFC 9293, section 3.8.6).
     pub(super) fn choose(&self, state: &WindowState, scale: u8) -> WindowChoice {
         let room = self.room(state, scale);
         let promised = state.advertised.left_at(state.next);

@@ -1,4 +1,4 @@
-//! Timers for when the peer says nothing: zero-window probes, FIN-WAIT-2.
+//! Timers for a silent peer: zero-window probes and FIN-WAIT-2.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::connection::State;
 use crate::receive::AckDue;
 use crate::recovery::Timeout;
 
-/// Window probes without an answer after which the connection is given up (Linux: net.ipv4.tcp_retries2).
+/// The number of unanswered window probes after which the connection ends (Linux: net.ipv4.tcp_retries2).
 const MAX_UNANSWERED_PROBES: u8 = 15;
 
 /// The peer does not answer.
@@ -18,12 +18,12 @@ const TIMED_OUT: Transition = Transition::Reset {
     reason: Some(ResetReason::TimedOut),
 };
 
-/// Timers that a peer's answer stops.
+/// Timers that an answer of the peer stops.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
-    /// The window may be closed, and the segment that opened it lost (RFC 9293, section 3.8.6.1).
+    /// The window is closed, and the segment that opens it may be lost (RFC 9293, section 3.8.6.1).
     Persist,
-    /// The peer does not close, and no application reads what it sends.
+    /// The peer does not close, and no application reads its data.
     FinWait2,
 }
 
@@ -33,15 +33,15 @@ impl From<Timer> for usize {
     }
 }
 
-/// The timers and what they count.
+/// The timers with their counters.
 #[derive(Debug, Default)]
 pub(super) struct PeerTimers {
     timers: TimerTable<2>,
     /// Zero-window probes since the window was open.
     window_probes: u8,
-    /// Of them those since the peer was heard.
+    /// The number of those probes since the peer's last answer.
     unanswered: u8,
-    /// Whether the window is to be probed next.
+    /// Whether a window probe is due.
     pub(super) probes: bool,
 }
 
@@ -50,12 +50,12 @@ impl PeerTimers {
         self.timers.next()
     }
 
-    /// The peer has acknowledged something, be it again.
+    /// Handles an acknowledgment of the peer, even a repeated one.
     pub(super) const fn heard(&mut self) {
         self.unanswered = 0;
     }
 
-    /// Something is in flight that will be answered, or there is nothing to be sent.
+    /// Stops the persist timer: a segment in flight will be answered, or there is nothing to send.
     pub(super) fn stop_persist(&mut self) {
         self.timers.stop(Timer::Persist);
         self.window_probes = 0;
@@ -91,8 +91,8 @@ impl Synchronized {
             return Transition::Closed;
         }
         if self.peer_timers.timers.expire(Timer::Persist, now) {
-            // Linux drops a connection without an owner once its probes are as seldom as they get (`tcp_probe_timer`): a peer that
-            // never reads would keep it for ever.
+            // Linux drops a connection without an owner when the time between its probes has reached its maximum
+            // (`tcp_probe_timer`): a peer that never reads would keep the connection forever.
             let is_given_up = self.is_detached && self.persist_delay() >= self.config.maximum_persist;
             if self.peer_timers.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {
                 return TIMED_OUT;
@@ -105,7 +105,7 @@ impl Synchronized {
         Transition::Stay
     }
 
-    /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
+    /// Arms the persist timer while the window blocks all data and nothing is in flight; otherwise stops it.
     pub(super) fn update_persist(&mut self, now: Instant) {
         let is_held_back = !self.is_in_flight() && self.has_unsent() && !self.next_segment_fits();
         if !is_held_back {
@@ -115,7 +115,7 @@ impl Synchronized {
         }
     }
 
-    /// RFC 9293, section 3.8.6.1: at first after the retransmission time-out, then ever more seldom.
+    /// RFC 9293, section 3.8.6.1: first after the retransmission time-out, then after exponentially growing times.
     fn arm_persist(&mut self, now: Instant) {
         self.arm(Timer::Persist, self.persist_delay(), now);
     }

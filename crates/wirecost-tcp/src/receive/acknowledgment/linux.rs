@@ -129,7 +129,7 @@ impl Linux {
         self.segment_size.bytes()
     }
 
-    /// What the sending side knows of the path.
+    /// The sending side's measurements of the path.
     pub(crate) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         self.smoothed_rtt = smoothed;
         self.retransmission_timeout = timeout;
