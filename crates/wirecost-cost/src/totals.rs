@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stand_under_their_spans_phase_and_the_packet_under_its_headers() {
+    fn bytes_count_in_their_phase_and_packets_in_that_of_headers() {
         let totals = one_packet();
         let down = Direction::Down;
         assert_eq!(totals.traffic(Phase::Message, down).wire_bytes(), 152);

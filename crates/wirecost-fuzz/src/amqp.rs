@@ -141,7 +141,7 @@ pub fn container(bytes: &[u8]) -> bool {
     (stats.faults, stats.foreign_inputs) == (0, 0) && stats.received > 0
 }
 
-/// What our side sends is whole units that decode.
+/// Checks that our side sends whole units that decode.
 fn assert_frames(bytes: &[u8]) {
     let mut framer = Framer::new(u32::MAX);
     let mut left = bytes;

@@ -126,7 +126,7 @@ pub(crate) fn server_that(bytes: &[u8], change: impl FnOnce(server::Config) -> s
     (stats.malformed, stats.refused) == (0, 0)
 }
 
-/// What our side sends is a message.
+/// Checks that our side sends a message.
 fn assert_message(bytes: &[u8]) {
     assert!(Repr::parse(bytes).is_ok(), "{bytes:02x?}");
 }

@@ -1,4 +1,4 @@
-//! The ledger: spans cover every packet, whatever it holds and whatever was said of its content.
+//! The ledger: spans cover every packet, for any content and any description.
 
 use wirecost_cost::{Arrivals, DeviceLedger, Ports, Totals};
 use wirecost_proto::{Buffer, Cause, Direction, Instant, Layer, Phase, Span};
@@ -28,7 +28,7 @@ pub fn ledger(bytes: &[u8]) -> bool {
         .all(|direction| accounting.totals.unattributed_bytes(*direction) == 0)
 }
 
-/// Every ledger, table and tracker that a packet goes through.
+/// The ledger, the totals and the arrivals that a packet goes through.
 struct Accounting {
     ledger: DeviceLedger,
     totals: Totals,

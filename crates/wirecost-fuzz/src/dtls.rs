@@ -114,7 +114,7 @@ fn command(number: u8) -> bare::ClientCommand {
     }
 }
 
-/// What our side sends is records.
+/// Checks that our side sends records.
 fn assert_records(bytes: &[u8]) {
     assert!(datagram(bytes), "{bytes:02x?}");
 }

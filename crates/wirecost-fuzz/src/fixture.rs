@@ -1,4 +1,4 @@
-//! What secure endpoints are made of: an authority, a server's identity and a time, the same in every run.
+//! A fixture for secure endpoints: an authority, a server's identity and a time, the same in every run.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::layer::Event;
 use wirecost_security::tls::{ClientConfig, ClientOptions, ServerConfig, ServerOptions, Trust, Versions};
 
-/// Certificates are made once: they take longer than most inputs.
+/// It is created once, because certificates take longer than most inputs.
 pub(crate) struct Fixture {
     pub(crate) authority: Authority,
     pub(crate) server: Identity,
@@ -25,7 +25,7 @@ impl Fixture {
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "any instant does, but there is no other way to have one"
+        reason = "any instant works, and there is no other way to get one"
     )]
     fn new() -> Self {
         let authority = Authority::from_entropy(Entropy::seeded(Rng::new(1))).expect("an authority");

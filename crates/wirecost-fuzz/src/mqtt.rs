@@ -148,7 +148,7 @@ fn broker_command(number: u8) -> broker::Command {
     }
 }
 
-/// What our side sends is whole packets that decode.
+/// Checks that our side sends whole packets that decode.
 fn assert_packets(bytes: &[u8]) {
     let mut framer = Framer::new(LARGEST_PACKET);
     let mut left = bytes;

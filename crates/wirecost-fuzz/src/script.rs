@@ -1,10 +1,10 @@
-//! Bytes as a sequence of decisions.
+//! Scripts: bytes as a sequence of decisions.
 
 use std::fmt::Debug;
 use std::slice::Chunks;
 use std::time::Duration;
 
-/// The decisions that are left.
+/// The remaining decisions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Script<'a> {
     rest: &'a [u8],
@@ -45,7 +45,7 @@ impl<'a> Script<'a> {
         self.rest
     }
 
-    /// What happens to the next bytes that are under way; at the end everything arrives.
+    /// The fate of the next bytes in transit; at the end of the script everything arrives.
     pub(crate) fn fate(&mut self) -> Fate {
         let mut fate = || {
             Some(match self.byte()? {
@@ -99,13 +99,13 @@ pub(crate) fn read_in_pieces<'a, T: PartialEq + Debug>(
     Some((stream, whole))
 }
 
-/// What happens to bytes that are under way.
+/// The fate of bytes in transit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fate {
     Arrive,
-    /// The byte at this place, counted round, arrives changed by these bits.
+    /// They arrive with these bits flipped in the byte at this position, modulo their length.
     Change(u16, u8),
-    /// They arrive in two pieces, the first of so many bytes.
+    /// They arrive in two pieces; the first has this length.
     Split(u16),
     /// Only the first bytes arrive.
     Cut(u16),
@@ -113,7 +113,7 @@ pub(crate) enum Fate {
     Twice,
 }
 
-/// What happens to an endpoint.
+/// A step of an endpoint's life.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'a> {
     /// A flow opens, unless one is open here.
@@ -126,8 +126,8 @@ pub(crate) enum Step<'a> {
     Congested,
     /// The user's command of this number.
     Command(u8),
-    /// Time goes by.
+    /// Time passes.
     Wait(Duration),
-    /// The time comes that the endpoint waits for.
+    /// The time that the endpoint waits for comes.
     Wake,
 }

@@ -1,4 +1,4 @@
-//! Whole simulations: devices, links, and what was counted of them.
+//! Whole simulations: devices, links and their counters.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,10 +21,10 @@ mod sender;
 
 use sender::Sender;
 
-/// More devices are not in one input.
+/// The largest number of devices in an input.
 const MOST_DEVICES: u8 = 6;
 
-/// Longer than devices need that give up: what is left then hangs.
+/// Longer than devices need to give up: a world that is not over then hangs.
 const LATEST: Instant = Instant::from_millis(1_000_000_000);
 
 const PORT: u16 = 7_000;
@@ -86,7 +86,7 @@ impl Setting {
         })
     }
 
-    /// Lets everything happen, with the devices in their order or the other way round.
+    /// Runs the world, with the devices in their order or in reverse order.
     fn run(&self, is_reversed: bool) -> Run {
         let rng = Rng::new(self.seed);
         let mut settings = Settings::linux(self.mtu, self.ipv6, rng);

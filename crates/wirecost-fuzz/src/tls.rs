@@ -102,7 +102,7 @@ fn command(number: u8) -> bare::ClientCommand {
     }
 }
 
-/// What our side sends is whole records.
+/// Checks that our side sends whole records.
 fn assert_records(bytes: &[u8]) {
     assert!(stream(bytes), "{bytes:02x?}");
 }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_comes_as_another_leaves_is_refused_where_it_was_earlier() {
+    fn a_full_queue_refuses_the_earlier_packet_of_a_tie() {
         let full = || {
             let mut queue = queue(QueueLimit::Packets(2));
             assert_eq!(departs(&mut queue, 100, 0), Some(100));

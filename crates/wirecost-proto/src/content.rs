@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn relabelling_leaves_what_is_not_payload_alone() {
+    fn relabelling_changes_only_payload() {
         let mut out = Buffer::new();
         out.push(b"head", Layer::Application, Phase::Message, Cause::Original);
         let since = out.spans().len();

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_and_strangers_are_no_devices() {
+    fn the_server_and_other_hosts_are_not_devices() {
         for address in [
             "10.78.0.1",
             "10.77.0.1",

@@ -147,7 +147,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn what_a_terminal_acts_upon_is_shown_as_an_escape() {
+    fn terminal_control_characters_become_escapes() {
         let table = [
             ("plain, \"quoted\" and größer", "plain, \"quoted\" and größer"),
             ("\x1b]0;title\x07\x1b[2J", "\\x1b]0;title\\x07\\x1b[2J"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_leave_anything_that_is_not_shown() {
+    fn any_bytes_become_visible_characters() {
         let mut random = crate::Rng::new(7);
         for _ in 0..5_000 {
             let mut bytes = [0; 64];

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_read_as_it_was_written_and_a_short_payload_has_none() {
+    fn a_stamp_survives_and_a_short_payload_has_none() {
         let mut payload = [0xaa; 20];
         STAMP.put(&mut payload);
         assert_eq!(payload[Stamp::BYTES..], [0xaa; 4]);

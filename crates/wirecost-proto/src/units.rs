@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_an_error_that_shows_the_way() {
+    fn a_number_without_unit_is_an_error_with_an_example() {
         let error = "128".parse::<ByteSize>().unwrap_err();
         assert_eq!(error.to_string(), "\"128\" has no unit: write 128B or 10kB");
     }

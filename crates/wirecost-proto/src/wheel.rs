@@ -192,7 +192,7 @@ mod tests {
 
     /// Beside an ordered map from time and number.
     #[test]
-    fn any_entries_come_by_time_and_then_by_the_order_in_which_they_were_put_in() {
+    fn any_entries_leave_by_time_and_then_by_insertion() {
         let mut rng = Rng::new(7);
         let mut wheel = Wheel::new();
         let mut map = BTreeMap::new();

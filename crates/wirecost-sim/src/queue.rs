@@ -135,7 +135,7 @@ mod tests {
     use wirecost_proto::Rng;
 
     #[test]
-    fn at_one_instant_what_is_below_the_sockets_comes_first_and_then_what_was_scheduled_first() {
+    fn transport_events_of_an_instant_precede_applications() {
         let at = Instant::from_millis;
         let mut queue = Queue::default();
         queue.push(at(2), Event::Device { device: 0 });
@@ -177,7 +177,7 @@ mod tests {
 
     /// Beside a list that is searched for its earliest entry, the first of those of one time.
     #[test]
-    fn any_events_come_by_time_and_then_by_the_order_in_which_they_were_scheduled() {
+    fn any_events_leave_by_time_and_then_by_scheduling() {
         let mut rng = Rng::new(7);
         let mut queue = Queue::default();
         let mut list: Vec<(u64, u32)> = Vec::new();

@@ -312,7 +312,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn values_from_1_us_to_100_years_are_kept_to_within_a_thousandth() {
+    fn values_up_to_100_years_are_kept_to_within_0_1_percent() {
         const LONGEST: u64 = 100 * 31_557_600_000_000_000;
         let mut value = 1_000_u64;
         while value <= LONGEST {
@@ -333,7 +333,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn durations_above_a_minute_stay_what_they_are_on_every_way() {
+    fn durations_above_a_minute_survive_every_conversion() {
         let minutes = |minutes: u64| minutes * 60_000_000_000;
         let long = of([minutes(1), minutes(2), minutes(90)]);
         let mut packed = long.clone();

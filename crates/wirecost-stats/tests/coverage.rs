@@ -19,7 +19,7 @@ fn expect_share(repetitions: u64, expected: f64, slack: f64, holds: impl Fn(Rng)
 }
 
 #[test]
-fn the_order_statistic_interval_covers_the_quantile_exactly_as_often_as_the_binomial_distribution_says() {
+fn quantile_intervals_have_their_binomial_coverage() {
     // n = 150, ranks 63 and 88: P(63 <= B <= 87) for B binomial(150, 1/2). p90: ranks 127 and 143.
     for (probability, covered) in [(0.5, 0.959_132), (0.9, 0.971_671)] {
         // A uniform number's p-quantile is p.

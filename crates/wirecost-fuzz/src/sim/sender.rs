@@ -6,13 +6,13 @@ use wirecost_proto::bare::{Client, ClientCommand, ClientEvent};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, ResetReason, Script};
 
-/// How long it waits for what is still on its way before it lets a flow go.
+/// How long it waits for packets in transit before it closes a flow.
 const LINGERS: Duration = Duration::from_secs(5);
 
-/// How long it waits for the peer's close: an end that is given up under way says nothing.
+/// How long it waits for the peer's close: an end that gives up sends nothing.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// Messages of one size at an interval, on so many flows one after the other.
+/// Sends messages of one size at an interval, on one flow after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     pub(super) bytes: usize,
@@ -30,16 +30,16 @@ pub(super) struct Sender {
     stage: Stage,
 }
 
-/// Where it stands with its flow.
+/// The state of its flow.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Idle,
     Opening,
-    /// So many messages were sent, the next is due then.
+    /// Messages sent, and when the next is due.
     Open(u32, Instant),
-    /// It gives the peer up then.
+    /// When it gives up waiting for the peer.
     Closing(Instant),
-    /// It lets the flow go then.
+    /// When it closes the flow.
     Closed(Instant),
 }
 

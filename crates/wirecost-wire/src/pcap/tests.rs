@@ -37,7 +37,7 @@ fn reads_both_byte_orders_and_both_resolutions() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_unless_it_ends_behind_a_packet() {
+fn a_truncated_file_is_an_error_unless_it_ends_after_a_packet() {
     let file = hex(&format!("a1b2c3d4 {} {}", BIG[0], BIG[1]));
     for end in 0..file.len() {
         let mut packets = 0;

@@ -1,9 +1,9 @@
 //! The acknowledgments of Linux 6.18 (net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c).
 //!
-//! A connection starts by acknowledging each segment at once, lest the peer's slow start waits ("quick"). An end that
-//! answers what it receives within the delay of an acknowledgment is interactive ("ping-pong"): its acknowledgments wait
-//! for the next answer to ride on. Where none comes, the delay ends in an acknowledgment without data, and the
-//! connection is not taken for interactive until it answers in time again.
+//! A connection first acknowledges each segment at once, so that the peer's slow start does not wait ("quick"). An end that
+//! answers within the delay of an acknowledgment is interactive ("ping-pong"): its acknowledgments wait for the next answer,
+//! which carries them. Without an answer, the delay ends with a pure acknowledgment, and the connection is not interactive
+//! until it answers in time again.
 
 use core::time::Duration;
 
