@@ -115,7 +115,7 @@ mod tests {
             (b"", "the file is empty"),
             (
                 &[0x1f, 0x8b, 8, 0],
-                "the file is compressed with gzip, not a capture as it stands",
+                "the file is compressed with gzip: decompress it first",
             ),
             (
                 b"GET / HTTP/1.1",
