@@ -1,4 +1,4 @@
-//! When bytes came out of the link.
+//! When the link delivered bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use crate::{Content, DatagramId, PacketVerdict, Ports};
 
 /// The time at which the link first delivered each byte of a device's streams and datagrams.
 ///
-/// It is fed with the verdicts of [`crate::DeviceLedger::packet`], in any order of delivery, and answers for a
-/// message by the bytes that it occupies in the stream, or by the datagram's id.
+/// Give it the verdicts of [`crate::DeviceLedger::packet`], in any order of delivery. It finds the arrival of a message by the
+/// message's bytes in the stream, or by the datagram's id.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
     streams: BTreeMap<(Ports, Direction), Coverage>,
@@ -24,12 +24,12 @@ struct Datagram {
 }
 
 impl Arrivals {
-    /// Nothing delivered yet.
+    /// No bytes delivered yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes a packet that the link delivered intact at `delivered_at`; the earliest copy of a byte counts.
+    /// Adds a packet that the link delivered intact at `delivered_at`; the earliest copy of a byte counts.
     pub fn delivered(&mut self, direction: Direction, verdict: &PacketVerdict, delivered_at: Instant) {
         match verdict.content {
             Content::None => {}
@@ -54,8 +54,8 @@ impl Arrivals {
 
     /// When the last of the stream's bytes in `bytes` (half-open) was delivered; `None` while one is missing.
     ///
-    /// A receiver can read them then unless an earlier byte is missing: for that time ask from the offset up to
-    /// which it has read.
+    /// A receiver can read them at that time unless an earlier byte is missing. For the time at which it can read them, start
+    /// `bytes` at the offset up to which it has read.
     pub fn of_stream(&self, flow: Ports, direction: Direction, bytes: Range<u64>) -> Option<Instant> {
         self.streams.get(&(flow, direction))?.complete_at(bytes)
     }
@@ -67,7 +67,7 @@ impl Arrivals {
     }
 }
 
-/// Which bytes were delivered and when, as disjoint pieces by their first byte.
+/// Which bytes were delivered and when: disjoint pieces by their first byte.
 #[derive(Clone, Debug, Default)]
 struct Coverage {
     pieces: BTreeMap<u64, Piece>,
@@ -99,7 +99,7 @@ impl Coverage {
         }
     }
 
-    /// Splits the piece that holds both the byte before `offset` and the one at it.
+    /// Splits the piece that contains both the byte before `offset` and the byte at `offset`.
     fn cut(&mut self, offset: u64) {
         let Some((_, piece)) = self.pieces.range_mut(..offset).next_back() else {
             return;

@@ -1,15 +1,15 @@
-//! Round trips from the capture: the flights on the critical path.
+//! Round trips in a capture: the flights on the critical path.
 
 use wirecost_proto::{Direction, Instant};
 
-/// When a packet entered the link and when it came out.
+/// When a packet entered the link and when it was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTime {
-    /// Which way it went.
+    /// Its direction.
     pub direction: Direction,
     /// When it entered the link.
     pub sent_at: Instant,
-    /// When it was first delivered; `None` where it was lost.
+    /// When it was first delivered; `None` if it was lost.
     pub delivered_at: Option<Instant>,
 }
 
@@ -17,8 +17,8 @@ pub struct PacketTime {
 /// critical path that ends with the last packet.
 ///
 /// `packets` holds the packets of the window, one row per packet, in the order in which they entered the link.
-/// A packet was caused by the latest one of the other direction that had been delivered when it was sent; the
-/// first that nothing in the window had caused began the path.
+/// The cause of a packet is the packet of the other direction that was delivered last before it was sent. The path begins
+/// with a packet that has no cause in the window.
 pub fn flights(packets: &[PacketTime]) -> u32 {
     let Some((mut effect, mut earlier)) = packets.split_last() else {
         return 0;
@@ -31,7 +31,7 @@ pub fn flights(packets: &[PacketTime]) -> u32 {
     flights
 }
 
-/// The round trips that `flights` flights are: half as many.
+/// The number of round trips in `flights` flights: half as many.
 pub fn round_trips(flights: u32) -> f64 {
     f64::from(flights) / 2.0
 }

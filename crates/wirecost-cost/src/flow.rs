@@ -4,7 +4,7 @@ use core::fmt;
 
 use wirecost_proto::Direction;
 
-/// The ports of a flow: with its transport they name it among the flows of one device.
+/// The ports of a flow. With the transport they identify the flow among those of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ports {
     /// The device's port.
@@ -32,26 +32,5 @@ impl Ports {
 impl fmt::Display for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ports {} (client) and {} (server)", self.client, self.server)
-    }
-}
-
-/// One thing for each direction.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Both<T> {
-    up: T,
-    down: T,
-}
-
-impl<T> Both<T> {
-    pub(crate) const fn toward(&mut self, direction: Direction) -> &mut T {
-        self.toward_and_against(direction).0
-    }
-
-    /// What belongs to `direction`, and what to the other one.
-    pub(crate) const fn toward_and_against(&mut self, direction: Direction) -> (&mut T, &mut T) {
-        match direction {
-            Direction::Up => (&mut self.up, &mut self.down),
-            Direction::Down => (&mut self.down, &mut self.up),
-        }
     }
 }

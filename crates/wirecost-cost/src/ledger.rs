@@ -1,16 +1,15 @@
-//! From packets and the descriptions of their content to spans that cover every byte.
+//! The ledger: turns packets and the descriptions of their content into spans that cover every byte.
 //!
-//! - Content has the layer, phase and cause that its maker or consumer gave it; bytes of a stream that were sent
+//! - Content has the layer, phase and cause that its sender or consumer gave it. Bytes of a stream that were sent
 //!   before are retransmission.
-//! - Headers have the phase and cause of the first span of content; those of a segment with a byte, SYN or FIN
-//!   that was sent before are retransmission, those of a probe are probe.
-//! - A segment without content: SYN is connect, FIN and RST are close, a pure ACK is an acknowledgement in the
-//!   phase of the byte, SYN or FIN that it tells about: the last one acknowledged where it acknowledges anything
-//!   new or opens the window; else the last one of its first SACK block; else the one that it waits for. One that
-//!   tells nothing has the phase of the packet before it on its connection.
+//! - Headers have the phase and cause of the first span of content. Those of a segment with a byte, SYN or FIN that
+//!   was sent before are retransmission; those of a probe are probe.
+//! - A segment without content: SYN is connect, FIN and RST are close. A pure ACK is an acknowledgement in the phase
+//!   of the byte, SYN or FIN that it is about; [`SendSequence::acknowledge`](crate::SendSequence::acknowledge) has the
+//!   rules. If it is about nothing, it has the phase of the packet before it on its connection.
 //! - An ICMP error is a probe in the phase of the flow that it quotes.
-//! - Everything else is unattributed: counted, and shown as application bytes of a message, or as transport
-//!   where no header is understood.
+//! - Everything else is unattributed. The ledger counts it, as application bytes of a message, or as transport if it
+//!   does not understand a header.
 
 mod datagram_log;
 mod fragments;
@@ -27,7 +26,6 @@ use wirecost_wire::udp;
 
 pub use datagram_log::DatagramId;
 
-use crate::flow::Both;
 use crate::{Content, PacketVerdict, Ports};
 use datagram_log::DatagramLog;
 use fragments::{FragmentKey, Fragmented, Fragments};
@@ -35,14 +33,14 @@ use headers::{Body, Datagram, Headers, Quoted, Segment};
 use span_log::Kind;
 use stream::{Placement, Stream};
 
-/// Appends to the buffer the spans of a datagram that no endpoint described, from its bytes. Where the datagram was
-/// fragmented, the bytes are those of its first fragment, and the last span reaches to the datagram's end.
+/// Appends to the buffer the spans of a datagram that no endpoint described, derived from its bytes. For a fragmented
+/// datagram, the bytes are those of its first fragment, and the last span reaches to the datagram's end.
 pub type Describer = fn(&[u8], &mut Buffer);
 
 /// The ledger of one device: its flows, by transport and ports.
 ///
-/// Descriptions come before the packets that carry what they describe. One connection per pair of TCP ports: a
-/// second one on the same ports continues the stream after the last byte that the first one sent.
+/// Give it the descriptions before the packets that carry the described bytes. It has one stream per pair of TCP ports: a
+/// second connection on the same ports continues the stream after the last byte of the first one.
 #[derive(Clone, Debug)]
 pub struct DeviceLedger {
     connections: BTreeMap<Ports, Flow<Stream>>,
@@ -51,13 +49,14 @@ pub struct DeviceLedger {
     describer: Option<Describer>,
     /// The phase of the last packet.
     phase: Phase,
-    /// The spans of the packet at hand after its headers; empty between packets.
+    /// The spans of the current packet after its headers; empty between packets.
     content: Buffer,
 }
 
 #[derive(Clone, Debug)]
 struct Flow<T> {
-    directions: Both<T>,
+    /// By `Direction as usize`.
+    directions: [T; 2],
     /// The phase of the last packet.
     phase: Phase,
 }
@@ -65,13 +64,13 @@ struct Flow<T> {
 impl<T: Default> Flow<T> {
     fn new(phase: Phase) -> Self {
         Self {
-            directions: Both::default(),
+            directions: Default::default(),
             phase,
         }
     }
 }
 
-/// What a packet's headers are.
+/// The ledger's decision about a packet's headers and content.
 struct Judgement {
     phase: Phase,
     cause: Cause,
@@ -87,7 +86,7 @@ impl Default for DeviceLedger {
 }
 
 impl DeviceLedger {
-    /// A ledger that counts datagrams as unattributed which no endpoint described.
+    /// A ledger that counts datagrams that no endpoint described as unattributed.
     pub const fn new() -> Self {
         Self {
             connections: BTreeMap::new(),
@@ -99,8 +98,8 @@ impl DeviceLedger {
         }
     }
 
-    /// A ledger that asks `describer` about datagrams which no endpoint described: a foreign server's, lost on the
-    /// link.
+    /// A ledger that calls `describer` for datagrams that no endpoint described: those of another program's server that the
+    /// link lost.
     pub fn with_describer(describer: Describer) -> Self {
         Self {
             describer: Some(describer),
@@ -108,18 +107,17 @@ impl DeviceLedger {
         }
     }
 
-    /// Takes what the next bytes of a TCP direction are: from their maker, or from the one that consumed them.
+    /// Adds the spans of the next bytes of a TCP direction, from their sender or from their consumer.
     pub fn stream_spans(&mut self, flow: Ports, direction: Direction, spans: &[Span]) {
-        self.connection(flow).directions.toward(direction).describe(spans);
+        self.connection(flow).directions[direction as usize].describe(spans);
     }
 
-    /// Takes note that no endpoint will describe the next `bytes` bytes of a TCP direction: what follows them may be
-    /// described again.
+    /// Marks the next `bytes` bytes of a TCP direction as undescribed. The bytes after them can be described again.
     pub fn stream_undescribed(&mut self, flow: Ports, direction: Direction, bytes: u64) {
-        self.connection(flow).directions.toward(direction).skip(bytes);
+        self.connection(flow).directions[direction as usize].skip(bytes);
     }
 
-    /// Takes what a UDP datagram of `bytes` is; returns its number, by which [`crate::Arrivals`] knows it.
+    /// Adds the spans of a UDP datagram with the content `bytes`; returns its number for [`crate::Arrivals`].
     pub fn datagram_spans(
         &mut self,
         flow: Ports,
@@ -127,13 +125,10 @@ impl DeviceLedger {
         bytes: &[u8],
         spans: &[Span],
     ) -> DatagramId {
-        self.peer(flow)
-            .directions
-            .toward(direction)
-            .describe(bytes, spans)
+        self.peer(flow).directions[direction as usize].describe(bytes, spans)
     }
 
-    /// Takes what one side said of one direction of a flow; returns the numbers of its datagrams in their order.
+    /// Adds one side's log of one direction of a flow; returns the numbers of its datagrams in their order.
     pub fn log_spans(&mut self, flow: Ports, direction: Direction, log: &DirectionLog) -> Vec<DatagramId> {
         self.stream_spans(flow, direction, &log.stream);
         let datagrams = log.datagrams.iter();
@@ -144,7 +139,7 @@ impl DeviceLedger {
 
     /// Appends to `out` the spans of a packet, IP header first; they cover exactly its `wire_bytes`.
     ///
-    /// Packets come in the order in which they entered the link. What is no IP packet is unattributed.
+    /// Call it for packets in the order in which they entered the link. Bytes that are not an IP packet are unattributed.
     pub fn packet(&mut self, direction: Direction, ip_bytes: &[u8], out: &mut Buffer) -> PacketVerdict {
         self.content.clear();
         let headers = Headers::parse(ip_bytes).unwrap_or(Headers {
@@ -178,7 +173,7 @@ impl DeviceLedger {
         out.cover_spans(self.content.spans());
         let header_bytes = headers.ip_header_bytes + judgement.transport_header_bytes;
         let covered = header_bytes as u64 + self.content.covered();
-        // Bytes behind a datagram's end, a reset's text: of the packet, but of no message.
+        // Bytes after the end of a datagram, or the text of a reset: part of the packet, but of no message.
         let surplus = (headers.wire_bytes as u64).saturating_sub(covered);
         Kind::UNDESCRIBED.cover(surplus, out);
         PacketVerdict {
@@ -186,7 +181,12 @@ impl DeviceLedger {
             cause,
             wire_bytes: saturated(headers.wire_bytes as u64),
             unattributed_bytes: saturated(judgement.unattributed_bytes + surplus),
-            payload_bytes_original: self.content.spans().iter().map(original_payload_bytes).sum(),
+            payload_bytes_original: self
+                .content
+                .spans()
+                .iter()
+                .map(Span::original_payload_bytes)
+                .sum(),
             content: judgement.content,
         }
     }
@@ -197,13 +197,17 @@ impl DeviceLedger {
             .connections
             .entry(flow)
             .or_insert_with(|| Flow::new(Phase::Connect));
-        let (stream, peer) = connection.directions.toward_and_against(direction);
+        let [up, down] = &mut connection.directions;
+        let (stream, peer) = match direction {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        };
         let acknowledged = segment
             .acknowledgement
             .filter(|_| !segment.rst)
             .and_then(|number| peer.acknowledge(number, segment));
-        // RFC 9293 sections 3.5.2 and 3.5.3: a reset's sequence number is its peer's choice, and data on it
-        // is not of the stream.
+        // RFC 9293 sections 3.5.2 and 3.5.3: the peer determines a reset's sequence number, and data on a reset is not
+        // part of the stream.
         let placement = if segment.rst { None } else { stream.send(segment) };
         let unattributed_bytes = placement.map_or(0, |placement| stream.cover(&placement, &mut self.content));
         let first = self.content.spans().first();
@@ -241,11 +245,12 @@ impl DeviceLedger {
         self.datagram_part(direction, content)
     }
 
-    /// The number of the datagram in a packet; a new one, described by the describer, where no endpoint did.
+    /// The number of the datagram in a packet. If no endpoint described the datagram, the describer does, and it gets a new
+    /// number.
     fn identify(&mut self, flow: Ports, direction: Direction, datagram: &Datagram<'_>) -> DatagramId {
         let describer = self.describer;
         let mut spans = std::mem::take(&mut self.content);
-        let log = self.peer(flow).directions.toward(direction);
+        let log = &mut self.peer(flow).directions[direction as usize];
         let len = datagram.content_bytes;
         let id = log.send(len, datagram.content).unwrap_or_else(|| {
             if let Some(describe) = describer {
@@ -275,7 +280,7 @@ impl DeviceLedger {
         self.datagram_part(direction, content)
     }
 
-    /// Judges a packet by the part of a datagram that it carries.
+    /// Decides about a packet by the part of a datagram that it carries.
     fn datagram_part(&mut self, direction: Direction, content: Content) -> Option<Judgement> {
         let Content::Datagram {
             flow, id, start, end, ..
@@ -286,7 +291,7 @@ impl DeviceLedger {
         let header_bytes = HEADER_BYTES.saturating_sub(start);
         let range = start.max(HEADER_BYTES) - HEADER_BYTES..end.max(HEADER_BYTES) - HEADER_BYTES;
         let peer = self.peers.get_mut(&flow)?;
-        let log = peer.directions.toward(direction);
+        let log = &peer.directions[direction as usize];
         let unattributed_bytes = log.cover(id, range, &mut self.content);
         let first = self.content.spans().first();
         peer.phase = first.map_or(peer.phase, |span| span.phase);
@@ -321,7 +326,7 @@ impl DeviceLedger {
         self.connections.entry(flow).or_insert_with(new)
     }
 
-    /// A UDP flow; nothing connects it.
+    /// A UDP flow; its phase is never connect.
     fn peer(&mut self, flow: Ports) -> &mut Flow<DatagramLog> {
         let new = || Flow::new(Phase::Message);
         self.peers.entry(flow).or_insert_with(new)
@@ -345,15 +350,6 @@ fn stream_content(flow: Ports, placement: Option<Placement>) -> Content {
     match placement {
         Some(Placement { start, end, .. }) if start < end => Content::Stream { flow, start, end },
         _ => Content::None,
-    }
-}
-
-fn original_payload_bytes(span: &Span) -> u32 {
-    let is_original = matches!(span.cause, Cause::Original | Cause::Acknowledgement);
-    if is_original && span.layer == Layer::Payload {
-        span.len
-    } else {
-        0
     }
 }
 

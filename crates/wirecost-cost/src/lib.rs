@@ -1,12 +1,13 @@
-//! What a message costs: every byte of every captured IP packet, by layer, phase and cause.
+//! The cost of a message: every byte of every captured IP packet, by layer, phase and cause.
 //!
-//! The ledger sees packets and the spans that the endpoints gave for their content, never a
-//! protocol's private state. What no endpoint described is counted as unattributed; nothing is guessed.
+//! The ledger uses packets and the spans that the endpoints gave for their content, never a protocol's private state. It
+//! counts bytes that no endpoint described as unattributed; it never guesses.
 //!
 //! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
-//! - [`traffic`]: [`Traffic`] adds up what passed in one direction
-//! - [`totals`]: [`Totals`] does so by phase and direction
-//! - [`arrivals`]: [`Arrivals`] tells when a message's last byte came out of the link
+//! - [`traffic`]: [`Traffic`] adds up packets and bytes of one direction
+//! - [`totals`]: [`Totals`] adds them up by phase and direction
+//! - [`sequence`]: [`SendSequence`] finds retransmissions and probes among the segments of a TCP direction
+//! - [`arrivals`]: [`Arrivals`] finds when the link delivered a message's last byte
 //! - [`flights`](mod@flights): the round trips on the critical path
 //!
 //! ```
@@ -39,6 +40,7 @@ pub mod arrivals;
 pub mod flights;
 mod flow;
 pub mod ledger;
+pub mod sequence;
 pub mod totals;
 pub mod traffic;
 mod verdict;
@@ -47,6 +49,7 @@ pub use arrivals::Arrivals;
 pub use flights::{PacketTime, flights, round_trips};
 pub use flow::Ports;
 pub use ledger::{DatagramId, Describer, DeviceLedger};
+pub use sequence::SendSequence;
 pub use totals::Totals;
 pub use traffic::Traffic;
 pub use verdict::{Content, PacketVerdict};

@@ -21,7 +21,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Nothing yet.
+    /// Empty sums.
     pub fn new() -> Self {
         Self::default()
     }
@@ -34,12 +34,12 @@ impl Totals {
         self.add_verdict(direction, verdict);
     }
 
-    /// Adds a run of the bytes of a packet; the packet counts with [`Totals::add_verdict`].
+    /// Adds some bytes of a packet. Count the packet itself with [`Totals::add_verdict`].
     pub fn add_span(&mut self, direction: Direction, span: &Span) {
         self.traffic[span.phase as usize][direction as usize].add_span(span);
     }
 
-    /// Adds a packet whose bytes are added by [`Totals::add_span`].
+    /// Counts a packet. Add its bytes with [`Totals::add_span`].
     pub fn add_verdict(&mut self, direction: Direction, verdict: &PacketVerdict) {
         let way = direction as usize;
         self.traffic[verdict.phase as usize][way].add_packet(verdict.cause);
@@ -47,7 +47,7 @@ impl Totals {
         self.unattributed_bytes[way] += u64::from(verdict.unattributed_bytes);
     }
 
-    /// What passed in one phase and direction.
+    /// The traffic of one phase and direction.
     pub const fn traffic(&self, phase: Phase, direction: Direction) -> &Traffic {
         &self.traffic[phase as usize][direction as usize]
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stand_under_their_spans_phase_and_the_packet_under_its_headers() {
+    fn bytes_count_in_their_phase_and_packets_in_that_of_headers() {
         let totals = one_packet();
         let down = Direction::Down;
         assert_eq!(totals.traffic(Phase::Message, down).wire_bytes(), 152);

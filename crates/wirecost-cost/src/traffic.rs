@@ -1,4 +1,4 @@
-//! What passed in one direction.
+//! Packets and bytes of one direction.
 
 use core::ops::AddAssign;
 
@@ -15,12 +15,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Adds a packet, whose bytes are added by [`Traffic::add_span`].
+    /// Counts a packet. Add its bytes with [`Traffic::add_span`].
     pub fn add_packet(&mut self, cause: Cause) {
         self.packets[cause as usize] += 1;
     }
 
-    /// Adds a run of the bytes of a packet.
+    /// Adds some bytes of a packet.
     pub fn add_span(&mut self, span: &Span) {
         self.bytes[span.layer as usize][span.cause as usize] += u64::from(span.len);
     }
@@ -35,7 +35,7 @@ impl Traffic {
         self.packets[cause as usize]
     }
 
-    /// Bytes of one layer, whatever their cause.
+    /// Bytes of one layer, of every cause.
     pub fn bytes(&self, layer: Layer) -> u64 {
         self.bytes[layer as usize].iter().sum()
     }

@@ -1,17 +1,17 @@
-//! What the ledger found a packet to be.
+//! The ledger's result for a packet.
 
 use wirecost_proto::{Cause, Phase};
 
 use crate::{DatagramId, Ports};
 
-/// What one packet was, beside the spans that cover it.
+/// The ledger's result for one packet, apart from the spans that cover it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketVerdict {
     /// The packet's phase: that of its headers.
     pub phase: Phase,
-    /// Why the packet was sent: the cause of its headers.
+    /// The cause of the packet: that of its headers.
     pub cause: Cause,
-    /// Bytes of the IP packet; what lies behind its end in the captured bytes is not counted.
+    /// Bytes of the IP packet, without captured bytes after its end.
     pub wire_bytes: u32,
     /// Bytes of the packet that no endpoint described.
     pub unattributed_bytes: u32,
@@ -24,13 +24,13 @@ pub struct PacketVerdict {
 /// Which bytes of which flow a packet carries. Ranges are half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// None, or none of a known flow.
+    /// No content, or none of a known flow.
     None,
-    /// A run of a TCP direction's stream.
+    /// A range of the stream of a TCP direction.
     Stream {
         /// The connection.
         flow: Ports,
-        /// Offset of the first byte in the stream; the first byte of all has 0.
+        /// Offset of the first byte; the first byte of the stream has offset 0.
         start: u64,
         /// Offset after the last byte.
         end: u64,
@@ -39,13 +39,13 @@ pub enum Content {
     Datagram {
         /// The flow.
         flow: Ports,
-        /// Which datagram.
+        /// The datagram.
         id: DatagramId,
-        /// Offset of the first byte in the datagram, UDP header included.
+        /// Offset of the first byte in the datagram, including the UDP header.
         start: u32,
         /// Offset after the last byte.
         end: u32,
-        /// Bytes of the whole datagram, UDP header included.
+        /// Bytes of the whole datagram, including the UDP header.
         of: u32,
     },
 }

@@ -1,5 +1,7 @@
 //! AMQP 1.0: frames, client and container.
 
+use std::slice::Chunks;
+
 use wirecost_amqp::client::{self, Client, Closing, Command, MessageTemplate, SaslConfig};
 use wirecost_amqp::codec::{DecodeError, Frame, FrameType, Framer, Performative, Sasl, Sections, Unit};
 use wirecost_amqp::container::{self, Container};
@@ -7,7 +9,7 @@ use wirecost_proto::Buffer;
 use wirecost_proto::bare::Transport;
 
 use crate::rig::Rig;
-use crate::script::Script;
+use crate::script::{Script, read_in_pieces};
 
 /// The largest frame taken, in bytes.
 const LIMIT: u32 = 512;
@@ -15,22 +17,14 @@ const LIMIT: u32 = 512;
 /// A stream in chunks: its units do not depend on where it is cut, and a frame that decodes is written and decodes to
 /// the same. The first byte seeds the cuts. Returns whether the stream ends with a frame that decodes.
 pub fn frames(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
+    let Some((stream, Ok(units))) = read_in_pieces(bytes, units) else {
         return false;
     };
-    let stream = script.rest();
-    let whole = units(stream.chunks(stream.len().max(1)));
-    assert_eq!(whole, units(stream.chunks(usize::from(stride) + 1)));
-    assert_eq!(whole, units(stream.chunks(1)));
-    let Ok(whole) = whole else {
-        return false;
-    };
-    whole.concat().len() == stream.len() && whole.iter().all(|unit| decodes(unit))
+    units.concat().len() == stream.len() && units.iter().all(|unit| decodes(unit))
 }
 
 /// The headers and frames in the chunks.
-fn units<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Vec<u8>>, DecodeError> {
+fn units(chunks: Chunks<'_, u8>) -> Result<Vec<Vec<u8>>, DecodeError> {
     let mut framer = Framer::new(LIMIT);
     let mut units = Vec::new();
     for mut chunk in chunks {
@@ -79,8 +73,7 @@ fn performative_decodes(body: &[u8]) -> bool {
 /// A client with messages to send, under a script. The first byte chooses its configuration. Returns whether the
 /// client took every input as its own.
 pub fn client(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let is = |bit: u8| choice & bit != 0;
@@ -123,8 +116,7 @@ fn client_command(number: u8) -> Command {
 /// A container with small limits and up to four flows, under a script. The first byte chooses its configuration.
 /// Returns whether the clients made no fault and a message arrived.
 pub fn container(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let is = |bit: u8| choice & bit != 0;
@@ -149,7 +141,7 @@ pub fn container(bytes: &[u8]) -> bool {
     (stats.faults, stats.foreign_inputs) == (0, 0) && stats.received > 0
 }
 
-/// What our side sends is whole units that decode.
+/// Checks that our side sends whole units that decode.
 fn assert_frames(bytes: &[u8]) {
     let mut framer = Framer::new(u32::MAX);
     let mut left = bytes;

@@ -44,8 +44,7 @@ pub fn client(bytes: &[u8]) -> bool {
 
 /// The same with its configuration changed.
 pub(crate) fn client_that(bytes: &[u8], change: impl FnOnce(client::Config) -> client::Config) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = Rig::new(
@@ -106,8 +105,7 @@ pub fn server(bytes: &[u8]) -> bool {
 
 /// The same with its configuration changed.
 pub(crate) fn server_that(bytes: &[u8], change: impl FnOnce(server::Config) -> server::Config) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = Rig::new(
@@ -128,7 +126,7 @@ pub(crate) fn server_that(bytes: &[u8], change: impl FnOnce(server::Config) -> s
     (stats.malformed, stats.refused) == (0, 0)
 }
 
-/// What our side sends is a message.
+/// Checks that our side sends a message.
 fn assert_message(bytes: &[u8]) {
     assert!(Repr::parse(bytes).is_ok(), "{bytes:02x?}");
 }

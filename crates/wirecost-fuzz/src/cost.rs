@@ -1,4 +1,4 @@
-//! The ledger: spans cover every packet, whatever it holds and whatever was said of its content.
+//! The ledger: spans cover every packet, for any content and any description.
 
 use wirecost_cost::{Arrivals, DeviceLedger, Ports, Totals};
 use wirecost_proto::{Buffer, Cause, Direction, Instant, Layer, Phase, Span};
@@ -12,25 +12,24 @@ const FLOW: Ports = Ports {
     server: 1_883,
 };
 
-/// A device's books under a script of descriptions and packets. The first byte chooses whether there is a describer.
+/// A device's accounting under a script of descriptions and packets. The first byte chooses whether there is a describer.
 /// Returns whether every byte was attributed.
 pub fn ledger(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
-    let mut books = Books::new(choice & 1 != 0);
+    let mut accounting = Accounting::new(choice & 1 != 0);
     while let Some(step) = script.byte() {
-        books.step(step, &mut script);
+        accounting.step(step, &mut script);
     }
-    books.assert_balanced();
+    accounting.assert_balanced();
     Direction::ALL
         .iter()
-        .all(|direction| books.totals.unattributed_bytes(*direction) == 0)
+        .all(|direction| accounting.totals.unattributed_bytes(*direction) == 0)
 }
 
-/// Every ledger, table and tracker that a packet goes through.
-struct Books {
+/// The ledger, the totals and the arrivals that a packet goes through.
+struct Accounting {
     ledger: DeviceLedger,
     totals: Totals,
     arrivals: Arrivals,
@@ -38,7 +37,7 @@ struct Books {
     wire_bytes: u64,
 }
 
-impl Books {
+impl Accounting {
     fn new(describes: bool) -> Self {
         let ledger = if describes {
             DeviceLedger::with_describer(wirecost_coap::describe)

@@ -10,10 +10,10 @@ use wirecost_security::dtls::{
 };
 use wirecost_security::layer::Event;
 
-use crate::duel::Duel;
+use crate::conversation::Conversation;
+use crate::fixture::{Fixture, is_without_fault};
 use crate::rig::Rig;
 use crate::script::Script;
-use crate::world::{World, is_without_fault};
 
 /// A datagram: its records lie end to end and their descriptions cover it. Returns whether it consists of records.
 pub fn datagram(bytes: &[u8]) -> bool {
@@ -38,8 +38,7 @@ pub fn datagram(bytes: &[u8]) -> bool {
 /// A client that has something to send, under a script. The first byte chooses its version. Returns whether what it
 /// received is a server's.
 pub fn client(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = client_rig(choice);
@@ -50,8 +49,7 @@ pub fn client(bytes: &[u8]) -> bool {
 /// A server with up to four flows, under a script. The first byte chooses whether it asks for a cookie. Returns whether
 /// a client opened a connection or began to.
 pub fn server(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = server_rig(choice, 4);
@@ -62,20 +60,19 @@ pub fn server(bytes: &[u8]) -> bool {
 /// A connection with a message, of which a script changes what is under way. The first byte chooses the version.
 /// Returns whether the message arrived.
 pub fn connection(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
-    let mut duel = Duel::open(client_rig(choice), server_rig(choice, 1));
-    duel.converse(&mut script, [command(1), command(0)]);
+    let mut conversation = Conversation::open(client_rig(choice), server_rig(choice, 1));
+    conversation.converse(&mut script, [command(1), command(0)]);
     let message = |event: &_| matches!(event, Event::Inner(bare::ServerEvent::Message { .. }));
-    duel.server.events.iter().any(message)
+    conversation.server.events.iter().any(message)
 }
 
 fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
     let certificates = Certificates {
         trust: Trust::Authorities {
-            certificates: vec![World::get().authority.certificate().to_vec()],
+            certificates: vec![Fixture::get().authority.certificate().to_vec()],
             server_name: "server".to_owned(),
         },
         identity: None,
@@ -92,7 +89,7 @@ fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
 
 fn server_rig(choice: u8, flows: usize) -> Rig<Server<bare::Server>> {
     let accept = Accept {
-        identity: Some(World::get().server.clone()),
+        identity: Some(Fixture::get().server.clone()),
         psks: vec![psk()],
         cookie: choice & 0x04 != 0,
         ..Accept::default()
@@ -103,7 +100,7 @@ fn server_rig(choice: u8, flows: usize) -> Rig<Server<bare::Server>> {
 }
 
 fn common(seed: u64) -> Common {
-    Common::new(World::get().epoch, KeyLog::disabled()).with_seed(Rng::new(seed))
+    Common::new(Fixture::get().epoch, KeyLog::disabled()).with_seed(Rng::new(seed))
 }
 
 fn psk() -> Psk {
@@ -117,7 +114,7 @@ fn command(number: u8) -> bare::ClientCommand {
     }
 }
 
-/// What our side sends is records.
+/// Checks that our side sends records.
 fn assert_records(bytes: &[u8]) {
     assert!(datagram(bytes), "{bytes:02x?}");
 }

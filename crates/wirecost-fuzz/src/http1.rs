@@ -1,5 +1,6 @@
 //! HTTP/1.1: heads, chunked content, client and server.
 
+use std::slice::Chunks;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::{FlowId, Layer};
 
 use crate::rig::Rig;
-use crate::script::Script;
+use crate::script::{Script, read_in_pieces};
 
 /// The longest head taken, in bytes, where there is a limit.
 const LIMIT: usize = 200;
@@ -22,29 +23,22 @@ const LIMIT: usize = 200;
 /// A stream of heads in chunks, as requests and as responses: the heads do not depend on where it is cut. The first
 /// byte seeds the cuts. Returns whether the stream ends with a head that has a meaning.
 pub fn head(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
     let means_something = |side: Side, head: &[u8]| match side {
         Side::Server => RequestHead::parse(head).is_ok(),
         Side::Client => ResponseHead::parse(head, Method::Get).is_ok(),
     };
     let understood = [Side::Server, Side::Client].map(|side| {
-        let whole = heads(side, stream.chunks(stream.len().max(1)));
-        assert_eq!(whole, heads(side, stream.chunks(usize::from(stride) + 1)));
-        assert_eq!(whole, heads(side, stream.chunks(1)));
-        whole.is_some_and(|heads| {
-            let all_mean = heads.iter().filter(|head| means_something(side, head)).count() == heads.len();
-            all_mean && heads.concat().len() == stream.len()
-        })
+        let Some((stream, Some(heads))) = read_in_pieces(bytes, |chunks| heads(side, chunks)) else {
+            return false;
+        };
+        let all_mean = heads.iter().filter(|head| means_something(side, head)).count() == heads.len();
+        all_mean && heads.concat().len() == stream.len()
     });
     understood.contains(&true)
 }
 
 /// The heads in the chunks; `None` where the stream cannot be read on.
-fn heads<'a>(side: Side, chunks: impl Iterator<Item = &'a [u8]>) -> Option<Vec<Vec<u8>>> {
+fn heads(side: Side, chunks: Chunks<'_, u8>) -> Option<Vec<Vec<u8>>> {
     let mut collector = Collector::new(side, LIMIT);
     let mut heads = Vec::new();
     for chunk in chunks {
@@ -61,19 +55,12 @@ fn heads<'a>(side: Side, chunks: impl Iterator<Item = &'a [u8]>) -> Option<Vec<V
 /// Chunked content in pieces: what is payload does not depend on where the stream is cut. The first byte seeds the
 /// cuts. Returns whether the content ends with the stream.
 pub fn chunks(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
-    let whole = content(stream.chunks(stream.len().max(1)));
-    assert_eq!(whole, content(stream.chunks(usize::from(stride) + 1)));
-    assert_eq!(whole, content(stream.chunks(1)));
-    whole.is_some_and(|(_, taken)| taken == stream.len())
+    let content = read_in_pieces(bytes, content);
+    content.is_some_and(|(stream, content)| content.is_some_and(|(_, taken)| taken == stream.len()))
 }
 
 /// The payload of chunked content and the bytes that it took; `None` where it does not end.
-fn content<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<u8>, usize)> {
+fn content(chunks: Chunks<'_, u8>) -> Option<(Vec<u8>, usize)> {
     let mut body = Body::new(Framing::Chunked)?;
     let (mut payload, mut taken) = (Vec::new(), 0);
     for mut left in chunks {
@@ -97,8 +84,7 @@ fn content<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<u8>, usize
 /// A client with requests to send, under a script. The first byte chooses its configuration. Returns whether all that
 /// it received belongs to a response.
 pub fn client(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let client = Client::new(ClientConfig {
@@ -132,8 +118,7 @@ fn client_command(number: u8) -> Command {
 /// A server with small limits and up to four flows, under a script. The first byte chooses its configuration. Returns
 /// whether the clients made no fault and were answered.
 pub fn server(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let server = Server::new(ServerConfig {

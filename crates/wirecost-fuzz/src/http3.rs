@@ -1,6 +1,7 @@
 //! HTTP/3 and QUIC: field sections, frames of both, packets, client, server, and both while their datagrams are changed
 //! under way.
 
+use std::slice::Chunks;
 use std::sync::Arc;
 
 use wirecost_http::client::{self, Command};
@@ -15,10 +16,10 @@ use wirecost_proto::{Buffer, Direction, Rng};
 use wirecost_security::layer::Event;
 use wirecost_security::tls::Versions;
 
-use crate::duel::Duel;
+use crate::conversation::Conversation;
+use crate::fixture::{Fixture, is_without_fault};
 use crate::rig::Rig;
-use crate::script::Script;
-use crate::world::{World, is_without_fault};
+use crate::script::{Script, read_in_pieces};
 
 /// A field section: what is read is written and reads as the same fields. Returns whether it could be read.
 pub fn section(bytes: &[u8]) -> bool {
@@ -49,15 +50,8 @@ pub fn string(bytes: &[u8]) -> bool {
 /// A request stream: what it holds does not depend on where it is cut. The first byte seeds the cuts. Returns whether
 /// it ends with a frame.
 pub fn request_stream(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
-    let whole = parts(stream.chunks(stream.len().max(1)));
-    assert_eq!(whole, parts(stream.chunks(usize::from(stride) + 1)));
-    assert_eq!(whole, parts(stream.chunks(1)));
-    whole.is_some_and(|parts| parts.ends_whole)
+    let parts = read_in_pieces(bytes, parts).and_then(|(_, parts)| parts);
+    parts.is_some_and(|parts| parts.ends_whole)
 }
 
 /// What a request stream holds.
@@ -70,7 +64,7 @@ struct Parts {
 }
 
 /// What is in the chunks; `None` where they cannot be read to their end.
-fn parts<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Parts> {
+fn parts(chunks: Chunks<'_, u8>) -> Option<Parts> {
     let mut reader = Reader::new(Side::Server);
     let mut parts = Parts::default();
     for mut chunk in chunks {
@@ -90,25 +84,18 @@ fn parts<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Parts> {
 /// A unidirectional stream of the peer: what it says does not depend on where it is cut. The first byte seeds the cuts.
 /// Returns whether it could be read.
 pub fn unidirectional_stream(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
-    let whole = said(stream.chunks(stream.len().max(1)));
-    assert_eq!(whole, said(stream.chunks(usize::from(stride) + 1)));
-    assert_eq!(whole, said(stream.chunks(1)));
-    whole.is_some()
+    read_in_pieces(bytes, control_events).is_some_and(|(_, events)| events.is_some())
 }
 
-fn said<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<unidirectional::ControlEvent>, bool)> {
+/// What a unidirectional stream says, and whether it may end there; `None` if it cannot be read.
+fn control_events(chunks: Chunks<'_, u8>) -> Option<(Vec<unidirectional::ControlEvent>, bool)> {
     let mut reader = unidirectional::Reader::default();
     let mut opened = unidirectional::Opened::new(Side::Server);
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     for chunk in chunks {
-        reader.read(chunk, &mut opened, |what| said.push(what)).ok()?;
+        reader.read(chunk, &mut opened, |event| events.push(event)).ok()?;
     }
-    Some((said, reader.end().is_ok()))
+    Some((events, reader.end().is_ok()))
 }
 
 /// An opened packet: its frames lie end to end. Returns whether all of them could be read.
@@ -176,20 +163,20 @@ pub fn server(bytes: &[u8]) -> bool {
 /// A connection with a request, of which a script changes what is under way. Returns whether there was a response.
 pub fn connection(bytes: &[u8]) -> bool {
     let mut script = Script::new(bytes);
-    let mut duel = Duel::open(client_rig(), server_rig(1));
-    duel.converse(&mut script, [command(0xff), command(1), command(0)]);
+    let mut conversation = Conversation::open(client_rig(), server_rig(1));
+    conversation.converse(&mut script, [command(0xff), command(1), command(0)]);
     let response = |event: &_| matches!(event, Event::Inner(client::Event::Response { .. }));
-    duel.client.events.iter().any(response)
+    conversation.client.events.iter().any(response)
 }
 
 fn client_rig() -> Rig<Client> {
-    let tls = World::get().tls_client(Versions::Tls13, &[b"h3"]);
+    let tls = Fixture::get().tls_client(Versions::Tls13, &[b"h3"]);
     let client = Client::new(ClientConfig::new(tls, Rng::new(4))).expect("a client");
     Rig::new(client, Transport::Datagram, 1, |_| {})
 }
 
 fn server_rig(flows: usize) -> Rig<Server> {
-    let tls = World::get().tls_server(false, &[b"h3"]);
+    let tls = Fixture::get().tls_server(false, &[b"h3"]);
     let server = Server::new(ServerConfig::new(tls, Rng::new(5))).expect("a server");
     Rig::new(server, Transport::Datagram, flows, |_| {})
 }

@@ -1,4 +1,4 @@
-//! Ladders: what a packet is called.
+//! Ladders: the names of packets.
 
 use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};

@@ -1,7 +1,7 @@
-//! What must hold for any bytes: a body per parser and per machine that takes bytes of others.
+//! Fuzz targets: properties of parsers and protocol machines that hold for any bytes.
 //!
-//! `fuzz/` at the root of the repository gives the bodies to libFuzzer; `tests/replay.rs` gives them the kept inputs
-//! and seeded mutations of those, on stable Rust. See `docs/fuzzing.md`.
+//! `fuzz/` at the root of the repository runs them with libFuzzer. `tests/replay.rs` runs them on stable Rust with the stored
+//! inputs and seeded mutations of these. See `docs/fuzzing.md`.
 //!
 //! - [`wire`]: IP packets and what they carry, TCP segments, ICMP messages, captures
 //! - [`mqtt`]: packets, framing, client, broker
@@ -18,11 +18,11 @@
 //! - [`mod@dissect`]: captures of other programs
 //! - [`text`]: quantities, names of stacks, rows of samples
 //! - [`scenario`]: scenario files
-//! - [`lab`]: what a packet is called in a ladder
+//! - [`lab`]: the names of packets in a ladder
 //! - `script`: bytes as a sequence of decisions
 //! - `rig`: an endpoint under such a script, with the rules of its contract checked
-//! - `duel`: two such endpoints that talk to each other while a script changes what is under way
-//! - `world`: certificates and configurations of secure endpoints
+//! - `conversation`: two such endpoints that talk to each other while a script changes what is under way
+//! - `fixture`: certificates and configurations of secure endpoints
 //!
 //! ```
 //! assert!(wirecost_fuzz::text::quantities(b"128B"));
@@ -31,10 +31,11 @@
 
 pub mod amqp;
 pub mod coap;
+mod conversation;
 pub mod cost;
 pub mod dissect;
 pub mod dtls;
-mod duel;
+mod fixture;
 pub mod http1;
 pub mod http3;
 pub mod lab;
@@ -49,12 +50,11 @@ pub mod tcp;
 pub mod text;
 pub mod tls;
 pub mod wire;
-mod world;
 
-/// Checks one input; returns whether it was understood to its end. Panics where a property does not hold.
+/// Checks one input; returns whether the target understood it to its end. Panics if a property does not hold.
 pub type Target = fn(&[u8]) -> bool;
 
-/// Every target, by the name of its fuzz target and of its folders of inputs.
+/// Every target, by the name of its libFuzzer target and of its input folders.
 pub const TARGETS: [(&str, Target); 50] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),

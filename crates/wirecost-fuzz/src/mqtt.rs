@@ -1,5 +1,7 @@
 //! MQTT: packets, framing, client and broker.
 
+use std::slice::Chunks;
+
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client::{self, Client, Command, PublishTemplate};
 use wirecost_mqtt::codec::framing::LARGEST_PACKET;
@@ -9,7 +11,7 @@ use wirecost_proto::Buffer;
 use wirecost_proto::bare::Transport;
 
 use crate::rig::Rig;
-use crate::script::Script;
+use crate::script::{Script, read_in_pieces};
 
 /// The largest packet taken, in bytes, where there is a limit.
 const LIMIT: u32 = 1_000;
@@ -45,20 +47,12 @@ fn decodes(frame: Frame<'_>, version: Version) -> bool {
 /// A stream in chunks: the packets do not depend on where it is cut. The first byte seeds the cuts. Returns whether
 /// the stream ends with a packet.
 pub fn framer(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(stride) = script.byte() else {
-        return false;
-    };
-    let stream = script.rest();
-    let whole = frames(stream.chunks(stream.len().max(1)));
-    let cut = frames(stream.chunks(usize::from(stride) + 1));
-    assert_eq!(whole, cut);
-    assert_eq!(whole, frames(stream.chunks(1)));
-    whole.is_some_and(|frames| frames.concat().len() == stream.len())
+    let frames = read_in_pieces(bytes, frames);
+    frames.is_some_and(|(stream, frames)| frames.is_some_and(|frames| frames.concat().len() == stream.len()))
 }
 
 /// The packets in the chunks; `None` where the stream cannot be read on.
-fn frames<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Vec<Vec<u8>>> {
+fn frames(chunks: Chunks<'_, u8>) -> Option<Vec<Vec<u8>>> {
     let mut framer = Framer::new(LIMIT);
     let mut frames = Vec::new();
     for chunk in chunks {
@@ -75,8 +69,7 @@ fn frames<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<Vec<Vec<u8>>> {
 /// A client with messages to send, under a script. The first byte chooses its configuration. Returns whether the
 /// client took every input as its own.
 pub fn client(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let is = |bit: u8| choice & bit != 0;
@@ -110,8 +103,7 @@ fn template(topic: &str, qos: u8) -> PublishTemplate {
 /// A broker with small limits and up to four flows, under a script. The first byte chooses its configuration.
 /// Returns whether the clients made no fault and published something.
 pub fn broker(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let broker = Broker::new(broker_config(choice));
@@ -156,7 +148,7 @@ fn broker_command(number: u8) -> broker::Command {
     }
 }
 
-/// What our side sends is whole packets that decode.
+/// Checks that our side sends whole packets that decode.
 fn assert_packets(bytes: &[u8]) {
     let mut framer = Framer::new(LARGEST_PACKET);
     let mut left = bytes;

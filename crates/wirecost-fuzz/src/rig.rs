@@ -1,4 +1,4 @@
-//! An endpoint under a script, with the rules of the contract (`wirecost_proto::endpoint`) checked.
+//! An endpoint under a script. Checks the rules of the contract (`wirecost_proto::endpoint`).
 
 use std::fmt::Debug;
 
@@ -7,13 +7,13 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, Res
 
 use crate::script::{Script, Step};
 
-/// More outputs to one input than this are an endless loop.
+/// More outputs to one input than this count as an endless loop.
 const MOST_OUTPUTS: usize = 200_000;
 
-/// An endpoint that still waits for the past after so many time-outs would keep its driver busy for ever.
+/// An endpoint that asks for a time in the past after this number of time-outs would keep its driver busy forever.
 const MOST_TIMEOUTS: usize = 1_000;
 
-/// One of the flows that the script speaks of.
+/// A flow of the script.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     id: FlowId,
@@ -27,7 +27,7 @@ enum State {
     Open,
     /// The peer has ended its direction.
     PeerClosed,
-    /// The endpoint has closed the flow; bytes may still be under way.
+    /// The endpoint has closed the flow; bytes may still be in transit.
     Closed,
     Gone,
 }
@@ -35,9 +35,9 @@ enum State {
 /// An endpoint, its flows and the time.
 pub(crate) struct Rig<E: Endpoint> {
     pub(crate) endpoint: E,
-    /// What it reported.
+    /// Its events.
     pub(crate) events: Vec<E::Event>,
-    /// What it sent, where somebody takes it.
+    /// The bytes it sent, if they are collected.
     sent: Option<Vec<Vec<u8>>>,
     transport: Transport,
     flows: Vec<Option<Flow>>,
@@ -64,17 +64,17 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         }
     }
 
-    /// What it has sent since the last time; from the first time on, that is kept.
+    /// The bytes it has sent since the last call; the first call starts the collection.
     pub(crate) fn take_sent(&mut self) -> Vec<Vec<u8>> {
         self.sent.replace(Vec::new()).unwrap_or_default()
     }
 
-    /// When it wants to be woken.
+    /// When it asked to be woken.
     pub(crate) const fn wakes(&self) -> Option<Instant> {
         self.wakes
     }
 
-    /// What time it is.
+    /// The current time.
     pub(crate) const fn now(&self) -> Instant {
         self.now
     }
@@ -225,7 +225,7 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
         }
     }
 
-    /// A flow that this side has closed may be reset later, when its place is taken.
+    /// Notes that the endpoint closed a flow. The flow may be reset later, when its slot has another flow.
     fn closed(&mut self, flow: FlowId) {
         if let Some(flow) = self.flows.iter_mut().flatten().find(|known| known.id == flow) {
             flow.state = State::Closed;
@@ -234,7 +234,7 @@ impl<E: Endpoint<Error: Debug>> Rig<E> {
 
     fn consumed(&mut self, flow: FlowId, out: &Buffer) {
         assert!(out.bytes().is_empty(), "consumed bytes have spans only");
-        // What a flow received may be described after the flow is gone and its place taken.
+        // The endpoint may describe received bytes after the flow has ended and its slot has another flow.
         if let Some(flow) = self.flows.iter_mut().flatten().find(|known| known.id == flow) {
             flow.consumed += out.covered();
         }

@@ -1,8 +1,10 @@
-//! Bytes as a sequence of decisions.
+//! Scripts: bytes as a sequence of decisions.
 
+use std::fmt::Debug;
+use std::slice::Chunks;
 use std::time::Duration;
 
-/// The decisions that are left.
+/// The remaining decisions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Script<'a> {
     rest: &'a [u8],
@@ -11,6 +13,12 @@ pub(crate) struct Script<'a> {
 impl<'a> Script<'a> {
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
+    }
+
+    /// The first byte, which chooses a configuration, and a script of the other bytes; `None` without a byte.
+    pub(crate) fn with_choice(bytes: &'a [u8]) -> Option<(u8, Self)> {
+        let (choice, rest) = bytes.split_first()?;
+        Some((*choice, Self { rest }))
     }
 
     /// The next byte; `None` at the end.
@@ -37,7 +45,7 @@ impl<'a> Script<'a> {
         self.rest
     }
 
-    /// What happens to the next bytes that are under way; at the end everything arrives.
+    /// The fate of the next bytes in transit; at the end of the script everything arrives.
     pub(crate) fn fate(&mut self) -> Fate {
         let mut fate = || {
             Some(match self.byte()? {
@@ -78,13 +86,26 @@ impl<'a> Script<'a> {
     }
 }
 
-/// What happens to bytes that are under way.
+/// Reads the stream behind the first byte as a whole, byte by byte, and in pieces of a length that the first byte chooses,
+/// and asserts that `read` returns the same each time. Returns the stream and that result; `None` without a byte.
+pub(crate) fn read_in_pieces<'a, T: PartialEq + Debug>(
+    bytes: &'a [u8],
+    read: impl Fn(Chunks<'a, u8>) -> T,
+) -> Option<(&'a [u8], T)> {
+    let (stride, stream) = bytes.split_first()?;
+    let whole = read(stream.chunks(stream.len().max(1)));
+    assert_eq!(whole, read(stream.chunks(usize::from(*stride) + 1)));
+    assert_eq!(whole, read(stream.chunks(1)));
+    Some((stream, whole))
+}
+
+/// The fate of bytes in transit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fate {
     Arrive,
-    /// The byte at this place, counted round, arrives changed by these bits.
+    /// They arrive with these bits flipped in the byte at this position, modulo their length.
     Change(u16, u8),
-    /// They arrive in two pieces, the first of so many bytes.
+    /// They arrive in two pieces; the first has this length.
     Split(u16),
     /// Only the first bytes arrive.
     Cut(u16),
@@ -92,7 +113,7 @@ pub(crate) enum Fate {
     Twice,
 }
 
-/// What happens to an endpoint.
+/// A step of an endpoint's life.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'a> {
     /// A flow opens, unless one is open here.
@@ -105,8 +126,8 @@ pub(crate) enum Step<'a> {
     Congested,
     /// The user's command of this number.
     Command(u8),
-    /// Time goes by.
+    /// Time passes.
     Wait(Duration),
-    /// The time comes that the endpoint waits for.
+    /// The time that the endpoint waits for comes.
     Wake,
 }

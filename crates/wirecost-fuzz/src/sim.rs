@@ -1,4 +1,4 @@
-//! Whole simulations: devices, links, and what was counted of them.
+//! Whole simulations: devices, links and their counters.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use wirecost_tcp::Config;
 use crate::script::Script;
 use crate::tcp;
 
-mod talker;
+mod sender;
 
-use talker::Talker;
+use sender::Sender;
 
-/// More devices are not in one input.
+/// The largest number of devices in an input.
 const MOST_DEVICES: u8 = 6;
 
-/// Longer than devices need that give up: what is left then hangs.
+/// Longer than devices need to give up: a world that is not over then hangs.
 const LATEST: Instant = Instant::from_millis(1_000_000_000);
 
 const PORT: u16 = 7_000;
@@ -47,7 +47,7 @@ pub fn world(bytes: &[u8]) -> bool {
 
 type Taps = (Recording, Tally<fn(HostIndex) -> usize>);
 
-type Run = Finished<Talker, OwnLinks, Taps, Arrivals>;
+type Run = Finished<Sender, OwnLinks, Taps, Arrivals>;
 
 /// What an input says.
 struct Setting {
@@ -57,7 +57,7 @@ struct Setting {
     mtu: u16,
     link: LinkConfig,
     seed: u64,
-    talkers: Vec<Talker>,
+    senders: Vec<Sender>,
 }
 
 impl Setting {
@@ -70,7 +70,7 @@ impl Setting {
         };
         let count = script.byte()? % MOST_DEVICES + 1;
         let is_stream = choice & 1 == 0;
-        let talkers: Option<Vec<_>> = (0..count).map(|_| talker(script, is_stream)).collect();
+        let senders: Option<Vec<_>> = (0..count).map(|_| sender(script, is_stream)).collect();
         Some(Self {
             transport: if is_stream {
                 Transport::Stream
@@ -82,19 +82,19 @@ impl Setting {
             mtu,
             link,
             seed: u64::from(seed),
-            talkers: talkers?,
+            senders: senders?,
         })
     }
 
-    /// Lets everything happen, with the devices in their order or the other way round.
+    /// Runs the world, with the devices in their order or in reverse order.
     fn run(&self, is_reversed: bool) -> Run {
         let rng = Rng::new(self.seed);
         let mut settings = Settings::linux(self.mtu, self.ipv6, rng);
         let largest = settings.device_tcp.maximum_segment_size;
         settings.device_tcp = (self.tcp)(largest);
         let mut devices: Vec<_> = (0..)
-            .zip(&self.talkers)
-            .map(|(host, talker)| self.device(host, talker))
+            .zip(&self.senders)
+            .map(|(host, sender)| self.device(host, sender))
             .collect();
         if is_reversed {
             devices.reverse();
@@ -105,14 +105,14 @@ impl Setting {
             endpoint: Server::new(self.transport),
         };
         let links = (0..)
-            .zip(&self.talkers)
+            .zip(&self.senders)
             .map(|(host, _)| Link::new(self.link, rng.host(host)));
         let links = OwnLinks(links.collect());
         let tap: Taps = (Recording::new(), Tally::new(|host| host as usize));
         World::new(settings, devices, vec![service], links, tap, Arrivals::default()).run(LATEST)
     }
 
-    fn device(&self, host: HostIndex, talker: &Talker) -> Device<Client, Talker> {
+    fn device(&self, host: HostIndex, sender: &Sender) -> Device<Client, Sender> {
         let address = simulated_address(host, self.ipv6).expect("there are few hosts");
         Device {
             host,
@@ -120,7 +120,7 @@ impl Setting {
             remote: SocketAddr::new(server_address(self.ipv6), PORT),
             transport: self.transport,
             endpoint: Client::new(self.transport),
-            script: talker.clone(),
+            script: sender.clone(),
         }
     }
 
@@ -152,15 +152,15 @@ impl Setting {
 }
 
 /// What a device does.
-fn talker(script: &mut Script<'_>, is_stream: bool) -> Option<Talker> {
+fn sender(script: &mut Script<'_>, is_stream: bool) -> Option<Sender> {
     let (bytes, flows) = (script.u16()?, script.byte()?);
     let (messages, interval) = (script.byte()? % 8, script.byte()?);
     let interval = Duration::from_micros(u64::from(interval).pow(3));
-    let mut talker = Talker::new(usize::from(bytes % 20_000), messages.into(), interval);
-    talker.is_stream = is_stream;
-    talker.flows = u32::from(flows % 4);
-    talker.starts = Instant::from_millis(u64::from(flows >> 2));
-    Some(talker)
+    let mut sender = Sender::new(usize::from(bytes % 20_000), messages.into(), interval);
+    sender.is_stream = is_stream;
+    sender.flows = u32::from(flows % 4);
+    sender.starts = Instant::from_millis(u64::from(flows >> 2));
+    Some(sender)
 }
 
 /// What one direction of every link does.

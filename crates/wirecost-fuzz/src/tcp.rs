@@ -1,4 +1,4 @@
-//! TCP of virtual time: one end and any segments; two ends and a path that does what it likes.
+//! TCP of virtual time: one end and any segments; two ends and an arbitrary path.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ pub use segments::segments;
 /// The largest segment that ends accept, in bytes.
 const MSS: u16 = 1460;
 
-/// More bytes are not written in one input.
+/// The largest number of bytes written in an input.
 const MOST_WRITTEN: u64 = 200_000;
 
-/// How an end behaves, of a preset and with what may be switched on.
+/// The configuration of an end: a preset with some options switched off.
 fn config(script: &mut Script<'_>) -> Option<Config> {
     let (choice, more) = (script.byte()?, script.byte()?);
     let mut config = preset(choice)(if more & 0x20 == 0 { MSS } else { 200 });
@@ -46,10 +46,10 @@ fn initial_sequence(script: &mut Script<'_>) -> Option<u32> {
     })
 }
 
-/// When inputs start: not at zero, so that something is before.
+/// When inputs start: not at zero, so that earlier times exist.
 const START: Instant = Instant::from_millis(5_000);
 
-/// The byte of a stream that is at this sequence number.
+/// The byte of a stream at this sequence number.
 const fn byte_at(sequence: u32) -> u8 {
     (sequence.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }

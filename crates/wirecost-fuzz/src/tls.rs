@@ -6,10 +6,10 @@ use wirecost_security::layer::Event;
 use wirecost_security::tls::record::{Header, records};
 use wirecost_security::tls::{Client, Server, Versions};
 
-use crate::duel::Duel;
+use crate::conversation::Conversation;
+use crate::fixture::{Fixture, is_without_fault};
 use crate::rig::Rig;
 use crate::script::Script;
-use crate::world::{World, is_without_fault};
 
 /// A stream: its whole records follow one another, and each is as long as its header says. Returns whether it
 /// consists of whole records.
@@ -45,8 +45,7 @@ pub fn pem(bytes: &[u8]) -> bool {
 /// A client that has something to send, under a script. The first byte chooses its versions. Returns whether what it
 /// received is a server's.
 pub fn client(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = client_rig(choice);
@@ -57,8 +56,7 @@ pub fn client(bytes: &[u8]) -> bool {
 /// A server with up to four flows, under a script. The first byte chooses whether it takes early data. Returns whether
 /// what it received is a client's.
 pub fn server(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
     let mut rig = server_rig(choice, 4);
@@ -69,16 +67,15 @@ pub fn server(bytes: &[u8]) -> bool {
 /// A connection with a message, of which a script changes what is under way. The first byte chooses the versions.
 /// Returns whether the message arrived.
 pub fn connection(bytes: &[u8]) -> bool {
-    let mut script = Script::new(bytes);
-    let Some(choice) = script.byte() else {
+    let Some((choice, mut script)) = Script::with_choice(bytes) else {
         return false;
     };
-    let mut duel = Duel::open(client_rig(choice), server_rig(choice, 1));
-    duel.converse(&mut script, [command(1)]);
+    let mut conversation = Conversation::open(client_rig(choice), server_rig(choice, 1));
+    conversation.converse(&mut script, [command(1)]);
     // Nothing is changed any more: rustls with debug assertions takes no nonsense behind its own close_notify.
-    duel.converse(&mut Script::new(&[]), [command(0)]);
+    conversation.converse(&mut Script::new(&[]), [command(0)]);
     let message = |event: &_| matches!(event, Event::Inner(bare::ServerEvent::Message { .. }));
-    duel.server.events.iter().any(message)
+    conversation.server.events.iter().any(message)
 }
 
 fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
@@ -87,13 +84,13 @@ fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
         1 => Versions::Both,
         _ => Versions::Tls13,
     };
-    let config = World::get().tls_client(versions, &[]);
+    let config = Fixture::get().tls_client(versions, &[]);
     let client = Client::new(config, bare::Client::new(Transport::Stream));
     Rig::new(client, Transport::Stream, 1, assert_records)
 }
 
 fn server_rig(choice: u8, flows: usize) -> Rig<Server<bare::Server>> {
-    let config = World::get().tls_server(choice & 0x04 != 0, &[]);
+    let config = Fixture::get().tls_server(choice & 0x04 != 0, &[]);
     let server = Server::new(&config, bare::Server::new(Transport::Stream));
     Rig::new(server, Transport::Stream, flows, assert_records)
 }
@@ -105,7 +102,7 @@ fn command(number: u8) -> bare::ClientCommand {
     }
 }
 
-/// What our side sends is whole records.
+/// Checks that our side sends whole records.
 fn assert_records(bytes: &[u8]) {
     assert!(stream(bytes), "{bytes:02x?}");
 }

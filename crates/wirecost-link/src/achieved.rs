@@ -6,17 +6,16 @@ use crate::config::DirectionConfig;
 use crate::counters::Counters;
 use crate::loss::Loss;
 
-/// The probability with which a link that does what it should is reported as not doing so: the bands hold
-/// 99.99 %.
+/// The probability of a false alarm for a link that follows its configuration: the bands contain 99.99 %.
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 /// The standard normal quantile of 1 - [`FALSE_ALARM`] / 2.
 const Z: f64 = 3.890_591_886_413_1;
 
-/// What one direction achieved, beside what was asked.
+/// The behaviour of one direction, compared with its configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Achieved {
-    /// Packets lost, of those that the queue passed on.
+    /// Lost packets, of those that left the queue.
     pub loss: FrequencyCheck,
     /// Packets held back, of those delivered.
     pub reorder: FrequencyCheck,
@@ -24,7 +23,7 @@ pub struct Achieved {
     pub duplicate: FrequencyCheck,
     /// Copies corrupted, of all copies.
     pub corrupt: FrequencyCheck,
-    /// The rate at which packets were sent while there were any; `None` without a rate or a packet.
+    /// The rate at which packets were sent while the queue had any; `None` without a rate or without packets.
     pub rate: Option<BitRate>,
 }
 
@@ -46,7 +45,7 @@ impl Achieved {
         }
     }
 
-    /// Whether every frequency lies in its band.
+    /// Whether every frequency is in its band.
     pub fn is_within(&self) -> bool {
         [self.loss, self.reorder, self.duplicate, self.corrupt]
             .iter()
@@ -60,18 +59,18 @@ fn achieved_rate(counters: &Counters) -> Option<BitRate> {
     BitRate::from_bits_per_second(u64::try_from(rate).ok()?)
 }
 
-/// How often something happened, beside how often it should have.
+/// The frequency of an event, compared with its probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrequencyCheck {
-    /// The probability asked for.
+    /// The configured probability.
     pub asked: f64,
-    /// How often it could have happened.
+    /// The number of trials.
     pub trials: u64,
-    /// How often it did.
+    /// The number of events.
     pub hits: u64,
-    /// The fewest hits that the 99.99 % band holds.
+    /// The lowest number of events in the 99.99 % band.
     pub low: u64,
-    /// The most hits that the band holds.
+    /// The highest number of events in the band.
     pub high: u64,
 }
 
@@ -105,12 +104,12 @@ impl FrequencyCheck {
         }
     }
 
-    /// The share of trials in which it happened; `None` without a trial.
+    /// The share of trials with the event; `None` without a trial.
     pub fn observed(&self) -> Option<f64> {
         (self.trials > 0).then(|| self.hits as f64 / self.trials as f64)
     }
 
-    /// Whether the hits lie in the band.
+    /// Whether the number of events is in the band.
     pub const fn is_within(&self) -> bool {
         self.low <= self.hits && self.hits <= self.high
     }

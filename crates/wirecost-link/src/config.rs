@@ -1,4 +1,4 @@
-//! Both directions of a link, and what is wrong with a configuration.
+//! The configuration of a link, and its validation.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::reorder::Reorder;
 /// The smallest MTU of a link that carries IPv4 (RFC 791 section 3.2).
 pub const MIN_MTU: u16 = 68;
 
-/// The MTU unless another is asked for: Ethernet's.
+/// The default MTU: that of Ethernet.
 pub const DEFAULT_MTU: u16 = 1_500;
 
-/// The longest delay that a link may have; interplanetary links stay out.
+/// The longest delay that a link may have.
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3_600);
 
 /// The fewest packets that a queue of default size holds.
 pub(crate) const DEFAULT_QUEUE_PACKETS: u64 = 64;
 
-/// A link: what each direction does.
+/// The configuration of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkConfig {
     /// From the device to the server.
@@ -36,11 +36,11 @@ pub struct LinkConfig {
 pub struct DirectionConfig {
     /// The propagation delay: one-way delay without serialisation, queueing and variation.
     pub delay: Duration,
-    /// How the delay varies; `None`: not at all.
+    /// How the delay varies; `None`: it is constant.
     pub delay_variation: Option<DelayVariation>,
-    /// How packets are lost.
+    /// The loss model.
     pub loss: Loss,
-    /// Which packets are held back; `None`: none.
+    /// Which packets are held back; `None`: no packet.
     pub reorder: Option<Reorder>,
     /// The probability that a packet arrives twice.
     pub duplicate: Probability,
@@ -48,7 +48,7 @@ pub struct DirectionConfig {
     pub corrupt: Probability,
     /// The rate in bit/s of IP packets; `None`: unlimited.
     pub rate: Option<BitRate>,
-    /// How much waits for the rate; `None`: see [`LinkConfig::queue_limit`]. Without a rate nothing waits.
+    /// The capacity of the queue; `None`: see [`LinkConfig::queue_limit`]. Without a rate there is no queue.
     pub queue: Option<QueueLimit>,
     /// The largest IP packet, in bytes.
     pub mtu: u16,
@@ -92,7 +92,7 @@ impl LinkConfig {
         }
     }
 
-    /// A link that does the same in both directions.
+    /// A link with the same configuration in both directions.
     pub const fn both(direction: DirectionConfig) -> Self {
         Self {
             up: direction,
@@ -100,7 +100,7 @@ impl LinkConfig {
         }
     }
 
-    /// What one direction does.
+    /// The configuration of one direction.
     pub const fn direction(&self, direction: Direction) -> &DirectionConfig {
         match direction {
             Direction::Up => &self.up,
@@ -113,7 +113,7 @@ impl LinkConfig {
         self.up.delay.saturating_add(self.down.delay)
     }
 
-    /// The limit of a direction's queue: the one asked for, or one bandwidth-delay product (rate x RTT) in
+    /// The limit of a direction's queue: the configured one. The default is one bandwidth-delay product (rate x RTT) in
     /// packets of the MTU, but at least `DEFAULT_QUEUE_PACKETS`.
     pub fn queue_limit(&self, direction: Direction) -> QueueLimit {
         let config = self.direction(direction);
@@ -125,7 +125,7 @@ impl LinkConfig {
         config.queue.unwrap_or(default)
     }
 
-    /// Checks that the link can exist.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
     /// The first fault found, with its direction.
@@ -139,8 +139,8 @@ impl LinkConfig {
 }
 
 impl DirectionConfig {
-    /// The mean delay of a packet that no other one is near, without serialisation and reordering: the delay, but
-    /// where its variation is a truncated distribution.
+    /// The mean delay of a packet far from other packets, without serialisation and reordering. It is the delay, unless the
+    /// variation has a truncated distribution.
     pub fn mean_delay(&self) -> Duration {
         self.delay_variation
             .map_or(self.delay, |variation| variation.mean(self.delay))
@@ -201,17 +201,17 @@ fn within(name: &'static str, given: Duration) -> Result<(), ConfigFault> {
     Ok(())
 }
 
-/// A link that cannot exist.
+/// An invalid configuration of a link.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("link {}: {fault}", direction.name())]
 pub struct ConfigError {
-    /// In which direction.
+    /// The direction with the fault.
     pub direction: Direction,
-    /// What is wrong.
+    /// The fault.
     pub fault: ConfigFault,
 }
 
-/// What is wrong with one direction of a link.
+/// A fault in the configuration of one direction.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigFault {
     /// The MTU is too small for IP.
@@ -223,7 +223,7 @@ pub enum ConfigFault {
     /// A time is longer than `MAX_DELAY`.
     #[error("{name} must be at most {}, got {}", DisplayDuration(MAX_DELAY), DisplayDuration(*given))]
     TooLong {
-        /// Which one.
+        /// The name of the time.
         name: &'static str,
         /// What was given.
         given: Duration,
@@ -246,7 +246,7 @@ pub enum ConfigFault {
     /// The queue holds nothing.
     #[error("queue must hold at least 1 packet, got 0")]
     QueuePackets,
-    /// The queue cannot hold a packet that the link may carry.
+    /// The queue cannot hold a packet of the link's MTU.
     #[error("queue must hold at least one packet of the mtu, {mtu}B, got {bytes}B")]
     QueueBytes {
         /// What was given, in bytes.

@@ -19,7 +19,7 @@ impl CorruptStage {
         }
     }
 
-    /// For each copy of packet `index` in turn, which of its bits is flipped, if any; independently of the other.
+    /// Returns a function that gives, for each copy of packet `index` in turn, the bit to flip, if any. Copies are independent.
     pub(crate) fn flips(&self, index: u64, wire_bytes: usize) -> impl FnMut() -> Option<u32> {
         let mut rng = self.dice.packet(index);
         let probability = self.probability;

@@ -1,4 +1,4 @@
-//! What happened to how many packets.
+//! Counters of packets and their fates.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -31,18 +31,18 @@ impl AddAssign for Traffic {
     }
 }
 
-/// What one direction of a link decided.
+/// The decisions of one direction of a link.
 ///
 /// `offered` = `delivered` + `lost` + `queue_dropped` + `too_large`, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// What entered the link.
+    /// Packets that entered the link.
     pub offered: Traffic,
-    /// What was delivered at least once, intact or not; extra copies do not count.
+    /// Packets that were delivered at least once, intact or not, without extra copies.
     pub delivered: Traffic,
     /// Packets lost on the link.
     pub lost: u64,
-    /// Packets refused by a full queue.
+    /// Packets that a full queue dropped.
     pub queue_dropped: u64,
     /// Packets above the MTU.
     pub too_large: u64,
@@ -50,18 +50,18 @@ pub struct Counters {
     pub duplicated: u64,
     /// Copies delivered with a flipped bit.
     pub corrupted: u64,
-    /// Packets held back, whether or not another one overtook them.
+    /// Packets held back, even if no other packet overtook them.
     pub reordered: u64,
-    /// What was sent at the rate: delivered or lost; nothing where there is no rate.
+    /// Packets sent at the rate, delivered or lost; zero without a rate.
     pub serialised: Traffic,
-    /// How long sending that took.
+    /// The time it took to send them.
     pub busy: Duration,
-    /// The most that the queue held at a time: packets and bytes, each by itself.
+    /// The highest occupancy of the queue: packets and bytes, each separately.
     pub queue_high_water: Traffic,
 }
 
 impl Counters {
-    /// The packets that met the loss stage.
+    /// The packets that reached the loss stage.
     pub fn exposed_to_loss(&self) -> u64 {
         self.delivered.packets + self.lost
     }
@@ -74,7 +74,7 @@ impl Counters {
 }
 
 impl AddAssign for Counters {
-    /// Sums both, of the high-water marks takes the higher: the counters of several links of one kind.
+    /// Adds the counters of another link of the same configuration; takes the higher high-water marks.
     fn add_assign(&mut self, other: Self) {
         self.offered += other.offered;
         self.delivered += other.delivered;

@@ -6,13 +6,13 @@ use wirecost_proto::{Direction, Instant, Rng};
 
 use crate::dice::{Dice, Purpose};
 
-/// How the delay varies from packet to packet, independently of all others.
+/// How the delay varies from packet to packet, independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayVariation {
     /// The distribution around the delay.
     pub distribution: DelayDistribution,
-    /// Whether a packet waits for those that left before it (as in one queue), or may overtake them (as over
-    /// parallel paths). Where it waits, arrivals closer than the variation are later than drawn.
+    /// Whether packets stay in order (as in one queue) or may overtake one another (as over parallel paths). If they stay in
+    /// order, packets that follow closer than the variation arrive later than drawn.
     pub keeps_order: bool,
 }
 
@@ -24,8 +24,8 @@ pub enum DelayDistribution {
         /// Half the width.
         plus_minus: Duration,
     },
-    /// Normal around the delay; a negative delay is drawn again (a truncated normal distribution, whose mean is
-    /// above the delay where the standard deviation is not small beside it).
+    /// Normal around the delay; a negative delay is drawn again. This is a truncated normal distribution; its mean is above
+    /// the delay unless the standard deviation is small compared with it.
     Normal {
         /// The standard deviation before truncation.
         standard_deviation: Duration,
@@ -49,16 +49,15 @@ impl DelayVariation {
         }
     }
 
-    /// The mean delay of packets that no other one is near, around the nominal delay `delay`.
+    /// The mean delay of packets far from one another, around the nominal delay `delay`.
     ///
-    /// Packets that keep their order and follow one another closer than [`DelayVariation::reach`] take longer.
+    /// Packets that stay in order and follow one another closer than [`DelayVariation::reach`] take longer.
     pub fn mean(&self, delay: Duration) -> Duration {
         self.distribution.mean(delay)
     }
 
-    /// How far apart packets are that do not make one another late: zero where they may overtake, the width of a
-    /// uniform distribution, four standard deviations of a normal one (the mean is later by a thousandth of one
-    /// there).
+    /// The distance in time from which on packets do not delay one another: zero if they may overtake, the width of a
+    /// uniform distribution, four standard deviations of a normal one (its mean is then later by a thousandth of one).
     pub fn reach(&self) -> Duration {
         match self.distribution {
             _ if !self.keeps_order => Duration::ZERO,
@@ -67,7 +66,7 @@ impl DelayVariation {
         }
     }
 
-    /// The same variation, where packets may overtake one another.
+    /// The same variation, but packets may overtake one another.
     pub const fn reordering(self) -> Self {
         Self {
             keeps_order: false,
@@ -104,7 +103,7 @@ impl DelayDistribution {
                 truncated_normal(nominal, standard_deviation.as_nanos() as f64, rng)
             }
         };
-        // A cast from a float saturates: what is below 0 is 0.
+        // A cast from a float saturates: a negative value becomes 0.
         Duration::from_nanos(libm::round(nanos) as u64)
     }
 }
@@ -124,7 +123,7 @@ pub(crate) struct DelayStage {
     delay: Duration,
     variation: Option<DelayVariation>,
     dice: Dice,
-    /// The latest arrival so far, where the order is kept.
+    /// The latest arrival so far, if packets stay in order.
     latest: Instant,
 }
 

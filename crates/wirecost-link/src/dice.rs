@@ -1,8 +1,8 @@
-//! Random numbers by purpose and packet number.
+//! Random numbers by purpose and by packet number.
 
 use wirecost_proto::{Direction, Probability, Rng};
 
-/// What a random number is for. The numbers are part of what a seed means: never reuse one.
+/// The purpose of a random number. The numbers determine the results of a seed: never reuse one.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
     Loss = 1,
@@ -14,7 +14,7 @@ pub(crate) enum Purpose {
     Tie = 7,
 }
 
-/// The random numbers of one purpose in one direction of one link; those of a packet depend on its number alone.
+/// The random numbers of one purpose in one direction of one link. The numbers of a packet depend only on the packet's number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dice(Rng);
 
@@ -23,7 +23,7 @@ impl Dice {
         Self(rng.direction(direction).purpose(purpose as u64))
     }
 
-    /// The stream of a packet, for stages that may need more than one number.
+    /// The random stream of a packet, for stages that need more than one number.
     pub(crate) fn packet(&self, index: u64) -> Rng {
         self.0.purpose(index)
     }

@@ -1,27 +1,27 @@
-//! The link model: what happens to a packet between a device and a server.
+//! The link model: decides what happens to a packet between a device and a server.
 //!
-//! A [`Link`] implements [`wirecost_proto::Path`], so one object serves the live forwarder and virtual time: the
-//! fate of a packet and the time of each delivery are decided when it enters. A packet passes the stages in
-//! this order; a recorder sees it at entry, before all of them:
+//! A [`Link`] implements [`wirecost_proto::Path`], so that the live forwarder and virtual time share one object: it decides
+//! the fate of a packet and the time of each delivery when the packet enters. A packet passes the stages in this order; a
+//! recorder records it before all of them:
 //!
-//! 1. MTU: a larger packet is refused ([`Fate::TooLarge`](wirecost_proto::Fate)).
+//! 1. MTU: a larger packet is dropped ([`Fate::TooLarge`](wirecost_proto::Fate)).
 //! 2. [`queue`]: tail drop, then serialisation at the rate, first in, first out.
 //! 3. [`loss`]: none, Bernoulli or Gilbert-Elliott.
-//! 4. [`delay`]: propagation delay and delay variation, which keeps the order unless asked not to.
+//! 4. [`delay`]: propagation delay and delay variation, which keeps packets in order by default.
 //! 5. [`reorder`]: some packets are held back.
 //! 6. [`duplicate`]: some arrive twice.
 //! 7. [`corrupt`]: some copies arrive with one bit flipped.
 //!
 //! Around them:
 //!
-//! - [`config`]: both directions of a link and what is wrong with a configuration
+//! - [`config`]: the configuration of a link and its validation
 //! - [`link`]: the link itself
-//! - [`medium`]: what carries its packets on a real machine
-//! - [`counters`]: what happened to how many packets
-//! - [`achieved`]: whether what happened is what was asked for
+//! - [`medium`]: the interfaces of an emulated link on a real machine
+//! - [`counters`]: counters of packets and their fates
+//! - [`achieved`]: compares the behaviour of a link with its configuration
 //!
-//! Each stage draws from a random stream of its own, indexed by the packet's number in its direction: turning
-//! one impairment on does not change what another one decides.
+//! Each stage has its own random stream, indexed by the packet's number in its direction. An impairment that you enable
+//! does not change the decisions of another one.
 //!
 //! ```
 //! use std::time::Duration;
@@ -35,7 +35,7 @@
 //! assert_eq!(deliveries[0].at, Instant::from_millis(25));
 //! ```
 
-// A new impairment must not pass for none: the compiler lists the matches that it is missing in.
+// With this lint the compiler lists every match that a new impairment is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod achieved;

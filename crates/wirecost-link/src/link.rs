@@ -1,4 +1,4 @@
-//! The link: one lane per direction, each a row of stages.
+//! The link: one lane per direction, each a sequence of stages.
 
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
 
@@ -12,8 +12,8 @@ use crate::loss::LossStage;
 use crate::queue::Queue;
 use crate::reorder::ReorderStage;
 
-/// A link between a device and a server. Its decisions are a function of the configuration, the random stream
-/// it was made with and, in each direction, the packets offered so far.
+/// A link between a device and a server. Its decisions are a function of its configuration, its random stream and, in each
+/// direction, the packets offered so far.
 #[derive(Clone, Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -22,9 +22,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// An idle link. `rng` is its own: two links with the same stream decide alike.
+    /// An idle link. Two links with the same `rng` make the same decisions.
     ///
-    /// A configuration that [`LinkConfig::validate`] refuses does not fail here, but may deliver nothing.
+    /// An invalid configuration does not fail here, but the link may deliver nothing; see [`LinkConfig::validate`].
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Self {
             config,
@@ -33,9 +33,8 @@ impl Link {
         }
     }
 
-    /// Lets chance decide which was first where a packet finds the queue full but for another that leaves at the same
-    /// instant: for virtual time, in which hosts answer at once. Hosts of a real machine answer some microseconds late, now
-    /// more and now less.
+    /// Resolves ties at a full queue at random: a packet enters at the instant at which another one leaves. For virtual time,
+    /// in which hosts answer at once. Hosts on a real machine answer some microseconds late, by a varying amount.
     #[must_use]
     pub fn with_chance_in_ties(mut self, rng: Rng) -> Self {
         self.up.ties = Some(Dice::new(rng, Direction::Up, Purpose::Tie));
@@ -43,12 +42,12 @@ impl Link {
         self
     }
 
-    /// The configuration it was made with.
+    /// Its configuration.
     pub const fn config(&self) -> &LinkConfig {
         &self.config
     }
 
-    /// What a direction decided so far.
+    /// The counters of a direction.
     pub const fn counters(&self, direction: Direction) -> &Counters {
         match direction {
             Direction::Up => &self.up.counters,
@@ -73,9 +72,9 @@ impl Path for Link {
     }
 }
 
-/// How often a packet that comes as another leaves was earlier: in a fifth of some 480 ties of live captures (Linux 6.18, a
-/// queue of three packets at 1 Mbit/s). Not in half of them: what leaves was the first of its burst, and what comes is often
-/// behind the first of its own.
+/// The probability that, in a tie, the packet that enters was earlier than the one that leaves: a fifth of some 480 ties in
+/// live captures (Linux 6.18, a queue of three packets at 1 Mbit/s). It is below a half, because the packet that leaves was
+/// the first of its burst, and the packet that enters often is not.
 const EARLIER: f64 = 0.2;
 
 /// One direction: the stages in the order in which a packet meets them.
@@ -112,7 +111,7 @@ impl Lane {
     fn enter(&mut self, wire_bytes: usize, now: Instant, deliveries: &mut Vec<Delivery>) -> Fate {
         let index = self.counters.offered.packets;
         self.counters.offered.add(wire_bytes as u64);
-        // Asked for every packet, so that a drop before this stage does not shift the losses after it.
+        // Called for every packet, so that a drop before this stage does not shift the losses after it.
         let is_lost = self.loss.is_lost(index);
         if wire_bytes > self.mtu {
             self.counters.too_large += 1;
@@ -130,7 +129,7 @@ impl Lane {
         self.deliver(index, wire_bytes, arrival, deliveries)
     }
 
-    /// When the packet's last bit is sent, or `None` where the queue is full.
+    /// When the packet's last bit is sent; `None` if the queue is full.
     fn serialise(&mut self, index: u64, bytes: u64, now: Instant) -> Option<Instant> {
         let Some(queue) = &mut self.queue else {
             return Some(now);
@@ -153,8 +152,7 @@ impl Lane {
         late
     }
 
-    /// Appends the copies. A packet both duplicated and corrupted has the fate duplicated; its copies tell the
-    /// rest.
+    /// Appends the copies. A packet that is duplicated and corrupted has the fate duplicated; its copies show the corruption.
     fn deliver(
         &mut self,
         index: u64,

@@ -4,7 +4,7 @@ use wirecost_proto::{Direction, Probability, Rng};
 
 use crate::dice::{Dice, Purpose};
 
-/// How packets are lost.
+/// A loss model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Loss {
     /// No packet is lost.
@@ -18,8 +18,8 @@ pub enum Loss {
 
 /// A two-state Markov chain of which each state has a loss probability (Gilbert 1960, Elliott 1963).
 ///
-/// The chain starts in its stationary distribution, so that short runs are not kinder than long ones, and moves
-/// once after every packet offered to the link, lost or not.
+/// The chain starts in its stationary distribution, so that short runs have the same loss rate as long ones. It moves once
+/// after every packet offered to the link, lost or not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GilbertElliott {
     /// Probability of going from the good to the bad state after a packet.
@@ -33,9 +33,9 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// The simple Gilbert model (no loss in the good state, all lost in the bad one) of a loss rate and a mean
-    /// burst length in packets; `None` where no such chain exists: a burst below 1 packet, a rate of 1, or a
-    /// rate that needs bursts longer than asked.
+    /// The simple Gilbert model (no loss in the good state, every packet lost in the bad one) with a loss rate and a mean
+    /// burst length in packets. `None` if no such chain exists: a burst below 1 packet, a rate of 1, or a rate that needs
+    /// longer bursts.
     pub fn bursts(rate: Probability, mean_burst_packets: f64) -> Option<Self> {
         // The bad state lasts 1/r packets on average and holds the share p/(p+r) of all packets.
         let bad_to_good = 1.0 / mean_burst_packets;
@@ -48,7 +48,7 @@ impl GilbertElliott {
         })
     }
 
-    /// The share of packets that meet the bad state: p / (p + r); 0 where the chain never moves.
+    /// The share of packets in the bad state: p / (p + r); 0 if the chain never moves.
     pub(crate) fn bad_share(&self) -> f64 {
         let moves = self.good_to_bad.value() + self.bad_to_good.value();
         if moves == 0.0 {
@@ -82,7 +82,7 @@ impl GilbertElliott {
         bad * (1.0 - bad) * step * step / variance
     }
 
-    /// How much wider than binomial the variance of the number of losses in a long run is; at least 1.
+    /// The variance of the number of losses in a long run, divided by the binomial variance; at least 1.
     pub(crate) fn variance_inflation(&self) -> f64 {
         let moves = self.good_to_bad.value() + self.bad_to_good.value();
         let share = self.state_variance_share();
@@ -131,8 +131,8 @@ impl LossStage {
         }
     }
 
-    /// Whether packet `index` is lost. To be called for every packet, in order, dropped before or not: the
-    /// state then depends on the packet's number only.
+    /// Whether packet `index` is lost. Call it for every packet in order, even for one dropped before: the state then depends
+    /// only on the packet's number.
     pub(crate) fn is_lost(&mut self, index: u64) -> bool {
         match self.model {
             Loss::None => false,
@@ -153,7 +153,7 @@ impl LossStage {
     }
 }
 
-/// The state that the first packet meets, drawn from the stationary distribution.
+/// The state at the first packet, drawn from the stationary distribution.
 fn first_state(model: &Loss, moves: &Dice) -> State {
     let Loss::GilbertElliott(model) = model else {
         return State::Good;

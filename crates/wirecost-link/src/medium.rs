@@ -1,9 +1,9 @@
-//! What carries the packets of an emulated link on a real machine.
+//! The interfaces of an emulated link on a real machine.
 
-/// How packets leave a side.
+/// The kind of interface that packets leave a side by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// A TUN device in each side.
+    /// A TUN device on each side.
     Tun,
     /// A veth pair to each side, from the forwarder's namespace.
     Veth,

@@ -1,7 +1,7 @@
 //! The queue before a rate-limited line: tail drop, then serialisation, first in, first out.
 //!
-//! Nothing is held: a packet's departure is known when it enters, because those before it are. The queue keeps
-//! the departures that have not passed yet.
+//! The queue does not store packets: when a packet enters, its departure follows from those before it. The queue stores only
+//! the future departures.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use wirecost_proto::{BitRate, Instant};
 
 use crate::counters::Traffic;
 
-/// How much the queue holds, including the packet being sent. A packet that would exceed it is dropped.
+/// The capacity of the queue, including the packet being sent. The queue drops a packet that would exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// A number of bytes of whole packets.
@@ -39,21 +39,21 @@ pub(crate) struct Queue {
     booked: Traffic,
 }
 
-/// The line's time that a packet has been given.
+/// The departure of a packet in the queue.
 #[derive(Clone, Copy, Debug)]
 struct Booking {
     departs: Instant,
     bytes: u64,
 }
 
-/// A packet that the queue took.
+/// A packet that the queue accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Admitted {
     /// When its last bit is sent.
     pub(crate) departs: Instant,
     /// How long sending it takes.
     pub(crate) service: Duration,
-    /// What the queue holds with it.
+    /// The queue's content, including the packet.
     pub(crate) backlog: Traffic,
 }
 
@@ -67,8 +67,8 @@ impl Queue {
         }
     }
 
-    /// Takes a packet that enters at `now`, or refuses it where the queue is full. What leaves at `now` has left, unless the
-    /// packet `is_earlier`, which is asked where it matters. No later call has an earlier `now`.
+    /// Accepts a packet that enters at `now`; `None` if the queue is full. A packet that leaves at `now` has left, unless the
+    /// entering packet `is_earlier`; this is only called if it matters. `now` must not go back.
     pub(crate) fn admit(
         &mut self,
         bytes: u64,
@@ -93,7 +93,7 @@ impl Queue {
         })
     }
 
-    /// Forgets packets that have left before `now`.
+    /// Drops the departures before `now`.
     fn forget_before(&mut self, now: Instant) {
         while let Some(first) = self.bookings.front().filter(|first| first.departs < now) {
             self.booked.remove(first.bytes);
@@ -101,7 +101,7 @@ impl Queue {
         }
     }
 
-    /// What has not left at `now`.
+    /// The packets that have not left at `now`.
     fn backlog(&self, now: Instant) -> Traffic {
         let mut backlog = self.booked;
         let departed = self.bookings.iter().take_while(|booking| booking.departs <= now);
@@ -109,7 +109,7 @@ impl Queue {
         backlog
     }
 
-    /// Gives a packet the line for `service` behind all others; returns its departure.
+    /// Adds a packet after all others, with `service` as its sending time; returns its departure.
     fn book(&mut self, bytes: u64, now: Instant, service: Duration) -> Instant {
         let free = self.bookings.back().map_or(now, |last| last.departs);
         let departs = free.max(now) + service;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_comes_as_another_leaves_is_refused_where_it_was_earlier() {
+    fn a_full_queue_refuses_the_earlier_packet_of_a_tie() {
         let full = || {
             let mut queue = queue(QueueLimit::Packets(2));
             assert_eq!(departs(&mut queue, 100, 0), Some(100));

@@ -8,13 +8,13 @@ use crate::dice::{Dice, Purpose};
 
 /// Which packets are held back and for how long.
 ///
-/// A packet held back arrives `extra_delay` later than it would have; those that arrive meanwhile overtake it.
-/// Where no packet follows within `extra_delay`, it is late but in order.
+/// A packet held back arrives `extra_delay` later; packets that arrive in the meantime overtake it. If no packet follows
+/// within `extra_delay`, it is late but in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
     /// The probability that a packet is held back, independently of all others.
     pub probability: Probability,
-    /// By how much it is later.
+    /// The extra delay of that packet.
     pub extra_delay: Duration,
 }
 
@@ -33,7 +33,7 @@ impl ReorderStage {
         }
     }
 
-    /// The later arrival of packet `index`, or `None` where it is not held back.
+    /// The later arrival of packet `index`; `None` if the packet is not held back.
     pub(crate) fn held_back(&self, index: u64, arrival: Instant) -> Option<Instant> {
         let reorder = self.reorder?;
         self.dice

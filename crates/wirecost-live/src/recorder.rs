@@ -3,6 +3,7 @@
 //! The file has no name: it is gone with the process. A packet is written when it enters, each delivery when it
 //! happens; [`Recording`] reads both back.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -253,19 +254,30 @@ pub trait Recorded {
     ///
     /// # Errors
     /// The recording cannot be read.
-    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>>;
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Cow<'_, Record>>>>;
 
     /// Whether something is missing at its end.
     fn is_cut_short(&self) -> bool;
 }
 
 impl Recorded for Recording {
-    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>> {
-        self.records()
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Cow<'_, Record>>>> {
+        Ok(self.records()?.map(|record| record.map(Cow::Owned)))
     }
 
     fn is_cut_short(&self) -> bool {
         self.error.is_some()
+    }
+}
+
+/// A recording in memory. The entries are borrowed from it.
+impl Recorded for &[Record] {
+    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Cow<'_, Record>>>> {
+        Ok(self.iter().map(|record| Ok(Cow::Borrowed(record))))
+    }
+
+    fn is_cut_short(&self) -> bool {
+        false
     }
 }
 
@@ -277,7 +289,7 @@ pub fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option<Instan
     let mut first: Vec<Option<Instant>> = Vec::new();
     let mut lateness = Vec::new();
     for record in recorded.entries()? {
-        match record? {
+        match record?.as_ref() {
             Record::Packet(_) => first.push(None),
             Record::Delivery(delivery) => {
                 lateness.push(

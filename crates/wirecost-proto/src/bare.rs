@@ -1,7 +1,7 @@
-//! The stacks without a protocol: a payload on bare TCP behind a length prefix, and a payload in a UDP datagram.
+//! The stacks without an application protocol: a payload on TCP after a length prefix, and a payload in a UDP datagram.
 //!
 //! On TCP a message is a 4-byte big-endian length, counted as [`Layer::Application`], and the payload. On UDP it
-//! is the payload. Nothing answers: delivery is judged by the link.
+//! is the payload. The server sends no answer: the link shows whether a message was delivered.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use core::convert::Infallible;
@@ -22,7 +22,7 @@ pub enum Transport {
 /// Bytes of the length prefix on a stream.
 pub const LENGTH_PREFIX_BYTES: usize = 4;
 
-/// What a bare client can be asked.
+/// The commands of a bare client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientCommand {
     /// Send this content as one message.
@@ -31,7 +31,7 @@ pub enum ClientCommand {
     Close,
 }
 
-/// What a bare client reports.
+/// The events of a bare client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientEvent {
     /// The flow is usable.
@@ -42,7 +42,7 @@ pub enum ClientEvent {
     Reset(ResetReason),
 }
 
-/// Sends payloads; expects nothing.
+/// Sends payloads and expects no answers.
 #[derive(Debug)]
 pub struct Client {
     transport: Transport,
@@ -66,12 +66,12 @@ impl Client {
         }
     }
 
-    /// Whether a message has not been handed out: there is no flow.
+    /// Whether a message still waits because there is no flow.
     pub fn has_unsent(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// Bytes that came from the server, which has nothing to say.
+    /// Bytes that the server sent, although it must send none.
     pub fn ignored_bytes(&self) -> u64 {
         self.ignored_bytes
     }
@@ -129,21 +129,21 @@ fn emit(transport: Transport, content: &Content, out: &mut Buffer) {
     content.push(0..content.len(), Phase::Message, Cause::Original, out);
 }
 
-/// What a bare server reports.
+/// The events of a bare server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEvent {
     /// A whole message arrived.
     Message {
-        /// From whom.
+        /// The flow that it arrived on.
         flow: FlowId,
         /// Its payload in bytes.
         payload_bytes: u64,
-        /// The front of its payload.
+        /// The first bytes of its payload.
         front: Front,
     },
 }
 
-/// Counts the messages of any number of clients and closes when they do.
+/// Reports the messages of any number of clients and closes each flow that its client closes.
 #[derive(Debug)]
 pub struct Server {
     transport: Transport,
@@ -197,7 +197,7 @@ impl Server {
     }
 }
 
-/// Where a stream's reader stands: in a length prefix or in a payload.
+/// The state of a stream's reader: in a length prefix or in a payload.
 #[derive(Debug)]
 enum MessageReader {
     AwaitLength {
@@ -221,8 +221,8 @@ impl Default for MessageReader {
 }
 
 impl MessageReader {
-    /// Takes a part of `bytes`; returns how many, what they were, and the payload's length and front if it is
-    /// complete.
+    /// Reads a part of `bytes`. Returns the number of bytes read, their layer and, if a payload is now complete, its length
+    /// and its first bytes.
     fn take(&mut self, bytes: &[u8]) -> (usize, Layer, Option<(u64, Front)>) {
         match self {
             Self::AwaitLength { prefix, have } => {

@@ -1,4 +1,4 @@
-//! What a message carries: bytes of payload, or an object that protects it.
+//! The content of a message: plain payload, or an object that protects the payload.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,13 +8,12 @@ use crate::{Buffer, Cause, Layer, Phase};
 
 /// The content of a message, and which of its bytes are payload.
 ///
-/// Of a plain content every byte is payload. A protected object (RFC 9052) has bytes of its own around the payload:
-/// they are the security layer's, and the endpoint that sends the object says so with [`Content::push`] or
-/// [`Content::relabel`].
+/// In plain content, every byte is payload. A protected object (RFC 9052) adds bytes around the payload. These bytes belong
+/// to the security layer; the endpoint that sends the object marks them with [`Content::push`] or [`Content::relabel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     bytes: Arc<[u8]>,
-    /// Runs of one layer, end to end over the bytes; none where every byte is payload.
+    /// Runs of one layer, end to end over the bytes; `None` if every byte is payload.
     parts: Option<Arc<[Part]>>,
 }
 
@@ -28,7 +27,7 @@ pub struct Part {
 }
 
 impl Content {
-    /// A protected object: `parts` lie end to end over its bytes; bytes behind the last part are payload.
+    /// A protected object: `parts` lie end to end over its bytes; bytes after the last part are payload.
     pub fn protected(bytes: impl Into<Arc<[u8]>>, parts: &[Part]) -> Self {
         Self {
             bytes: bytes.into(),
@@ -36,17 +35,17 @@ impl Content {
         }
     }
 
-    /// The bytes as they go onto the wire.
+    /// The bytes on the wire.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes, to be changed in place; `None` while another content shares them.
+    /// The bytes for changes in place; `None` while another `Content` shares them.
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         Arc::get_mut(&mut self.bytes)
     }
 
-    /// Bytes on the wire.
+    /// The number of bytes on the wire.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -56,7 +55,7 @@ impl Content {
         self.bytes.is_empty()
     }
 
-    /// Appends the bytes in `range`, each run with its own layer; bytes beyond the end are left out.
+    /// Appends the bytes in `range`, each run with its own layer. Ignores the part of `range` beyond the end.
     pub fn push(&self, range: Range<usize>, phase: Phase, cause: Cause, out: &mut Buffer) {
         let end = range.end.min(self.bytes.len());
         let Some(bytes) = self.bytes.get(range.start..end) else {
@@ -71,8 +70,8 @@ impl Content {
         }
     }
 
-    /// Gives what `out` holds behind its first `since` spans as payload the layers of this content, whose bytes begin
-    /// there at `offset`: for codecs that know payload as bytes only.
+    /// Replaces the payload spans in `out`, after its first `since` spans, by spans with the layers of this content. The
+    /// payload there starts at byte `offset` of the content. For codecs that handle payload as plain bytes.
     pub fn relabel(&self, out: &mut Buffer, since: usize, offset: usize) {
         if self.parts.is_none() {
             return;
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn relabelling_leaves_what_is_not_payload_alone() {
+    fn relabelling_changes_only_payload() {
         let mut out = Buffer::new();
         out.push(b"head", Layer::Application, Phase::Message, Cause::Original);
         let since = out.spans().len();

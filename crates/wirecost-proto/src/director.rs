@@ -1,7 +1,7 @@
-//! What all devices of one loop do and when: a [`Script`] for many.
+//! Directors: a [`Script`] for all devices of one loop.
 //!
-//! Where thousands of devices share one schedule, one object that knows them all is smaller and faster than an object
-//! for each: it names the devices that have something to do, and the loop asks it for each of them what that is.
+//! If thousands of devices share one schedule, one object for all is smaller and faster than one object per device. The
+//! director names each device that is due, and the loop asks it for the device's next step.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
@@ -12,68 +12,68 @@ use core::ops::ControlFlow;
 use crate::script::{Context, Script, Step};
 use crate::{Endpoint, Instant, ResetReason};
 
-/// What is due.
+/// The answer of [`Director::due`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// This device, by its index in the loop, has something to do now: [`Director::next`] says what.
+    /// The device with this index in the loop is due now: [`Director::next`] returns its step.
     Device(usize),
-    /// Nothing before this instant, or before something happens.
+    /// No device is due before this instant; `None`: before the next event.
     Later(Option<Instant>),
 }
 
-/// What the devices of a loop do and when. Devices are numbered by their index in the loop.
+/// Decides what the devices of a loop do and when. A device is identified by its index in the loop.
 pub trait Director<E: Endpoint> {
-    /// Takes what a device's endpoint reported.
+    /// Handles an event of a device's endpoint.
     fn event(&mut self, device: usize, event: E::Event, now: Instant);
 
-    /// Takes the failure of a device's socket itself: the flow was never usable.
+    /// Handles the failure of a device's socket: the flow was never usable.
     fn failed(&mut self, device: usize, reason: ResetReason, now: Instant);
 
-    /// Takes that the last byte that a device's endpoint handed out has left the loop's buffer: all its commands so far
-    /// are sent, unless the endpoint holds some of them back. Returns whether the device may have something to do by that,
-    /// and is to be asked for it.
+    /// Handles an empty send buffer: the last byte that the device's endpoint transmitted has left the loop's buffer. All
+    /// commands so far are sent, except those that the endpoint holds back. Returns whether the loop must call
+    /// [`Director::next`] for the device.
     fn flushed(&mut self, device: usize, now: Instant) -> bool;
 
-    /// Says what a device does next; called again after every step that is not `Wait` or `Finished`. After input of the
-    /// device it is asked without being named by [`Director::due`].
+    /// Returns a device's next step. The loop calls it again after every step except `Wait` and `Finished`. After input of a
+    /// device the loop calls it even if [`Director::due`] did not name the device.
     fn next(&mut self, device: usize, context: Context) -> Step<E::Command>;
 
-    /// Names the next device with something to do at `now`, once for each turn that it is to have, or says when to ask
-    /// again. The loop asks until it is told to wait.
+    /// Names the next device that is due at `now`, or says when to ask again. The loop asks until the answer is
+    /// [`Due::Later`].
     fn due(&mut self, now: Instant) -> Due;
 
-    /// Takes that another thread has woken the loop, and says whether it goes on.
+    /// Handles a wake-up by another thread; returns whether the loop continues.
     fn woken(&mut self, _now: Instant) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    /// Takes the end of a device's endpoint; the device is finished.
+    /// Handles the end of a device's endpoint; the device is finished.
     fn ended(&mut self, _device: usize, _error: &dyn fmt::Display, _now: Instant) {}
 
-    /// Says how many datagrams a device waits for, where that is known and anything else that may have come can lie until
-    /// more comes: then a loop need not ask the kernel whether there is more.
+    /// Returns how many datagrams a device waits for, if that is known and other datagrams may stay in the socket. The loop
+    /// then does not ask the kernel for more.
     fn awaited(&self, _device: usize) -> Option<u32> {
         None
     }
 
-    /// Says whose datagram has arrived on a socket that devices share, by the socket's number; `None` drops
-    /// it. Device `n` has socket `n` modulo their number.
+    /// Returns the device that a datagram on a shared socket is for; `None` drops the datagram. Device `n` uses socket `n`
+    /// modulo the number of sockets.
     fn route(&mut self, _socket: usize, _datagram: &[u8]) -> Option<usize> {
         None
     }
 
-    /// Takes what the machine says of a socket that devices share, as that no socket listens at the target. Whose datagram it
-    /// is about is not said: its device finds out by a time-out.
+    /// Handles an error on a shared socket, for example that no socket listens at the target. The kernel does not say which
+    /// datagram caused the error: its device finds out by a time-out.
     fn shared_failed(&mut self, _reason: ResetReason, _now: Instant) {}
 }
 
-/// A director of devices that have a script each, and nothing to do with one another.
+/// A director of independent devices with one script each.
 #[derive(Debug)]
 pub struct Scripts<S> {
     scripts: Vec<S>,
-    /// Devices that have been told to begin.
+    /// How many devices have started.
     begun: usize,
-    /// Why endpoints have ended, by device.
+    /// The errors that ended endpoints, by device.
     errors: BTreeMap<usize, String>,
 }
 
@@ -87,7 +87,7 @@ impl<S> Scripts<S> {
         }
     }
 
-    /// The scripts, and why endpoints have ended, by device.
+    /// The scripts, and the errors that ended endpoints, by device.
     pub fn into_parts(self) -> (Vec<S>, BTreeMap<usize, String>) {
         (self.scripts, self.errors)
     }
@@ -111,7 +111,7 @@ impl<E: Endpoint, S: Script<E>> Director<E> for Scripts<S> {
         self.scripts[device].next(context)
     }
 
-    /// Every device is to begin; from then on each waits for something or for a time.
+    /// Names every device once, so that it starts; after that each device waits for an event or a time.
     fn due(&mut self, _: Instant) -> Due {
         if self.begun == self.scripts.len() {
             return Due::Later(None);

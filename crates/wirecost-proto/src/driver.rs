@@ -1,4 +1,4 @@
-//! What a driver takes and what it leaves, on kernel sockets and in virtual time alike.
+//! The input and the output of drivers, on kernel sockets and in virtual time.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,19 +10,19 @@ use crate::hosts::HostIndex;
 use crate::log::FlowLog;
 use crate::{Endpoint, Instant};
 
-/// Bytes that may wait for a flow's socket before commands are withheld.
+/// The number of bytes that may wait for a flow's socket before the driver withholds commands.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
 
-/// A device to be run.
+/// A device for a driver to run.
 #[derive(Debug)]
 pub struct Device<E, S> {
     /// Its number on the link.
     pub host: HostIndex,
-    /// Its address; each flow has a port of its own.
+    /// Its address; each flow has its own port.
     pub local: SocketAddr,
     /// The server.
     pub remote: SocketAddr,
-    /// What its flow runs on.
+    /// The transport of its flow.
     pub transport: Transport,
     /// Its endpoint.
     pub endpoint: E,
@@ -45,20 +45,20 @@ impl<E, S> Device<E, S> {
     }
 }
 
-/// What a device has left.
+/// The results of a device.
 #[derive(Debug)]
 pub struct DeviceReport<S> {
     /// Its number on the link.
     pub host: HostIndex,
-    /// Its script, with what it noted.
+    /// Its script, with the script's notes.
     pub script: S,
-    /// Whether the script came to its end.
+    /// Whether the script has finished.
     pub finished: bool,
-    /// What its endpoint said of the bytes, by the flow's local address.
+    /// The spans of its endpoint, by the flow's local address.
     pub logs: Vec<(SocketAddr, FlowLog)>,
-    /// CPU time of endpoint and socket calls.
+    /// The CPU time of endpoint and socket calls.
     pub cpu: Duration,
-    /// Why its endpoint ended, if it did.
+    /// The error that ended its endpoint, if one did.
     pub error: Option<String>,
 }
 
@@ -81,34 +81,34 @@ impl DeviceReport<()> {
 pub struct Service<E> {
     /// Address and port.
     pub address: SocketAddr,
-    /// What its flows run on.
+    /// The transport of its flows.
     pub transport: Transport,
     /// The endpoint.
     pub endpoint: E,
 }
 
-/// Takes what the endpoints report.
+/// Handles the events of service endpoints.
 pub trait Observer<E: Endpoint> {
-    /// Takes an event of a service, by its index, caused by input from `peer` (none for a timer's).
+    /// Handles an event of a service, identified by its index. Input from `peer` caused it; `None`: a timer did.
     fn event(&mut self, service: usize, peer: Option<SocketAddr>, event: E::Event, now: Instant);
 
-    /// Whether an event is the arrival of a message that a server works on before it answers. Only a simulated server with a
-    /// service time asks.
+    /// Whether an event is the arrival of a message that takes the server's service time. Only a simulated server with a
+    /// service time calls this.
     fn is_work(&self, _event: &E::Event) -> bool {
         false
     }
 }
 
-/// What a flow has left.
+/// The results of a flow.
 #[derive(Debug)]
 pub struct FlowReport {
     /// The service, by index.
     pub service: usize,
     /// The other side.
     pub peer: SocketAddr,
-    /// What the endpoint said of the bytes; empty unless it was asked for.
+    /// The spans of the endpoint; empty unless logs were requested.
     pub log: FlowLog,
-    /// CPU time of endpoint and socket calls that input of the flow has caused, where logs were asked for. What a
-    /// timer causes is no single flow's.
+    /// The CPU time of endpoint and socket calls that input of the flow caused, if logs were requested. Calls that a timer
+    /// caused belong to no single flow.
     pub cpu: Duration,
 }

@@ -1,4 +1,4 @@
-//! The contract of a sans-IO protocol machine: everything in at one door, everything out at one door.
+//! The contract of a sans-IO protocol machine: one function for all input, one for all output.
 //!
 //! 1. After every [`Endpoint::handle_input`] the driver calls [`Endpoint::poll_output`] until it returns
 //!    [`Output::Timeout`]. `now` never goes back. `Timeout(None)` means that only input can wake the endpoint;
@@ -6,11 +6,11 @@
 //! 2. The driver hands an empty [`Buffer`] to every `poll_output`. [`Output::Transmit`]: the endpoint appended
 //!    bytes with the spans that cover them. On datagrams one `Transmit` is one datagram; on streams its
 //!    boundaries mean nothing and the driver may coalesce. [`Output::Consumed`]: the endpoint appended spans
-//!    only, and they say what the next bytes of those received on that flow were.
-//! 3. On datagrams every `Received` is consumed whole, by one `Consumed`, malformed datagrams included. On
-//!    streams a partial message is consumed when it is complete.
-//! 4. An `Err` from `handle_input` is the end of the endpoint. A fault of one flow closes that flow. Input that
-//!    is ignored is counted in the endpoint's own `stats()`.
+//!    only; they describe the next bytes received on that flow.
+//! 3. On datagrams, the endpoint consumes every `Received` whole, by one `Consumed`, even a malformed datagram. On
+//!    streams, it consumes a message when the message is complete.
+//! 4. An `Err` from `handle_input` ends the endpoint. A fault of one flow closes that flow. The endpoint counts input
+//!    that it ignores in its own `stats()`.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::{Buffer, Instant};
 
 /// A TCP connection or a UDP peer, numbered by the driver. A client has one flow, a server many.
 ///
-/// A number is not used again as long as the endpoint may hold state for it.
+/// The driver does not reuse a number while the endpoint may hold state for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -45,7 +45,7 @@ pub enum ResetReason {
     Unreachable,
     /// The local host ended the flow.
     Local,
-    /// The local host ended the flow, because the peer does not read what it makes this side send.
+    /// The local host ended the flow, because the peer does not read the answers to its requests.
     Unread,
 }
 
@@ -58,13 +58,13 @@ impl fmt::Display for ResetReason {
             Self::Unreachable => "network or host unreachable",
             Self::Local => "connection ended by the local host",
             Self::Unread => {
-                "connection ended by the local host: the peer does not read what it makes it send"
+                "connection ended by the local host: the peer does not read the answers to its requests"
             }
         })
     }
 }
 
-/// What goes into an endpoint.
+/// The input of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input<'a, C> {
     /// A flow is usable: a TCP handshake completed, a UDP socket connected, a first datagram of a new peer.
@@ -76,19 +76,19 @@ pub enum Input<'a, C> {
     },
     /// Bytes of a stream, or one datagram.
     Received {
-        /// Where they came from.
+        /// The flow that they arrived on.
         flow: FlowId,
         /// The bytes, valid during the call only.
         bytes: &'a [u8],
     },
-    /// The driver's unsent bytes of this flow reached its limit ([`UNSENT_LIMIT`](crate::driver::UNSENT_LIMIT)): what can wait
-    /// in another form than that of the wire does so until [`Input::Writable`]. What is transmitted is taken nevertheless.
-    /// Server drivers say so, also between two outputs of one input.
+    /// The driver's unsent bytes of this flow reached its limit ([`UNSENT_LIMIT`](crate::driver::UNSENT_LIMIT)). Until
+    /// [`Input::Writable`], the endpoint should keep data in a smaller form than on the wire if it can. The driver still
+    /// accepts every `Transmit`. Server drivers send this input, also between two outputs to one input.
     Congested {
         /// The flow.
         flow: FlowId,
     },
-    /// The driver's unsent bytes of this flow fell under its limit; it takes commands again.
+    /// The driver's unsent bytes of this flow fell below its limit; the driver accepts commands again.
     Writable {
         /// The flow.
         flow: FlowId,
@@ -102,17 +102,17 @@ pub enum Input<'a, C> {
     Reset {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         reason: ResetReason,
     },
-    /// What the user of the endpoint wants.
+    /// A command from the endpoint's user.
     Command(C),
-    /// The instant that the last [`Output::Timeout`] named has come, or the driver woke early.
+    /// The instant of the last [`Output::Timeout`] has come, or the driver woke early.
     Timeout,
 }
 
 impl<'a, C> Input<'a, C> {
-    /// The same input for an endpoint with other commands; `None` where it is a command.
+    /// The same input for an endpoint with other commands; `None` for a command.
     pub fn without_command<D>(self) -> Option<Input<'a, D>> {
         match self {
             Self::Command(_) => None,
@@ -126,7 +126,7 @@ impl<'a, C> Input<'a, C> {
         }
     }
 
-    /// The same input with its command, if it is one, translated: for an endpoint that wraps another.
+    /// The same input with its command translated, for an endpoint that wraps another.
     pub fn map_command<D>(self, translate: impl FnOnce(C) -> D) -> Input<'a, D> {
         match self {
             Self::Opened { flow, peer } => Input::Opened { flow, peer },
@@ -141,17 +141,17 @@ impl<'a, C> Input<'a, C> {
     }
 }
 
-/// What comes out of an endpoint.
+/// The output of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output<E> {
     /// Bytes with their spans were appended to the buffer, for this flow.
     Transmit {
-        /// Where to.
+        /// The flow to send them on.
         flow: FlowId,
     },
-    /// Spans were appended to the buffer: what the next received bytes of this flow were.
+    /// Spans were appended to the buffer; they describe the next received bytes of this flow.
     Consumed {
-        /// Where the bytes came from.
+        /// The flow that the bytes arrived on.
         flow: FlowId,
     },
     /// Close the flow once its bytes are sent: FIN, or RST where `reset` is set.
@@ -161,14 +161,14 @@ pub enum Output<E> {
         /// RST instead of FIN.
         reset: bool,
     },
-    /// Something that the user of the endpoint wants to know.
+    /// An event for the endpoint's user.
     Event(E),
-    /// Nothing more now; wake me at this instant, or only for input.
+    /// No more output now. Wake the endpoint at this instant; `None`: only for input.
     Timeout(Option<Instant>),
 }
 
 impl<E> Output<E> {
-    /// The same output with its event, if it is one, translated: for an endpoint that wraps another.
+    /// The same output with its event translated, for an endpoint that wraps another.
     pub fn map_event<F>(self, translate: impl FnOnce(E) -> F) -> Output<F> {
         match self {
             Self::Transmit { flow } => Output::Transmit { flow },
@@ -184,20 +184,20 @@ impl<E> Output<E> {
 ///
 /// [`crate::bare`] is the smallest implementation.
 pub trait Endpoint {
-    /// What its user can ask of it.
+    /// Its commands.
     type Command;
-    /// What it tells its user.
+    /// Its events.
     type Event;
-    /// Why it can end.
+    /// The errors that end it.
     type Error;
 
-    /// Takes one input at `now`.
+    /// Handles one input at `now`.
     ///
     /// # Errors
-    /// An error is the end of this endpoint, not of one flow.
+    /// An error ends the endpoint, not only one flow.
     fn handle_input(&mut self, input: Input<'_, Self::Command>, now: Instant) -> Result<(), Self::Error>;
 
-    /// Gives the next output; call it until it returns [`Output::Timeout`].
+    /// Returns the next output; call it until it returns [`Output::Timeout`].
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Self::Event>;
 }
 

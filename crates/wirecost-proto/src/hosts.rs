@@ -13,10 +13,10 @@ pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
 pub const DEVICES_V4: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 0);
 /// The devices' IPv6 network, a /64.
 pub const DEVICES_V6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 0);
-/// How many devices the networks hold: a /16 without its first two and its last address.
+/// The number of devices that the networks hold: a /16 without its first two addresses and its last one.
 pub const MAX_DEVICES: u32 = 65_533;
 
-/// Device 0's offset in its network: address 1 stays with the interface.
+/// The offset of device 0 in its network: the interface has address 1.
 const FIRST_DEVICE: u32 = 2;
 
 /// The server's address.
@@ -28,7 +28,7 @@ pub const fn server_address(ipv6: bool) -> IpAddr {
     }
 }
 
-/// The address of a device; `None` above [`MAX_DEVICES`].
+/// The address of a device; `None` from [`MAX_DEVICES`] on.
 pub fn device_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
     let offset = (host < MAX_DEVICES).then_some(host + FIRST_DEVICE)?;
     Some(if ipv6 {
@@ -38,13 +38,13 @@ pub fn device_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
     })
 }
 
-/// How many devices have an address of their own in virtual time.
+/// The number of devices that have their own address in virtual time.
 pub const MAX_SIMULATED_DEVICES: u32 = MAX_DEVICES + (1 << 24);
 /// The IPv4 network of the simulated devices above [`MAX_DEVICES`], a /8.
 const SIMULATED_V4: Ipv4Addr = Ipv4Addr::new(11, 0, 0, 0);
 
-/// The address of a device in virtual time, where no kernel limits their number: that of [`device_address`] as far as
-/// there is one; `None` above [`MAX_SIMULATED_DEVICES`].
+/// The address of a device in virtual time, where no kernel limits the number of devices: that of [`device_address`] if
+/// there is one. `None` from [`MAX_SIMULATED_DEVICES`] on.
 pub fn simulated_address(host: HostIndex, ipv6: bool) -> Option<IpAddr> {
     if host >= MAX_SIMULATED_DEVICES {
         return None;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_and_strangers_are_no_devices() {
+    fn the_server_and_other_hosts_are_not_devices() {
         for address in [
             "10.78.0.1",
             "10.77.0.1",

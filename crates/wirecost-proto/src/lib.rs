@@ -1,22 +1,22 @@
-//! The vocabulary of wirecost: what every other crate speaks and none may bypass.
+//! The vocabulary of wirecost: the types that all other crates share.
 //!
 //! - [`time`]: [`Instant`], nanoseconds since the start of the run, real or virtual
 //! - [`units`]: sizes, bit rates, probabilities and durations, always written with their unit
-//! - [`span`]: which layer, phase and cause a run of bytes belongs to, and the [`Buffer`] that carries both
-//! - [`stamp`]: what a message says of itself at the front of its payload
-//! - [`content`]: what a message carries, payload or an object that protects it
+//! - [`span`]: the layer, phase and cause of a run of bytes, and the [`Buffer`] of bytes and spans
+//! - [`stamp`]: device, number and time at the front of a payload
+//! - [`content`]: the content of a message: payload, or an object that protects it
 //! - [`endpoint`]: the contract of a sans-IO protocol machine
-//! - [`timer`]: named deadlines, the earliest of which is an endpoint's next time-out
+//! - [`timer`]: named deadlines; the earliest is an endpoint's next time-out
 //! - [`wheel`]: any number of deadlines, by time
 //! - [`random`]: seeded randomness that does not depend on call order
-//! - [`path`]: what a link does to a packet
+//! - [`path`]: the fate of a packet on a link
 //! - [`script`]: what a device does and when; [`director`]: the same for all devices of a loop
 //! - [`service_time`]: how long a server works on a message
-//! - [`driver`]: what a driver takes and what it leaves
-//! - [`log`]: what an endpoint said of the bytes of one flow
+//! - [`driver`]: the input and the output of drivers
+//! - [`log`]: the spans of one flow
 //! - [`hosts`]: the addresses of server and devices
-//! - [`record`]: what a link's recorder notes
-//! - [`peer_text`]: what a peer has said, fit to be shown
+//! - [`record`]: the entries of a link's recorder
+//! - [`peer_text`]: text from a peer, safe to display
 //! - [`bare`]: the stacks without a protocol, bare TCP and bare UDP; the smallest example of the contract
 //! - `pair` (feature `pair`): two endpoints over any path in virtual time, for tests
 //!

@@ -1,4 +1,4 @@
-//! What an endpoint said of the bytes of one flow: the spans that the ledger lays over the recorded packets.
+//! The spans of one flow, as an endpoint described its bytes. The ledger lays them over the recorded packets.
 
 use alloc::vec::Vec;
 
@@ -8,33 +8,34 @@ use crate::{Buffer, Direction, Span};
 /// The spans of one flow, both directions, as one side described them.
 #[derive(Clone, Debug)]
 pub struct FlowLog {
-    /// What the flow runs on.
+    /// The transport of the flow.
     pub transport: Transport,
     /// Device to server.
     pub up: DirectionLog,
     /// Server to device.
     pub down: DirectionLog,
-    /// Bytes of memory that datagrams or spans of a direction may still take here.
+    /// Bytes of memory that the datagrams or spans of a direction may still take.
     room: [usize; 2],
 }
 
 /// The spans of one direction of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionLog {
-    /// On a stream: the spans of all bytes, end to end, neighbours of one kind merged; where some are not kept, of the first.
+    /// On a stream: the spans of all bytes, end to end; neighbours of one kind are merged. If some are not kept, the spans of
+    /// the first bytes.
     pub stream: Vec<Span>,
     /// On datagrams: each datagram in order.
     pub datagrams: Vec<DatagramLog>,
-    /// Bytes covered so far; a datagram counts one more, so that an empty one has a place too.
+    /// Bytes covered so far. A datagram counts one byte more, so that an empty datagram counts too.
     pub bytes: u64,
-    /// Datagrams, or inputs of a stream, that were counted and not kept.
+    /// Datagrams, or inputs of a stream, that the log counted but did not keep.
     pub unkept: u64,
 }
 
-/// One datagram and what it was.
+/// One datagram with its spans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatagramLog {
-    /// Its bytes, by which it is found among the recorded packets.
+    /// Its bytes, which identify it among the recorded packets.
     pub bytes: Vec<u8>,
     /// The spans that cover it.
     pub spans: Vec<Span>,
@@ -51,8 +52,8 @@ impl FlowLog {
         }
     }
 
-    /// An empty log that keeps what is said of each direction in so many bytes of memory and counts the rest: those who send may
-    /// be strangers.
+    /// An empty log that keeps at most `bytes` bytes of memory per direction and counts the rest, because the senders may not
+    /// be trustworthy.
     pub fn bounded(transport: Transport, bytes: usize) -> Self {
         Self {
             room: [bytes; 2],
@@ -68,7 +69,7 @@ impl FlowLog {
         }
     }
 
-    /// Takes what this side said of a later flow of the same addresses and ports.
+    /// Appends the log of a later flow with the same addresses and ports.
     pub fn append(&mut self, later: &Self) {
         for (log, later) in [(&mut self.up, &later.up), (&mut self.down, &later.down)] {
             log.stream.extend_from_slice(&later.stream);
@@ -78,12 +79,12 @@ impl FlowLog {
         }
     }
 
-    /// Notes bytes that this side transmitted.
+    /// Logs bytes that this side transmitted.
     pub fn transmitted(&mut self, direction: Direction, out: &Buffer) {
         self.note(direction, out.bytes(), out);
     }
 
-    /// Notes what this side said of a datagram, or of stream bytes, that it received.
+    /// Logs the spans of a datagram, or of stream bytes, that this side received.
     pub fn consumed(&mut self, direction: Direction, received: &[u8], out: &Buffer) {
         self.note(direction, received, out);
     }
@@ -102,7 +103,7 @@ impl FlowLog {
 
 impl DirectionLog {
     fn note_stream(&mut self, spans: &[Span], room: &mut usize) {
-        // What comes behind a gap has no place: once there was no room, there is none.
+        // Spans after a gap have no position: a log that was once full stays full.
         if *room == 0 {
             self.unkept += 1;
             return;

@@ -1,14 +1,15 @@
 //! Two endpoints over any [`Path`] in virtual time: the harness of the protocol crates' tests.
 //!
 //! The client is the device (it sends [`Direction::Up`]), the server may have many flows, of which the harness
-//! opens one per [`Pair::open`]. Datagrams meet the path as they are. A stream is an idealised reliable one: what
-//! the path loses or corrupts is offered again after [`STREAM_RETRY`], and bytes arrive in order; there is no
-//! TCP here. Every byte that arrives is held against the spans that its receiver reports in `Consumed`.
+//! opens one per [`Pair::open`]. The path takes datagrams unchanged. A stream is an ideal reliable one without TCP: the
+//! harness offers a chunk that the path loses or corrupts again after [`STREAM_RETRY`], and bytes arrive in order. The
+//! harness compares every byte that arrives with the spans that its receiver reports in `Consumed`.
 
 mod arrived;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use core::fmt::Debug;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
@@ -17,7 +18,7 @@ use crate::bare::Transport;
 use crate::{Buffer, Delivery, Direction, Endpoint, FlowId, Input, Instant, Output, Path, ResetReason, Span};
 use arrived::Arrived;
 
-/// How long an idealised stream waits before it offers a lost chunk again.
+/// How long an ideal stream waits before it offers a lost chunk again.
 pub(crate) const STREAM_RETRY: Duration = Duration::from_millis(200);
 
 /// The flow that [`Pair::open`] opens first; the client and the server know it by the same number.
@@ -29,13 +30,13 @@ pub struct Pair<C: Endpoint, S: Endpoint, P> {
     pub client: C,
     /// The server's endpoint.
     pub server: S,
-    /// What lies between.
+    /// The path between them.
     pub path: P,
     /// Virtual time.
     pub now: Instant,
-    /// What the client reported, with the time.
+    /// The client's events with their times.
     pub client_events: Vec<(Instant, C::Event)>,
-    /// What the server reported, with the time.
+    /// The server's events with their times.
     pub server_events: Vec<(Instant, S::Event)>,
     /// Everything that was transmitted, in order: each datagram, each stream chunk.
     pub sent: Vec<Sent>,
@@ -47,14 +48,14 @@ pub struct Pair<C: Endpoint, S: Endpoint, P> {
     flows: BTreeMap<(FlowId, Direction), FlowState>,
 }
 
-/// One transmission, as its maker described it.
+/// One transmission, as its sender described it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When.
+    /// When it was sent.
     pub at: Instant,
-    /// From whom to whom.
+    /// The direction of travel.
     pub direction: Direction,
-    /// On which flow.
+    /// The flow.
     pub flow: FlowId,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -110,7 +111,7 @@ where
         self.open_flow(FIRST_FLOW);
     }
 
-    /// Opens a flow on both sides, at once: after a close or a reset, a client connects again by a new number.
+    /// Opens a flow on both sides, at once. After a close or a reset, a client connects again with a new number.
     pub fn open_flow(&mut self, flow: FlowId) {
         let address = |last, port| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 77, 0, last)), port);
         self.server_input(Input::Opened {
@@ -133,28 +134,23 @@ where
         self.server_input(Input::Command(command));
     }
 
-    /// Breaks a flow under both sides at once: a lost connection. What was on its way is gone.
+    /// Resets a flow on both sides at once, and drops the bytes in transit.
     pub fn reset(&mut self, flow: FlowId, reason: ResetReason) {
         self.arrivals.retain(|_, arrival| arrival.flow != flow);
         self.client_input(Input::Reset { flow, reason });
         self.server_input(Input::Reset { flow, reason });
     }
 
-    /// Advances to the next thing that happens, and lets it happen; false where nothing would.
+    /// Advances to the next arrival or time-out and handles it; false if there is none.
     pub fn step(&mut self) -> bool {
-        let arrival = self.arrivals.keys().next().map(|(at, _)| *at);
-        let Some(next) = [arrival, self.client_wakes, self.server_wakes]
-            .into_iter()
-            .flatten()
-            .min()
-        else {
+        let Some(next) = self.next_step() else {
             return false;
         };
         self.now = self.now.max(next);
-        if arrival.is_some_and(|at| at <= self.now) {
-            if let Some((_, arrival)) = self.arrivals.pop_first() {
-                self.arrive(arrival);
-            }
+        let first = self.arrivals.first_entry();
+        if let Some(arrival) = first.filter(|first| first.key().0 <= self.now) {
+            let arrival = arrival.remove();
+            self.arrive(arrival);
         } else if self.client_wakes.is_some_and(|at| at <= self.now) {
             self.client_input(Input::Timeout);
         } else {
@@ -163,7 +159,7 @@ where
         true
     }
 
-    /// Steps until `deadline` (not beyond) or until nothing is left to happen; `now` ends at the deadline.
+    /// Steps until `deadline` (not beyond) or until nothing is left to do; `now` is then the deadline.
     pub fn drive_until(&mut self, deadline: Instant) {
         while self.next_step().is_some_and(|at| at <= deadline) {
             self.step();
@@ -176,7 +172,7 @@ where
         self.drive_until(self.now + duration);
     }
 
-    /// When [`Pair::step`] would happen.
+    /// The time of the next [`Pair::step`].
     pub fn next_step(&self) -> Option<Instant> {
         let arrival = self.arrivals.keys().next().map(|(at, _)| *at);
         [arrival, self.client_wakes, self.server_wakes]
@@ -195,29 +191,20 @@ where
             What::Bytes { bytes, spans } => {
                 let is_datagram = self.transport == Transport::Datagram;
                 self.flow(flow, direction).arrived.add(spans, is_datagram);
-                let input = (flow, bytes);
-                match direction {
-                    Direction::Up => self.server_input(Input::Received {
-                        flow: input.0,
-                        bytes: &input.1,
-                    }),
-                    Direction::Down => self.client_input(Input::Received {
-                        flow: input.0,
-                        bytes: &input.1,
-                    }),
-                }
+                self.receiver_input(direction, Input::Received { flow, bytes: &bytes });
             }
             What::Close { reset: true } => {
                 let reason = ResetReason::ByPeer;
-                match direction {
-                    Direction::Up => self.server_input(Input::Reset { flow, reason }),
-                    Direction::Down => self.client_input(Input::Reset { flow, reason }),
-                }
+                self.receiver_input(direction, Input::Reset { flow, reason });
             }
-            What::Close { reset: false } => match direction {
-                Direction::Up => self.server_input(Input::PeerClosed { flow }),
-                Direction::Down => self.client_input(Input::PeerClosed { flow }),
-            },
+            What::Close { reset: false } => self.receiver_input(direction, Input::PeerClosed { flow }),
+        }
+    }
+
+    fn receiver_input(&mut self, direction: Direction, input: Input<'_, Infallible>) {
+        match direction {
+            Direction::Up => self.server_input(input.map_command(|never| match never {})),
+            Direction::Down => self.client_input(input.map_command(|never| match never {})),
         }
     }
 
@@ -293,26 +280,12 @@ where
                         bytes,
                         spans: spans.clone(),
                     };
-                    self.schedule(
-                        delivery.at,
-                        Arrival {
-                            flow,
-                            direction,
-                            what,
-                        },
-                    );
+                    self.schedule(delivery.at, flow, direction, what);
                 }
             }
             Transport::Stream => {
                 let at = self.reliable_arrival(flow, direction, bytes.len());
-                self.schedule(
-                    at,
-                    Arrival {
-                        flow,
-                        direction,
-                        what: What::Bytes { bytes, spans },
-                    },
-                );
+                self.schedule(at, flow, direction, What::Bytes { bytes, spans });
             }
         }
     }
@@ -324,18 +297,11 @@ where
         }
         if self.transport == Transport::Stream {
             let at = self.reliable_arrival(flow, direction, 0);
-            self.schedule(
-                at,
-                Arrival {
-                    flow,
-                    direction,
-                    what: What::Close { reset },
-                },
-            );
+            self.schedule(at, flow, direction, What::Close { reset });
         }
     }
 
-    /// When a chunk gets through, in order, with as many retries as the path asks for.
+    /// When a chunk arrives, in order, after as many retries as the path requires.
     fn reliable_arrival(&mut self, flow: FlowId, direction: Direction, len: usize) -> Instant {
         let mut offered = self.now;
         let at = loop {
@@ -359,8 +325,13 @@ where
         deliveries
     }
 
-    fn schedule(&mut self, at: Instant, arrival: Arrival) {
+    fn schedule(&mut self, at: Instant, flow: FlowId, direction: Direction, what: What) {
         self.order += 1;
+        let arrival = Arrival {
+            flow,
+            direction,
+            what,
+        };
         self.arrivals.insert((at, self.order), arrival);
     }
 
@@ -368,7 +339,7 @@ where
         self.flows.entry((flow, direction)).or_default()
     }
 
-    /// Bytes that arrived and that the receiver has not accounted for yet.
+    /// Bytes that arrived and that the receiver has not described yet.
     pub fn unconsumed(&self) -> u64 {
         self.flows.values().map(|flow| flow.arrived.bytes()).sum()
     }

@@ -1,11 +1,11 @@
-//! What a link does to a packet: the seam between packets and whatever carries them.
+//! Paths: the interface between packets and the link that carries them.
 
 use alloc::vec::Vec;
 
 use crate::Instant;
 use crate::hosts::HostIndex;
 
-/// Which way a packet travels.
+/// The direction in which a packet travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the device to the server.
@@ -40,18 +40,18 @@ impl Direction {
 pub struct Delivery {
     /// When the last bit arrives at the other side.
     pub at: Instant,
-    /// The bit to flip, counted from the packet's first bit, where the copy was corrupted.
+    /// The bit to flip in a corrupted copy, counted from the packet's first bit.
     pub flip_bit: Option<u32>,
 }
 
-/// What became of a packet, decided when it entered the link.
+/// The fate of a packet, decided when it enters the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Delivered once, intact.
     Delivered,
     /// Lost on the link.
     Lost,
-    /// Refused by a full queue.
+    /// Dropped by a full queue.
     QueueDropped,
     /// Larger than the link's MTU.
     TooLarge,
@@ -77,11 +77,11 @@ impl Fate {
 
 /// Something that carries IP packets both ways between a device and a server.
 ///
-/// The fate of a packet is decided when it enters, so that a forwarder and a simulator can share one
-/// implementation: both only need to wait until `Delivery::at`.
+/// It decides the fate of a packet when the packet enters. A forwarder and a simulator can therefore share one
+/// implementation: both only wait until `Delivery::at`.
 pub trait Path {
-    /// Takes a packet of `wire_bytes` bytes at `now` and appends its deliveries (none, one or more, in any
-    /// order of time). `now` never goes back within a direction.
+    /// Accepts a packet of `wire_bytes` bytes at `now` and appends its deliveries (none, one or more, in any order of time).
+    /// `now` never goes back within a direction.
     fn offer(
         &mut self,
         direction: Direction,
@@ -93,11 +93,11 @@ pub trait Path {
 
 /// The links of the devices, chosen by the device's address.
 pub trait Links {
-    /// The link of `host`, or `None` where it is no device of the run.
+    /// The link of `host`; `None` if `host` is not a device of the run.
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path>;
 }
 
-/// A path that delivers everything after the same time: for tests that want no link.
+/// A path that delivers every packet after the same time, for tests without a link model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedDelay(pub core::time::Duration);
 

@@ -1,29 +1,29 @@
-//! Text from a peer that is safe to show, on a terminal or in a file.
+//! Text from a peer that is safe to display on a terminal or to write to a file.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
-/// The longest text that is kept, in characters as they are shown.
+/// The length limit of the text, in displayed characters.
 pub(crate) const MAX_CHARACTERS: usize = 200;
-/// What represents the rest of a longer one.
+/// The character that stands for the rest of a longer text.
 const ELLIPSIS: char = '…';
 
-/// Words of a peer, made from its bytes in one way only. What a terminal would act upon, and what a reader would not see or
-/// see elsewhere, stands as an escape: control characters (C0, C1, DEL), line and paragraph separators, marks and overrides
-/// of the writing direction (Unicode Standard Annex #9), characters without a width, and bytes that are not UTF-8. A longer
-/// text is cut. What a format needs beside that, such as quotes in CSV, is that format's.
+/// Text from a peer. Characters that control a terminal, or that a reader cannot see at their position, are replaced by
+/// escapes: control characters (C0, C1, DEL), line and paragraph separators, marks and overrides of the writing direction
+/// (Unicode Standard Annex #9), characters without a width, and bytes that are not UTF-8. Long text is truncated. Each
+/// output format does its own quoting, for example in CSV.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerText(String);
 
 impl PeerText {
-    /// The text as it may be shown.
+    /// The text with escapes.
     pub fn new(text: &str) -> Self {
         let mut cleaned = Cleaned::default();
         cleaned.text(text);
         Self(cleaned.shown)
     }
 
-    /// The same of bytes that should be UTF-8.
+    /// The text of bytes that should be UTF-8, with escapes.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut cleaned = Cleaned::default();
         for chunk in bytes.utf8_chunks() {
@@ -41,7 +41,7 @@ impl PeerText {
     }
 }
 
-/// A text under construction.
+/// Builds the text.
 #[derive(Default)]
 struct Cleaned {
     shown: String,
@@ -70,7 +70,7 @@ impl Cleaned {
         }
     }
 
-    /// Adds what is at most `characters` long, whole or not at all.
+    /// Appends `shown`, which is at most `characters` long, whole or not at all.
     fn escape(&mut self, shown: fmt::Arguments<'_>, characters: usize) {
         if self.is_cut {
             return;
@@ -85,7 +85,7 @@ impl Cleaned {
     }
 }
 
-/// Whether a character is shown as itself, where it stands.
+/// Whether a character is visible at its position.
 fn is_shown(character: char) -> bool {
     let is_hidden = matches!(
         character,
@@ -109,7 +109,7 @@ impl fmt::Display for PeerText {
     }
 }
 
-/// In quotes, where the escapes are shown as they are.
+/// In quotes; escapes are not escaped again.
 impl fmt::Debug for PeerText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", self.0.replace('"', "\\\""))
@@ -147,7 +147,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn what_a_terminal_acts_upon_is_shown_as_an_escape() {
+    fn terminal_control_characters_become_escapes() {
         let table = [
             ("plain, \"quoted\" and größer", "plain, \"quoted\" and größer"),
             ("\x1b]0;title\x07\x1b[2J", "\\x1b]0;title\\x07\\x1b[2J"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_leave_anything_that_is_not_shown() {
+    fn any_bytes_become_visible_characters() {
         let mut random = crate::Rng::new(7);
         for _ in 0..5_000 {
             let mut bytes = [0; 64];

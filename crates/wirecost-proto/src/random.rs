@@ -1,11 +1,11 @@
-//! Randomness as a function of (seed, cell key, host, direction, index), never of thread or call order.
+//! Random numbers as a function of (seed, cell key, host, direction, index), independent of threads and call order.
 
 use crate::Direction;
 
 /// A stream of pseudo-random numbers: the n-th one is a pure function of the stream's key and n.
 ///
 /// The generator is SplitMix64 (Steele, Lea, Flood 2014) over a mixed key: a counter walks in steps of an odd
-/// constant and a bijective mixer scatters it. Not for secrets.
+/// constant and a bijective mixer scatters it. Do not use it for secrets.
 ///
 /// ```
 /// use wirecost_proto::Rng;
@@ -58,7 +58,7 @@ impl Rng {
         Self { key, index: 0 }
     }
 
-    /// The `index`-th number of the stream, whatever was drawn before.
+    /// The `index`-th number of the stream, independent of the numbers drawn before.
     pub const fn at(&self, index: u64) -> u64 {
         mix(self
             .key

@@ -1,5 +1,5 @@
-//! What a link's recorder notes, on kernel sockets and in virtual time alike: every packet at its entry, every copy
-//! that leaves.
+//! The entries of a link's recorder, live and in virtual time: every packet that enters the link, and every copy that leaves
+//! it.
 
 use alloc::vec::Vec;
 
@@ -9,13 +9,13 @@ use crate::{Direction, Fate, Instant};
 /// A packet as it entered the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedPacket {
-    /// The device that sent it or that it is for; `None` for a packet of no device.
+    /// The device that sent or receives it; `None` if it belongs to no device.
     pub host: Option<HostIndex>,
-    /// Which way it travels.
+    /// Its direction.
     pub direction: Direction,
     /// When it entered.
     pub entered: Instant,
-    /// What the link decided.
+    /// The link's decision.
     pub fate: Fate,
     /// The IP packet.
     pub bytes: Vec<u8>,
@@ -26,11 +26,11 @@ pub struct RecordedPacket {
 pub struct RecordedDelivery {
     /// Index of the packet, in the order of entry.
     pub packet: u64,
-    /// When the link's model wanted it delivered.
+    /// The delivery time that the link model planned.
     pub planned: Instant,
-    /// When it was handed to the other side.
+    /// When it was given to the other side.
     pub actual: Instant,
-    /// Whether no bit of it was flipped.
+    /// Whether all its bits are unchanged.
     pub intact: bool,
 }
 

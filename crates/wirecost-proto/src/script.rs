@@ -1,56 +1,56 @@
-//! What a device does and when: the part of a run that is neither protocol nor link.
+//! Scripts: what a device does and when, independent of protocol and link.
 //!
-//! A driver gives a [`Script`] what its endpoint reports and asks it what to do next, live and in virtual time alike.
+//! A driver gives a [`Script`] the events of its endpoint and asks it for the next step, live and in virtual time.
 
 use core::time::Duration;
 
 use crate::{Endpoint, Instant, ResetReason};
 
-/// What a device does next.
+/// The next step of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<C> {
     /// Open a flow to the server.
     Connect,
     /// Give the endpoint this command.
     Command(C),
-    /// Let go of the socket at once, whatever it still has to send; the endpoint is told that its flow is gone.
+    /// Close the socket at once, even if it has bytes to send. The endpoint receives [`Input::Reset`](crate::Input::Reset).
     Abort {
-        /// By RST; otherwise the kernel closes in order.
+        /// Send RST; otherwise the kernel closes the connection in order.
         reset: bool,
     },
-    /// Nothing before something happens, or before this time.
+    /// Wait for an event, at most until this time.
     Wait(Option<Instant>),
-    /// The device is done; its socket, if any is left, is closed.
+    /// The device is done; the driver closes its socket.
     Finished,
 }
 
-/// What a script may know when it decides.
+/// The information for a script's decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// Now.
     pub now: Instant,
-    /// Until when the device's link was, or is known to be, busy.
+    /// The time until which the device's link was busy, or is known to be busy.
     pub link_busy_until: Instant,
     /// CPU time spent on this device so far.
     pub cpu: Duration,
-    /// Bytes of the current flow that the endpoint has handed out so far.
+    /// Bytes of the current flow that the endpoint has transmitted so far.
     pub transmitted: u64,
-    /// Whether so much waits for the socket that no command may be given; the script is asked again when it no
-    /// longer does.
+    /// Whether too many bytes wait for the socket. The script must then give no command; the driver asks again when the
+    /// socket has room.
     pub congested: bool,
 }
 
-/// What a device does and when.
+/// Decides what a device does and when.
 pub trait Script<E: Endpoint> {
-    /// Takes what the endpoint reported.
+    /// Handles an event of the endpoint.
     fn event(&mut self, event: E::Event, now: Instant);
 
-    /// Takes the failure of the socket itself: the flow was never usable.
+    /// Handles the failure of the socket: the flow was never usable.
     fn failed(&mut self, reason: ResetReason, now: Instant);
 
-    /// Takes that the last byte handed out has left the driver's buffer.
+    /// Handles an empty send buffer: the last transmitted byte has left the driver's buffer.
     fn flushed(&mut self, now: Instant);
 
-    /// Says what to do next; called again after every step that is not `Wait` or `Finished`.
+    /// Returns the next step. The driver calls it again after every step except `Wait` and `Finished`.
     fn next(&mut self, context: Context) -> Step<E::Command>;
 }

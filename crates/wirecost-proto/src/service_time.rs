@@ -7,10 +7,10 @@ use core::time::Duration;
 
 use crate::units::{DisplayDuration, parse_duration};
 
-/// How long a server works on a message, as it is written: `1ms`, or `exponential:1ms`.
+/// How long a server works on a message, written as `1ms` or `exponential:1ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceTime {
-    /// Always so long.
+    /// The same time for every message.
     Constant(Duration),
     /// Exponentially distributed.
     Exponential {
@@ -19,12 +19,12 @@ pub enum ServiceTime {
     },
 }
 
-/// What is before the mean of an exponential service time.
+/// The prefix of the mean of an exponential service time.
 const EXPONENTIAL: &str = "exponential:";
 
-/// A service time that is none.
+/// A text that is not a service time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no service time: write 1ms, or exponential:1ms for one with that mean")]
+#[error("{0:?} is not a service time: write 1ms, or exponential:1ms for an exponential one with that mean")]
 pub struct NoServiceTime(String);
 
 impl ServiceTime {

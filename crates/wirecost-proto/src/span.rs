@@ -1,4 +1,4 @@
-//! Every byte has a layer, a phase and a cause. The endpoint that makes or consumes the byte says which.
+//! Every byte has a layer, a phase and a cause. The endpoint that sends or consumes the byte states them.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -14,7 +14,7 @@ pub enum Layer {
     Security,
     /// The application protocol's own bytes: headers, topics, options, acknowledgements.
     Application,
-    /// What the user gave.
+    /// The user's data.
     Payload,
 }
 
@@ -45,7 +45,7 @@ impl Layer {
 pub enum Phase {
     /// Until the client may send application data.
     Connect,
-    /// Messages and what acknowledges them.
+    /// Messages and their acknowledgements.
     Message,
     /// PINGREQ, CoAP ping and the like.
     KeepAlive,
@@ -71,7 +71,7 @@ impl Phase {
 /// Why a byte was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// Sent for the first time, because someone asked for it.
+    /// Sent for the first time, for a command or a request.
     Original,
     /// A pure TCP ACK, a PUBACK, a CoAP ACK, an AMQP disposition.
     Acknowledgement,
@@ -119,6 +119,16 @@ impl Span {
     pub fn continues(&self, other: &Self) -> bool {
         (self.layer, self.phase, self.cause) == (other.layer, other.phase, other.cause)
     }
+
+    /// The payload bytes of the span that were not sent before.
+    pub fn original_payload_bytes(&self) -> u32 {
+        let is_original = matches!(self.cause, Cause::Original | Cause::Acknowledgement);
+        if is_original && self.layer == Layer::Payload {
+            self.len
+        } else {
+            0
+        }
+    }
 }
 
 /// Bytes to transmit and the spans that cover them, or the spans of bytes that were consumed.
@@ -146,7 +156,7 @@ impl Buffer {
         self.cover(bytes.len(), layer, phase, cause);
     }
 
-    /// Appends `bytes`, which `spans` cover from end to end; bytes that none covers are left out.
+    /// Appends `bytes`, which `spans` cover from end to end. Ignores bytes that no span covers.
     pub fn push_described(&mut self, bytes: &[u8], spans: &[Span]) {
         let mut rest = bytes;
         for span in spans {
@@ -156,7 +166,7 @@ impl Buffer {
         }
     }
 
-    /// Appends to the bytes whatever `write` appends, as one span.
+    /// Appends the bytes that `write` appends, as one span.
     pub fn push_with(&mut self, layer: Layer, phase: Phase, cause: Cause, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.bytes.len();
         write(&mut self.bytes);
@@ -164,7 +174,7 @@ impl Buffer {
         self.cover(written, layer, phase, cause);
     }
 
-    /// Appends a span without bytes: what consumed bytes were.
+    /// Appends a span without bytes, which describes consumed bytes.
     pub fn cover(&mut self, len: usize, layer: Layer, phase: Phase, cause: Cause) {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         self.cover_span(Span {
@@ -198,7 +208,7 @@ impl Buffer {
         &self.bytes
     }
 
-    /// The bytes in `range`, to be patched in place (a length field that is known last).
+    /// The bytes in `range`, for a change in place (a length field that is known last).
     pub fn bytes_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         self.bytes.get_mut(range)
     }
@@ -208,7 +218,7 @@ impl Buffer {
         &self.spans
     }
 
-    /// Takes the spans behind the first `at` away, to be laid anew over the same bytes.
+    /// Removes the spans after the first `at`. The caller covers the same bytes with new spans.
     pub(crate) fn split_off_spans(&mut self, at: usize) -> Vec<Span> {
         self.spans.split_off(at.min(self.spans.len()))
     }

@@ -1,10 +1,10 @@
-//! The stamp at the front of a payload: it tells the receiver which device sent the message, and when.
+//! The stamp at the front of a payload. It identifies the device and the message, and has the intended send time.
 
 use core::fmt;
 
 use crate::Instant;
 
-/// The first bytes of a payload: as many as a [`Stamp`] has, or all where the payload is shorter.
+/// The first [`Stamp::BYTES`] bytes of a payload, or the whole payload if it is shorter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Front {
     bytes: [u8; Stamp::BYTES],
@@ -12,20 +12,20 @@ pub struct Front {
 }
 
 impl Front {
-    /// The front of a payload of which nothing has come.
+    /// The front of a payload before its first byte.
     pub const EMPTY: Self = Self {
         bytes: [0; Stamp::BYTES],
         len: 0,
     };
 
-    /// The front of a payload that is there as a whole.
+    /// The front of a whole payload.
     pub fn of(payload: &[u8]) -> Self {
         let mut front = Self::EMPTY;
         front.extend(payload);
         front
     }
 
-    /// Takes the next bytes of the payload, as far as they belong to the front.
+    /// Adds the next bytes of the payload, as far as they belong to the front.
     pub fn extend(&mut self, more: &[u8]) {
         let have = usize::from(self.len);
         let taken = more.len().min(Stamp::BYTES - have);
@@ -33,7 +33,7 @@ impl Front {
         self.len += taken as u8;
     }
 
-    /// The stamp, where the payload has room for one.
+    /// The stamp, if the payload is long enough for one.
     pub fn stamp(&self) -> Option<Stamp> {
         (usize::from(self.len) == Stamp::BYTES).then(|| Stamp::from_bytes(self.bytes))
     }
@@ -41,13 +41,12 @@ impl Front {
 
 impl fmt::Debug for Front {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What devices send stays out of logs.
+        // Logs do not contain the payloads of devices.
         write!(f, "{} B", self.len)
     }
 }
 
-/// The first [`Stamp::BYTES`] of a payload: device and number, big-endian as everything on the wire, and the time for
-/// which the message was intended.
+/// The first [`Stamp::BYTES`] of a payload: device, message number and the intended send time, big-endian.
 ///
 /// ```text
 /// 0       4        8                        16
@@ -59,35 +58,35 @@ impl fmt::Debug for Front {
 pub struct Stamp {
     /// The device, from 0.
     pub device: u32,
-    /// The message among the device's, from 0; after the largest number follows 0.
+    /// The number of the message among the device's messages, from 0; it wraps to 0.
     pub message: u32,
-    /// For when it was intended, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// The intended send time, in nanoseconds of `CLOCK_MONOTONIC`.
     pub intended_ns: u64,
 }
 
 impl Stamp {
-    /// Bytes of a stamp; a shorter payload carries none.
+    /// Bytes of a stamp; a shorter payload has no stamp.
     pub const BYTES: usize = 16;
 
-    /// The stamp as it is at the front of a payload.
+    /// The stamp in its encoding at the front of a payload.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let head = (u64::from(self.device) << 32) | u64::from(self.message);
         ((u128::from(head) << 64) | u128::from(self.intended_ns)).to_be_bytes()
     }
 
-    /// Writes the stamp over the front of `payload`, unless that is too short for it.
+    /// Writes the stamp over the front of `payload`, unless `payload` is too short.
     pub fn put(self, payload: &mut [u8]) {
         if let Some(front) = payload.first_chunk_mut() {
             *front = self.to_bytes();
         }
     }
 
-    /// The stamp at the front of `payload`, if that is long enough for one.
+    /// The stamp at the front of `payload`, if `payload` is long enough for one.
     pub fn read(payload: &[u8]) -> Option<Self> {
         payload.first_chunk().copied().map(Self::from_bytes)
     }
 
-    /// How long it took until `now`, in nanoseconds; `clock_start_ns` is where the run's clock began on
+    /// The time from the intended send time to `now`, in nanoseconds. `clock_start_ns` is the start of the run's clock on
     /// `CLOCK_MONOTONIC`.
     pub const fn delay_ns(&self, now: Instant, clock_start_ns: u64) -> u64 {
         clock_start_ns
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_read_as_it_was_written_and_a_short_payload_has_none() {
+    fn a_stamp_survives_and_a_short_payload_has_none() {
         let mut payload = [0xaa; 20];
         STAMP.put(&mut payload);
         assert_eq!(payload[Stamp::BYTES..], [0xaa; 4]);

@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
-/// Nanoseconds since the start of the run, alike in live and in virtual time.
+/// Nanoseconds since the start of the run, in live and in virtual time.
 ///
 /// 64 bits hold 584 years. The driver maps its own clock onto it; a protocol machine only compares and adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,7 +29,7 @@ impl Instant {
         self.0
     }
 
-    /// The time from `earlier` to `self`; zero where `earlier` is later.
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -57,8 +57,8 @@ impl Sub<Duration> for Instant {
     }
 }
 
-/// Nanoseconds of `duration`, as many as 64 bits hold: without the 128 of [`Duration::as_nanos`], because machines add and
-/// subtract with every packet.
+/// Nanoseconds of `duration`, saturated to 64 bits. [`Duration::as_nanos`] computes with 128 bits, which costs time with
+/// every packet.
 const fn nanos(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(duration.subsec_nanos() as u64)

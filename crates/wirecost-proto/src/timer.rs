@@ -1,4 +1,4 @@
-//! Named deadlines: an enum of timers, an array indexed by it, the minimum is the next time-out.
+//! Named deadlines: an array of deadlines indexed by an enum of timers. The minimum is the next time-out.
 
 use crate::Instant;
 
@@ -20,11 +20,11 @@ use crate::Instant;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerTable<const N: usize> {
-    /// [`NEVER`] where a timer is not set.
+    /// [`NEVER`] for a timer that is not set.
     deadlines: [Instant; N],
 }
 
-/// The end of time: what is due then is not waited for.
+/// The end of time: a timer with this deadline is not set.
 const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 impl<const N: usize> Default for TimerTable<N> {
@@ -41,8 +41,7 @@ impl<const N: usize> TimerTable<N> {
         }
     }
 
-    /// Sets `timer`, replacing its earlier deadline: stopped where that is the end of time. A timer outside the table is
-    /// ignored.
+    /// Sets `timer` and replaces its earlier deadline. The end of time stops the timer. Ignores a timer outside the table.
     pub fn set(&mut self, timer: impl Into<usize>, deadline: Instant) {
         if let Some(slot) = self.deadlines.get_mut(timer.into()) {
             *slot = deadline;

@@ -1,4 +1,4 @@
-//! Quantities that cannot be mixed, written and parsed with their unit. A bare number is an error.
+//! Quantities with units, as separate types. They are written and parsed with their unit; a number without a unit is an error.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -25,10 +25,10 @@ pub enum UnitError {
         unit: String,
         /// What was expected.
         quantity: &'static str,
-        /// The units there are.
+        /// The valid units.
         units: &'static str,
     },
-    /// Not a number before the unit.
+    /// A text without a number before the unit.
     #[error("{text:?} does not start with a number: write {example}")]
     NotANumber {
         /// What was given.
@@ -265,7 +265,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     Ok(Duration::from_nanos(libm::round(nanos) as u64))
 }
 
-/// A time as it is written: the largest unit that leaves a whole number.
+/// Displays a time in the largest unit that gives a whole number.
 pub struct DisplayDuration(pub Duration);
 
 impl fmt::Display for DisplayDuration {
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_is_an_error_that_shows_the_way() {
+    fn a_number_without_unit_is_an_error_with_an_example() {
         let error = "128".parse::<ByteSize>().unwrap_err();
         assert_eq!(error.to_string(), "\"128\" has no unit: write 128B or 10kB");
     }

@@ -1,9 +1,9 @@
-//! A timing wheel: what is still to happen, by time.
+//! A timing wheel: a queue of entries by time.
 //!
-//! Time only goes on, so that no heap is needed: an entry waits in the wheel of the highest hexadecimal digit in which
-//! its time differs from the one at hand, at that digit's place, and moves to finer wheels as that time comes near (a
-//! radix heap: Ahuja, Mehlhorn, Orlin, Tarjan 1990). What was put in first for an instant comes out first, because it
-//! moves down before anything can be put into the finer wheels, which are empty then.
+//! Time never goes back, so that no heap is needed. An entry waits in the wheel of the highest hexadecimal digit in which
+//! its time differs from the current time, at the place of that digit. It moves to finer wheels as its time comes near (a
+//! radix heap: Ahuja, Mehlhorn, Orlin, Tarjan 1990). Entries for one instant leave in the order in which they were put in,
+//! because an entry moves to a finer wheel while that wheel is still empty.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -17,7 +17,7 @@ const DIGIT_BITS: u32 = 4;
 const PLACES: usize = 1 << DIGIT_BITS;
 /// A wheel for each digit of a time.
 const WHEELS: usize = (u64::BITS / DIGIT_BITS) as usize;
-/// Entries whose memory a place keeps when they have left.
+/// The number of entries whose memory a place keeps after they have left.
 const KEPT_ENTRIES: usize = 1_024;
 
 /// Entries in the order of their times, and of equal times in the order in which they were put in.
@@ -34,11 +34,11 @@ const KEPT_ENTRIES: usize = 1_024;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
-    /// The time at hand, in nanoseconds: that of the entry taken last.
+    /// The current time, in nanoseconds: that of the entry taken last.
     now: u64,
-    /// What is due at that time.
+    /// The entries that are due at the current time.
     due: VecDeque<T>,
-    /// What is due later, by the highest digit that differs and by its value.
+    /// The later entries, by the highest digit that differs and by its value.
     places: Box<[[Place<T>; PLACES]; WHEELS]>,
     /// Bit `n` of a wheel's entry: whether its place `n` holds anything.
     occupied: [u16; WHEELS],
@@ -49,7 +49,7 @@ pub struct Wheel<T> {
 #[derive(Clone, Debug)]
 struct Place<T> {
     entries: Vec<(u64, T)>,
-    /// The earliest of their times; of no meaning without entries.
+    /// The earliest of their times; meaningless without entries.
     earliest: u64,
 }
 
@@ -192,7 +192,7 @@ mod tests {
 
     /// Beside an ordered map from time and number.
     #[test]
-    fn any_entries_come_by_time_and_then_by_the_order_in_which_they_were_put_in() {
+    fn any_entries_leave_by_time_and_then_by_insertion() {
         let mut rng = Rng::new(7);
         let mut wheel = Wheel::new();
         let mut map = BTreeMap::new();

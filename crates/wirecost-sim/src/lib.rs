@@ -1,14 +1,13 @@
-//! Endpoints in virtual time: the same devices, scripts, servers and links as on kernel sockets, without IO and without
-//! threads.
+//! Endpoints in virtual time: the same devices, scripts, servers and links as on kernel sockets, without IO or threads.
 //!
 //! - [`world`]: hosts, their flows and the events between them
 //! - [`workers`]: the workers of a server that has a service time
-//! - [`tap`]: observers of the packets at the entry of the link
-//! - `network`: flows, their sockets, packets on their way, links, and the time
-//! - `queue`: what is still to happen, by time; `slab`: values by number
+//! - [`tap`]: observers of the packets that enter the link
+//! - `network`: flows, sockets, packets in transit, links and the current time
+//! - `queue`: future events by time; `slab`: values by number
 //!
-//! A simulation is a function of what it is made of: the same devices, services, links and settings give the same
-//! packets at the same times, on any machine. docs/models/simulation.md says what it leaves out.
+//! A simulation is deterministic: the same devices, services, links and settings give the same packets at the same times, on
+//! any machine. docs/models/simulation.md lists what it leaves out.
 //!
 //! ```
 //! use std::net::SocketAddr;

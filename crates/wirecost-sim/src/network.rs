@@ -1,17 +1,17 @@
-//! Everything below the applications: flows, their sockets, packets on their way, links, and the time.
+//! The layers below the applications: flows, sockets, packets in transit, links and the current time.
 //!
-//! - [`flow`]: a device's port towards a service, with what both ends have of it
-//! - [`flight`]: packets on their way
+//! - [`flow`]: a device's port and a service, with the state of both ends
+//! - [`in_flight`]: packets in transit
 //! - [`datagrams`]: UDP, with fragmentation and reassembly
 //! - [`streams`]: connections over TCP
-//! - [`described`]: what the bytes of a stream are, and which of them were sent before
+//! - [`stream_spans`]: the spans of a stream, and which of its bytes were sent before
 //! - [`socket`]: one end of a stream
 
 pub(crate) mod datagrams;
-pub(crate) mod described;
-pub(crate) mod flight;
 pub(crate) mod flow;
+pub(crate) mod in_flight;
 pub(crate) mod socket;
+pub(crate) mod stream_spans;
 pub(crate) mod streams;
 
 use wirecost_proto::bare::Transport as Kind;
@@ -23,37 +23,37 @@ use crate::settings::Settings;
 use crate::slab::Slab;
 use crate::tap::{Packet, Tap, Transport};
 use datagrams::Fragmented;
-use flight::{Flight, Place};
 use flow::Flow;
+use in_flight::{InFlight, PacketSlot};
 
-/// What lies between the applications.
+/// The network between the applications.
 #[derive(Debug)]
 pub(crate) struct Network<L, T> {
     pub(crate) settings: Settings,
     pub(crate) now: Instant,
     pub(crate) queue: Queue,
     pub(crate) flows: Slab<Flow>,
-    flights: Slab<Place>,
+    packets: Slab<PacketSlot>,
     fragmented: Slab<Fragmented>,
     pub(crate) links: L,
     pub(crate) tap: T,
-    /// Until when each device's link was, or is known to be, busy.
+    /// The time until which each device's link was busy, or is known to be busy.
     busy_until: Vec<Instant>,
-    /// What the link decided of the packet at hand.
+    /// The deliveries of the current packet.
     deliveries: Vec<Delivery>,
-    /// The spans of the packet at hand.
+    /// The spans of the current packet.
     spans: Vec<Span>,
-    /// Packets that have arrived.
+    /// Empty packets for reuse.
     #[expect(
         clippy::vec_box,
-        reason = "packets stay where they are in memory, and are used again"
+        reason = "packets keep their address in memory and are reused"
     )]
-    spare: Vec<Box<Flight>>,
-    /// The packet that leaves next, with nothing in it.
-    outgoing: Box<Flight>,
+    spare: Vec<Box<InFlight>>,
+    /// The packet that leaves next, still empty.
+    outgoing: Box<InFlight>,
 }
 
-/// A packet about to enter its link: what its flow does not say.
+/// A packet that is about to enter its link, without the fields that its flow has.
 struct Entering<'a> {
     flow: u32,
     direction: Direction,
@@ -71,7 +71,7 @@ impl<L: Links, T: Tap> Network<L, T> {
             now: Instant::START,
             queue: Queue::default(),
             flows: Slab::default(),
-            flights: Slab::default(),
+            packets: Slab::default(),
             fragmented: Slab::default(),
             links,
             tap,
@@ -83,25 +83,25 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    /// Until when a device's link was, or is known to be, busy.
+    /// The time until which a device's link was busy, or is known to be busy.
     pub(crate) fn busy_until(&self, device: u32) -> Instant {
         let busy = self.busy_until.get(device as usize);
         busy.copied().unwrap_or_default()
     }
 
-    /// A flow from a port of a device that was not used before.
+    /// Adds a flow from an unused port of a device; returns its number.
     pub(crate) fn open(&mut self, flow: Flow) -> u32 {
         self.flows.insert(flow)
     }
 
-    /// Whether flows of this kind keep what is said of their bytes.
+    /// A log for a flow of this transport, if logs are kept.
     pub(crate) fn new_log(&self, kind: Kind) -> Option<Box<wirecost_proto::log::FlowLog>> {
         let new = || Box::new(wirecost_proto::log::FlowLog::new(kind));
         self.settings.keeps_logs.then(new)
     }
 
-    /// Lets a packet enter its device's link; leaves the deliveries of intact copies. A flipped bit is found by the
-    /// receiver's checksum (RFC 1071 section 1: every single-bit error), so that no application receives such a copy.
+    /// Offers a packet to its device's link; `self.deliveries` are then those of the intact copies. The receiver's checksum
+    /// detects every flipped bit (RFC 1071 section 1: every single-bit error), so that no application receives such a copy.
     fn enter(&mut self, entering: &Entering<'_>) {
         self.deliveries.clear();
         let Some(flow) = self.flows.get_mut(entering.flow) else {
@@ -137,7 +137,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    /// Removes a flow that neither side uses any more.
+    /// Removes a flow that neither side uses anymore.
     pub(crate) fn release(&mut self, flow: u32) {
         if self.flows.get(flow).is_some_and(Flow::is_over) {
             self.flows.remove(flow);

@@ -1,38 +1,39 @@
-//! What a world is like, beside its hosts and links.
+//! The settings of a world, apart from its hosts and links.
 
 use wirecost_proto::Rng;
 use wirecost_tcp::Config;
 
 use crate::workers::Workers;
 
-/// When an application finds out what several segments that arrive at one instant have for it.
+/// When an application wakes if several segments arrive at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wake {
-    /// After each of them.
+    /// After each segment.
     EachSegment,
-    /// When TCP has taken all of them, as on a machine where link and hosts share a CPU.
+    /// After TCP has handled all of them, as on a machine where link and hosts share a CPU.
     AfterBurst,
-    /// When TCP has taken all of them, or ten; after each of those that follow: as on a machine with a CPU for each.
+    /// After TCP has handled all of them, or ten, and then after each further segment: as on a machine with a CPU for each
+    /// host and the link.
     #[default]
     Beside,
 }
 
-/// What a world is like, beside its hosts and links.
+/// The settings of a world, apart from its hosts and links.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How devices' TCP behaves.
+    /// The TCP of devices.
     pub device_tcp: Config,
-    /// How servers' TCP behaves.
+    /// The TCP of servers.
     pub server_tcp: Config,
-    /// The largest IP packet that hosts send, in bytes: larger datagrams are fragmented.
+    /// The largest IP packet that hosts send, in bytes. Hosts fragment larger datagrams.
     pub mtu: u16,
-    /// Ports, initial sequence numbers and IP identifications.
+    /// The randomness of ports, initial sequence numbers and IP identifications.
     pub rng: Rng,
-    /// Whether what the endpoints say of their bytes is kept until the end, for the ledger.
+    /// Whether the spans of the endpoints are kept until the end, for the ledger.
     pub keeps_logs: bool,
     /// When applications wake.
     pub wake: Wake,
-    /// The workers of the servers; without workers the servers answer at once.
+    /// The workers of the servers; `None`: the servers answer at once.
     pub workers: Option<Workers>,
 }
 

@@ -1,6 +1,6 @@
-//! Values by number, in places that are used again.
+//! Values by number; the places of removed values are reused.
 
-/// Values by number; the numbers of removed values are given to new ones.
+/// Values by number; new values get the numbers of removed ones.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
@@ -34,7 +34,7 @@ impl<T> Slab<T> {
         self.places.get(number as usize)?.as_ref()
     }
 
-    /// The value of a number, to be changed.
+    /// The value of a number, for a change.
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.places.get_mut(number as usize)?.as_mut()
     }

@@ -1,7 +1,7 @@
-//! Observers of the packets at the entry of the link.
+//! Observers of the packets that enter the link.
 //!
-//! - [`recording`]: [`Recording`] keeps every packet's bytes, as the recorder of the emulated link does
-//! - [`tally`]: [`Tally`] adds up what packets and bytes were, without making them
+//! - [`recording`]: [`Recording`] stores every packet's bytes, as the recorder of the emulated link does
+//! - [`tally`]: [`Tally`] adds up packets and bytes without building the packets
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ pub mod tally;
 pub use recording::Recording;
 pub use tally::Tally;
 
-/// What is between the IP header and the payload.
+/// The headers between the IP header and the payload.
 #[derive(Clone, Copy, Debug)]
 pub enum Transport<'a> {
     /// A TCP header.
@@ -25,9 +25,9 @@ pub enum Transport<'a> {
         segment: &'a Segment,
         /// The position of the payload in its stream.
         offset: u64,
-        /// What the segment is to the stream of its direction.
+        /// The segment in the stream of its direction.
         placement: Placement,
-        /// The phase of what a segment without payload tells about, where it tells anything.
+        /// The phase of the position that a segment without payload acknowledges; `None` if it says nothing new.
         acknowledges: Option<Phase>,
     },
     /// A UDP header and the whole datagram.
@@ -38,7 +38,7 @@ pub enum Transport<'a> {
     Unreachable,
 }
 
-/// What a segment is to the stream of its direction.
+/// A segment in the stream of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Bytes at the start of the payload that were sent before.
@@ -54,14 +54,14 @@ pub struct Placement {
 pub struct Fragment<'a> {
     /// The whole datagram, without its UDP header.
     pub datagram: &'a [u8],
-    /// The position of the fragment in the IP payload, in bytes; 0 for the one with the UDP header.
+    /// The position of the fragment in the IP payload, in bytes; 0 for the fragment with the UDP header.
     pub offset: usize,
     /// Whether fragments follow.
     pub more: bool,
 }
 
 impl Fragment<'_> {
-    /// Bytes of the UDP header in this fragment: all of them in the first.
+    /// Bytes of the UDP header in this fragment: the first fragment has the whole header.
     pub(crate) const fn udp_header_bytes(&self) -> usize {
         if self.offset == 0 {
             wirecost_wire::udp::HEADER_BYTES
@@ -71,26 +71,26 @@ impl Fragment<'_> {
     }
 }
 
-/// A packet at the entry of the link.
+/// A packet that enters the link.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// The device that sent it or that it is for.
+    /// The device that sent or receives it.
     pub host: HostIndex,
-    /// Which way it travels.
+    /// Its direction.
     pub direction: Direction,
     /// The sender's address and port.
     pub source: SocketAddr,
     /// The receiver's address and port.
     pub destination: SocketAddr,
-    /// The IP identification; what the fragments of a datagram share.
+    /// The IP identification, which the fragments of a datagram share.
     pub identification: u16,
-    /// What is before the payload.
+    /// The headers before the payload.
     pub transport: Transport<'a>,
     /// Bytes of the IP packet.
     pub wire_bytes: usize,
-    /// The bytes behind the transport header.
+    /// The bytes after the transport header.
     pub payload: &'a [u8],
-    /// What the maker said of them.
+    /// The sender's spans of these bytes.
     pub spans: &'a [Span],
     /// The phase of the flow's last packet before this one; connect before the first of a connection, message before
     /// the first datagram.
@@ -98,8 +98,9 @@ pub struct Packet<'a> {
 }
 
 impl Packet<'_> {
-    /// The packet's phase: that of its first span; of a segment without payload that of what it tells about, SYN is
-    /// connect, FIN and RST are close; what tells nothing has the phase of the flow's packet before it.
+    /// The packet's phase: that of its first span. A segment without payload has the phase of the position that it
+    /// acknowledges; SYN is connect, FIN and RST are close. A segment that says nothing new has the phase of the flow's packet
+    /// before it.
     pub fn phase(&self) -> Phase {
         if let Some(span) = self.spans.first() {
             return span.phase;
@@ -121,8 +122,8 @@ impl Packet<'_> {
         acknowledges.unwrap_or(self.flow_phase)
     }
 
-    /// The cause of the packet's headers: that of its first span; retransmission where any byte, SYN or FIN was sent
-    /// before, probe where it only asks for an acknowledgment.
+    /// The cause of the packet's headers: that of its first span; retransmission if a byte, the SYN or the FIN was sent before;
+    /// probe if it only asks for an acknowledgment.
     pub fn cause(&self) -> Cause {
         let content = self.spans.first().map(|span| span.cause);
         let Transport::Tcp {
@@ -147,9 +148,9 @@ impl Packet<'_> {
     }
 }
 
-/// Sees every packet at the entry of its link.
+/// Observes every packet that enters its link.
 pub trait Tap {
-    /// One packet, with what its link decided.
+    /// Handles one packet, with the link's decision.
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]);
 }
 
@@ -158,7 +159,7 @@ impl Tap for () {
     fn packet(&mut self, _: &Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {}
 }
 
-/// One after the other.
+/// Both taps, one after the other.
 impl<A: Tap, B: Tap> Tap for (A, B) {
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]) {
         self.0.packet(packet, entered, fate, deliveries);
@@ -166,7 +167,7 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     }
 }
 
-/// Present or not.
+/// A tap, or none.
 impl<T: Tap> Tap for Option<T> {
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]) {
         if let Some(tap) = self {

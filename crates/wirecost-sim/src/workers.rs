@@ -1,7 +1,7 @@
-//! The time that a server takes for a message: workers with one queue in front of them.
+//! The service time of a server: workers with one queue.
 //!
 //! ```text
-//! message -> queue -> the first free worker -> service time -> the server's output about it leaves
+//! message -> queue -> the first free worker -> service time -> the server's output for the message leaves
 //! ```
 
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ use wirecost_proto::{Instant, Rng};
 pub struct Workers {
     service_time: ServiceTime,
     rng: Rng,
-    /// When each worker has finished all messages that it was given.
+    /// When each worker has finished all its messages.
     free_at: BinaryHeap<Reverse<Instant>>,
     /// The service times of all messages so far.
     given: Duration,
@@ -33,7 +33,7 @@ impl Workers {
         }
     }
 
-    /// Gives a message that arrives at `now` to the worker that is free first; returns when the worker has finished it.
+    /// Gives a message that arrives at `now` to the worker that is free first; returns when the worker finishes it.
     pub(crate) fn take(&mut self, now: Instant) -> Instant {
         let service_time = match self.service_time {
             ServiceTime::Constant(time) => time,
@@ -49,12 +49,12 @@ impl Workers {
         done
     }
 
-    /// How many there are.
+    /// The number of workers.
     pub fn count(&self) -> usize {
         self.free_at.len()
     }
 
-    /// The time until `now` in which workers were busy, added up over all workers.
+    /// The busy time of all workers until `now`, added up.
     pub fn busy_until(&self, now: Instant) -> Duration {
         let ahead = self.free_at.iter().map(|free_at| free_at.0.saturating_since(now));
         self.given.saturating_sub(ahead.sum())

@@ -3,12 +3,12 @@
 //! - `devices`: the devices' side: an endpoint, one flow after the other, and a script
 //! - `services`: the servers' side: endpoints with any number of flows
 //! - `service_time`: the output of servers that have a service time
-//! - `upkeep`: what is kept of an endpoint of either side
+//! - `status`: the driver's state of an endpoint
 
 mod devices;
 mod service_time;
 mod services;
-mod upkeep;
+mod status;
 
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
@@ -17,24 +17,24 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, Instant, Script};
 
 use crate::network::Network;
-use crate::network::flight::Content;
+use crate::network::in_flight::Content;
 use crate::network::streams::earlier;
-use crate::queue::What;
+use crate::queue::Event;
 use crate::slab::Slab;
 use crate::tap::Tap;
 use crate::workers::Workers;
 use devices::DeviceSlot;
-use service_time::{Held, Saying};
+use service_time::{DelayedOutput, PendingOutput};
 use services::ServiceSlot;
 
-/// What a world has left.
+/// The results of a world.
 #[derive(Debug)]
 pub struct Finished<D, L, T, O> {
-    /// What the devices have left, in their order; each with its script where it had one of its own.
+    /// The reports of the devices, in their order; each with its script if it had one.
     pub devices: Vec<DeviceReport<D>>,
-    /// What the services said of their flows, with the service's port; where logs were kept.
+    /// The reports of the services' flows with the services' ports, if logs were kept.
     pub flows: Vec<(u16, FlowReport)>,
-    /// Why services ended, by their index, where they did.
+    /// The errors that ended services, by the services' index.
     pub service_errors: Vec<(usize, String)>,
     /// The links, with their counters.
     pub links: L,
@@ -42,20 +42,20 @@ pub struct Finished<D, L, T, O> {
     pub tap: T,
     /// The observer of the servers' events.
     pub observer: O,
-    /// When the last thing happened.
+    /// When the last event happened.
     pub ended: Instant,
     /// Events that were handled.
     pub events: u64,
 }
 
-/// Devices, services, the links between them, and the time.
+/// Devices, services, the links between them, and the current time.
 #[derive(Debug)]
 pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     network: Network<L, T>,
     devices: Vec<DeviceSlot<C>>,
-    /// What the devices do and when.
+    /// Decides what the devices do and when.
     director: D,
-    /// When the director is asked next.
+    /// When to ask the director next.
     director_due: Option<Instant>,
     /// Devices that are not finished.
     running: usize,
@@ -64,15 +64,15 @@ pub struct World<C: Endpoint, D, S: Endpoint, L, T, O> {
     flows: Vec<FlowReport>,
     /// The workers of servers that have a service time.
     workers: Option<Workers>,
-    /// Outputs that wait for their time.
-    held: Slab<Held>,
-    /// Outputs of the service at hand, where servers have a service time.
-    sayings: Vec<Saying>,
-    /// When the messages are finished that the service at hand has reported.
+    /// Outputs that wait for their service time.
+    delayed: Slab<DelayedOutput>,
+    /// Outputs of the current service, if servers have a service time.
+    pending: Vec<PendingOutput>,
+    /// When the messages that the current service has reported are finished.
     done: Option<Instant>,
-    /// What the endpoint at hand says.
+    /// The output of the current endpoint.
     out: Buffer,
-    /// What the socket at hand has for its endpoint.
+    /// The bytes read from the current socket.
     read: Vec<u8>,
     events: u64,
 }
@@ -86,7 +86,7 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// A world in which nothing has happened, whose devices do what `director` says.
+    /// A world at the start of its run, whose devices follow `director`.
     pub fn directed(
         mut settings: Settings,
         devices: Vec<Device<C, ()>>,
@@ -116,8 +116,8 @@ where
             services,
             observer,
             flows: Vec::new(),
-            held: Slab::default(),
-            sayings: Vec::new(),
+            delayed: Slab::default(),
+            pending: Vec::new(),
             done: None,
             out: Buffer::new(),
             read: Vec::new(),
@@ -125,7 +125,7 @@ where
         }
     }
 
-    /// The present virtual time.
+    /// The current virtual time.
     pub const fn now(&self) -> Instant {
         self.network.now
     }
@@ -140,14 +140,14 @@ where
         self.workers.as_ref()
     }
 
-    /// Lets the director take messages from outside; false where it ends the run.
+    /// Tells the director that messages from outside wait for it; returns false if it ends the run.
     pub fn wake_director(&mut self) -> bool {
         let goes_on = self.director.woken(self.network.now).is_continue();
         self.ask_director();
         goes_on
     }
 
-    /// Handles the next event; returns false where the next one is later than `until`, which becomes the present time.
+    /// Handles the next event. Returns false if that is later than `until`, which is then the current time.
     pub fn advance_by_one(&mut self, until: Instant) -> bool {
         let has_happened = self.step(until);
         if !has_happened {
@@ -156,8 +156,8 @@ where
         has_happened
     }
 
-    /// Lets everything happen until `until`, or until every device has finished and what its connections still had to
-    /// send has arrived: elsewhere a run goes on for others, and a late segment is not a lost one.
+    /// Handles all events until `until`, or until every device has finished and its connections have delivered their last
+    /// bytes. A live run continues for other devices, so that a late segment is not lost there.
     pub fn run_directed(mut self, until: Instant) -> (Finished<(), L, T, O>, D) {
         self.ask_director();
         while self.running > 0 && self.step(until) {}
@@ -165,15 +165,15 @@ where
         self.into_finished()
     }
 
-    /// Lets things happen until no connection that a device has closed has anything on its way, or until `until`.
+    /// Handles events until no connection has unacknowledged segments, or until `until`.
     pub fn settle(&mut self, until: Instant) {
-        // What has settled may be unsettled again by an answer that comes late: the first is looked for anew.
+        // A late answer may leave an earlier connection with unacknowledged segments again: searches from the first.
         while let Some(flow) = self.network.first_unsettled()
             && self.settle_flow(flow, until)
         {}
     }
 
-    /// Lets things happen until a flow's connection has nothing on its way; false where `until` comes first.
+    /// Handles events until a flow's connection has no unacknowledged segments; returns false if `until` comes first.
     fn settle_flow(&mut self, flow: u32, until: Instant) -> bool {
         while self.network.is_unsettled(flow) {
             if !self.step(until) {
@@ -183,19 +183,19 @@ where
         true
     }
 
-    /// Lets the next thing happen; false where that is later than `until`, or nothing does.
+    /// Handles the next event; returns false if there is none until `until`.
     fn step(&mut self, until: Instant) -> bool {
-        let Some((at, what)) = self.network.queue.pop(until) else {
+        let Some((at, event)) = self.network.queue.pop(until) else {
             return false;
         };
         self.network.now = at;
         self.events += 1;
-        self.happen(what);
+        self.handle(event);
         self.ask_director();
         true
     }
 
-    /// Lets the devices that the director names do what is due, and notes when to ask again.
+    /// Advances the devices that the director names, and schedules when to ask again.
     fn ask_director(&mut self) {
         let now = self.network.now;
         loop {
@@ -204,7 +204,7 @@ where
                 Due::Later(None) => return,
                 Due::Later(Some(at)) => {
                     if let Some(at) = earlier(&mut self.director_due, Some(at.max(now))) {
-                        self.network.queue.push(at, What::Director);
+                        self.network.queue.push(at, Event::Director);
                     }
                     return;
                 }
@@ -212,31 +212,31 @@ where
         }
     }
 
-    fn happen(&mut self, what: What) {
-        match what {
-            What::Arrival { flight } => self.arrive(flight),
-            What::Transport { flow, sends } => self.network.transport_timeout(flow, sends),
-            What::Application { flow, sends } => self.wake_application(flow, sends),
-            What::Device { device } => self.wake_device(device as usize),
-            What::Director => {
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Arrival { packet } => self.arrive(packet),
+            Event::Transport { flow, sends } => self.network.transport_timeout(flow, sends),
+            Event::Application { flow, sends } => self.wake_application(flow, sends),
+            Event::Device { device } => self.wake_device(device as usize),
+            Event::Director => {
                 self.director_due.take_if(|at| *at == self.network.now);
             }
-            What::Service { service } => self.wake_service(service as usize),
-            What::Served { held } => self.say_held(held),
+            Event::Service { service } => self.wake_service(service as usize),
+            Event::ServiceDone { delayed } => self.send_delayed(delayed),
         }
     }
 
-    /// Takes a packet out of its link.
+    /// Handles the arrival of a packet.
     fn arrive(&mut self, number: u32) {
-        let Some((flow, direction, flight)) = self.network.take_flight(number) else {
+        let Some((flow, direction, packet)) = self.network.take_packet(number) else {
             return;
         };
-        match &flight.content {
+        match &packet.content {
             Content::Segment(segment) => {
                 self.network
-                    .segment_arrived(flow, direction, segment, &flight.payload);
+                    .segment_arrived(flow, direction, segment, &packet.payload);
             }
-            Content::Datagram => self.datagram_arrived(flow, direction, &flight.payload),
+            Content::Datagram => self.datagram_arrived(flow, direction, &packet.payload),
             Content::Fragment { datagram, number } => {
                 if let Some(bytes) = self.network.reassemble(*datagram, *number) {
                     self.datagram_arrived(flow, direction, &bytes);
@@ -245,7 +245,7 @@ where
             }
             Content::Unreachable => self.device_refused(flow, direction),
         }
-        self.network.landed(number, flow, flight);
+        self.network.finish_arrival(number, flow, packet);
     }
 
     fn datagram_arrived(&mut self, flow: u32, direction: Direction, bytes: &[u8]) {
@@ -255,7 +255,7 @@ where
         }
     }
 
-    /// Lets the application at one end of a connection find out what its socket has for it.
+    /// Wakes the application at one end of a connection, which checks its socket.
     fn wake_application(&mut self, flow: u32, sends: Direction) {
         if let Some(socket) = self.network.socket(flow, sends) {
             socket.wakes_application = false;
@@ -266,7 +266,7 @@ where
         }
     }
 
-    /// What the world has left, and its director.
+    /// The results of the world, and its director.
     pub fn into_finished(mut self) -> (Finished<(), L, T, O>, D) {
         let flows = std::mem::take(&mut self.network.flows).into_values();
         self.flows.extend(flows.filter_map(services::report));
@@ -277,7 +277,7 @@ where
             devices: self.devices.into_iter().map(DeviceSlot::into_report).collect(),
             flows: self.flows.into_iter().map(|flow| (port(&flow), flow)).collect(),
             service_errors: errors
-                .filter_map(|(index, slot)| Some((index, slot.upkeep.error.take()?)))
+                .filter_map(|(index, slot)| Some((index, slot.status.error.take()?)))
                 .collect(),
             ended: self.network.now,
             links: self.network.links,
@@ -298,7 +298,7 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// A world in which nothing has happened, whose devices have a script each.
+    /// A world at the start of its run, whose devices have one script each.
     pub fn new(
         settings: Settings,
         devices: Vec<Device<C, X>>,

@@ -94,7 +94,7 @@ fn a_large_datagram_travels_in_fragments_as_linux_cuts_them() {
 }
 
 #[test]
-fn a_lost_fragment_loses_the_datagram_and_a_duplicated_one_changes_nothing() {
+fn a_lost_fragment_loses_the_datagram_a_duplicate_does_not() {
     let mut config = delay(5);
     config.up.loss = Loss::Bernoulli(Probability::new(0.1).expect("a probability"));
     let devices = vec![device(0, Transport::Datagram, Talker::with(10_000, 1_000))];
@@ -113,7 +113,7 @@ fn a_lost_fragment_loses_the_datagram_and_a_duplicated_one_changes_nothing() {
 }
 
 #[test]
-fn a_datagram_beyond_ip_fails_at_its_sender() {
+fn a_datagram_too_large_for_ip_fails_at_its_sender() {
     let devices = vec![device(0, Transport::Datagram, Talker::with(65_508, 1))];
     let finished = world(
         settings(),
@@ -151,7 +151,7 @@ fn a_full_queue_that_devices_share_drops_what_does_not_fit() {
 }
 
 #[test]
-fn the_same_inputs_give_the_same_packets_and_own_links_do_not_care_for_the_order_of_devices() {
+fn runs_repeat_and_device_order_does_not_matter() {
     let talker = |host| device(host, Transport::Datagram, Talker::with(100, 50));
     let run = |order: &[u32]| packets_in_order(order, settings(), talker, 0.2);
     assert_eq!(run(&[0, 1, 2]), run(&[0, 1, 2]));

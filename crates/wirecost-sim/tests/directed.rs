@@ -91,7 +91,7 @@ impl Director<Client> for OneByOne {
 }
 
 #[test]
-fn a_director_names_devices_at_times_of_its_own() {
+fn a_director_schedules_its_devices() {
     let without_script = |device: Device<Client, Talker>| device.apart().0;
     let devices = (0..3).map(|host| device(host, Transport::Stream, Talker::default()));
     let links = OwnLinks::new(3, delay(5), 1);

@@ -111,7 +111,7 @@ fn each_flow_of_a_device_has_a_port_and_a_log_of_its_own() {
 }
 
 #[test]
-fn services_are_told_apart_by_port_and_transport() {
+fn port_and_transport_identify_a_service() {
     let mut devices: Vec<_> = (0..3)
         .map(|host| device(host, Transport::Datagram, Talker::with(100, 1)))
         .collect();
@@ -241,7 +241,7 @@ fn flags(records: &[Record], direction: Direction) -> Vec<Flags> {
 }
 
 #[test]
-fn what_a_server_says_is_read_before_its_close_is() {
+fn bytes_of_a_server_are_read_before_its_close() {
     let finished = rude_world(Manner::Talks(500_000), Talker::with(100, 1)).run(end());
     let report = &finished.devices[0];
     assert!(report.script.closed.is_some());
@@ -252,7 +252,7 @@ fn what_a_server_says_is_read_before_its_close_is() {
 }
 
 #[test]
-fn a_server_s_reset_is_heard_once() {
+fn a_server_reset_is_reported_once() {
     // The device closes later than it is reset: a FIN would be answered by another one.
     let talker = Talker {
         interval: Duration::from_secs(1),
@@ -266,7 +266,7 @@ fn a_server_s_reset_is_heard_once() {
 }
 
 #[test]
-fn a_service_that_ends_is_told_of_and_answers_no_more() {
+fn a_service_that_ends_is_reported_and_answers_no_more() {
     let talker = Talker {
         lingers: Duration::from_secs(1),
         ..Talker::with(100, 1)
@@ -277,7 +277,7 @@ fn a_service_that_ends_is_told_of_and_answers_no_more() {
 }
 
 #[test]
-fn a_device_that_is_done_with_bytes_unread_resets() {
+fn a_finished_device_with_unread_bytes_resets() {
     let talker = Talker {
         lingers: Duration::from_millis(11),
         ..Talker::with(100, 1)

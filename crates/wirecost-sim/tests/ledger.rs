@@ -155,7 +155,7 @@ fn coap_is_tallied_as_the_ledger_counts_it() {
 }
 
 #[test]
-fn datagrams_to_a_port_that_nobody_has_are_answered_by_a_probe() {
+fn datagrams_to_a_closed_port_get_an_icmp_error() {
     for ipv6 in [false, true] {
         let mut devices = vec![device_on(0, Transport::Datagram, Talker::with(100, 1), ipv6)];
         devices[0].remote.set_port(9);

@@ -81,7 +81,7 @@ fn the_connect_grows_by_its_own_packets_alone() {
 }
 
 #[test]
-fn what_arrives_twice_in_the_close_is_answered_in_the_close() {
+fn a_repeated_segment_of_the_close_is_answered_in_the_close() {
     let whole = totals(delay(25), 1);
     for seed in 0..20 {
         let doubled = totals(impaired(0.0, 1.0, 0.0), seed);

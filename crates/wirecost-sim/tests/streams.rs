@@ -36,7 +36,7 @@ fn total(messages: u32, bytes: usize) -> u64 {
 }
 
 #[test]
-fn a_connection_opens_in_a_round_trip_carries_its_message_and_closes() {
+fn a_connection_opens_carries_its_message_and_closes() {
     use Direction::{Down, Up};
     let devices = vec![device(0, Transport::Stream, Talker::with(128, 1))];
     let finished = world(
@@ -118,7 +118,7 @@ fn a_megabyte_waits_in_the_driver_s_buffer_until_tcp_takes_it() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses_after_a_round_trip() {
+fn a_closed_port_refuses_after_a_round_trip() {
     let mut devices = vec![device(0, Transport::Stream, Talker::with(128, 1))];
     devices[0].remote.set_port(9);
     let finished = world(
@@ -180,7 +180,7 @@ fn the_window_of_a_long_path_grows_while_a_burst_is_read() {
 }
 
 #[test]
-fn what_a_finished_device_still_had_to_send_arrives_all_the_same() {
+fn the_last_bytes_of_a_finished_device_arrive() {
     let mut config = delay(5);
     config.up.loss = Loss::Bernoulli(Probability::new(0.5).expect("a probability"));
     let talker = || Talker {
@@ -214,7 +214,7 @@ fn a_thousand_devices_share_a_link_and_none_is_lost() {
 }
 
 #[test]
-fn the_same_inputs_give_the_same_packets_and_own_links_do_not_care_for_the_order_of_devices() {
+fn runs_repeat_and_device_order_does_not_matter() {
     let talker = |host| device(host, Transport::Stream, Talker::with(3_000, 20));
     let run = |order: &[u32], wake: Wake| {
         let settings = Settings { wake, ..settings() };

@@ -1,23 +1,23 @@
-//! Counts in the places of an HDR histogram, of which only those take memory that are near a count.
+//! The counts of an HDR histogram, in chunks. Only chunks with a count take memory.
 //!
-//! A histogram of durations has 27,000 places, and what is counted in a second lies in a few hundred. The places are those of
+//! A histogram of durations has 27,000 places, and the values of one second use a few hundred of them. The places are those of
 //! HdrHistogram with 3 digits and units of 1: values below 2,048 have one each, and each further power of two has 1,024.
 
-/// Bits of a value that tell places of one power of two apart.
+/// The number of bits of a value that select its place within a power of two.
 const PLACE_BITS: u32 = 10;
-/// Places that take memory together.
+/// The number of places in a chunk.
 const CHUNK: usize = 256;
 
 /// Counts of values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chunks {
-    /// In the order of their places; none where nothing was counted.
+    /// In the order of their places; `None` for a chunk without counts.
     chunks: Vec<Option<Box<[u64; CHUNK]>>>,
     total: u64,
 }
 
 impl Chunks {
-    /// Counts a value so many times.
+    /// Counts a value `times` times.
     #[inline]
     pub(crate) fn record(&mut self, value: u64, times: u64) {
         let place = place_of(value);
@@ -34,7 +34,7 @@ impl Chunks {
         self.chunks[number].get_or_insert_with(|| Box::new([0; CHUNK]))
     }
 
-    /// Adds the counts of others.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
         for (number, chunk) in other.chunks.iter().enumerate() {
             let Some(chunk) = chunk else { continue };
@@ -45,7 +45,7 @@ impl Chunks {
         self.total = self.total.saturating_add(other.total);
     }
 
-    /// The smallest value of the last place that has a count; 0 without one.
+    /// The smallest value of the last place with a count; 0 without counts.
     pub(crate) fn largest(&self) -> u64 {
         let in_chunk = |(number, chunk): (usize, &Option<Box<[u64; CHUNK]>>)| {
             let last = chunk.as_ref()?.iter().rposition(|count| *count > 0)?;
@@ -55,12 +55,12 @@ impl Chunks {
         chunks.find_map(in_chunk).unwrap_or(0)
     }
 
-    /// How many values were counted.
+    /// The number of counted values.
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The smallest value of each place that has a count, and the count, in ascending order.
+    /// The smallest value and the count of each place with a count, in ascending order.
     pub(crate) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
         let chunks = self.chunks.iter().enumerate();
         let chunks = chunks.filter_map(|(number, chunk)| Some((number, chunk.as_ref()?)));
@@ -71,7 +71,7 @@ impl Chunks {
     }
 }
 
-/// The place of a value: behind the places of all smaller powers of two, by its 11 leading bits.
+/// The place of a value: after the places of all smaller powers of two, by its 11 leading bits.
 const fn place_of(value: u64) -> usize {
     let shift = (u64::BITS - 1 - PLACE_BITS).saturating_sub(value.leading_zeros());
     ((shift as usize) << PLACE_BITS) + (value >> shift) as usize

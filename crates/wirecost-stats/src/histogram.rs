@@ -17,11 +17,11 @@ use crate::sample::Summary;
 
 pub use steps::Step;
 
-/// The longest duration that is told apart, in nanoseconds: 146 years, more than any time-out that can be asked for
-/// ([`parse_duration`](wirecost_proto::units::parse_duration)).
+/// The longest duration that has a count of its own, in nanoseconds: 146 years, more than any time-out that a user can
+/// set (`wirecost_proto::units::parse_duration`).
 pub(crate) const MAX_NS: u64 = 1 << 62;
 
-/// The bound in the format of a histogram without longer durations, in nanoseconds: 60 s.
+/// The bound in the file format of a histogram without longer durations, in nanoseconds: 60 s.
 const USUAL_NS: u64 = 60_000_000_000;
 
 /// Significant decimal digits of a value.
@@ -29,19 +29,19 @@ const DIGITS: u8 = 3;
 
 /// A histogram of durations in nanoseconds.
 ///
-/// Counting in units of 1 ns keeps every value from 1 us (in fact from 0) to `MAX_NS` to within 0.1 %, for 2 kB where values
-/// are close to each other, and at most 220 kB where they are spread over 1 ns to 60 s. Longer durations count as `MAX_NS`,
-/// and apart.
+/// It counts in units of 1 ns and keeps every value from 0 to `MAX_NS` to within 0.1 %. It takes 2 kB if the values are close to
+/// each other, and at most 220 kB if they are spread over 1 ns to 60 s. Longer durations count as `MAX_NS`; their number is
+/// kept separately.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Form,
     above_range: u64,
 }
 
-/// How counts are kept.
+/// The representation of the counts.
 #[derive(Clone, Debug)]
 enum Form {
-    /// Each in its place.
+    /// One number per place.
     Open(Chunks),
     /// In HdrHistogram's V2 format, compressed.
     Packed(Box<[u8]>),
@@ -56,7 +56,7 @@ impl Histogram {
         }
     }
 
-    /// Keeps it in a few hundred bytes until the next value comes: for one of very many that are over.
+    /// Compresses it to a few hundred bytes until the next value, for a histogram that probably gets no more values.
     pub fn pack(&mut self) {
         if let Form::Open(_) = self.counts {
             let mut bytes = Vec::new();
@@ -65,7 +65,7 @@ impl Histogram {
         }
     }
 
-    /// The counts as the library has them.
+    /// The counts in the library's form.
     fn counts(&self) -> Counts<u64> {
         match &self.counts {
             Form::Open(chunks) => {
@@ -104,14 +104,14 @@ impl Histogram {
         self.chunks_mut().record(nanos.min(MAX_NS), 1);
     }
 
-    /// The histogram as bytes: HdrHistogram's V2 format, compressed, behind the count of values above the range.
+    /// The histogram as bytes: the number of values above the range, then HdrHistogram's V2 format, compressed.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.above_range.to_be_bytes().to_vec();
         self.counts_to_bytes(&mut bytes);
         bytes
     }
 
-    /// The histogram of such bytes, packed; `None` where they are none.
+    /// The histogram of bytes from [`Histogram::to_bytes`], packed; `None` for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (above_range, counts) = bytes.split_first_chunk()?;
         unpack(counts)?;
@@ -127,7 +127,7 @@ impl Histogram {
         self.above_range += other.above_range;
     }
 
-    /// The number of values, those above the range included.
+    /// The number of values, including those above the range.
     pub fn len(&self) -> u64 {
         self.chunks().total()
     }
@@ -137,7 +137,7 @@ impl Histogram {
         self.len() == 0
     }
 
-    /// How many durations were above the range and counted at its end.
+    /// The number of durations above the range, which count at its end.
     pub(crate) const fn above_range(&self) -> u64 {
         self.above_range
     }
@@ -148,7 +148,7 @@ impl Histogram {
         self.counts().value_at_quantile(probability).min(MAX_NS)
     }
 
-    /// How many values are at most `nanos`, values within 0.1 % of it counted as one of its.
+    /// The number of values up to `nanos`, to within 0.1 % of `nanos`.
     pub fn count_up_to(&self, nanos: u64) -> u64 {
         self.counts().count_between(0, nanos)
     }
@@ -173,7 +173,7 @@ impl Histogram {
         self.counts().max().min(MAX_NS)
     }
 
-    /// Mean, extremes and the quantiles that results files print, each value to within 0.1 %; `None` without a value.
+    /// Mean, extremes and the quantiles of results files, each to within 0.1 %; `None` without a value.
     pub fn summary(&self) -> Option<Summary> {
         let counts = self.counts();
         let estimate = |probability| estimate(&counts, probability);
@@ -189,9 +189,8 @@ impl Histogram {
         })
     }
 
-    /// The mean; `None` without a value. It has an interval only where all values are alike: what is counted in a histogram
-    /// comes from devices that share a link or a target, so that one value says something of the next, and no interval of
-    /// independent values holds.
+    /// The mean; `None` without a value. It has an interval only if all values are equal. The values of a histogram come from
+    /// devices that share a link or a target; they depend on each other, and intervals for independent values do not apply.
     fn mean_interval(&self) -> Option<MeanInterval> {
         let recorded = self.chunks().recorded().count();
         let mean = self.mean();
@@ -216,7 +215,7 @@ impl Histogram {
         }
     }
 
-    /// The histogram of such counts, made with any bounds; `None` where they are none.
+    /// The histogram of counts in that format, with any bounds; `None` for other bytes.
     pub(crate) fn from_counts(bytes: &[u8]) -> Option<Self> {
         let theirs = unpack(bytes)?;
         let mut counts = none(theirs.max());
@@ -233,7 +232,7 @@ impl Histogram {
     }
 }
 
-/// The quantile with its interval; `None` where there are too few values to print it.
+/// The quantile with its interval; `None` if there are too few values to print it.
 fn estimate(counts: &Counts<u64>, probability: f64) -> Option<Quantile> {
     let n = counts.len();
     if !quantile::is_printable(n, probability) {
@@ -249,7 +248,7 @@ fn estimate(counts: &Counts<u64>, probability: f64) -> Option<Quantile> {
     })
 }
 
-/// The value of a rank in ascending order, counted from 1; the largest one beyond the last rank.
+/// The value of a rank in ascending order, counted from 1; the largest value beyond the last rank.
 fn at_rank(counts: &Counts<u64>, rank: u64) -> u64 {
     let mut below = 0;
     let mut values = counts.iter_recorded();
@@ -262,7 +261,7 @@ fn at_rank(counts: &Counts<u64>, rank: u64) -> u64 {
         .min(MAX_NS)
 }
 
-/// No counts, in the library's form, with room for a value of `largest`, but at most [`MAX_NS`].
+/// Empty counts in the library's form, with room for a value of `largest`, but at most [`MAX_NS`].
 fn none(largest: u64) -> Counts<u64> {
     let counts = Counts::new_with_bounds(1, largest.clamp(USUAL_NS, MAX_NS), DIGITS);
     counts.expect("the library accepts bounds from 60 s on")
@@ -280,7 +279,7 @@ fn unpack(mut bytes: &[u8]) -> Option<Counts<u64>> {
     Deserializer::new().deserialize(&mut bytes).ok()
 }
 
-/// As text: the bytes in base64.
+/// Serializes to the bytes in base64.
 impl Serialize for Histogram {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&STANDARD.encode(self.to_bytes()))
@@ -313,7 +312,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn values_from_1_us_to_100_years_are_kept_to_within_a_thousandth() {
+    fn values_up_to_100_years_are_kept_to_within_0_1_percent() {
         const LONGEST: u64 = 100 * 31_557_600_000_000_000;
         let mut value = 1_000_u64;
         while value <= LONGEST {
@@ -334,7 +333,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn durations_above_a_minute_stay_what_they_are_on_every_way() {
+    fn durations_above_a_minute_survive_every_conversion() {
         let minutes = |minutes: u64| minutes * 60_000_000_000;
         let long = of([minutes(1), minutes(2), minutes(90)]);
         let mut packed = long.clone();

@@ -4,7 +4,7 @@
 //! Shape: comment lines with the start of the log, a line that names the columns, then one row per interval: its start
 //! in seconds since the start of the log, its length in seconds, its largest value in milliseconds, its histogram in
 //! the V2 format, compressed, in base64. Values are nanoseconds. Durations above the range of a [`Histogram`] are
-//! counted at its end; how many there were is in a comment.
+//! counted at its end; a comment has their number.
 
 use std::fmt::{self, Write as _};
 
@@ -22,7 +22,7 @@ pub struct Row {
     pub start_s: f64,
     /// Its length in seconds.
     pub length_s: f64,
-    /// What was counted in it.
+    /// The values of the interval.
     pub histogram: Histogram,
 }
 
@@ -76,7 +76,7 @@ fn row(text: &mut String, start: f64, length: f64, histogram: &Histogram) -> fmt
     writeln!(text, "{start:.3},{length:.3},{max:.6},{}", STANDARD.encode(bytes))
 }
 
-/// The rows of an interval log without tags, in their order, of any program.
+/// Reads the rows of an interval log without tags, in their order, from any program.
 ///
 /// # Errors
 /// A line is neither comment nor row, or its histogram cannot be read.
@@ -100,7 +100,7 @@ fn parse(line: &str) -> Option<Row> {
 
 impl fmt::Display for NotALog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} is no row of an interval log", self.line)
+        write!(f, "line {} is not a row of an interval log", self.line)
     }
 }
 

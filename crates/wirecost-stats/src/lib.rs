@@ -1,16 +1,13 @@
-//! Statistics of what was measured: every figure with its sample size and, where it is an estimate, an interval.
+//! Statistics of measurements: every figure has its sample size and, if it is an estimate, an interval.
 //!
 //! - [`sample`]: exact values and the [`Summary`] that results files print
-//! - [`mean`]: the mean and its interval, for heavy tails too
-//! - [`quantile`]: order-statistic quantiles, their exact intervals and the rule when they may be printed
+//! - [`mean`]: the mean and its interval, also for heavy tails
+//! - [`quantile`]: order-statistic quantiles, their exact intervals, and the rule for printing them
 //! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
 //! - [`hgrm`]: its percentile distribution as text
 //! - [`hlog`]: histograms of one quantity second by second, as an interval log
-//! - [`bootstrap`]: intervals of any statistic by seeded resampling
-//! - [`mann_whitney`](mod@mann_whitney): whether one sample tends to be larger than another
-//! - [`holm`](mod@holm): p-values of many comparisons at once
 //!
-//! Nothing here draws from anything but a [`wirecost_proto::Rng`] that it is given.
+//! Nothing here draws random numbers.
 //!
 //! ```
 //! use wirecost_stats::Sample;
@@ -22,24 +19,18 @@
 //! assert!(summary.p99.unwrap().low_n);
 //! ```
 
-pub mod bootstrap;
 mod chunks;
 pub mod hgrm;
 pub mod histogram;
 pub mod hlog;
-pub mod holm;
-pub mod mann_whitney;
 pub mod mean;
 pub mod quantile;
 pub mod sample;
 
-pub use bootstrap::{Bootstrap, Interval};
 pub use histogram::{Histogram, Step};
-pub use holm::holm;
-pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use mean::MeanInterval;
 pub use quantile::Quantile;
 pub use sample::{Sample, Summary};
 
-/// The confidence level of every interval that has no other.
+/// The confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;

@@ -1,8 +1,8 @@
 //! The mean and its interval, for values whose distribution may have a heavy tail.
 //!
-//! Under loss most response times are one round trip, and a few wait for time-outs that double. Student's t is wrong there:
-//! a sample that lacks the rarest waits has both too small a mean and too small a deviation. The interval here has two ends
-//! of different make. `h` is the skewness divided by sqrt(n), and `t` Student's t:
+//! Under loss most response times are one round trip, and a few include time-outs that double. Student's t is wrong for such
+//! values: a sample without the rarest time-outs has too small a mean and too small a deviation. The two ends of the interval
+//! here use different methods. `h` is the skewness divided by sqrt(n), and `t` is Student's t:
 //!
 //! - On the side without the tail, Hall's transformation of Student's statistic (Hall 1992, On the removal of skewness by
 //!   transformation, J. R. Statist. Soc. B 54, 221-228), which is correct to the second order.
@@ -17,13 +17,13 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::CONFIDENCE;
 
-/// From this many values on, an interval is given whatever the skewness.
+/// From this number of values on, there is an interval for any skewness.
 pub const ENOUGH: u64 = 150;
-/// Below [`ENOUGH`] values, the least ratio of n to the squared skewness for which an interval is given.
+/// Below [`ENOUGH`] values, the smallest ratio of n to the squared skewness for which there is an interval.
 const LEAST_PER_SKEWNESS: f64 = 20.0;
-/// How much the value that a sample may lack counts at most, in values of the sample.
+/// The largest weight of the value that a sample may lack, in values of the sample.
 const MOST_LACKING: f64 = 1.25;
-/// At how many times the squared skewness divided by n it counts.
+/// The weight of that value, divided by the squared skewness over n.
 const LACKING_PER_SKEWNESS: f64 = 40.0;
 
 /// A mean with its 95 % interval.
@@ -31,13 +31,13 @@ const LACKING_PER_SKEWNESS: f64 = 40.0;
 pub struct MeanInterval {
     /// The mean, in the unit of the values.
     pub mean: f64,
-    /// The interval's lower end; `None` where n is too small, or where the values are no independent ones.
+    /// The interval's lower end; `None` if n is too small, or if the values are not independent.
     pub low: Option<f64>,
     /// The interval's upper end; `None` with the lower one.
     pub high: Option<f64>,
     /// The number of values.
     pub n: u64,
-    /// Whether n is too small for the skewness of the values, so that nothing may be concluded from the mean.
+    /// Whether n is too small for the skewness of the values. Draw no conclusion from such a mean.
     pub low_n: bool,
 }
 
@@ -68,7 +68,7 @@ impl MeanInterval {
         })
     }
 
-    /// The same mean without its interval, because the values are no sample that one can be had from.
+    /// The same mean without its interval, because the values are not a sample that has one.
     #[must_use]
     pub const fn without_interval(self) -> Self {
         Self {
@@ -90,7 +90,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// The interval of the mean, where the least and the largest value are these; `None` where n allows none.
+    /// The interval of the mean for these smallest and largest values; `None` if n is too small.
     fn interval(&self, [least, most]: [f64; 2]) -> Option<[f64; 2]> {
         let t = student_t(self.n - 1.0)?;
         if least >= most {
@@ -119,7 +119,7 @@ impl Moments {
         self.third / (self.second * self.second.sqrt())
     }
 
-    /// The skewness divided by sqrt(n): by how much means of n such values are skewed.
+    /// The skewness divided by sqrt(n): the skewness of the mean of n such values.
     fn asymmetry(&self) -> f64 {
         self.skewness() / self.n.sqrt()
     }
@@ -129,9 +129,9 @@ impl Moments {
         (self.second / (self.n - 1.0)).sqrt()
     }
 
-    /// How far below the mean the interval reaches, the tail being above: the inverse of Hall's transformation.
+    /// The distance from the mean to the lower end, for a tail above: the inverse of Hall's transformation.
     fn reach_away_from_tail(&self, t: f64) -> f64 {
-        /// Below this, rounding is more than what the transformation corrects.
+        /// Below this, rounding errors exceed the correction.
         const SYMMETRIC: f64 = 1e-6;
         let h = self.asymmetry();
         if h < SYMMETRIC {
@@ -141,7 +141,7 @@ impl Moments {
         3.0 / h * (transformed - 1.0) * self.error()
     }
 
-    /// How far above the mean the interval reaches, the tail being above and its farthest value this far away.
+    /// The distance from the mean to the upper end, for a tail above whose farthest value is `farthest` from the mean.
     fn reach_into_tail(&self, t: f64, farthest: f64) -> f64 {
         let h = self.asymmetry();
         let lacking = MOST_LACKING.min(LACKING_PER_SKEWNESS * h * h);
@@ -150,7 +150,8 @@ impl Moments {
         shift + (t + whole.asymmetry() * (2.0 * t * t + 1.0) / 6.0) * whole.error()
     }
 
-    /// The moments with a value that counts `times` and lies `away` above the mean. n stays: nothing more was measured.
+    /// The moments with a value added that has the weight `times` and lies `away` above the mean. n does not change, because
+    /// the value was not measured.
     fn with(&self, away: f64, times: f64) -> Self {
         let share = times / (self.n + times);
         let shift = share * away;
@@ -166,12 +167,12 @@ impl Moments {
     }
 }
 
-/// From this many degrees of freedom on, the series for t is exact to seven digits, and statrs' inverse is not.
+/// From this number of degrees of freedom on, the series for t is exact to seven digits, and statrs' inverse is not.
 const SERIES_DEGREES: f64 = 200.0;
 
-/// Student's t that [`CONFIDENCE`] of all values lie within on both sides; `None` below one degree of freedom.
+/// The two-sided quantile of Student's t for [`CONFIDENCE`]; `None` below one degree of freedom.
 ///
-/// It has as many digits as every machine's logarithm agrees on, so that intervals are the same on every machine.
+/// It is rounded to the digits on which the logarithms of all machines agree, so that intervals are the same everywhere.
 fn student_t(degrees: f64) -> Option<f64> {
     const DIGITS: f64 = 1e9;
     exact_student_t(degrees).map(|t| (t * DIGITS).round() / DIGITS)

@@ -5,33 +5,33 @@
 //!
 //! The interval assumes no distribution. The number of values at or below the true quantile is binomial(n, p),
 //! so the l-th and u-th smallest values enclose it with probability P(l <= B < u); the ranks are the narrowest
-//! that leave at most 2.5 % on each side. Where no rank does, that side of the interval is open.
+//! that leave at most 2.5 % on each side. If no rank does, that side of the interval is open.
 
 use crate::CONFIDENCE;
 
 /// Below this number of values p99.9 is never printed.
 const P999_MIN_VALUES: u64 = 10_000;
 
-/// Slack for products such as 10 x (1 - 0.9), which rounding leaves beside the whole number they represent.
+/// Tolerance for products such as 10 x (1 - 0.9), which differ from a whole number by rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// A quantile of a sample with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
-    /// Which one, in (0, 1).
+    /// The probability of the quantile, in (0, 1).
     pub probability: f64,
     /// The value, in the unit of the sample.
     pub value: u64,
-    /// The interval's lower end; `None` where the sample is too small to bound it.
+    /// The interval's lower end; `None` if the sample is too small for one.
     pub low: Option<u64>,
-    /// The interval's upper end; `None` where the sample is too small to bound it.
+    /// The interval's upper end; `None` if the sample is too small for one.
     pub high: Option<u64>,
-    /// Whether fewer than ten values are expected beyond it: to be marked `low-n`.
+    /// Whether fewer than ten values are expected beyond it. Reports mark such a quantile `low-n`.
     pub low_n: bool,
 }
 
 impl Quantile {
-    /// The quantile of values in ascending order; `None` where `is_printable` forbids it.
+    /// The quantile of values in ascending order; `None` unless `is_printable`.
     pub fn of(sorted: &[u64], probability: f64) -> Option<Self> {
         let n = sorted.len() as u64;
         if !is_printable(n, probability) {
@@ -57,7 +57,7 @@ pub(crate) fn is_printable(n: u64, probability: f64) -> bool {
     is_quantile && expected_beyond(n, probability) >= 1.0 && (!is_extreme || n >= P999_MIN_VALUES)
 }
 
-/// Whether the quantile of `n` values is to be marked `low-n`: fewer than ten values are expected beyond it.
+/// Whether reports mark the quantile of `n` values `low-n`: fewer than ten values are expected beyond it.
 pub fn is_low_n(n: u64, probability: f64) -> bool {
     expected_beyond(n, probability) < 10.0
 }
@@ -80,15 +80,15 @@ pub fn rank(n: u64, probability: f64) -> u64 {
 /// assert_eq!(interval_ranks(150, 0.99), (Some(146), None));
 /// ```
 pub fn interval_ranks(n: u64, probability: f64) -> (Option<u64>, Option<u64>) {
-    // The l-th value is above the quantile where fewer than l values lie at or below it; the u-th is below it
-    // where at most n - u values lie above it.
+    // The l-th value is above the quantile if fewer than l values lie at or below the quantile. The u-th value is below the
+    // quantile if at most n - u values lie above the quantile.
     let low = largest_in_tail(n, probability, 1.0 - probability);
     let high = largest_in_tail(n, 1.0 - probability, probability);
     (low.map(|below| below + 1), high.map(|above| n - above))
 }
 
-/// The largest k with P(B <= k) at most half of what [`CONFIDENCE`] leaves, B binomial of `n` trials with the
-/// probabilities `p` and `q` = 1 - p; `None` where already P(B = 0) is more.
+/// The largest k with P(B <= k) at most half of 1 - [`CONFIDENCE`], for B binomial of `n` trials with the probabilities `p`
+/// and `q` = 1 - p; `None` if P(B = 0) is already more.
 ///
 /// Sums the terms relative to that of the mode and divides by their total: sums and products only, so that the
 /// result is the same on every machine, in about 20 sqrt(n p q) steps.
@@ -107,8 +107,8 @@ fn largest_in_tail(n: u64, p: f64, q: f64) -> Option<u64> {
     (lowest + exceeding as u64).checked_sub(1)
 }
 
-/// Binomial terms relative to the first, which is 1, while they count; `ratio` leads from the term with `left`
-/// steps to go to the next.
+/// Binomial terms relative to the first, which is 1, until they are negligible. `ratio` is the ratio of the next term to the
+/// one with `left` steps to go.
 fn relative_terms(left: u64, ratio: impl Fn(u64) -> f64) -> Vec<f64> {
     let mut term = 1.0;
     let following = (1..=left).rev().map(|left| {

@@ -34,12 +34,12 @@ impl Sample {
         self.mean
     }
 
-    /// The quantile of a probability; `None` where the sample is too small to print it.
+    /// The quantile of a probability; `None` if the sample is too small to print it.
     pub fn quantile(&self, probability: f64) -> Option<Quantile> {
         Quantile::of(&self.sorted, probability)
     }
 
-    /// Mean, extremes and the quantiles that results files print.
+    /// Mean, extremes and the quantiles of results files.
     pub fn summary(&self) -> Summary {
         Summary {
             mean: self.mean,
@@ -58,7 +58,7 @@ fn to_f64(values: &[u64]) -> Vec<f64> {
     values.iter().map(|value| *value as f64).collect()
 }
 
-/// What a results file says about a sample. A quantile is `None` where the sample is too small to print it.
+/// The figures of a sample in a results file. A quantile is `None` if the sample is too small to print it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The mean with its interval.

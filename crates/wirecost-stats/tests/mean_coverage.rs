@@ -94,7 +94,7 @@ fn tcp(loss: f64) -> Reliable {
 }
 
 #[test]
-fn response_times_of_coap_under_loss_have_their_mean_in_the_interval() {
+fn intervals_cover_mean_coap_response_times_under_loss() {
     for loss in [0.05, 0.1, 0.2] {
         for n in [150, 300, 1_000] {
             let times = coap(loss);
@@ -104,7 +104,7 @@ fn response_times_of_coap_under_loss_have_their_mean_in_the_interval() {
 }
 
 #[test]
-fn response_times_over_tcp_under_loss_have_their_mean_in_the_interval() {
+fn intervals_cover_mean_tcp_response_times_under_loss() {
     for loss in [0.05, 0.1] {
         for n in [150, 300, 1_000] {
             let times = tcp(loss);

@@ -1,12 +1,12 @@
-//! What was written and is not acknowledged.
+//! The send buffer: bytes that are written and not acknowledged.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Ends of writes that are remembered; of more the latest counts.
+/// The number of pushes that are remembered; of more, the latest replaces the last.
 const MAX_PUSHES: usize = 32;
 
-/// Memory that an empty buffer keeps, in bytes: small messages come again.
+/// The memory that an empty buffer keeps, in bytes, for further small messages.
 const KEPT_BYTES: usize = 512;
 
 /// The bytes of one direction from the first that is not acknowledged to the last that was written.
@@ -15,9 +15,9 @@ pub(crate) struct SendBuffer {
     bytes: VecDeque<u8>,
     /// The position of the first of them in the stream.
     start: u64,
-    /// Where packets end that were pushed, as the last one of a write is, in order: the segments that end there carry PSH.
+    /// The ends of pushed packets, in order: the segments that end there carry PSH. The last packet of a write is pushed.
     pushes: VecDeque<u64>,
-    /// Where the packets end in which the bytes leave, in order: first those that were sent, then those that wait.
+    /// The ends of the packets that the bytes leave in, in order: first the sent packets, then the waiting ones.
     packets: VecDeque<u64>,
 }
 
@@ -36,17 +36,17 @@ impl SendBuffer {
         self.start
     }
 
-    /// Where the next byte to be written will stand.
+    /// The position of the next byte to be written.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    /// Bytes that are held.
+    /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Packets in which the bytes leave.
+    /// The number of packets that the bytes leave in.
     pub(crate) fn packets(&self) -> usize {
         self.packets.len()
     }
@@ -83,7 +83,7 @@ impl SendBuffer {
         self.packets.push_back(self.end());
     }
 
-    /// Lets the segment that ends here carry PSH.
+    /// Marks the end of the buffer: the segment that ends here carries PSH.
     pub(crate) fn push(&mut self) {
         let end = self.end();
         if self.pushes.back() == Some(&end) {
@@ -95,7 +95,7 @@ impl SendBuffer {
         self.pushes.push_back(end);
     }
 
-    /// Bytes of the last packet that are behind `offset`.
+    /// Bytes of the last packet after `offset`.
     pub(crate) fn last_packet_bytes(&self, offset: u64) -> u64 {
         let start = match self.packets.len() {
             0 | 1 => self.start,
@@ -115,7 +115,7 @@ impl SendBuffer {
         }
     }
 
-    /// Makes what stands from `start` to `end` one packet: cut off the one that it starts, or joined to those behind it, with
+    /// Makes the bytes from `start` to `end` one packet: splits the packet at `start`, or joins it with the packets after it and
     /// their pushes.
     pub(crate) fn cut_packet(&mut self, start: u64, end: u64) {
         let index = self.packets.partition_point(|end| *end <= start);
@@ -138,7 +138,7 @@ impl SendBuffer {
         }
     }
 
-    /// Lets go of everything before `offset`.
+    /// Drops the bytes before `offset`.
     pub(crate) fn acknowledge(&mut self, offset: u64) {
         let acknowledged = offset.min(self.end()).saturating_sub(self.start);
         let count = usize::try_from(acknowledged)
@@ -174,7 +174,7 @@ impl SendBuffer {
         count
     }
 
-    /// Whether what ends at `offset` was pushed.
+    /// Whether the packet that ends at `offset` was pushed.
     pub(crate) fn pushes_at(&self, offset: u64) -> bool {
         self.pushes.binary_search(&offset).is_ok()
     }

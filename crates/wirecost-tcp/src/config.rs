@@ -1,4 +1,4 @@
-//! What implementations of TCP differ in.
+//! The configuration of an end: the rules in which implementations of TCP differ.
 
 use core::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::receive::ReceiveConfig;
 use crate::recovery::RecoveryConfig;
 use crate::timers::Granularity;
 
-/// How one end behaves.
+/// The configuration of one end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The largest segment that this end accepts: the path's MTU less IP and TCP headers without options.
@@ -17,20 +17,19 @@ pub struct Config {
     pub selective_acknowledgments: bool,
     /// How often and how long a handshake is tried.
     pub handshake: HandshakeConfig,
-    /// How timers are rounded.
+    /// The rounding of timers.
     pub granularity: Granularity,
-    /// How long the host's clock runs when the run starts: where its ticks stand. Ends on one machine share it.
+    /// The host's clock at the start of the run, which determines its ticks. Ends on one machine share it.
     pub clock_phase: Duration,
-    /// How many segments leave at once, the last of them with PSH; `None` where each is made by itself.
+    /// How many segments leave at once, the last of them with PSH; `None` if each leaves by itself.
     pub burst: Option<BurstConfig>,
-    /// Bytes of the send buffer.
+    /// The size of the send buffer.
     pub send_buffer: SendBufferConfig,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.6.1).
     pub time_wait: Duration,
-    /// How long a connection that its application has let go of waits in FIN-WAIT-2.
+    /// How long a connection that its application has closed waits in FIN-WAIT-2.
     pub fin_wait_2: Duration,
-    /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as Linux's,
-    /// with every preset.
+    /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as in Linux.
     pub maximum_persist: Duration,
     /// Congestion control, loss recovery and the retransmission time-out.
     pub recovery: RecoveryConfig,
@@ -43,7 +42,7 @@ pub struct Config {
 pub struct HandshakeConfig {
     /// The first retransmission time-out (RFC 6298, section 2.1).
     pub initial_timeout: Duration,
-    /// The longest.
+    /// The longest retransmission time-out.
     pub maximum_timeout: Duration,
     /// Retransmissions of the SYN before the time-out doubles.
     pub linear_syn_timeouts: u8,
@@ -56,22 +55,22 @@ pub struct HandshakeConfig {
 /// The size of the send buffer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendBufferConfig {
-    /// What it takes at least.
+    /// The smallest size.
     pub minimum: usize,
-    /// What it grows to.
+    /// The largest size.
     pub maximum: usize,
-    /// What it takes per segment of the congestion window, where it grows with it.
+    /// Bytes per segment of the congestion window, with which the buffer grows.
     pub per_segment: usize,
-    /// What it takes for the bookkeeping of each packet, several segments that leave at once.
+    /// Bytes for the bookkeeping of each packet (several segments that leave at once).
     pub per_packet: usize,
 }
 
-/// How many segments leave at once (Linux: TCP segmentation offload, in software where the device has none).
+/// How many segments leave at once (Linux: TCP segmentation offload, in software if the device has none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstConfig {
     /// Segments that may always leave at once.
     pub minimum_segments: u32,
-    /// Bytes that leave at once at most.
+    /// The largest number of bytes that leave at once.
     pub maximum_bytes: u32,
 }
 
@@ -117,7 +116,7 @@ impl Config {
 
     /// The TCP that A. Larmo, A. Ratilainen and J. Saarinen describe in "Impact of CoAP and MQTT on NB-IoT System
     /// Performance" (Sensors 19(1), 2019): an initial window of 3 segments, a congestion window of at most 10, an initial
-    /// time-out of 1 s. What the paper leaves open is as the RFCs have it.
+    /// time-out of 1 s. The RFCs decide what the paper leaves open.
     pub fn larmo(maximum_segment_size: u16) -> Self {
         Self {
             granularity: Granularity::Exact,

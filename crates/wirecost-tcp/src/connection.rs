@@ -7,8 +7,8 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 
-use crate::connection::handshake::{Opening, PeerSyn, Step};
-use crate::connection::synchronized::{Course, Synchronized};
+use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
+use crate::connection::synchronized::{Synchronized, Transition};
 use crate::{Config, Segment};
 
 mod events;
@@ -47,7 +47,7 @@ pub enum State {
 }
 
 impl State {
-    /// How far a connection in this state is in its life, from 0 on; none goes back.
+    /// The order of the states in a connection's life, from 0 on; it never decreases.
     pub const fn age(self) -> u8 {
         match self {
             Self::SynSent => 0,
@@ -61,18 +61,18 @@ impl State {
     }
 }
 
-/// What the application may want to know.
+/// An event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.
     Opened,
-    /// There are bytes to be read.
+    /// There are bytes to read.
     Readable,
     /// The send buffer has room again after a write that did not fit.
     Writable,
     /// The peer's FIN has arrived and everything before it is readable.
     PeerClosed,
-    /// The connection is gone.
+    /// The connection ends.
     Reset(ResetReason),
 }
 
@@ -107,15 +107,15 @@ impl Transmit {
 pub struct Connection {
     stage: Stage,
     events: Events,
-    /// A segment that is to be sent whatever the stage.
+    /// A segment to be sent in any stage.
     answer: Option<Segment>,
-    /// What had arrived and was not read when the connection ended.
+    /// The unread bytes of a connection that has ended.
     leftover: Vec<u8>,
-    /// What the host's clock shows at the start of the run: inside, time is the host's.
+    /// The host's clock at the start of the run. Internally, time is that of the host's clock.
     clock_phase: Duration,
 }
 
-/// What is true only for a part of a connection's life.
+/// The state of a part of a connection's life.
 #[derive(Debug)]
 enum Stage {
     /// SYN-SENT and SYN-RECEIVED.
@@ -158,10 +158,10 @@ impl Connection {
         let now = now + self.clock_phase;
         match &mut self.stage {
             Stage::Opening(opening) => match opening.handle_segment(segment, payload.len(), now) {
-                Step::Stay => {}
-                Step::Answer(answer) => self.answer = Some(answer),
-                Step::Open(peer) => self.handshake_done(peer, segment, payload, now),
-                Step::End(reason) => self.end(Some(reason)),
+                HandshakeStep::Stay => {}
+                HandshakeStep::Answer(answer) => self.answer = Some(answer),
+                HandshakeStep::Open(peer) => self.handshake_done(peer, segment, payload, now),
+                HandshakeStep::End(reason) => self.end(Some(reason)),
             },
             Stage::Synchronized(_) => {
                 self.drive(|open, events| open.handle_segment(segment, payload, events, now));
@@ -176,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// `segment` completes the handshake; what it carries counts already.
+    /// Handles the segment that completes the handshake, with its content.
     fn handshake_done(&mut self, peer: PeerSyn, segment: &Segment, payload: &[u8], now: Instant) {
         let Stage::Opening(opening) = mem::replace(&mut self.stage, Stage::Closed) else {
             return;
@@ -187,22 +187,22 @@ impl Connection {
         self.drive(|open, events| open.handle_first(segment, payload, events, now));
     }
 
-    /// Lets the open connection go on, and follows where that leads.
-    fn drive(&mut self, step: impl FnOnce(&mut Synchronized, &mut Events) -> Course) {
+    /// Runs a step of the open connection, and makes the resulting transition.
+    fn drive(&mut self, step: impl FnOnce(&mut Synchronized, &mut Events) -> Transition) {
         let Stage::Synchronized(open) = &mut self.stage else {
             return;
         };
         match step(open, &mut self.events) {
-            Course::Stay => {}
-            Course::TimeWait(wait) => {
+            Transition::Stay => {}
+            Transition::TimeWait(wait) => {
                 open.take_unread(&mut self.leftover);
                 self.stage = Stage::TimeWait(Box::new(wait));
             }
-            Course::Closed => {
+            Transition::Closed => {
                 open.take_unread(&mut self.leftover);
                 self.stage = Stage::Closed;
             }
-            Course::Reset { answer, reason } => {
+            Transition::Reset { answer, reason } => {
                 self.answer = answer;
                 self.end(reason);
             }
@@ -216,7 +216,7 @@ impl Connection {
         }
     }
 
-    /// Does what is due; early calls are harmless.
+    /// Handles a time-out; early calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = now + self.clock_phase;
         match &mut self.stage {
@@ -256,13 +256,13 @@ impl Connection {
         }
     }
 
-    /// The next thing worth knowing.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }
 
-    /// Gives bytes to be sent, as one write of the application; returns how many the send buffer took: none once this
-    /// end's direction is closed. Where they do not all fit, [`Event::Writable`] follows.
+    /// Writes bytes, as one write of the application; returns how many the send buffer accepted: none after the close of this
+    /// end's direction. If they do not all fit, [`Event::Writable`] follows.
     pub fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
         let now = now + self.clock_phase;
         match &mut self.stage {
@@ -272,7 +272,7 @@ impl Connection {
         }
     }
 
-    /// Takes up to `limit` bytes that have arrived in order, as one read of the application; appends them to `out`. May
+    /// Reads up to `limit` bytes that have arrived in order, as one read of the application; appends them to `out`. It may
     /// cause an acknowledgment or a window update.
     pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         let now = now + self.clock_phase;
@@ -287,7 +287,7 @@ impl Connection {
         }
     }
 
-    /// Whether an acknowledgment is due now, as reading may make it: nothing else follows from that.
+    /// Whether an acknowledgment is due now, which a read can cause.
     pub fn acknowledges_now(&self) -> bool {
         match &self.stage {
             Stage::Synchronized(open) => open.acknowledges_now(),
@@ -331,7 +331,7 @@ impl Connection {
         }
     }
 
-    /// The application lets go of the connection, as `close` does: a FIN, or a reset where bytes were left unread.
+    /// Closes the socket, as `close` does: with a FIN, or with a reset if there are unread bytes.
     pub fn close(&mut self, now: Instant) {
         let now = now + self.clock_phase;
         match &mut self.stage {
@@ -343,7 +343,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up with a reset.
+    /// Ends the connection with a reset.
     pub fn abort(&mut self, now: Instant) {
         let now = now + self.clock_phase;
         match &mut self.stage {

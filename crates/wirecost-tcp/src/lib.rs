@@ -1,11 +1,11 @@
 //! TCP for virtual time: a sans-IO connection that behaves, under its preset, as a named implementation does.
 //!
-//! - [`config`]: what implementations differ in, and the presets `linux` and `larmo`
+//! - [`config`]: the configuration, and the presets `linux` and `larmo`
 //! - [`segment`]: a segment without its payload
 //! - [`connection`]: one end of a connection (RFC 9293)
 //! - [`receive`]: the receiving side: order, acknowledgments, the window
-//! - [`recovery`]: what is in flight, lost and to be sent again; below it congestion control
-//! - [`timers`]: when a timer really fires
+//! - [`recovery`]: loss recovery and congestion control
+//! - [`timers`]: when a timer fires
 //!
 //! Nothing here has a socket, a clock or randomness of its own: segments, time and the initial sequence number come in
 //! as arguments, segments go out through [`Connection::poll_transmit`].
@@ -48,4 +48,5 @@ pub use segment::{Segment, Timestamps};
 pub use timers::Granularity;
 
 #[cfg(test)]
+#[path = "tests/harness.rs"]
 mod harness;

@@ -1,4 +1,4 @@
-//! A segment without its payload, options decoded.
+//! A segment without its payload, with decoded options.
 
 use wirecost_wire::tcp::{self, Flags, Options, Repr, SackBlocks, TcpOption};
 
@@ -7,11 +7,11 @@ use wirecost_wire::tcp::{self, Flags, Options, Repr, SackBlocks, TcpOption};
 pub struct Timestamps {
     /// The sender's clock.
     pub value: u32,
-    /// The peer's clock as last seen.
+    /// The peer's last clock value.
     pub echo: u32,
 }
 
-/// What a segment says, without ports and payload.
+/// A TCP header without ports, with decoded options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// The sequence number of the first byte, or of the SYN.
@@ -20,7 +20,7 @@ pub struct Segment {
     pub acknowledgment: u32,
     /// The control bits.
     pub flags: Flags,
-    /// The window as it is in the header: scaled already, except on a SYN.
+    /// The value of the window field: scaled, except on a SYN.
     pub window: u16,
     /// The largest segment that the sender accepts; on a SYN.
     pub maximum_segment_size: Option<u16>,
@@ -30,12 +30,12 @@ pub struct Segment {
     pub sack_permitted: bool,
     /// The timestamps.
     pub timestamps: Option<Timestamps>,
-    /// What arrived beyond the acknowledgment number.
+    /// The SACK blocks.
     pub sack: SackBlocks,
 }
 
 impl Segment {
-    /// The meaning of a segment on the wire; options that say nothing here are left out.
+    /// Decodes a segment; ignores unused options.
     pub fn from_view(view: &tcp::Segment<'_>) -> Self {
         let mut segment = Self {
             sequence: view.sequence_number(),
@@ -83,7 +83,7 @@ impl Segment {
         let mut options = Options::default();
         let mut push = |pushed: &[TcpOption<'_>]| {
             for option in pushed {
-                // More than 40 bytes are never asked for: a SYN has no SACK blocks, other segments leave room.
+                // There are never more than 40 bytes: a SYN has no SACK blocks, and other segments leave room.
                 let _ = options.push(option);
             }
         };
@@ -128,8 +128,7 @@ impl Segment {
         self.flags.contains(flags)
     }
 
-    /// By how much the segment moves the sequence number: its payload, and one for each of SYN and FIN (RFC 9293,
-    /// section 3.4).
+    /// The number of sequence numbers of the segment: its payload, and one for each of SYN and FIN (RFC 9293, section 3.4).
     pub fn sequence_length(&self, payload_bytes: usize) -> u32 {
         let controls = u32::from(self.has(Flags::SYN)) + u32::from(self.has(Flags::FIN));
         u32::try_from(payload_bytes)
@@ -137,7 +136,7 @@ impl Segment {
             .saturating_add(controls)
     }
 
-    /// The RST that a host sends where there is no connection (RFC 9293, section 3.10.7.1); `None` to an RST.
+    /// The RST that answers the segment if it belongs to no connection (RFC 9293, section 3.10.7.1); `None` for an RST.
     pub fn reset(&self, payload_bytes: usize) -> Option<Self> {
         if self.has(Flags::RST) {
             return None;
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_without_connection_is_answered_with_a_reset_that_its_sender_accepts() {
+    fn a_segment_without_connection_gets_an_acceptable_reset() {
         let syn = Segment {
             sequence: 9,
             flags: Flags::SYN,

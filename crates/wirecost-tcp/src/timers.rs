@@ -1,4 +1,4 @@
-//! When a timer really fires: clocks of hosts are coarse.
+//! When a timer fires on a host with a coarse clock.
 
 use core::time::Duration;
 
@@ -26,7 +26,7 @@ const LEVEL_UNITS: u64 = 63;
 const LEVELS: u32 = 8;
 
 impl Granularity {
-    /// When a timer fires that is set at `now` to go off after `delay`.
+    /// When a timer set at `now` to expire after `delay` fires.
     pub fn deadline(self, now: Instant, delay: Duration) -> Instant {
         match self {
             Self::Exact => now + delay,
@@ -47,12 +47,12 @@ impl Granularity {
     }
 }
 
-/// When a timer fires on a wheel whose jiffy has so many nanoseconds, set at `now` to go off after `delay` jiffies.
+/// When a timer on a wheel with a jiffy of `jiffy` nanoseconds fires, set at `now` to expire after `delay` jiffies.
 pub(crate) fn wheel_deadline(jiffy: u64, now: Instant, delay: u64) -> Instant {
     let expires = (now.as_nanos() / jiffy).saturating_add(delay);
     let is_on = |level: &u32| delay < LEVEL_UNITS << (LEVEL_SHIFT * level);
     let shift = LEVEL_SHIFT * (0..LEVELS).find(is_on).unwrap_or(LEVELS - 1);
-    // The bucket behind the one of the expiry: the wheel never fires early.
+    // The bucket after the one of the expiry: the wheel never fires early.
     let bucket = ((expires >> shift) + 1) << shift;
     Instant::from_nanos(bucket.saturating_mul(jiffy))
 }

@@ -2,8 +2,8 @@
 
 use crate::Error;
 
-/// The `N` bytes from `at` on; zeros where `bytes` end before.
-fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+/// The `N` bytes from `at` on; zeros if `bytes` is too short.
+pub(crate) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let tail = bytes.get(at..).and_then(|tail| tail.first_chunk());
     tail.copied().unwrap_or([0; N])
 }
@@ -21,7 +21,7 @@ pub(crate) fn address_at<const N: usize, A: From<[u8; N]>>(bytes: &[u8], at: usi
     A::from(array_at(bytes, at))
 }
 
-/// The fixed header that `bytes` start with.
+/// The fixed header at the start of `bytes`.
 pub(crate) fn fixed_header<'a, const N: usize>(
     what: &'static str,
     bytes: &'a [u8],
@@ -45,6 +45,14 @@ pub(crate) fn part<'a>(
         expected: end,
         got: bytes.len(),
     })
+}
+
+/// Refuses a length field below `expected`.
+pub(crate) const fn at_least(field: &'static str, expected: usize, got: usize) -> Result<(), Error> {
+    if got < expected {
+        return Err(Error::LengthTooSmall { field, expected, got });
+    }
+    Ok(())
 }
 
 /// The bytes that `text` writes as hexadecimal digits with spaces.

@@ -29,19 +29,19 @@ const COMPRESSED: [(&[u8], &str); 3] = [
     (&[0xfd, b'7', b'z', b'X'], "xz"),
 ];
 
-/// Why a capture cannot be read, or not any further.
+/// The error that ends the reading of a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file refused.
+    /// The file system returned an error.
     #[error("cannot read the capture: {0}")]
     Io(#[from] io::Error),
     /// The file has no byte.
     #[error("the file is empty")]
     Empty,
     /// The file is compressed.
-    #[error("the file is compressed with {program}, not a capture as it stands")]
+    #[error("the file is compressed with {program}: decompress it first")]
     Compressed {
-        /// What decompresses it.
+        /// The program that decompresses it.
         program: &'static str,
     },
     /// The file is of no known format.
@@ -69,10 +69,10 @@ enum Format<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of `source`, which it buffers by itself.
+    /// A reader of `source`, with a buffer of its own.
     ///
     /// # Errors
-    /// The file is empty, compressed, or no capture.
+    /// The file is empty, compressed, or not a capture.
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut window = Window::new(source);
         let magic = window.peek(4)?;
@@ -94,20 +94,10 @@ impl<R: Read> Reader<R> {
     /// The next packet or secrets; `None` at the end of the file.
     ///
     /// # Errors
-    /// The file is damaged or ends inside a packet: nothing more can be read.
+    /// The file is damaged or ends inside a packet. No further packet can be read.
     pub fn item(&mut self) -> Result<Option<Item<'_>>, ReadError> {
         match &mut self.0 {
-            Format::Pcap(reader) => {
-                let link_type = reader.link_type();
-                Ok(reader.packet()?.map(|packet| {
-                    Item::Packet(Packet {
-                        timestamp_ns: Some(packet.timestamp_ns),
-                        link_type,
-                        bytes: packet.bytes,
-                        original_bytes: packet.original_bytes,
-                    })
-                }))
-            }
+            Format::Pcap(reader) => Ok(reader.packet()?.map(Item::Packet)),
             Format::Pcapng(reader) => Ok(reader.packet_or_secrets()?),
         }
     }
@@ -125,7 +115,7 @@ mod tests {
             (b"", "the file is empty"),
             (
                 &[0x1f, 0x8b, 8, 0],
-                "the file is compressed with gzip, not a capture as it stands",
+                "the file is compressed with gzip: decompress it first",
             ),
             (
                 b"GET / HTTP/1.1",

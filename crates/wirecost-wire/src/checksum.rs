@@ -49,21 +49,21 @@ impl Sum {
     }
 }
 
-/// What the checksum of a segment or datagram says about where the packet was seen.
+/// The state of the checksum of a captured segment or datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
     /// Correct.
     Valid,
-    /// The sum of the pseudo header alone: the packet was seen before its network card completed it.
+    /// The sum of the pseudo header alone: the packet was captured before its network card completed the checksum.
     Partial,
     /// Wrong.
     Invalid,
 }
 
 impl Checksum {
-    /// What `field` is, given the sum of the pseudo header and the one of everything.
+    /// The state of the checksum `field`. `all` adds the segment or datagram to the sum of the pseudo header.
     pub(crate) fn judge(field: u16, pseudo: Sum, all: impl FnOnce(Sum) -> Sum) -> Self {
-        // A card is handed the folded sum, not its complement.
+        // A network card gets the folded sum, not its complement.
         if field == !pseudo.finish() {
             return Self::Partial;
         }

@@ -1,6 +1,6 @@
 use core::net::IpAddr;
 
-/// Why bytes are not what a view was asked to read, or why a packet cannot be emitted.
+/// The error of a view that cannot read bytes, or of a packet that cannot be emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes end before the part does.
@@ -13,13 +13,13 @@ pub enum Error {
         /// The bytes there are.
         got: usize,
     },
-    /// The first four bits name no version of IP.
+    /// The first four bits are not a version of IP.
     #[error("IP version must be 4 or 6, got {got}")]
     Version {
         /// The version found.
         got: u8,
     },
-    /// A length field is below what its own header takes.
+    /// A length field is below the length of its own header.
     #[error("{field} must be at least {expected} bytes, got {got}")]
     LengthTooSmall {
         /// The field's name in its standard.
@@ -29,7 +29,7 @@ pub enum Error {
         /// The length found.
         got: usize,
     },
-    /// A part that its length field or its place cannot hold.
+    /// A part that is too long for its length field or its place.
     #[error("{what} must be at most {expected} bytes, got {got}")]
     TooLong {
         /// The part that is too long.

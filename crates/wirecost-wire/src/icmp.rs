@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 /// Bytes of the header: type, code, checksum and four bytes whose meaning depends on the type.
 pub const HEADER_BYTES: usize = 8;
 
-/// Type and code of the messages that have a name here, in one version.
+/// Type and code of the messages that this module knows, in one version.
 struct Types {
     echo_request: u8,
     echo_reply: u8,
@@ -49,7 +49,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The message of `version` that `bytes`, the payload of an IP packet, are.
+    /// The message of `version` in `bytes`, the payload of an IP packet.
     ///
     /// # Errors
     /// The header is cut short.
@@ -66,12 +66,12 @@ impl<'a> Message<'a> {
         self.header[0]
     }
 
-    /// The code, which says more about the type.
+    /// The code, a subtype of the type.
     pub const fn code(&self) -> u8 {
         self.header[1]
     }
 
-    /// Whether the checksum is correct for a whole message between `addresses`, which only IPv6 looks at.
+    /// Whether the checksum is correct for a whole message between `addresses`, which only IPv6 uses.
     pub fn is_checksum_valid(&self, addresses: &Addresses) -> bool {
         let bytes = HEADER_BYTES + self.body.len();
         let sum = initial_sum(self.version, addresses, bytes);
@@ -127,9 +127,9 @@ pub struct Echo<'a> {
 /// The meaning of a message, the same in both versions; it can be emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr<'a> {
-    /// Asks for an echo.
+    /// An echo request.
     EchoRequest(Echo<'a>),
-    /// Is the echo.
+    /// An echo reply.
     EchoReply(Echo<'a>),
     /// A packet could not be delivered.
     DestinationUnreachable {
@@ -164,7 +164,7 @@ impl Repr<'_> {
         HEADER_BYTES + self.body().len()
     }
 
-    /// Appends the message to `out`, of the version and with the checksum that `addresses` ask for.
+    /// Appends the message to `out`, with the version of `addresses` and their checksum.
     pub fn emit(&self, addresses: &Addresses, out: &mut Vec<u8>) {
         let version = addresses.version();
         let (kind, code) = self.kind_and_code(types(version));

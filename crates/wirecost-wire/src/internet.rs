@@ -1,4 +1,4 @@
-//! What both versions of IP have.
+//! The parts that both versions of IP share.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -24,7 +24,7 @@ pub enum Protocol {
     Udp,
     /// ICMP for IPv6, number 58.
     Icmpv6,
-    /// A number without a name here.
+    /// Any other number.
     Other(u8),
 }
 
@@ -64,8 +64,7 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The fragment, or `None` where offset and flag say that the datagram is whole: what RFC 6946 calls an
-    /// atomic fragment.
+    /// The fragment; `None` if offset and flag belong to a whole datagram (an atomic fragment in RFC 6946).
     pub(crate) fn unless_whole(self) -> Option<Self> {
         (self.more || self.offset_bytes > 0).then_some(self)
     }
@@ -94,7 +93,7 @@ impl Addresses {
     /// The pair of `source` and `destination`.
     ///
     /// # Errors
-    /// [`Error::MixedVersions`] where one is IPv4 and the other IPv6.
+    /// [`Error::MixedVersions`] if one is IPv4 and the other IPv6.
     pub const fn new(source: IpAddr, destination: IpAddr) -> Result<Self, Error> {
         match (source, destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => Ok(Self::V4 { source, destination }),

@@ -9,7 +9,7 @@ use crate::{Error, bytes};
 pub mod ipv4;
 pub mod ipv6;
 
-/// The header of a packet, for what only one version has.
+/// The header of a packet, for fields that only one version has.
 #[derive(Clone, Copy, Debug)]
 pub enum Header<'a> {
     /// The IPv4 header with its options.
@@ -20,8 +20,8 @@ pub enum Header<'a> {
 
 /// A view of an IP packet.
 ///
-/// The bytes may end before the packet does, as in a capture cut to a snap length or in the quote of an ICMP
-/// error; the headers must be whole. Bytes after the packet's end are left out.
+/// The bytes may end before the packet does, as in a capture cut to a snap length or in the quote of an ICMP error; the
+/// headers must be whole. Ignores bytes after the packet's end.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     header: Header<'a>,
@@ -57,7 +57,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The header, for what only one version has.
+    /// The header, for fields that only one version has.
     pub const fn header(&self) -> Header<'a> {
         self.header
     }
@@ -99,7 +99,7 @@ impl<'a> Packet<'a> {
         self.header_bytes
     }
 
-    /// Bytes of the whole packet by its own length field, which may be above or below the bytes at hand.
+    /// Bytes of the whole packet by its own length field, which may differ from the number of captured bytes.
     pub const fn total_bytes(&self) -> usize {
         self.total_bytes
     }
@@ -117,7 +117,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The packet's place in its datagram; `None` for a whole datagram.
+    /// The packet's position in its datagram; `None` for a whole datagram.
     pub fn fragment(&self) -> Option<Fragment> {
         match self.header {
             Header::V4(header) => header.fragment(),
@@ -133,7 +133,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What follows the headers, up to the packet's end or the end of the bytes.
+    /// The bytes after the headers, up to the packet's end or the end of the bytes.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
@@ -143,7 +143,7 @@ impl<'a> Packet<'a> {
         self.fragment().is_none_or(|fragment| fragment.offset_bytes == 0)
     }
 
-    /// Source and destination port of TCP or UDP, as far as four bytes of its header are there.
+    /// Source and destination port of TCP or UDP, if four bytes of its header are present.
     pub fn ports(&self) -> Option<(u16, u16)> {
         let has_ports = matches!(self.protocol(), Protocol::Tcp | Protocol::Udp) && self.has_upper_header();
         let ports: &[u8; 4] = self.payload.first_chunk().filter(|_| has_ports)?;
@@ -184,7 +184,7 @@ impl Repr {
     /// Appends the header and `payload` to `out`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
+    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then unchanged.
     pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         self.emit_header(payload.len(), out)?;
         out.extend_from_slice(payload);
@@ -194,7 +194,7 @@ impl Repr {
     /// Appends the header of a packet with `payload_bytes` bytes of payload to `out`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
+    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then unchanged.
     pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Self::V4(repr) => repr.emit_header(payload_bytes, out),
@@ -202,10 +202,10 @@ impl Repr {
         }
     }
 
-    /// Appends the header and `payload`, a part of a datagram, to `out`: in IPv6 with a Fragment header.
+    /// Appends the header and `payload`, a fragment of a datagram, to `out`; in IPv6 with a Fragment header.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then as it was.
+    /// [`Error::TooLong`] for a payload that the length field cannot hold; `out` is then unchanged.
     pub fn emit_fragment(&self, fragment: Fragment, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Self::V4(repr) => repr.emit_fragment_header(fragment, payload.len(), out)?,
@@ -215,7 +215,7 @@ impl Repr {
         Ok(())
     }
 
-    /// The same header before `protocol`.
+    /// The same header for `protocol`.
     pub(crate) const fn carrying(self, protocol: Protocol) -> Self {
         match self {
             Self::V4(repr) => Self::V4(ipv4::Repr { protocol, ..repr }),

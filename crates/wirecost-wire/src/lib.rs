@@ -1,14 +1,14 @@
-//! What crosses the link, byte by byte: IP, TCP, UDP and ICMP codecs, and captures in pcapng.
+//! Packets and captures: codecs for IP, TCP, UDP and ICMP, and files in pcap and pcapng.
 //!
-//! Every protocol has a view, which reads any bytes without allocating and without panicking, and a `Repr`,
-//! which holds the meaning and can be emitted with its lengths and checksums in place.
+//! Every protocol has a view, which reads any bytes without allocation and without panic, and a `Repr`, which has the decoded
+//! fields and can be emitted with correct lengths and checksums.
 //!
-//! - [`ip`]: a packet of either version, the way the link sees it
-//! - [`ipv4`], [`ipv6`]: the headers, with what only one version has
+//! - [`ip`]: packets of either version
+//! - [`ipv4`], [`ipv6`]: the headers, with the fields that only one version has
 //! - [`tcp`]: segments, flags and options
 //! - [`udp`]: datagrams and their ports
 //! - [`icmp`]: echo, unreachable and packet-too-big messages of both versions
-//! - [`upper`]: from an IP packet to what it carries, and back
+//! - [`upper`]: from an IP packet to its upper-layer protocol, and back
 //! - [`pcapng`]: writing captures that can be decrypted, and reading them block by block
 //! - [`pcap`]: reading the older format
 //! - [`capture`]: reading either format, without a copy per packet

@@ -1,13 +1,41 @@
-//! What a capture holds, whichever its format.
+//! The items of a capture of either format.
 
 use alloc::vec::Vec;
+
+/// The byte order of a file, or of a section of one: that of the machine that wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByteOrder {
+    Big,
+    Little,
+}
+
+impl ByteOrder {
+    pub(crate) fn u16(self, bytes: [u8; 2]) -> u16 {
+        u16::from_be_bytes(self.big_endian(bytes))
+    }
+
+    pub(crate) fn u32(self, bytes: [u8; 4]) -> u32 {
+        u32::from_be_bytes(self.big_endian(bytes))
+    }
+
+    pub(crate) fn i64(self, bytes: [u8; 8]) -> i64 {
+        i64::from_be_bytes(self.big_endian(bytes))
+    }
+
+    fn big_endian<const N: usize>(self, mut bytes: [u8; N]) -> [u8; N] {
+        if self == Self::Little {
+            bytes.reverse();
+        }
+        bytes
+    }
+}
 
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// When it was seen, in nanoseconds since 1970; `None` where the capture does not say.
+    /// When it was captured, in nanoseconds since 1970; `None` if the capture has no timestamp for it.
     pub timestamp_ns: Option<u64>,
-    /// What it starts with, in the registry "LINKTYPE values".
+    /// The type of its first header, in the registry "LINKTYPE values".
     pub link_type: u16,
     /// Its bytes, perhaps cut to the snap length.
     pub bytes: &'a [u8],
@@ -15,12 +43,12 @@ pub struct Packet<'a> {
     pub original_bytes: u32,
 }
 
-/// Something of a capture that matters to who reads packets.
+/// An item that a reader of packets needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A packet.
     Packet(Packet<'a>),
-    /// Secrets to decrypt packets with.
+    /// Secrets for decryption.
     Secrets(Secrets),
 }
 

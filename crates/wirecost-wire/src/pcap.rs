@@ -4,6 +4,8 @@
 
 use std::io::{self, Read};
 
+use crate::bytes::{array_at, u32_at};
+use crate::packet::{ByteOrder, Packet};
 use crate::window::Window;
 
 /// The most bytes that a packet record may claim: what libpcap accepts for any link type.
@@ -19,13 +21,13 @@ const RECORD_HEADER_BYTES: usize = 16;
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// Why a capture cannot be read on.
+/// The error that ends the reading of a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file refused.
+    /// The file system returned an error.
     #[error("cannot read the capture: {0}")]
     Io(#[from] io::Error),
-    /// The first four bytes are no magic number of this format.
+    /// The first four bytes are not a magic number of this format.
     #[error("capture must start with the magic number 0xa1b2c3d4 or 0xa1b23c4d (pcap), got 0x{got:08x}")]
     NotPcap {
         /// The first four bytes, as a big-endian number.
@@ -34,7 +36,7 @@ pub enum ReadError {
     /// The file ends inside a header or a packet.
     #[error("{what} needs {expected} bytes, the file has {got}")]
     Truncated {
-        /// What is cut short.
+        /// The part that is cut short.
         what: &'static str,
         /// The bytes it takes.
         expected: usize,
@@ -49,43 +51,14 @@ pub enum ReadError {
     },
 }
 
-/// A packet of a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<'a> {
-    /// When it was seen, in nanoseconds since 1970.
-    pub timestamp_ns: u64,
-    /// Its bytes, perhaps cut to the snap length.
-    pub bytes: &'a [u8],
-    /// Its length on the link, in bytes.
-    pub original_bytes: u32,
-}
-
 /// The packets of a capture, in their order.
 #[derive(Debug)]
 pub struct Reader<R> {
     window: Window<R>,
-    order: Order,
+    order: ByteOrder,
     /// Nanoseconds of a unit of a timestamp's second half.
     unit_ns: u64,
     link_type: u16,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Order {
-    Big,
-    Little,
-}
-
-impl Order {
-    /// The field of four bytes at `at`; 0 where it is not there.
-    fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
-        let field = bytes.get(at..).and_then(|tail| tail.first_chunk());
-        let field = field.copied().unwrap_or_default();
-        match self {
-            Self::Big => u32::from_be_bytes(field),
-            Self::Little => u32::from_le_bytes(field),
-        }
-    }
 }
 
 /// Whether a file that starts with `magic`, as a big-endian number, is of this format.
@@ -93,19 +66,19 @@ pub(crate) const fn is_magic(magic: u32) -> bool {
     decoded(magic).is_some()
 }
 
-/// The byte order and the timestamps' unit that a magic number says.
-const fn decoded(magic: u32) -> Option<(Order, u64)> {
+/// The byte order and the unit of the timestamps in a file with this magic number.
+const fn decoded(magic: u32) -> Option<(ByteOrder, u64)> {
     match (magic, magic.swap_bytes()) {
-        (MAGIC_MICROSECONDS, _) => Some((Order::Big, 1_000)),
-        (MAGIC_NANOSECONDS, _) => Some((Order::Big, 1)),
-        (_, MAGIC_MICROSECONDS) => Some((Order::Little, 1_000)),
-        (_, MAGIC_NANOSECONDS) => Some((Order::Little, 1)),
+        (MAGIC_MICROSECONDS, _) => Some((ByteOrder::Big, 1_000)),
+        (MAGIC_NANOSECONDS, _) => Some((ByteOrder::Big, 1)),
+        (_, MAGIC_MICROSECONDS) => Some((ByteOrder::Little, 1_000)),
+        (_, MAGIC_NANOSECONDS) => Some((ByteOrder::Little, 1)),
         _ => None,
     }
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of `source`, which it buffers by itself.
+    /// A reader of `source`, with a buffer of its own.
     ///
     /// # Errors
     /// The file header is cut short or of another format.
@@ -115,11 +88,11 @@ impl<R: Read> Reader<R> {
 
     pub(crate) fn of_window(mut window: Window<R>) -> Result<Self, ReadError> {
         let header = window.take(FILE_HEADER_BYTES)?;
-        let magic = Order::Big.u32_at(header, 0);
+        let magic = u32_at(header, 0);
         let (order, unit_ns) = decoded(magic).ok_or(ReadError::NotPcap { got: magic })?;
         whole("file header", header, FILE_HEADER_BYTES)?;
         // Section 4: the lower 16 bits are the link type, the others speak of a frame check sequence.
-        let link_type = order.u32_at(header, 20) as u16;
+        let link_type = order.u32(array_at(header, 20)) as u16;
         Ok(Self {
             window,
             order,
@@ -128,7 +101,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// What the packets start with, in the registry "LINKTYPE values".
+    /// The type of the packets' first header, in the registry "LINKTYPE values".
     pub const fn link_type(&self) -> u16 {
         self.link_type
     }
@@ -136,7 +109,7 @@ impl<R: Read> Reader<R> {
     /// The next packet; `None` at the end of the file.
     ///
     /// # Errors
-    /// The file refuses, or ends inside a packet.
+    /// The file system returns an error, or the file ends inside a packet.
     pub fn packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         let order = self.order;
         let header = self.window.take(RECORD_HEADER_BYTES)?;
@@ -144,14 +117,16 @@ impl<R: Read> Reader<R> {
             return Ok(None);
         }
         whole("packet header", header, RECORD_HEADER_BYTES)?;
-        let [seconds, units, captured, original_bytes] = [0, 4, 8, 12].map(|at| order.u32_at(header, at));
+        let [seconds, units, captured, original_bytes] =
+            [0, 4, 8, 12].map(|at| order.u32(array_at(header, at)));
         if captured > MAX_PACKET_BYTES {
             return Err(ReadError::PacketLength { got: captured });
         }
         let bytes = self.window.take(captured as usize)?;
         whole("packet", bytes, captured as usize)?;
         Ok(Some(Packet {
-            timestamp_ns: u64::from(seconds) * 1_000_000_000 + u64::from(units) * self.unit_ns,
+            timestamp_ns: Some(u64::from(seconds) * 1_000_000_000 + u64::from(units) * self.unit_ns),
+            link_type: self.link_type,
             bytes,
             original_bytes,
         }))

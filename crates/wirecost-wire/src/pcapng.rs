@@ -1,6 +1,6 @@
 //! Captures in pcapng (draft-ietf-opsawg-pcapng).
 //!
-//! - [`Writer`] writes captures of IP packets that Wireshark can decrypt: secrets are before packets
+//! - [`Writer`] writes captures of IP packets that Wireshark can decrypt: secrets come before packets
 //! - [`Reader`] reads any capture, block by block, of either byte order and any timestamp resolution
 //!
 //! ```
@@ -60,7 +60,7 @@ mod option_code {
     pub(super) const INTERFACE_TIMESTAMP_OFFSET: u16 = 14;
 }
 
-/// What a Section Header Block starts with, in the byte order of its section.
+/// The start of a Section Header Block, in the byte order of its section.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Bytes of a block around its body: type and total length before, total length after.

@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
 
 use crate::Error;
-use crate::bytes::{fixed_header, part, u16_at, u32_at};
+use crate::bytes::{at_least, fixed_header, part, u16_at, u32_at};
 use crate::checksum::{Checksum, Sum};
 use crate::ip::{Addresses, Protocol};
 
@@ -113,20 +113,14 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// The segment that `bytes`, the payload of an IP packet, are.
+    /// The segment in `bytes`, the payload of an IP packet.
     ///
     /// # Errors
     /// The header is cut short, or the data offset is below 20 bytes.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         let fixed: &[u8; HEADER_BYTES] = fixed_header("TCP header", bytes)?;
         let header_bytes = usize::from(fixed[12] >> 4) * 4;
-        if header_bytes < HEADER_BYTES {
-            return Err(Error::LengthTooSmall {
-                field: "TCP data offset",
-                expected: HEADER_BYTES,
-                got: header_bytes,
-            });
-        }
+        at_least("TCP data offset", HEADER_BYTES, header_bytes)?;
         Ok(Self {
             fixed,
             options: part("TCP options", bytes, HEADER_BYTES, header_bytes)?,
@@ -179,13 +173,13 @@ impl<'a> Segment<'a> {
         options::Iter::new(self.options)
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// How far the segment moves the sequence number: by its payload as far as it is here, and by one for
-    /// each of SYN and FIN (RFC 9293 section 3.4).
+    /// The number of sequence numbers that the segment takes: one for each byte of the payload present, and one for each of
+    /// SYN and FIN (RFC 9293 section 3.4).
     pub fn sequence_length(&self) -> u32 {
         let controls =
             u32::from(self.flags().contains(Flags::SYN)) + u32::from(self.flags().contains(Flags::FIN));
@@ -204,7 +198,7 @@ impl<'a> Segment<'a> {
             .is_valid()
     }
 
-    /// What the checksum of a whole segment between `addresses` says.
+    /// The state of the checksum of a whole segment between `addresses`.
     pub fn checksum(&self, addresses: &Addresses) -> Checksum {
         let bytes = self.header_bytes() + self.payload.len();
         let pseudo = Sum::pseudo_header(addresses, Protocol::Tcp, bytes);
@@ -213,7 +207,7 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// The segment's meaning; reserved bits are left out.
+    /// The segment's decoded fields, without reserved bits.
     pub fn repr(&self) -> Repr {
         Repr {
             source_port: self.source_port(),
@@ -237,7 +231,7 @@ pub struct Repr {
     pub destination_port: u16,
     /// The sequence number of the first byte, or of the SYN.
     pub sequence_number: u32,
-    /// The next sequence number expected; emitted as it is, whatever the flags.
+    /// The next sequence number expected; emitted for any flags.
     pub acknowledgment_number: u32,
     /// The control bits.
     pub flags: Flags,

@@ -1,7 +1,7 @@
 //! UDP datagrams (RFC 768).
 
 use crate::Error;
-use crate::bytes::{fixed_header, u16_at};
+use crate::bytes::{at_least, fixed_header, u16_at};
 use crate::checksum::{Checksum, Sum};
 use crate::internet::length_field;
 use crate::ip::{Addresses, Protocol, Version};
@@ -30,13 +30,7 @@ impl<'a> Datagram<'a> {
             0 => bytes.len(),
             length => length,
         };
-        if length < HEADER_BYTES {
-            return Err(Error::LengthTooSmall {
-                field: "UDP length",
-                expected: HEADER_BYTES,
-                got: length,
-            });
-        }
+        at_least("UDP length", HEADER_BYTES, length)?;
         let end = length.min(bytes.len());
         Ok(Self {
             header,
@@ -60,7 +54,7 @@ impl<'a> Datagram<'a> {
         self.length
     }
 
-    /// What follows the header, up to the datagram's end or the end of the bytes.
+    /// The bytes after the header, up to the datagram's end or the end of the bytes.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
@@ -68,7 +62,7 @@ impl<'a> Datagram<'a> {
     /// Whether the checksum is correct for a whole datagram between `addresses`.
     pub fn is_checksum_valid(&self, addresses: &Addresses) -> bool {
         if u16_at(self.header, 6) == 0 {
-            // RFC 768: zero says that the sender made none. RFC 8200 section 8.1 forbids it in IPv6.
+            // RFC 768: zero means that the sender computed none. RFC 8200 section 8.1 forbids it in IPv6.
             return addresses.version() == Version::V4;
         }
         Sum::pseudo_header(addresses, Protocol::Udp, self.length)
@@ -77,7 +71,7 @@ impl<'a> Datagram<'a> {
             .is_valid()
     }
 
-    /// What the checksum of a whole datagram between `addresses` says.
+    /// The state of the checksum of a whole datagram between `addresses`.
     pub fn checksum(&self, addresses: &Addresses) -> Checksum {
         let field = u16_at(self.header, 6);
         if field == 0 && addresses.version() == Version::V4 {
@@ -109,7 +103,7 @@ impl Repr {
     /// Appends the header and `payload` to `out`, with the checksum between `addresses`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for a datagram above 65,535 bytes; `out` is then as it was.
+    /// [`Error::TooLong`] for a datagram above 65,535 bytes; `out` is then unchanged.
     pub fn emit(&self, addresses: &Addresses, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let length = length_field("UDP datagram", HEADER_BYTES.saturating_add(payload.len()))?;
         let mut header = [0; HEADER_BYTES];

@@ -1,26 +1,26 @@
-//! From an IP packet to the upper-layer header it carries, and back.
+//! From an IP packet to its upper-layer protocol, and back.
 
 use crate::ip::{Protocol, Version};
 use crate::{Error, icmp, ip, tcp, udp};
 use alloc::vec::Vec;
 
-/// What an IP packet carries.
+/// The upper-layer content of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Upper<'a> {
     /// A TCP segment.
     Tcp(tcp::Segment<'a>),
-    /// A UDP datagram; its first part where the packet is a first fragment.
+    /// A UDP datagram, or its first part if the packet is a first fragment.
     Udp(udp::Datagram<'a>),
     /// An ICMP message of the packet's IP version.
     Icmp(icmp::Message<'a>),
-    /// A later fragment's bytes, which start anywhere in the upper layer.
+    /// The bytes of a later fragment.
     Fragment(&'a [u8]),
     /// The bytes of a protocol without a view here.
     Other(Protocol, &'a [u8]),
 }
 
 impl<'a> Upper<'a> {
-    /// What `packet` carries.
+    /// The upper-layer content of `packet`.
     ///
     /// # Errors
     /// The upper-layer header is cut short or contradicts itself.
@@ -39,12 +39,12 @@ impl<'a> Upper<'a> {
     }
 }
 
-/// Whole packets: the protocol that the IP header names is replaced by the one it then carries.
+/// Whole packets. The protocol in the IP header is replaced by that of the content.
 impl ip::Repr {
     /// Appends an IP packet with a TCP segment around `payload` to `out`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] where IP's length field cannot hold it; `out` is then as it was.
+    /// [`Error::TooLong`] if the length field of IP cannot hold it; `out` is then unchanged.
     pub fn emit_tcp(&self, segment: &tcp::Repr, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let upper_bytes = segment.header_bytes().saturating_add(payload.len());
         self.carrying(Protocol::Tcp).emit_header(upper_bytes, out)?;
@@ -55,7 +55,7 @@ impl ip::Repr {
     /// Appends an IP packet with a UDP datagram around `payload` to `out`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] where IP's length field cannot hold it; `out` is then as it was.
+    /// [`Error::TooLong`] if the length field of IP cannot hold it; `out` is then unchanged.
     pub fn emit_udp(&self, datagram: &udp::Repr, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let upper_bytes = udp::HEADER_BYTES.saturating_add(payload.len());
         self.carrying(Protocol::Udp).emit_header(upper_bytes, out)?;
@@ -65,7 +65,7 @@ impl ip::Repr {
     /// Appends an IP packet with an ICMP message of its version to `out`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] where IP's length field cannot hold it; `out` is then as it was.
+    /// [`Error::TooLong`] if the length field of IP cannot hold it; `out` is then unchanged.
     pub fn emit_icmp(&self, message: &icmp::Repr<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
         let protocol = match self {
             Self::V4(_) => Protocol::Icmp,

@@ -1,12 +1,12 @@
-//! A moving window over a file: bytes lie contiguous until they are taken, and nothing is allocated per read.
+//! A moving window over a file: bytes are contiguous until they are taken, and a read does not allocate.
 
 use alloc::vec::Vec;
 use std::io::{self, Read};
 
-/// Bytes that are asked of the source at once.
+/// The number of bytes of one read from the source.
 const READ_BYTES: usize = 1 << 18;
 
-/// A source with a buffer that grows with what is really there, never with what a length field says.
+/// A source with a buffer that grows with the bytes of the file, never with the value of a length field.
 #[derive(Debug)]
 pub(crate) struct Window<R> {
     source: R,
@@ -33,7 +33,7 @@ impl<R: Read> Window<R> {
         Ok(&self.buffer[self.start..end])
     }
 
-    /// The next `count` bytes, fewer at the end of the file; they are gone then.
+    /// The next `count` bytes, fewer at the end of the file; they are read then.
     pub(crate) fn take(&mut self, count: usize) -> io::Result<&[u8]> {
         let got = self.peek(count)?.len();
         let start = self.start;

@@ -1,5 +1,5 @@
-//! Which datagram a UDP packet carries: by its length and first bytes, so that loss, duplication and reordering
-//! cannot shift the match.
+//! Finds the datagram that a UDP packet carries by its length and first bytes, so that loss, duplication and reordering do
+//! not shift the match.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,15 +8,15 @@ use wirecost_proto::{Buffer, Span};
 
 use super::span_log::SpanLog;
 
-/// A datagram of one flow and direction, numbered in the order in which the ledger was told of them.
+/// The number of a datagram of one flow and direction, in the order in which they were described to the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DatagramId(pub u64);
 
-/// Bytes at the start of a datagram that tell it from others of the same length: enough for the sequence
-/// number of a DTLS record and for the message id and token of a CoAP message.
+/// The number of bytes at the start of a datagram that distinguish it from others of the same length: enough for the
+/// sequence number of a DTLS record and for the message id and token of a CoAP message.
 const FINGERPRINT_BYTES: usize = 32;
 
-/// The datagrams of one flow and direction: those not sent yet, and the last ones that were.
+/// The datagrams of one flow and direction: the unsent ones, and those sent last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DatagramLog {
     records: VecDeque<Record>,
@@ -37,8 +37,8 @@ struct Record {
 }
 
 impl Record {
-    /// Whether it can be the datagram of `bytes` bytes that starts with `content`: a first fragment may hold
-    /// less than the fingerprint.
+    /// Whether it can be the datagram of `bytes` bytes that starts with `content`. A first fragment may be shorter than the
+    /// fingerprint.
     fn matches(&self, bytes: u32, content: &[u8]) -> bool {
         let known = content.len().min(FINGERPRINT_BYTES).min(bytes as usize);
         self.bytes == bytes && self.head.get(..known) == content.get(..known)
@@ -46,20 +46,20 @@ impl Record {
 }
 
 impl DatagramLog {
-    /// Sent datagrams that stay, for duplicates.
+    /// The number of sent datagrams that are kept for duplicates.
     const KEPT_RECORDS: usize = 1_024;
-    /// How far ahead of the first unsent datagram one is looked for; half of it is how many described ones may
-    /// turn out never to have been sent before the first is given up.
+    /// The length of the search window from the first unsent datagram on. A datagram is given up if half as many later ones
+    /// were sent.
     const LOOKAHEAD: usize = 4_096;
 
-    /// Takes a datagram that will be sent.
+    /// Adds a datagram that will be sent.
     pub(super) fn describe(&mut self, bytes: &[u8], spans: &[Span]) -> DatagramId {
         let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         self.push(len, bytes, spans, false)
     }
 
-    /// Takes a datagram of `len` bytes that was sent without having been described; `content` may be its first
-    /// fragment only, and the last of `spans` then reaches to the end.
+    /// Adds a datagram of `len` bytes that was sent without a description. If `content` is only its first fragment, the last
+    /// of `spans` reaches to the end.
     pub(super) fn describe_sent(&mut self, len: u32, content: &[u8], spans: &mut Buffer) -> DatagramId {
         let fragmented = content.len() < len as usize;
         if let (true, Some(last)) = (fragmented, spans.spans().last().copied()) {
@@ -83,8 +83,8 @@ impl DatagramLog {
         DatagramId(self.first_id + self.records.len() as u64 - 1)
     }
 
-    /// The datagram that a packet carries, by its length and its first bytes: the first such that was not sent
-    /// yet, or else the last that was.
+    /// Finds the datagram that a packet carries by its length and first bytes: the first match that was not sent yet,
+    /// otherwise the last match that was.
     pub(super) fn send(&mut self, bytes: u32, content: &[u8]) -> Option<DatagramId> {
         let matches = |record: &Record| record.matches(bytes, content);
         let window_end = self.records.len().min(self.next + Self::LOOKAHEAD);
@@ -110,7 +110,7 @@ impl DatagramLog {
         }
     }
 
-    /// Forgets the oldest records that were sent, and their spans.
+    /// Drops the oldest records that were sent, and their spans.
     fn release(&mut self) {
         while self.next > Self::KEPT_RECORDS {
             self.records.pop_front();
@@ -122,8 +122,8 @@ impl DatagramLog {
         }
     }
 
-    /// Appends to `out` what the bytes in `range` of a datagram were; returns how many no endpoint
-    /// described. Bytes that lie outside the datagram, or in one forgotten, are left out.
+    /// Appends to `out` the spans of the bytes in `range` of a datagram; returns how many bytes no endpoint described. Ignores
+    /// bytes outside the datagram, and a datagram whose record was dropped.
     pub(super) fn cover(&self, id: DatagramId, range: Range<u32>, out: &mut Buffer) -> u64 {
         let Some(record) = self.record(id) else {
             return 0;

@@ -1,4 +1,4 @@
-//! Which datagram the later fragments of one belong to (RFC 791 section 3.2, RFC 8200 section 4.5).
+//! Finds the datagram of later fragments (RFC 791 section 3.2, RFC 8200 section 4.5).
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use wirecost_wire::ip;
 use super::DatagramId;
 use crate::Ports;
 
-/// What the fragments of one datagram share.
+/// The fields that the fragments of one datagram share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FragmentKey {
     pub(super) addresses: ip::Addresses,
@@ -25,7 +25,7 @@ pub(super) struct Fragmented {
     pub(super) bytes: u32,
 }
 
-/// The datagrams that were fragmented last.
+/// The last fragmented datagrams.
 #[derive(Clone, Debug)]
 pub(super) struct Fragments {
     recent: VecDeque<Fragmented>,
@@ -48,7 +48,7 @@ impl Fragments {
         self.recent.push_back(first);
     }
 
-    /// The newest datagram with this key: an identification comes again after 65,536 datagrams in IPv4.
+    /// The newest datagram with this key: IPv4 reuses an identification after 65,536 datagrams.
     pub(super) fn find(&self, key: &FragmentKey) -> Option<Fragmented> {
         self.recent.iter().rev().find(|known| known.key == *key).copied()
     }

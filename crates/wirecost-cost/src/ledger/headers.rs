@@ -1,4 +1,4 @@
-//! The ledger's reading of a packet: what it needs of each header, and nothing else.
+//! The header fields that the ledger needs.
 
 use wirecost_wire::upper::Upper;
 use wirecost_wire::{icmp, ip, tcp, udp};
@@ -15,7 +15,7 @@ pub(super) struct Headers<'a> {
     pub(super) body: Body<'a>,
 }
 
-/// What follows the IP header.
+/// The part of a packet after the IP header.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Body<'a> {
     Segment(Segment),
@@ -44,7 +44,7 @@ pub(super) struct Segment {
     pub(super) fin: bool,
     pub(super) rst: bool,
     pub(super) window: u16,
-    /// The sequence number after the last one of the first SACK block, where a segment without content has one.
+    /// The right edge of the first SACK block of a segment without content.
     pub(super) reported: Option<u32>,
     pub(super) header_bytes: usize,
     pub(super) content_bytes: u32,
@@ -57,18 +57,18 @@ pub(super) struct Datagram<'a> {
     pub(super) destination_port: u16,
     /// Bytes of the whole datagram without the UDP header.
     pub(super) content_bytes: u32,
-    /// The part of the content that this packet carries, as far as it was captured.
+    /// The captured part of the content that this packet carries.
     pub(super) content: &'a [u8],
     /// Bytes of the content that this packet carries.
     pub(super) carried_bytes: u32,
-    /// Where fragments follow.
+    /// The key of its fragments; `None` for a whole datagram.
     pub(super) fragment: Option<FragmentKey>,
 }
 
 /// The packet that an ICMP error is about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quoted {
-    /// Bytes of the ICMP message, the quoted packet included.
+    /// Bytes of the ICMP message, including the quoted packet.
     pub(super) icmp_bytes: usize,
     pub(super) is_tcp: bool,
     pub(super) source_port: u16,
@@ -76,7 +76,7 @@ pub(super) struct Quoted {
 }
 
 impl<'a> Headers<'a> {
-    /// The headers of the packet at the start of `bytes`; `None` where it is no IP packet.
+    /// The headers of the packet at the start of `bytes`; `None` if it is not an IP packet.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let packet = ip::Packet::new(bytes).ok()?;
         Some(Self {
@@ -167,7 +167,7 @@ impl Quoted {
     }
 }
 
-/// Whether an ICMP message of this type quotes the packet that it is about.
+/// Whether an ICMP message of this type quotes a packet.
 const fn is_error(version: ip::Version, kind: u8) -> bool {
     match version {
         // RFC 1122 section 3.2.2: unreachable, source quench, redirect, time exceeded, parameter problem.

@@ -1,4 +1,4 @@
-//! What the bytes of one direction of a flow were, by their offset.
+//! The spans of one direction of a flow, by offset.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// How a byte is shown that no endpoint described; it is counted as unattributed as well.
+    /// The kind of a byte that no endpoint described. Such a byte also counts as unattributed.
     pub(super) const UNDESCRIBED: Self = Self {
         layer: Layer::Application,
         phase: Phase::Message,
@@ -32,24 +32,24 @@ impl Kind {
     }
 }
 
-/// The spans of a stream from its first byte on, or of datagrams end to end; equal neighbours are one entry.
+/// The spans of a stream from its first byte on, or of datagrams end to end. Equal neighbours share one entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpanLog {
     entries: VecDeque<Entry>,
-    /// Offset of the first entry; what was before it is forgotten.
+    /// Offset of the first entry; the entries before it are dropped.
     start: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     end: u64,
-    /// `None` where no endpoint described the bytes.
+    /// `None` if no endpoint described the bytes.
     kind: Option<Kind>,
 }
 
 impl SpanLog {
-    /// Entries kept behind the byte that was acknowledged last: a sender that missed acknowledgements resends
-    /// bytes that the capture shows as acknowledged.
+    /// The number of entries that are kept before the byte acknowledged last: a sender that missed acknowledgements resends
+    /// bytes that are acknowledged in the capture.
     const KEPT_ENTRIES: usize = 1_024;
 
     /// The offset after the last byte.
@@ -71,7 +71,7 @@ impl SpanLog {
         self.append_kind(u64::from(span.len), Some(kind));
     }
 
-    /// Appends exactly `len` bytes: spans that reach further are cut, bytes without a span are undescribed.
+    /// Appends exactly `len` bytes. Truncates spans that reach further; bytes without a span are undescribed.
     pub(super) fn append_exactly(&mut self, len: u64, spans: &[Span]) {
         let end = self.end() + len;
         for span in spans {
@@ -98,7 +98,7 @@ impl SpanLog {
         }
     }
 
-    /// What the byte at `offset` was.
+    /// The kind of the byte at `offset`.
     pub(super) fn at(&self, offset: u64) -> Option<Kind> {
         if offset < self.start {
             return None;
@@ -110,8 +110,8 @@ impl SpanLog {
         self.entries.partition_point(|entry| entry.end <= offset)
     }
 
-    /// Appends to `out` what the bytes in `range` were, with `cause` in place of their own where it is given;
-    /// returns how many of them no endpoint described.
+    /// Appends to `out` the spans of the bytes in `range`, with `cause` instead of their own if it is given. Returns how many
+    /// of the bytes no endpoint described.
     pub(super) fn cover(&self, range: Range<u64>, cause: Option<Cause>, out: &mut Buffer) -> u64 {
         let mut at = range.start;
         let mut undescribed = 0;
@@ -136,7 +136,7 @@ impl SpanLog {
         undescribed
     }
 
-    /// Forgets most of what lies before `offset`.
+    /// Drops most of the entries before `offset`.
     pub(super) fn release_before(&mut self, offset: u64) {
         while self.is_spare(offset) {
             let Some(released) = self.entries.pop_front() else {
@@ -146,7 +146,7 @@ impl SpanLog {
         }
     }
 
-    /// Whether enough entries lie before `offset` without the first one.
+    /// Whether enough entries remain before `offset` without the first one.
     fn is_spare(&self, offset: u64) -> bool {
         let kept = self.entries.get(Self::KEPT_ENTRIES);
         kept.is_some_and(|entry| entry.end <= offset)

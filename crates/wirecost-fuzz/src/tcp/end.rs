@@ -1,4 +1,4 @@
-//! One end, with what must hold for every segment that it sends.
+//! One end, with checks of every segment that it sends.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use wirecost_wire::tcp::{self, Flags};
 
 use super::{MOST_WRITTEN, MSS, byte_at};
 
-/// More segments than the most that may be written makes, and their retransmissions.
+/// More segments than the largest input can cause, including retransmissions.
 const MOST_SEGMENTS: usize = 20_000;
 
 /// An end and its application.
@@ -19,12 +19,12 @@ pub(super) struct End {
     /// The sequence number of the first byte of its stream.
     first: u32,
     pub(super) written: u64,
-    /// What of it never reached the send buffer, because the connection had gone.
+    /// Bytes read from the peer.
     pub(super) received: u64,
     pub(super) events: Vec<Event>,
-    /// What it has sent and the other end has not taken.
+    /// Segments that it has sent and the other end has not received.
     pub(super) sent: VecDeque<(Segment, Vec<u8>)>,
-    /// What the last segment acknowledged.
+    /// The last acknowledgment number.
     pub(super) acknowledged: Option<u32>,
     /// Where the last segment ended.
     pub(super) next: u32,
@@ -48,7 +48,7 @@ impl End {
         end
     }
 
-    /// Takes what the connection sends and tells, and checks it.
+    /// Collects and checks the segments and events of the connection.
     pub(super) fn settle(&mut self, now: Instant) {
         let mut payload = Vec::new();
         let mut budget = MOST_SEGMENTS;
@@ -122,7 +122,7 @@ impl End {
         self.settle(now);
     }
 
-    /// Lets the timers go off that are due; none of them may stay so.
+    /// Handles the timers that are due; none of them may stay due.
     pub(super) fn wake(&mut self, now: Instant) {
         self.connection.handle_timeout(now);
         self.settle(now);
@@ -143,7 +143,7 @@ impl End {
         self.events.iter().any(|event| matches!(event, Event::Reset(_)))
     }
 
-    /// How long until its next timer.
+    /// The time until its next timer.
     pub(super) fn patience(&self, now: Instant) -> Option<Duration> {
         Some(self.connection.next_timeout()?.saturating_since(now))
     }
@@ -158,7 +158,7 @@ pub(super) fn seen_on_the_wire(segment: &Segment, payload: &[u8]) -> Segment {
     Segment::from_view(&tcp::Segment::new(&bytes).expect("it was emitted"))
 }
 
-/// So many bytes of a stream from a sequence number on.
+/// `bytes` bytes of a stream from a sequence number on.
 pub(super) fn stream(from: u32, bytes: usize) -> Vec<u8> {
     (0..bytes)
         .map(|at| byte_at(from.wrapping_add(at as u32)))

@@ -13,10 +13,10 @@ use crate::script::Script;
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// More things than happen on one connection.
+/// More events than one connection has.
 const MOST_TURNS: usize = 100_000;
 
-/// Longer than two ends need that let go of each other: retransmissions, FIN-WAIT-2, TIME-WAIT.
+/// Longer than two ends need to close: retransmissions, FIN-WAIT-2, TIME-WAIT.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A script of what both applications do, and of what happens to each packet.
@@ -42,7 +42,7 @@ struct Pair<'a> {
     delay: Duration,
     flying: BTreeMap<(Instant, u64), (usize, Segment, Vec<u8>)>,
     flights: u64,
-    /// Whether an application has let bytes go: it aborted, or closed without having read.
+    /// Whether an application has dropped bytes: it aborted, or closed with unread bytes.
     drops: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Pair<'a> {
         Some(pair)
     }
 
-    /// What is done next, and by whom.
+    /// Carries out a step of one of the ends.
     fn step(&mut self, step: u8, script: &mut Script<'_>) -> Option<()> {
         let index = usize::from(step >> 7);
         let (now, first) = (self.now, self.first_of_peer(index));
@@ -115,7 +115,7 @@ impl<'a> Pair<'a> {
         self.send();
     }
 
-    /// Sends what both ends have to send.
+    /// Sends the segments of both ends.
     fn send(&mut self) {
         for index in [CLIENT, SERVER] {
             while let Some((segment, payload)) =
@@ -142,7 +142,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Lets the next thing happen; returns whether there was any.
+    /// Handles the next arrival or time-out; returns whether there was one.
     fn turn(&mut self) -> bool {
         let timeouts = self
             .ends
@@ -227,7 +227,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Every byte was read once, unless somebody gave up.
+    /// Checks that every byte was read once, unless an end gave up.
     fn check_streams(&self) {
         let [Some(client), Some(server)] = &self.ends else {
             return;

@@ -1,4 +1,4 @@
-//! One end that any segment may reach at any time.
+//! One end and any segments at any time.
 
 use std::time::Duration;
 
@@ -198,7 +198,7 @@ impl Target {
         self.end.wake(self.now);
     }
 
-    /// Whatever came before, an end that its application closes and whose peer does not answer ends.
+    /// Checks that an end ends when its application closes it and its peer does not answer.
     fn finish(mut self) {
         self.read(usize::MAX);
         self.end.connection.close(self.now);

@@ -173,18 +173,21 @@ pub fn analyse<'a>(
     let mut index = 0;
     let mut last_entered = Instant::from_nanos(0);
     for record in recorded.entries()? {
-        let Record::Packet(packet) = record? else { continue };
+        let record = record?;
+        let Record::Packet(packet) = record.as_ref() else {
+            continue;
+        };
         last_entered = packet.entered;
         let delivered = delivered.get(index).copied().flatten();
         index += 1;
         let Some(account) = packet.host.and_then(|host| accounts.of(host)) else {
             unattributed_packets += u64::from(packet.host.is_none());
-            sink.packet(&packet, delivered, None)?;
+            sink.packet(packet, delivered, None)?;
             continue;
         };
         spans.clear();
-        let verdict = account.packet(&packet, delivered, &mut spans);
-        sink.packet(&packet, delivered, Some((account.cell, &verdict, spans.spans())))?;
+        let verdict = account.packet(packet, delivered, &mut spans);
+        sink.packet(packet, delivered, Some((account.cell, &verdict, spans.spans())))?;
     }
     if recorded.is_cut_short() {
         accounts.distrust_after(last_entered);

@@ -110,7 +110,7 @@ fn of_trains(variation: DelayVariation, packets: usize, trains: u64) -> Vec<Vec<
 }
 
 #[test]
-fn in_order_the_packets_of_a_train_take_as_long_as_the_slowest_before_them() {
+fn in_order_packets_wait_for_the_slowest_before_them() {
     // The largest of k uniform numbers is k / (k + 1) of the width on average.
     let half_width = 10.0 * MS;
     let trains = of_trains(DelayVariation::uniform(Duration::from_millis(10)), 10, 20_000);
@@ -134,7 +134,7 @@ fn in_order_the_packets_of_a_train_take_as_long_as_the_slowest_before_them() {
 }
 
 #[test]
-fn packets_further_apart_than_the_variation_reaches_keep_the_mean() {
+fn packets_far_apart_keep_the_mean_delay() {
     let ms = Duration::from_millis;
     for (variation, deviation) in [
         (DelayVariation::uniform(ms(10)), 10.0 / 3.0_f64.sqrt()),

@@ -35,7 +35,7 @@ fn packets_are_held_back_as_often_and_as_long_as_asked() {
 }
 
 #[test]
-fn a_packet_held_back_is_overtaken_by_those_that_arrive_meanwhile() {
+fn later_packets_overtake_a_packet_held_back() {
     let mut link = link(config(0.1), 2);
     let passed = send(&mut link, 10_000, Duration::from_millis(1));
     let is_late = |index: usize| passed[index].delay() != 10e6;
@@ -55,7 +55,7 @@ fn a_packet_held_back_is_overtaken_by_those_that_arrive_meanwhile() {
 }
 
 #[test]
-fn those_that_are_not_held_back_keep_their_order() {
+fn packets_not_held_back_keep_their_order() {
     let varied = DirectionConfig {
         delay_variation: Some(DelayVariation::uniform(Duration::from_millis(5))),
         ..config(0.1)

@@ -1,16 +1,16 @@
-//! What has arrived on one direction of a flow, held against what its receiver says of it.
+//! The bytes that arrived on one direction of a flow, compared with the spans that their receiver reports.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::{Buffer, Cause, Span};
 
-/// What the maker of bytes said of those that have arrived and are not consumed.
+/// The sender's spans of the bytes that have arrived and are not consumed.
 #[derive(Default)]
 pub(super) struct Arrived(VecDeque<Span>);
 
 impl Arrived {
-    /// Bytes arrive, of which their maker said this.
+    /// Adds the sender's spans of bytes that arrive.
     pub(super) fn add(&mut self, spans: Vec<Span>, is_datagram: bool) {
         assert!(
             !is_datagram || self.0.is_empty(),
@@ -19,8 +19,8 @@ impl Arrived {
         self.0.extend(spans);
     }
 
-    /// Holds what the receiver says of bytes against what their maker said. A receiver cannot know a retransmission
-    /// whose original was lost, so that cause is not compared.
+    /// Compares the receiver's spans with the sender's. A receiver cannot recognise a retransmission whose original was
+    /// lost, so this cause is not compared.
     pub(super) fn consume(&mut self, out: &Buffer) {
         assert!(out.bytes().is_empty(), "Consumed carries spans only");
         for span in out.spans() {
@@ -38,7 +38,7 @@ impl Arrived {
         }
     }
 
-    /// Bytes that the receiver has not accounted for yet.
+    /// Bytes that the receiver has not described yet.
     pub(super) fn bytes(&self) -> u64 {
         self.0.iter().map(|span| u64::from(span.len)).sum()
     }

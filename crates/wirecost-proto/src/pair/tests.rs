@@ -13,7 +13,7 @@ fn opened(transport: Transport) -> Pair<Client, Server, FixedDelay> {
 }
 
 #[test]
-fn a_bare_tcp_message_arrives_after_the_delay_and_is_accounted_alike_on_both_sides() {
+fn both_sides_describe_a_bare_tcp_message_alike() {
     let mut pair = opened(Transport::Stream);
     pair.command(ClientCommand::Send([7u8; 128].as_slice().into()));
     pair.command(ClientCommand::Send([].as_slice().into()));

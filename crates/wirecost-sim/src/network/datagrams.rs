@@ -1,4 +1,4 @@
-//! UDP: datagrams above the MTU travel in fragments, of which one lost loses all.
+//! UDP: datagrams above the MTU travel in fragments. The loss of one fragment loses the datagram.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Direction, Span};
 use wirecost_wire::{icmp, udp};
 
-use super::flight::Content;
+use super::in_flight::Content;
 use super::{Entering, Network};
 use crate::tap::ip_header_bytes;
 use crate::tap::recording::datagram_packet;
@@ -18,20 +18,20 @@ const FRAGMENT_HEADER_BYTES: usize = 8;
 /// Bytes of the largest IP packet.
 const MAX_PACKET_BYTES: usize = 65_535;
 
-/// A datagram in fragments, on its way and where it is put together again.
+/// A datagram in fragments, in transit and in reassembly.
 ///
-/// A receiver gives up after 30 s (IPv4) or 60 s (IPv6) what is not complete; fragments leave at once, and no link holds
-/// one back that long.
+/// There is no reassembly time-out (30 s for IPv4, 60 s for IPv6): all fragments leave at once, and no link delays one that
+/// long.
 #[derive(Debug, Default)]
 pub(crate) struct Fragmented {
     bytes: Vec<u8>,
     /// Which fragments have arrived.
     arrived: Vec<bool>,
-    /// Packets on their way.
-    flights: u32,
+    /// Fragments in transit.
+    packets: u32,
 }
 
-/// A datagram is too large for IP.
+/// The error for a datagram that is too large for IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
@@ -51,7 +51,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         let (header_bytes, is_v6) = (ip_header_bytes(&sender.client), sender.client.is_ipv6());
         let identification = sender.next_identification(direction);
         let wire_bytes = header_bytes + udp::HEADER_BYTES + bytes.len();
-        // IPv6's length field leaves the header out (RFC 8200 section 3), UDP's does not count it either.
+        // The length field of IPv6 does not count the header (RFC 8200 section 3); that of UDP does not either.
         if wire_bytes > MAX_PACKET_BYTES + if is_v6 { header_bytes } else { 0 } {
             return Err(TooLong);
         }
@@ -69,14 +69,14 @@ impl<L: Links, T: Tap> Network<L, T> {
             payload: bytes,
             spans,
         });
-        let mut flight = self.new_flight();
-        flight.content = Content::Datagram;
-        flight.payload.extend_from_slice(bytes);
-        self.fly(flow, direction, flight);
+        let mut packet = self.new_packet();
+        packet.content = Content::Datagram;
+        packet.payload.extend_from_slice(bytes);
+        self.schedule_arrivals(flow, direction, packet);
         Ok(())
     }
 
-    /// Sends a datagram in parts of `part_bytes` bytes of IP payload, first to last as Linux does.
+    /// Sends a datagram in fragments of `part_bytes` bytes of IP payload, first to last as Linux does.
     fn send_fragments(
         &mut self,
         (flow, direction, identification): (u32, Direction, u16),
@@ -89,7 +89,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         let datagram = self.fragmented.insert(Fragmented {
             bytes: bytes.to_vec(),
             arrived: vec![false; fragments],
-            flights: u32::try_from(fragments).unwrap_or(u32::MAX),
+            packets: u32::try_from(fragments).unwrap_or(u32::MAX),
         });
         let header_bytes = self.flows.get(flow).map_or(0, fragment_header_bytes);
         let mut part_spans = std::mem::take(&mut self.spans);
@@ -113,35 +113,35 @@ impl<L: Links, T: Tap> Network<L, T> {
                 spans: &part_spans,
             });
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let mut flight = self.new_flight();
-            flight.content = Content::Fragment { datagram, number };
-            self.fly(flow, direction, flight);
+            let mut packet = self.new_packet();
+            packet.content = Content::Fragment { datagram, number };
+            self.schedule_arrivals(flow, direction, packet);
         }
         self.spans = part_spans;
     }
 
-    /// Takes a fragment that has arrived; the datagram's bytes where they are complete with it, to be given back to
-    /// [`Network::reassembled`].
+    /// Handles the arrival of a fragment. Returns the datagram's bytes if they are now complete. The caller must give them
+    /// back to [`Network::reassembled`].
     pub(crate) fn reassemble(&mut self, datagram: u32, number: u32) -> Option<Vec<u8>> {
         let fragmented = self.fragmented.get_mut(datagram)?;
         *fragmented.arrived.get_mut(number as usize)? = true;
         if fragmented.arrived.contains(&false) {
             return None;
         }
-        // What arrives of it from now on are duplicates, and begins a datagram anew.
+        // Fragments that arrive from now on are duplicates; they start the datagram again.
         fragmented.arrived.fill(false);
         Some(std::mem::take(&mut fragmented.bytes))
     }
 
-    /// Keeps a datagram's bytes for duplicates of its fragments.
+    /// Stores a datagram's bytes for duplicates of its fragments.
     pub(crate) fn reassembled(&mut self, datagram: u32, bytes: Vec<u8>) {
         if let Some(fragmented) = self.fragmented.get_mut(datagram) {
             fragmented.bytes = bytes;
         }
     }
 
-    /// Tells the sender of a datagram that no socket has the port that it was for (RFC 1122 section 4.1.3.1). Linux sends
-    /// a host no more than six such errors at once and one in a second; they are not counted here.
+    /// Sends "port unreachable" to the sender of a datagram whose port no socket has (RFC 1122 section 4.1.3.1). Linux sends a
+    /// host at most six such errors at once and one per second; the simulator does not have this limit.
     pub(crate) fn refuse_datagram(&mut self, flow: u32, direction: Direction, bytes: &[u8]) {
         let reverse = direction.reverse();
         let Some(entry) = self.flows.get_mut(flow) else {
@@ -153,7 +153,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         let Some(mut quoted) = datagram_packet(source, destination, identification, bytes) else {
             return;
         };
-        // RFC 1812 section 4.3.2.3 and RFC 4443 section 2.4 (c): as much as fits these sizes.
+        // RFC 1812 section 4.3.2.3 and RFC 4443 section 2.4 (c): the quote fills the error up to these sizes.
         let most = if source.is_ipv6() { 1_280 } else { 576 };
         quoted.truncate(most - header_bytes - icmp::HEADER_BYTES);
         let identification = entry.next_identification(reverse);
@@ -166,26 +166,26 @@ impl<L: Links, T: Tap> Network<L, T> {
             payload: &quoted,
             spans: &[],
         });
-        let mut flight = self.new_flight();
-        flight.content = Content::Unreachable;
-        self.fly(flow, reverse, flight);
+        let mut packet = self.new_packet();
+        packet.content = Content::Unreachable;
+        self.schedule_arrivals(flow, reverse, packet);
     }
 
     pub(super) fn forget_fragment(&mut self, datagram: u32) {
         let Some(fragmented) = self.fragmented.get_mut(datagram) else {
             return;
         };
-        fragmented.flights -= 1;
-        if fragmented.flights == 0 {
+        fragmented.packets -= 1;
+        if fragmented.packets == 0 {
             self.fragmented.remove(datagram);
         }
     }
 }
 
-/// Bytes of IP payload in every fragment but the last: whole units of eight bytes (RFC 791 section 3.1).
+/// Bytes of IP payload in every fragment except the last: whole units of eight bytes (RFC 791 section 3.1).
 const fn fragment_bytes(mtu: usize, header_bytes: usize, is_v6: bool) -> usize {
     let units = (mtu - header_bytes) & !7;
-    // Linux: __ip6_append_data aligns before it takes off the Fragment header.
+    // Linux: __ip6_append_data aligns before it subtracts the Fragment header.
     if is_v6 {
         units - FRAGMENT_HEADER_BYTES
     } else {

@@ -1,4 +1,4 @@
-//! A device's port towards a service.
+//! Flows: a device's port and a service.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use wirecost_proto::{Direction, FlowId, Instant, Phase};
 
 use super::streams::Streams;
 
-/// A connection, or what has been exchanged between a device's UDP port and a service.
+/// A connection, or the datagrams between a device's UDP port and a service.
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// Index of the device.
@@ -16,26 +16,26 @@ pub(crate) struct Flow {
     pub(crate) host: HostIndex,
     /// The device's address and port.
     pub(crate) client: SocketAddr,
-    /// The service's, or an address at which no service listens.
+    /// The service's address and port, or an address at which no service listens.
     pub(crate) server: SocketAddr,
-    /// Index of the service; `None` where no service listens.
+    /// Index of the service; `None` if no service listens.
     pub(crate) service: Option<u32>,
-    /// What the service has of it.
+    /// The service's end; `None` unless the service has the flow.
     pub(crate) server_end: Option<ServerEnd>,
     pub(crate) body: Body,
     /// The phase of the last packet.
     pub(crate) phase: Phase,
-    /// Copies of packets on their way.
+    /// Copies of packets in transit.
     pub(crate) in_flight: u32,
     /// The next IP identification, by direction.
     pub(crate) identifications: [u16; 2],
 }
 
-/// What a flow runs on, and its sockets.
+/// The transport of a flow, and its sockets.
 #[derive(Debug)]
 pub(crate) enum Body {
     Datagram {
-        /// Whether the device's socket is still there.
+        /// Whether the device's socket is open.
         is_open: bool,
     },
     Stream(Box<Streams>),
@@ -45,10 +45,10 @@ pub(crate) enum Body {
 #[derive(Debug)]
 pub(crate) struct ServerEnd {
     pub(crate) id: FlowId,
-    /// Whether the service is asked to wait until its bytes have left.
+    /// Whether the service must wait until its bytes have left.
     pub(crate) congested: bool,
-    /// When the last output of the service leaves, where it has a service time.
-    pub(crate) says_until: Instant,
+    /// When the last output of the service leaves, if the service has a service time.
+    pub(crate) last_output_at: Instant,
     pub(crate) log: Option<Box<FlowLog>>,
 }
 
@@ -68,7 +68,7 @@ impl Flow {
         *next
     }
 
-    /// Whether neither side uses it any more.
+    /// Whether neither side uses it anymore.
     pub(crate) fn is_over(&self) -> bool {
         let is_closed = match &self.body {
             Body::Datagram { is_open } => !is_open,

@@ -1,4 +1,4 @@
-//! One end of a stream: the connection, and the bytes that wait for it.
+//! One end of a stream: the connection, and the bytes that wait for its send buffer.
 
 use wirecost_proto::driver::UNSENT_LIMIT;
 use wirecost_proto::{Instant, ResetReason};
@@ -10,7 +10,7 @@ pub(crate) struct Socket {
     pub(crate) connection: Connection,
     unsent: Vec<u8>,
     sent: usize,
-    /// Whether an application holds it.
+    /// Whether an application owns it.
     pub(crate) is_owned: bool,
     /// Whether the application knows that it is open.
     pub(crate) is_accepted: bool,
@@ -18,48 +18,48 @@ pub(crate) struct Socket {
     pub(crate) is_open: bool,
     /// Whether everything up to the peer's FIN has arrived.
     peer_has_closed: bool,
-    /// Why it is gone, if it is.
+    /// The reason why the connection is gone, if it is.
     pub(crate) reset: Option<ResetReason>,
     fin_requested: bool,
     fin_sent: bool,
     /// Whether the application knows that the peer has closed.
     fin_received: bool,
-    /// Whether a write has failed: nothing more is given to the connection.
+    /// Whether a write has failed; the connection then gets no more bytes.
     broken: bool,
     /// The earliest wake-up of the connection that the queue holds.
     pub(crate) wakes: Option<Instant>,
     /// Whether the queue holds a wake-up of the application.
     pub(crate) wakes_application: bool,
-    /// When the last segment with data came, and how many have come at that instant.
+    /// When the last segment with data arrived, and how many arrived at that instant.
     burst: (Instant, u32),
 }
 
-/// What reading found.
+/// The result of a read.
 pub(crate) enum Readable {
     /// Bytes, in the buffer.
     Bytes,
-    /// Nothing now.
+    /// No bytes now.
     Nothing,
     /// The peer's FIN.
     PeerClosed,
-    /// The connection is gone.
+    /// The connection ends.
     Reset(ResetReason),
 }
 
-/// Segments with data that come at one instant before their reader runs: as many as leave at once at first (RFC 6928). A
-/// longer burst takes longer than a reader needs to wake, and from then on it takes each segment as it comes.
+/// The number of segments with data that arrive at one instant before their reader runs: the initial window (RFC 6928). A
+/// longer burst takes longer than the reader needs to wake; after that the reader handles each segment when it arrives.
 const SEGMENTS_BEFORE_A_READ: u32 = 10;
 
 /// Bytes that an application reads at once at most.
 const READ_BYTES: usize = 65_536;
 
 impl Socket {
-    /// The end that opens.
+    /// The end that opens the connection.
     pub(crate) fn connecting(connection: Connection) -> Self {
         Self::new(connection, true)
     }
 
-    /// The end that answers: its application gets it when the handshake is complete.
+    /// The end that accepts the connection: its application gets the socket when the handshake is complete.
     pub(crate) fn answering(connection: Connection) -> Self {
         Self::new(connection, false)
     }
@@ -84,19 +84,19 @@ impl Socket {
         }
     }
 
-    /// Takes note of a segment with data.
+    /// Counts a segment with data.
     pub(crate) fn note_data(&mut self, now: Instant) {
         let (at, count) = self.burst;
         self.burst = (now, if at == now { count + 1 } else { 1 });
     }
 
-    /// Whether enough have come at this instant for the application to run beside the rest of them.
+    /// Whether so many segments have arrived at this instant that the application runs during the rest of the burst.
     pub(crate) fn is_followed(&self, now: Instant) -> bool {
         let (at, count) = self.burst;
         at == now && count > SEGMENTS_BEFORE_A_READ
     }
 
-    /// Takes what the connection has to say; whether there was anything.
+    /// Handles the events of the connection; returns whether there was one.
     pub(crate) fn take_events(&mut self) -> bool {
         let mut any = false;
         while let Some(event) = self.connection.poll_event() {
@@ -111,9 +111,9 @@ impl Socket {
         any
     }
 
-    /// Queues bytes behind what is unsent.
+    /// Queues bytes after the unsent bytes.
     pub(crate) fn queue(&mut self, bytes: &[u8]) {
-        // What is sent goes, lest a flow that always has something unsent keeps all it ever had.
+        // Drops the sent bytes now; otherwise a flow that always has unsent bytes would keep all its bytes.
         if self.sent >= UNSENT_LIMIT || self.is_flushed() {
             self.unsent.drain(..self.sent);
             self.sent = 0;
@@ -121,7 +121,7 @@ impl Socket {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Whether so much is unsent that commands must wait.
+    /// Whether commands must wait because too many bytes are unsent.
     pub(crate) const fn is_congested(&self) -> bool {
         self.unsent.len() - self.sent >= UNSENT_LIMIT
     }
@@ -131,7 +131,7 @@ impl Socket {
         self.sent == self.unsent.len()
     }
 
-    /// Closes this direction when everything is sent.
+    /// Closes this direction after the last byte.
     pub(crate) const fn request_fin(&mut self) {
         self.fin_requested = true;
     }
@@ -141,10 +141,10 @@ impl Socket {
         self.is_flushed() && (self.fin_sent || !self.fin_requested)
     }
 
-    /// Gives the connection what it takes, as one write.
+    /// Writes as many bytes to the connection as it accepts, as one write.
     ///
     /// # Errors
-    /// The connection is gone and bytes are left, or a FIN; told once.
+    /// The connection is gone, and bytes or a FIN are left. Returned once.
     pub(crate) fn flush(&mut self, now: Instant) -> Result<(), ResetReason> {
         if !self.is_accepted || self.broken {
             return Ok(());
@@ -164,7 +164,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Gives the connection the FIN that was asked for, behind the last byte; whether there was one.
+    /// Closes this direction of the connection if that was requested and every byte is written. Returns whether it did.
     pub(crate) fn finish(&mut self, now: Instant) -> bool {
         let is_due = self.is_accepted && !self.broken && self.fin_requested && !self.fin_sent;
         if !is_due || !self.is_flushed() {
@@ -175,7 +175,7 @@ impl Socket {
         true
     }
 
-    /// Reads what is there into the empty `buffer`.
+    /// Reads the available bytes into the empty `buffer`.
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>, now: Instant) -> Readable {
         if !self.is_accepted || self.fin_received {
             return Readable::Nothing;
@@ -203,7 +203,7 @@ impl Socket {
         control || self.connection.unacknowledged() > 0
     }
 
-    /// Whether neither an application nor the protocol needs it any more.
+    /// Whether neither an application nor the protocol needs it anymore.
     pub(crate) fn is_over(&self) -> bool {
         !self.is_owned && self.connection.state() == State::Closed
     }

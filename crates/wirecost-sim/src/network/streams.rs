@@ -8,20 +8,20 @@ use wirecost_tcp::receive::Reader;
 use wirecost_tcp::{Config, Connection, Segment, Transmit};
 use wirecost_wire::tcp::Flags;
 
-use super::described::Described;
-use super::flight::{Content, Flight};
 use super::flow::{Body, Flow};
+use super::in_flight::{Content, InFlight};
 use super::socket::{Readable, Socket};
+use super::stream_spans::StreamSpans;
 use super::{Entering, Network};
-use crate::queue::What;
+use crate::queue::Event;
 use crate::settings::Wake;
 use crate::tap::ip_header_bytes;
 use crate::tap::{Tap, Transport};
 
-/// The two ends of a connection, by the direction that they send in.
+/// The two ends of a connection, by the direction in which they send.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    described: [Described; 2],
+    spans: [StreamSpans; 2],
     sockets: [Option<Box<Socket>>; 2],
 }
 
@@ -41,14 +41,14 @@ impl Flow {
         streams.sockets[direction as usize].as_deref_mut()
     }
 
-    pub(crate) fn described_mut(&mut self, direction: Direction) -> Option<&mut Described> {
+    pub(crate) fn spans_mut(&mut self, direction: Direction) -> Option<&mut StreamSpans> {
         match &mut self.body {
-            Body::Stream(streams) => Some(&mut streams.described[direction as usize]),
+            Body::Stream(streams) => Some(&mut streams.spans[direction as usize]),
             Body::Datagram { .. } => None,
         }
     }
 
-    /// Whether one of the ends has something to send that has not arrived, as far as it knows.
+    /// Whether one end has sent something that is not acknowledged.
     fn is_unsettled(&self) -> bool {
         let Body::Stream(streams) = &self.body else {
             return false;
@@ -59,7 +59,7 @@ impl Flow {
 
     fn place(&mut self, direction: Direction, socket: Socket, initial: u32) {
         if let Body::Stream(streams) = &mut self.body {
-            streams.described[direction as usize].initial = initial;
+            streams.spans[direction as usize].sequence.initial = initial;
             streams.sockets[direction as usize] = Some(Box::new(socket));
         }
     }
@@ -75,11 +75,11 @@ impl Flow {
     }
 }
 
-/// Which of a host's random numbers are initial sequence numbers (RFC 9293 section 3.4.1).
+/// The random stream of a host's initial sequence numbers (RFC 9293 section 3.4.1).
 const INITIAL_SEQUENCES: u64 = 0x7369_6d31;
-/// Which of a host's random numbers say where the ticks of the machine stand when a connection opens.
+/// The random stream of the phase of the machine's ticks when a connection opens.
 const CLOCK_PHASES: u64 = 0x7369_6d32;
-/// The period of the coarsest ticks by which timers of interest are rounded, in nanoseconds.
+/// The period of the coarsest ticks to which timers of interest are rounded, in nanoseconds.
 const CLOCK_PERIOD: u64 = 1_024_000_000_000;
 
 impl<L: Links, T: Tap> Network<L, T> {
@@ -95,8 +95,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             .at(u64::from(flow.client.port())) as u32
     }
 
-    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link, and the phase
-    /// of its ticks is not known when they open.
+    /// The configuration of an end of a connection. Both ends are on one machine, as on the emulated link. The phase of its
+    /// ticks is random when they open.
     fn config(&self, config: &Config, flow: &Flow) -> Config {
         let phases = self.settings.rng.host(u64::from(flow.host)).purpose(CLOCK_PHASES);
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
@@ -124,7 +124,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         self.pump(flow, Direction::Up);
     }
 
-    /// Takes a segment that has arrived.
+    /// Handles the arrival of a segment.
     pub(crate) fn segment_arrived(
         &mut self,
         flow: u32,
@@ -138,9 +138,9 @@ impl<L: Links, T: Tap> Network<L, T> {
             return;
         };
         if segment.flags.contains(Flags::ACK)
-            && let Some(described) = entry.described_mut(receiver)
+            && let Some(stream) = entry.spans_mut(receiver)
         {
-            described.release(segment.acknowledgment);
+            stream.release(segment.acknowledgment);
         }
         if let Some(socket) = entry.socket_mut(receiver) {
             if !payload.is_empty() {
@@ -175,7 +175,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    /// Answers a segment for which there is no connection (RFC 9293 section 3.10.7.1).
+    /// Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1).
     fn refuse(&mut self, flow: u32, receiver: Direction, segment: &Segment, payload_bytes: usize) {
         let Some(reset) = segment.reset(payload_bytes) else {
             return;
@@ -185,17 +185,17 @@ impl<L: Links, T: Tap> Network<L, T> {
             offset: 0,
             payload_bytes: 0,
         };
-        let flight = self.take_outgoing();
-        self.send_segment(flow, receiver, &transmit, flight);
+        let packet = self.take_outgoing();
+        self.send_segment(flow, receiver, &transmit, packet);
     }
 
-    /// Lets a connection do what is due.
+    /// Handles the timer of a connection.
     pub(crate) fn transport_timeout(&mut self, flow: u32, direction: Direction) {
         let now = self.now;
         let Some(socket) = self.socket(flow, direction) else {
             return;
         };
-        // An earlier wake-up has replaced this one.
+        // A later `push` has replaced this wake-up by an earlier one.
         if socket.wakes != Some(now) {
             return;
         }
@@ -205,12 +205,12 @@ impl<L: Links, T: Tap> Network<L, T> {
                 socket.connection.handle_timeout(now);
                 self.pump(flow, direction);
             }
-            // It was put off after this wake-up had been queued for it.
+            // The time-out was postponed after this wake-up was queued.
             Some(at) => {
                 socket.wakes = Some(at);
                 self.queue.push(
                     at,
-                    What::Transport {
+                    Event::Transport {
                         flow,
                         sends: direction,
                     },
@@ -220,7 +220,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
     }
 
-    /// Sends what a connection has to send, takes note of what it has to say, and sets its timer.
+    /// Sends the segments of a connection, handles its events, and sets its timer.
     pub(crate) fn pump(&mut self, flow: u32, direction: Direction) {
         let (now, wake) = (self.now, self.settings.wake);
         let socket = loop {
@@ -234,8 +234,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             let Some(transmit) = socket.connection.poll_transmit(&mut self.outgoing.payload, now) else {
                 break socket;
             };
-            let flight = self.take_outgoing();
-            self.send_segment(flow, direction, &transmit, flight);
+            let packet = self.take_outgoing();
+            self.send_segment(flow, direction, &transmit, packet);
         };
         let is_followed = wake == Wake::Beside && socket.is_followed(now);
         let wakes_application = socket.take_events() && (is_followed || !socket.wakes_application);
@@ -247,7 +247,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
         if let Some(at) = timer {
             let sends = direction;
-            self.queue.push(at.max(now), What::Transport { flow, sends });
+            self.queue.push(at.max(now), Event::Transport { flow, sends });
         }
         if is_over {
             self.let_go(flow, direction);
@@ -255,26 +255,26 @@ impl<L: Links, T: Tap> Network<L, T> {
     }
 
     fn wake_application(&mut self, flow: u32, sends: Direction, is_followed: bool) {
-        let what = What::Application { flow, sends };
+        let event = Event::Application { flow, sends };
         match self.settings.wake {
-            Wake::EachSegment => self.queue.push_at_once(what),
-            Wake::Beside if is_followed => self.queue.push_at_once(what),
-            Wake::AfterBurst | Wake::Beside => self.queue.push(self.now, what),
+            Wake::EachSegment => self.queue.push_at_once(event),
+            Wake::Beside if is_followed => self.queue.push_at_once(event),
+            Wake::AfterBurst | Wake::Beside => self.queue.push(self.now, event),
         }
     }
 
-    /// A connection that has something on its way, if there is one.
+    /// A connection with unacknowledged segments, if there is one.
     pub(crate) fn first_unsettled(&self) -> Option<u32> {
         let mut flows = self.flows.iter();
         flows.find_map(|(number, flow)| flow.is_unsettled().then_some(number))
     }
 
-    /// Whether a connection has something on its way.
+    /// Whether a connection has unacknowledged segments.
     pub(crate) fn is_unsettled(&self, flow: u32) -> bool {
         self.flows.get(flow).is_some_and(Flow::is_unsettled)
     }
 
-    /// Removes an end that is not used any more, and the flow with it where it was the last.
+    /// Removes an end that is unused, and the flow if neither end is left.
     fn let_go(&mut self, flow: u32, direction: Direction) {
         if let Some(entry) = self.flows.get_mut(flow) {
             entry.remove_if_over(direction);
@@ -282,7 +282,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         self.release(flow);
     }
 
-    /// Lets an end's application go, as `close` does; TCP goes on alone.
+    /// Closes the socket of an end's application, as `close` does; TCP continues without it.
     pub(crate) fn close(&mut self, flow: u32, direction: Direction, now: Instant) {
         if let Some(socket) = self.socket(flow, direction) {
             socket.is_owned = false;
@@ -291,7 +291,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         self.pump(flow, direction);
     }
 
-    /// Queues what an application has to send.
+    /// Queues the bytes that an application sends.
     pub(crate) fn queue_bytes(&mut self, flow: u32, direction: Direction, out: &Buffer) {
         let Some(entry) = self.flows.get_mut(flow) else {
             return;
@@ -299,15 +299,15 @@ impl<L: Links, T: Tap> Network<L, T> {
         if let Some(socket) = entry.socket_mut(direction) {
             socket.queue(out.bytes());
         }
-        if let Some(described) = entry.described_mut(direction) {
-            described.describe(out.spans());
+        if let Some(stream) = entry.spans_mut(direction) {
+            stream.describe(out.spans());
         }
     }
 
-    /// Gives TCP what it takes of what is queued; whether that is all.
+    /// Writes as many queued bytes to TCP as it accepts; returns whether the queue is now empty.
     ///
     /// # Errors
-    /// The connection is gone, and something was left to be sent.
+    /// The connection is gone, and unsent bytes or a FIN are left.
     pub(crate) fn flush(&mut self, flow: u32, direction: Direction) -> Result<bool, ResetReason> {
         let now = self.now;
         let Some(socket) = self.socket(flow, direction) else {
@@ -318,7 +318,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         }
         socket.flush(now)?;
         let is_flushed = socket.is_flushed();
-        // A write is sent before the socket is shut down: the two never share a segment that the window has room for.
+        // A write is sent before the socket is shut down: data and FIN do not share a segment if the window has room.
         self.pump(flow, direction);
         let socket = self.socket(flow, direction);
         if socket.is_some_and(|socket| socket.finish(now)) {
@@ -327,7 +327,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         Ok(is_flushed)
     }
 
-    /// Reads what an end has; TCP may acknowledge it or open its window before the application sees it.
+    /// Reads the bytes of an end. TCP may acknowledge them or open its window before the application handles them.
     pub(crate) fn read(&mut self, flow: u32, direction: Direction, buffer: &mut Vec<u8>) -> Readable {
         let now = self.now;
         buffer.clear();
@@ -346,7 +346,7 @@ impl<L: Links, T: Tap> Network<L, T> {
         flow: u32,
         direction: Direction,
         transmit: &Transmit,
-        mut flight: Box<Flight>,
+        mut packet: Box<InFlight>,
     ) {
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
@@ -355,15 +355,15 @@ impl<L: Links, T: Tap> Network<L, T> {
         };
         let identification = entry.next_identification(direction);
         let header_bytes = ip_header_bytes(&entry.client) + transmit.segment.header_bytes();
-        let reverse = entry.described_mut(direction.reverse());
-        let acknowledges = reverse.and_then(|described| described.acknowledge(&transmit.segment));
-        let Some(described) = entry.described_mut(direction) else {
+        let reverse = entry.spans_mut(direction.reverse());
+        let acknowledges = reverse.and_then(|stream| stream.acknowledge(&transmit.segment));
+        let Some(stream) = entry.spans_mut(direction) else {
             return;
         };
-        let placement = described.send(&transmit.segment, transmit.payload_bytes);
+        let placement = stream.send(&transmit.segment, transmit.payload_bytes);
         if transmit.payload_bytes > 0 {
             let end = transmit.offset + u64::from(transmit.payload_bytes);
-            described.cover(transmit.offset..end, &mut spans);
+            stream.cover(transmit.offset..end, &mut spans);
         }
         self.enter(&Entering {
             flow,
@@ -375,17 +375,17 @@ impl<L: Links, T: Tap> Network<L, T> {
                 placement,
                 acknowledges,
             },
-            wire_bytes: header_bytes + flight.payload.len(),
-            payload: &flight.payload,
+            wire_bytes: header_bytes + packet.payload.len(),
+            payload: &packet.payload,
             spans: &spans,
         });
         self.spans = spans;
-        flight.content = Content::Segment(transmit.segment);
-        self.fly(flow, direction, flight);
+        packet.content = Content::Segment(transmit.segment);
+        self.schedule_arrivals(flow, direction, packet);
     }
 }
 
-/// The wake-up at `wanted` that the queue lacks, if it lacks one.
+/// The wake-up at `wanted`, unless the queue already has one that is not later.
 pub(crate) fn earlier(pending: &mut Option<Instant>, wanted: Option<Instant>) -> Option<Instant> {
     let wanted = wanted?;
     if pending.is_some_and(|pending| pending <= wanted) {

@@ -1,4 +1,4 @@
-//! What packets and bytes were, without a byte of them.
+//! Sums of packets and bytes, computed without the packets' bytes.
 
 use wirecost_cost::{Content, PacketVerdict, Totals};
 use wirecost_proto::hosts::HostIndex;
@@ -8,8 +8,8 @@ use wirecost_wire::udp;
 use super::ip_header_bytes;
 use super::{Packet, Tap, Transport};
 
-/// Adds up packets and bytes by phase, layer, cause and direction, for each group of hosts: what the ledger finds in a
-/// recording of the same packets.
+/// Adds up packets and bytes by phase, layer, cause and direction, for each group of hosts. The sums equal those of the ledger
+/// over a recording of the same packets.
 #[derive(Clone, Debug)]
 pub struct Tally<G> {
     group: G,
@@ -17,7 +17,7 @@ pub struct Tally<G> {
 }
 
 impl<G: Fn(HostIndex) -> usize> Tally<G> {
-    /// Nothing yet, of groups that `group` numbers from 0.
+    /// Empty sums of groups; `group` returns the group number of a host, from 0.
     pub const fn new(group: G) -> Self {
         Self {
             group,
@@ -25,13 +25,13 @@ impl<G: Fn(HostIndex) -> usize> Tally<G> {
         }
     }
 
-    /// The sums of each group, up to the last one that had a packet.
+    /// The sums of each group, up to the last group that had a packet.
     pub fn totals(&self) -> &[Totals] {
         &self.totals
     }
 }
 
-/// Adds a packet: its headers, its payload as its maker described it, and bytes without a description.
+/// Adds a packet: its headers, its payload as its sender described it, and bytes without a description.
 fn add(totals: &mut Totals, packet: &Packet<'_>) {
     let way = packet.direction;
     let (phase, cause) = (packet.phase(), packet.cause());
@@ -45,12 +45,12 @@ fn add(totals: &mut Totals, packet: &Packet<'_>) {
         let (again, new) = resent.split(at, span);
         totals.add_span(way, &again);
         totals.add_span(way, &new);
-        original += payload_bytes_original(&new);
+        original += new.original_payload_bytes();
         at = at.saturating_add(span.len);
     }
     let covered = ip_bytes + transport_bytes + at as usize;
     let surplus = packet.wire_bytes.saturating_sub(covered);
-    // Bytes without a description are shown as the ledger shows them.
+    // The ledger gives undescribed bytes the same layer, phase and cause.
     let unknown = span(surplus, Layer::Application, Phase::Message, Cause::Original);
     totals.add_span(way, &unknown);
     let verdict = PacketVerdict {
@@ -73,7 +73,7 @@ fn span(bytes: usize, layer: Layer, phase: Phase, cause: Cause) -> Span {
     }
 }
 
-/// The bytes at the start of a packet's payload that were sent before, and why they are sent again.
+/// The number of bytes at the start of a packet's payload that were sent before, and the cause of their retransmission.
 struct Resent {
     bytes: u32,
     cause: Cause,
@@ -97,7 +97,7 @@ impl Resent {
         }
     }
 
-    /// A span that begins `at` bytes into the payload, as what was sent before and what was not.
+    /// Splits a span that begins `at` bytes into the payload into the part that was sent before and the new part.
     fn split(&self, at: u32, span: &Span) -> (Span, Span) {
         let len = self.bytes.saturating_sub(at).min(span.len);
         let again = Span {
@@ -113,7 +113,7 @@ impl Resent {
     }
 }
 
-/// Bytes of the IP header, IPv6's Fragment header included.
+/// Bytes of the IP header, including the Fragment header of IPv6.
 fn ip_bytes(packet: &Packet<'_>) -> usize {
     let fixed = ip_header_bytes(&packet.source);
     match packet.transport {
@@ -124,22 +124,13 @@ fn ip_bytes(packet: &Packet<'_>) -> usize {
     }
 }
 
-/// Bytes of the transport header; of an ICMP error all there are.
+/// Bytes of the transport header; for an ICMP error, all bytes of the message.
 fn transport_bytes(packet: &Packet<'_>) -> usize {
     match packet.transport {
         Transport::Tcp { .. } => packet.wire_bytes - ip_header_bytes(&packet.source) - packet.payload.len(),
         Transport::Udp => udp::HEADER_BYTES,
         Transport::Fragment(fragment) => fragment.udp_header_bytes(),
         Transport::Unreachable => packet.wire_bytes - ip_header_bytes(&packet.source),
-    }
-}
-
-fn payload_bytes_original(span: &Span) -> u32 {
-    let is_original = matches!(span.cause, Cause::Original | Cause::Acknowledgement);
-    if is_original && span.layer == Layer::Payload {
-        span.len
-    } else {
-        0
     }
 }
 

@@ -1,8 +1,8 @@
-//! The devices' side, as the loop of the devices on kernel sockets does it.
+//! The devices' side, with the behaviour of the device loop on kernel sockets.
 //!
-//! - [`endpoint`]: an endpoint's input, and what it says
-//! - [`socket`]: what a connection has for its device
-//! - [`steps`]: what a script wants
+//! - [`endpoint`]: an endpoint's input and output
+//! - [`socket`]: a device's socket
+//! - [`steps`]: the steps of a script
 
 mod endpoint;
 mod socket;
@@ -19,27 +19,27 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::World;
-use super::upkeep::Upkeep;
-use crate::queue::What;
+use super::status::EndpointStatus;
+use crate::queue::Event;
 use crate::tap::Tap;
 
-/// A device and what the driver keeps of it.
+/// A device with the driver's state of it.
 #[derive(Debug)]
 pub(super) struct DeviceSlot<C> {
     device: Device<C, ()>,
-    /// Index of the service that it talks to; `None` where no service listens.
+    /// Index of its service; `None` if no service listens.
     service: Option<u32>,
     /// Index of the flow whose socket is open.
     socket: Option<u32>,
     /// Flows opened so far; the current one is the last.
     flows: u32,
-    /// Bytes of the current flow that the endpoint has handed out; a datagram counts one more.
+    /// Bytes of the current flow that the endpoint has transmitted; a datagram counts one byte more.
     transmitted: u64,
     congested: bool,
     unsent_command: bool,
     finished: bool,
     logs: Vec<(SocketAddr, FlowLog)>,
-    upkeep: Upkeep,
+    status: EndpointStatus,
 }
 
 impl<C> DeviceSlot<C> {
@@ -54,7 +54,7 @@ impl<C> DeviceSlot<C> {
             unsent_command: false,
             finished: false,
             logs: Vec::new(),
-            upkeep: Upkeep::new(),
+            status: EndpointStatus::new(),
         }
     }
 
@@ -62,7 +62,7 @@ impl<C> DeviceSlot<C> {
         FlowId(self.flows.saturating_sub(1))
     }
 
-    /// Notes what the endpoint has handed out.
+    /// Logs bytes that the endpoint transmitted.
     fn note_transmitted(&mut self, out: &Buffer) {
         self.transmitted += out.covered() + u64::from(self.device.transport == Transport::Datagram);
         if let Some((_, log)) = self.logs.last_mut() {
@@ -70,7 +70,7 @@ impl<C> DeviceSlot<C> {
         }
     }
 
-    /// Notes what the endpoint said of bytes that it received.
+    /// Logs the spans of bytes that the endpoint received.
     fn note_consumed(&mut self, received: &[u8], out: &Buffer) {
         if let Some((_, log)) = self.logs.last_mut() {
             log.consumed(Direction::Down, received, out);
@@ -84,7 +84,7 @@ impl<C> DeviceSlot<C> {
             finished: self.finished,
             logs: self.logs,
             cpu: Duration::ZERO,
-            error: self.upkeep.error,
+            error: self.status.error,
         }
     }
 }
@@ -102,31 +102,31 @@ where
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        let at = slot.upkeep.queue(at, self.network.now);
+        let at = slot.status.queue(at, self.network.now);
         if let (Some(at), Ok(device)) = (at, u32::try_from(index)) {
-            self.network.queue.push(at, What::Device { device });
+            self.network.queue.push(at, Event::Device { device });
         }
     }
 
-    /// Wakes a device whose time has come.
+    /// Wakes a device that is due.
     pub(super) fn wake_device(&mut self, index: usize) {
         let now = self.network.now;
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        if !slot.upkeep.wake(now) || slot.finished {
+        if !slot.status.wake(now) || slot.finished {
             return;
         }
-        match slot.upkeep.wanted {
+        match slot.status.wanted {
             Some(at) if at <= now => self.device_input(index, Input::Timeout, &[]),
-            // It was put off after this wake-up had been queued for it.
+            // The time-out was postponed after this wake-up was queued.
             Some(at) => self.wake_device_at(index, at),
             None => {}
         }
         self.advance(index);
     }
 
-    /// Takes a datagram from the service.
+    /// Handles a datagram from the service.
     pub(super) fn device_receives(&mut self, flow: u32, bytes: &[u8]) {
         let Some(index) = self.device_with(flow) else {
             return self.network.refuse_datagram(flow, Direction::Down, bytes);
@@ -135,8 +135,8 @@ where
         self.advance(index);
     }
 
-    /// Takes the ICMP error that no socket has the port that a datagram was for. A connected UDP socket reports it and survives
-    /// it; a service's, which is not connected, hears nothing of it.
+    /// Handles the ICMP error "port unreachable". A connected UDP socket reports the error and stays open. A service's socket is
+    /// not connected, so that the kernel does not report the error to it.
     pub(super) fn device_refused(&mut self, flow: u32, direction: Direction) {
         let Some(index) = self.device_with(flow).filter(|_| direction == Direction::Down) else {
             return;
@@ -146,7 +146,7 @@ where
         self.advance(index);
     }
 
-    /// The device whose open socket this flow's is.
+    /// The device whose open socket belongs to this flow.
     fn device_with(&self, flow: u32) -> Option<usize> {
         let index = self.network.flows.get(flow)?.device as usize;
         let slot = self.devices.get(index)?;

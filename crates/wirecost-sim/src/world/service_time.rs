@@ -1,7 +1,7 @@
 //! The output of servers that have a service time.
 //!
-//! An endpoint takes its input at once. Its output about the messages in that input waits until the workers have finished them.
-//! The output of one flow stays in order.
+//! An endpoint handles its input at once. Its output for the messages in that input waits until the workers have finished
+//! them. The output of one flow stays in order.
 
 use std::net::SocketAddr;
 
@@ -11,30 +11,30 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
 use super::World;
-use crate::queue::What;
+use crate::queue::Event;
 use crate::tap::Tap;
 
 /// An output of a service on a flow.
 #[derive(Debug)]
-pub(super) struct Saying {
+pub(super) struct PendingOutput {
     flow: FlowId,
-    said: Said,
-    /// When the messages are finished that the output is about; `None` where it is about none.
+    action: Action,
+    /// When the messages that the output answers are finished; `None` if it answers none.
     done: Option<Instant>,
 }
 
 #[derive(Debug)]
-enum Said {
+enum Action {
     Bytes(Buffer),
     Close { reset: bool },
 }
 
-/// An output that waits for its time.
+/// An output that waits for its service time.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct DelayedOutput {
     service: usize,
     flow: FlowId,
-    said: Said,
+    action: Action,
 }
 
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
@@ -46,26 +46,26 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// Keeps an output of a service, and gives the message that an event reports to the workers.
-    pub(super) fn note_said(
+    /// Stores an output of a service, and gives the message that an event reports to the workers.
+    pub(super) fn take_output(
         &mut self,
         service: usize,
         peer: Option<SocketAddr>,
-        said: Output<S::Event>,
+        action: Output<S::Event>,
         received: &[u8],
         out: &Buffer,
     ) {
         let now = self.network.now;
-        match said {
-            Output::Transmit { flow } => self.note_saying(flow, Said::Bytes(out.clone())),
-            Output::Close { flow, reset } => self.note_saying(flow, Said::Close { reset }),
+        match action {
+            Output::Transmit { flow } => self.push_pending(flow, Action::Bytes(out.clone())),
+            Output::Close { flow, reset } => self.push_pending(flow, Action::Close { reset }),
             Output::Consumed { flow } => self.note_service_consumed(service, flow, received, out),
             Output::Event(event) => {
                 if let Some(workers) = self.workers.as_mut().filter(|_| self.observer.is_work(&event)) {
                     let done = Some(workers.take(now));
                     // An endpoint may answer before it reports the message.
-                    let before = self.sayings.iter_mut().filter(|saying| saying.done.is_none());
-                    before.for_each(|saying| saying.done = done);
+                    let before = self.pending.iter_mut().filter(|output| output.done.is_none());
+                    before.for_each(|output| output.done = done);
                     self.done = self.done.max(done);
                 }
                 self.observer.event(service, peer, event, now);
@@ -74,60 +74,68 @@ where
         }
     }
 
-    fn note_saying(&mut self, flow: FlowId, said: Said) {
-        self.sayings.push(Saying {
+    fn push_pending(&mut self, flow: FlowId, action: Action) {
+        self.pending.push(PendingOutput {
             flow,
-            said,
+            action,
             done: self.done,
         });
     }
 
-    /// Hands out the outputs that were kept, each when its messages are finished.
-    pub(super) fn say_noted(&mut self, service: usize) {
+    /// Sends the stored outputs, each when its messages are finished.
+    pub(super) fn send_pending(&mut self, service: usize) {
         self.done = None;
-        if self.sayings.is_empty() {
+        if self.pending.is_empty() {
             return;
         }
         let now = self.network.now;
-        let mut sayings = std::mem::take(&mut self.sayings);
-        for Saying { flow, said, done } in sayings.drain(..) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for PendingOutput { flow, action, done } in pending.drain(..) {
             let Some(end) = self.server_end_mut(service, flow) else {
                 continue;
             };
-            let (at, before) = (done.unwrap_or(now).max(end.says_until), end.says_until);
-            end.says_until = at;
-            let held = Held { service, flow, said };
+            let (at, before) = (done.unwrap_or(now).max(end.last_output_at), end.last_output_at);
+            end.last_output_at = at;
+            let delayed = DelayedOutput {
+                service,
+                flow,
+                action,
+            };
             // An earlier output of the flow may still wait for its turn at this instant.
             if at > now || before >= now && before > Instant::START {
-                let held = self.held.insert(held);
-                self.network.queue.push(at, What::Served { held });
+                let delayed = self.delayed.insert(delayed);
+                self.network.queue.push(at, Event::ServiceDone { delayed });
             } else {
-                self.say(held);
+                self.carry_out(delayed);
             }
         }
-        // The allocation is used again, unless more outputs were kept meanwhile.
-        if self.sayings.is_empty() {
-            self.sayings = sayings;
+        // Reuses the allocation, unless more outputs were stored meanwhile.
+        if self.pending.is_empty() {
+            self.pending = pending;
         }
     }
 
-    /// Hands out an output whose time has come.
-    pub(super) fn say_held(&mut self, number: u32) {
-        if let Some(held) = self.held.remove(number) {
-            self.say(held);
+    /// Sends an output whose service time has passed.
+    pub(super) fn send_delayed(&mut self, number: u32) {
+        if let Some(delayed) = self.delayed.remove(number) {
+            self.carry_out(delayed);
         }
     }
 
-    fn say(&mut self, held: Held) {
-        let Held { service, flow, said } = held;
-        match said {
-            Said::Bytes(bytes) => {
+    fn carry_out(&mut self, delayed: DelayedOutput) {
+        let DelayedOutput {
+            service,
+            flow,
+            action,
+        } = delayed;
+        match action {
+            Action::Bytes(bytes) => {
                 if self.service_transmits(service, flow, &bytes) {
                     let number = self.flow_of(service, flow);
                     self.service_input(service, number, Input::Congested { flow }, &[]);
                 }
             }
-            Said::Close { reset } => self.close_service_flow(service, flow, reset),
+            Action::Close { reset } => self.close_service_flow(service, flow, reset),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The servers' side, as the loop of the servers on kernel sockets does it: on the emulated link, where it waits for its
-//! clients without end.
+//! The servers' side, with the behaviour of the server loop on kernel sockets: on the emulated link, servers wait for their
+//! clients without a time limit.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,22 +11,22 @@ use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 use super::World;
-use super::upkeep::Upkeep;
+use super::status::EndpointStatus;
 use crate::network::flow::{Body, Flow, ServerEnd};
 use crate::network::socket::Readable;
-use crate::queue::What;
+use crate::queue::Event;
 use crate::tap::Tap;
 
-/// A service and what the driver keeps of it.
+/// A service with the driver's state of it.
 #[derive(Debug)]
 pub(super) struct ServiceSlot<S> {
     service: Service<S>,
-    /// Index of each flow ever opened, by its number; [`GONE`] where it is no more.
+    /// Index of each flow ever opened, by its number; [`GONE`] after its end.
     flows: Vec<u32>,
-    pub(super) upkeep: Upkeep,
+    pub(super) status: EndpointStatus,
 }
 
-/// The index of no flow.
+/// The index of a flow that has ended.
 const GONE: u32 = u32::MAX;
 
 impl<S> ServiceSlot<S> {
@@ -34,7 +34,7 @@ impl<S> ServiceSlot<S> {
         Self {
             service,
             flows: Vec::new(),
-            upkeep: Upkeep::new(),
+            status: EndpointStatus::new(),
         }
     }
 
@@ -46,7 +46,7 @@ impl<S> ServiceSlot<S> {
         self.service.address.port()
     }
 
-    /// Index of a flow that is still there.
+    /// Index of a flow that has not ended.
     fn flow(&self, id: FlowId) -> Option<u32> {
         self.flows
             .get(id.0 as usize)
@@ -67,7 +67,7 @@ impl<S> ServiceSlot<S> {
     }
 }
 
-/// What a service has left of a flow, where logs were kept.
+/// The report of a flow that a service has, if logs were kept.
 pub(super) fn report(flow: Flow) -> Option<FlowReport> {
     Some(FlowReport {
         service: flow.service? as usize,
@@ -86,16 +86,16 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// Wakes a service whose time has come.
+    /// Wakes a service that is due.
     pub(super) fn wake_service(&mut self, index: usize) {
         let now = self.network.now;
         let Some(slot) = self.services.get_mut(index) else {
             return;
         };
-        if !slot.upkeep.wake(now) {
+        if !slot.status.wake(now) {
             return;
         }
-        match slot.upkeep.wanted {
+        match slot.status.wanted {
             Some(at) if at <= now => self.service_input(index, None, Input::Timeout, &[]),
             Some(at) => self.wake_service_at(index, at),
             None => {}
@@ -106,13 +106,13 @@ where
         let Some(slot) = self.services.get_mut(index) else {
             return;
         };
-        let at = slot.upkeep.queue(at, self.network.now);
+        let at = slot.status.queue(at, self.network.now);
         if let (Some(at), Ok(service)) = (at, u32::try_from(index)) {
-            self.network.queue.push(at, What::Service { service });
+            self.network.queue.push(at, Event::Service { service });
         }
     }
 
-    /// Takes a datagram from a device.
+    /// Handles a datagram from a device.
     pub(super) fn service_receives(&mut self, flow: u32, bytes: &[u8]) {
         let Some(entry) = self.network.flows.get(flow) else {
             return;
@@ -140,14 +140,14 @@ where
         entry.server_end = Some(ServerEnd {
             id,
             congested: false,
-            says_until: Instant::START,
+            last_output_at: Instant::START,
             log,
         });
         self.service_input(service, Some(flow), Input::Opened { flow: id, peer }, &[]);
         Some(id)
     }
 
-    /// Takes what a service's connection has for it: first what may be written, then what can be read.
+    /// Handles a service's socket that is ready: first writes, then reads.
     pub(super) fn service_socket_ready(&mut self, flow: u32) {
         let Some(service) = self.network.flows.get(flow).and_then(|flow| flow.service) else {
             return;
@@ -160,7 +160,7 @@ where
         self.read_service(service, flow);
     }
 
-    /// Whether the application has the connection now; it gets it once the handshake is complete.
+    /// Whether the application has the connection; it gets the connection when the handshake is complete.
     fn accept(&mut self, service: usize, flow: u32) -> bool {
         let Some(socket) = self.network.socket(flow, Direction::Down) else {
             return false;
@@ -197,7 +197,7 @@ where
 
     fn read_service(&mut self, service: usize, flow: u32) {
         let mut buffer = std::mem::take(&mut self.read);
-        // A client that does not read is not read either: answers to its requests would fill the memory.
+        // The service does not read from a client that does not read: the answers to its requests would fill the memory.
         while let Some(end) = self.server_end(flow).filter(|end| !end.congested) {
             let id = end.id;
             match self.network.read(flow, Direction::Down, &mut buffer) {
@@ -241,7 +241,7 @@ where
         }
     }
 
-    /// Takes a flow from its service.
+    /// Ends a flow of a service.
     fn drop_service_flow(&mut self, flow: u32) {
         let now = self.network.now;
         let Some(entry) = self.network.flows.get_mut(flow) else {
@@ -266,7 +266,7 @@ where
         self.network.release(flow);
     }
 
-    /// Gives a service's endpoint an input that a flow has caused, if any, and carries out what it says.
+    /// Gives a service's endpoint an input and carries out its output. `flow` is the flow that caused the input, if one did.
     pub(super) fn service_input(
         &mut self,
         service: usize,
@@ -281,15 +281,15 @@ where
         let Some(slot) = self.services.get_mut(service) else {
             return;
         };
-        if !slot.upkeep.input(&mut slot.service.endpoint, input, now) {
+        if !slot.status.input(&mut slot.service.endpoint, input, now) {
             return;
         }
         let mut out = std::mem::take(&mut self.out);
         while let Some(slot) = self.services.get_mut(service)
-            && let Some(said) = slot.upkeep.poll(&mut slot.service.endpoint, &mut out)
+            && let Some(said) = slot.status.poll(&mut slot.service.endpoint, &mut out)
         {
             if self.workers.is_some() {
-                self.note_said(service, peer, said, received, &out);
+                self.take_output(service, peer, said, received, &out);
                 continue;
             }
             match said {
@@ -305,8 +305,8 @@ where
             }
         }
         self.out = out;
-        self.say_noted(service);
-        if let Some(at) = self.services.get(service).and_then(|slot| slot.upkeep.wanted) {
+        self.send_pending(service);
+        if let Some(at) = self.services.get(service).and_then(|slot| slot.status.wanted) {
             self.wake_service_at(service, at);
         }
     }
@@ -340,11 +340,11 @@ where
         let now = self.network.now;
         if let Some(slot) = self.services.get_mut(service) {
             let input = Input::Congested { flow };
-            slot.upkeep.input(&mut slot.service.endpoint, input, now);
+            slot.status.input(&mut slot.service.endpoint, input, now);
         }
     }
 
-    /// Sends what a service transmits; whether so much has come to wait that the endpoint is to hear of it.
+    /// Sends the bytes of a service. Returns whether the flow is now congested, so that the endpoint must be told.
     pub(super) fn service_transmits(&mut self, service: usize, id: FlowId, out: &Buffer) -> bool {
         let Some(flow) = self.flow_of(service, id) else {
             return false;

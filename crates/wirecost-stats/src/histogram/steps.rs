@@ -17,12 +17,12 @@ impl Histogram {
     /// The percentile distribution in ascending order, with `ticks` steps each time the distance to 100 % halves.
     /// The last step is at 1; an empty histogram has none.
     ///
-    /// The steps are those of HdrHistogram's iterator by percentiles, at exact shares: added up as floating-point numbers,
-    /// 0.9 comes out above itself, and the value at it one too high.
+    /// The steps are those of HdrHistogram's iterator by percentiles, at exact shares. HdrHistogram adds floating-point numbers,
+    /// which gives a share above 0.9 instead of 0.9, and then a value that is one too high.
     pub fn steps(&self, ticks: u32) -> impl Iterator<Item = Step> + use<> {
         let counts = self.counts();
         let (all, mut total_count) = (counts.len(), 0);
-        let mut ladder = Ladder::new(ticks);
+        let mut quantiles = Quantiles::new(ticks);
         let mut steps = Vec::new();
         for recorded in counts.iter_recorded() {
             total_count += recorded.count_at_value();
@@ -33,9 +33,9 @@ impl Histogram {
                     total_count,
                 });
             };
-            while ladder.rank(all) <= total_count {
-                step(ladder.share());
-                ladder.climb();
+            while quantiles.rank(all) <= total_count {
+                step(quantiles.share());
+                quantiles.advance();
                 if total_count == all {
                     step(1.0);
                     break;
@@ -46,14 +46,14 @@ impl Histogram {
     }
 }
 
-/// Shares from 0 towards 1, so many each time the distance to 1 halves.
-struct Ladder {
+/// Shares from 0 towards 1, `ticks` of them each time the distance to 1 halves.
+struct Quantiles {
     ticks: u128,
     halvings: u32,
     tick: u128,
 }
 
-impl Ladder {
+impl Quantiles {
     fn new(ticks: u32) -> Self {
         Self {
             ticks: ticks.max(1).into(),
@@ -72,15 +72,15 @@ impl Ladder {
         (whole - rest) as f64 / whole as f64
     }
 
-    /// Which of so many values, counted from 1, the share reaches.
+    /// The rank of the value, counted from 1 among `values`, that the share reaches.
     fn rank(&self, values: u64) -> u64 {
         let (rest, whole) = self.rest();
-        // No more than the values, which are counted in 64 bits.
+        // At most `values`, which has 64 bits.
         let above = (u128::from(values) * rest / whole) as u64;
         (values - above).max(1)
     }
 
-    fn climb(&mut self) {
+    fn advance(&mut self) {
         self.tick += 1;
         if self.tick == self.ticks {
             (self.tick, self.halvings) = (0, self.halvings + 1);

@@ -1,13 +1,13 @@
-//! What the application has not been told yet.
+//! The events that the application has not taken yet.
 
 use wirecost_proto::ResetReason;
 
 use super::Event;
 
-/// At most one event of each kind, told in the order of a connection's life.
+/// At most one event of each kind, in the order of a connection's life.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// A bit for each kind, the one to be told first lowest.
+    /// A bit for each kind; the lowest bit is taken first.
     waiting: u8,
     reset: Option<ResetReason>,
 }

@@ -1,10 +1,10 @@
 //! The three-way handshake (RFC 9293, section 3.5), up to the segment that completes it.
 //!
-//! 1. SYN, with what this end offers; SYN-SENT.
-//! 2. SYN-ACK, with what of it the peer offers too; the peer is in SYN-RECEIVED.
-//! 3. ACK: both are open.
+//! 1. SYN, with the options that this end offers; SYN-SENT.
+//! 2. SYN-ACK, with the options that the peer offers too; the peer is in SYN-RECEIVED.
+//! 3. ACK: both ends are open.
 //!
-//! - `offer`: what SYN and SYN-ACK say
+//! - `offer`: SYN and SYN-ACK
 
 use core::time::Duration;
 
@@ -22,7 +22,7 @@ mod offer;
 
 pub(crate) use offer::PeerSyn;
 
-/// Between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
+/// The time between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
 const REPEATED_SYN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A connection that is not open yet.
@@ -33,29 +33,29 @@ pub(crate) struct Opening {
     pub(crate) initial_sequence: u32,
     /// Whether this end closes as soon as it is open.
     pub(crate) closes: bool,
-    /// What the peer's SYN said: SYN-RECEIVED with it, SYN-SENT without.
+    /// The peer's SYN: the state is SYN-RECEIVED with it, SYN-SENT without it.
     pub(crate) peer: Option<PeerSyn>,
-    /// How often it was sent again, and how often of that because its time was out.
+    /// The number of retransmissions of the SYN or SYN-ACK, and the number of those after a time-out.
     retransmissions: u8,
     timeouts: u8,
     first_sent: Option<Instant>,
-    /// When a SYN that came again was answered last.
+    /// When a repeated SYN was answered last.
     answered: Option<Instant>,
     timeout: Duration,
     deadline: Option<Instant>,
     is_due: bool,
 }
 
-/// What a segment does to a connection that is not open.
+/// The effect of a segment on a connection that is not open.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// Nothing.
+pub(crate) enum HandshakeStep {
+    /// No effect.
     Stay,
-    /// It is answered, and nothing else.
+    /// It is answered, without any other effect.
     Answer(Segment),
     /// The connection is open.
     Open(PeerSyn),
-    /// The connection is gone.
+    /// The connection ends.
     End(ResetReason),
 }
 
@@ -83,7 +83,7 @@ impl Opening {
         opening
     }
 
-    /// Keeps bytes for the time when the connection is open; returns how many there was room for.
+    /// Stores bytes until the connection is open; returns how many the buffer accepted.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         if self.closes {
             return 0;
@@ -99,7 +99,7 @@ impl Opening {
         self.closes = true;
     }
 
-    /// What tells the peer, if it knows of the connection, that there will be none.
+    /// The reset for a peer that knows of the connection.
     pub(crate) fn abort(&self, now: Instant) -> Option<Segment> {
         let expectation = self.expectation(self.peer?, now);
         Some(Segment {
@@ -108,8 +108,13 @@ impl Opening {
         })
     }
 
-    /// Takes a segment that is meant for this connection.
-    pub(crate) fn handle_segment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Step {
+    /// Handles a segment for this connection.
+    pub(crate) fn handle_segment(
+        &mut self,
+        segment: &Segment,
+        payload_bytes: usize,
+        now: Instant,
+    ) -> HandshakeStep {
         match self.peer {
             None => self.handle_in_syn_sent(segment, payload_bytes),
             Some(peer) => self.handle_in_syn_received(peer, segment, payload_bytes, now),
@@ -117,71 +122,73 @@ impl Opening {
     }
 
     /// RFC 9293, section 3.10.7.3.
-    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize) -> Step {
+    fn handle_in_syn_sent(&mut self, segment: &Segment, payload_bytes: usize) -> HandshakeStep {
         let has_ack = segment.has(Flags::ACK);
         if has_ack && !self.is_acknowledged_by(segment) {
-            return segment.reset(payload_bytes).map_or(Step::Stay, Step::Answer);
+            return segment
+                .reset(payload_bytes)
+                .map_or(HandshakeStep::Stay, HandshakeStep::Answer);
         }
         if segment.has(Flags::RST) {
             return if has_ack {
-                Step::End(ResetReason::Refused)
+                HandshakeStep::End(ResetReason::Refused)
             } else {
-                Step::Stay
+                HandshakeStep::Stay
             };
         }
         if !segment.has(Flags::SYN) {
-            return Step::Stay;
+            return HandshakeStep::Stay;
         }
         let peer = self.agree(segment);
         if has_ack {
-            return Step::Open(peer);
+            return HandshakeStep::Open(peer);
         }
         // RFC 9293, section 3.5, figure 8: simultaneous open.
         self.peer = Some(peer);
         self.is_due = true;
         self.timeout = self.config.handshake.initial_timeout;
-        Step::Stay
+        HandshakeStep::Stay
     }
 
-    /// RFC 9293, section 3.10.7.4, with what Linux does for a request (`tcp_check_req`).
+    /// RFC 9293, section 3.10.7.4, with the rules of Linux for a request (`tcp_check_req`).
     fn handle_in_syn_received(
         &mut self,
         peer: PeerSyn,
         segment: &Segment,
         payload_bytes: usize,
         now: Instant,
-    ) -> Step {
+    ) -> HandshakeStep {
         let acknowledges = segment.has(Flags::ACK) && self.is_acknowledged_by(segment);
         if segment.has(Flags::SYN) && segment.sequence.wrapping_add(1) == peer.next {
-            // In a simultaneous open the SYN comes again with an ACK.
+            // In a simultaneous open the SYN arrives again with an ACK.
             if acknowledges {
-                return Step::Open(peer);
+                return HandshakeStep::Open(peer);
             }
             self.answer_again(now);
-            return Step::Stay;
+            return HandshakeStep::Stay;
         }
         if segment.has(Flags::RST) {
             // RFC 5961, section 3.2: only the exact sequence number ends it.
             let is_exact = segment.sequence == peer.next;
             return if is_exact {
-                Step::End(ResetReason::ByPeer)
+                HandshakeStep::End(ResetReason::ByPeer)
             } else {
-                Step::Stay
+                HandshakeStep::Stay
             };
         }
         if segment.sequence.wrapping_sub(peer.next) >= u32::from(self.window()).max(1) {
-            // RFC 9293, section 3.10.7.4, first: the answer says what is expected.
-            return Step::Answer(self.expectation(peer, now));
+            // RFC 9293, section 3.10.7.4, first: the answer has the expected sequence number.
+            return HandshakeStep::Answer(self.expectation(peer, now));
         }
         if acknowledges && !segment.has(Flags::SYN) {
-            return Step::Open(peer);
+            return HandshakeStep::Open(peer);
         }
         let is_wrong = segment.has(Flags::SYN) || segment.has(Flags::ACK);
         let reset = segment.reset(payload_bytes).filter(|_| is_wrong);
-        reset.map_or(Step::Stay, Step::Answer)
+        reset.map_or(HandshakeStep::Stay, HandshakeStep::Answer)
     }
 
-    /// The SYN has come again: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
+    /// Answers a repeated SYN: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
     fn answer_again(&mut self, now: Instant) {
         let is_soon = |last: Instant| now.saturating_since(last) < REPEATED_SYN_INTERVAL;
         if self.first_sent.is_some() && !self.answered.is_some_and(is_soon) {
@@ -208,7 +215,7 @@ impl Opening {
         }
     }
 
-    /// The SYN or SYN-ACK, where one is due.
+    /// The SYN or SYN-ACK, if one is due.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if !core::mem::take(&mut self.is_due) {
             return None;
@@ -226,7 +233,7 @@ impl Opening {
         self.deadline
     }
 
-    /// Sends the SYN or SYN-ACK again where its time is out; false once it was sent often enough.
+    /// Sends the SYN or SYN-ACK again after its time-out; false if there are no retries left.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return true;
@@ -250,16 +257,21 @@ impl Opening {
         true
     }
 
-    /// What loss recovery learns from `segment`, which answers the SYN or SYN-ACK.
-    pub(crate) fn opened(&self, peer: &PeerSyn, segment: &Segment, now: Instant) -> recovery::Opening {
+    /// The result of the handshake for loss recovery, from `segment`, which answers the SYN or SYN-ACK.
+    pub(crate) fn opened(
+        &self,
+        peer: &PeerSyn,
+        segment: &Segment,
+        now: Instant,
+    ) -> recovery::HandshakeResult {
         let echo = segment
             .timestamps
             .filter(|_| peer.timestamp.is_some())
             .map(|stamps| stamps.echo);
         let first = self.first_sent.map(|first| clock(self.initial_sequence, first));
-        recovery::Opening {
+        recovery::HandshakeResult {
             rtt: self.round_trip(echo, now),
-            // Linux: a SYN-ACK that only SYNs have called for again is no sign of congestion (`tcp_create_openreq_child`).
+            // Linux: a SYN-ACK that was only sent again for repeated SYNs is no sign of congestion (`tcp_create_openreq_child`).
             retransmissions: u32::from(
                 self.retransmissions
                     .min(if self.timeouts > 0 { u8::MAX } else { 1 }),
@@ -274,9 +286,9 @@ impl Opening {
         if self.retransmissions == 0 {
             return self.first_sent.map(|sent| now.saturating_since(sent));
         }
-        // RFC 6298, section 3 (Karn): only a timestamp tells which of them was answered.
+        // RFC 6298, section 3 (Karn): only a timestamp shows which transmission was answered.
         let millis = clock(self.initial_sequence, now).wrapping_sub(echo?);
-        // An echo of the future is no measurement.
+        // An echo of a future time is not a measurement.
         (!is_before(millis, 0)).then(|| Duration::from_millis(u64::from(millis)))
     }
 }

@@ -1,11 +1,11 @@
 //! A connection whose ends agree on sequence numbers: ESTABLISHED to LAST-ACK.
 //!
-//! - `arrival`: what a segment does (RFC 9293, section 3.10.7.4)
+//! - `arrival`: segments that arrive (RFC 9293, section 3.10.7.4)
 //! - `output`: which segment leaves next
-//! - `queue`: what the send buffer takes, and the packets that writes become
+//! - `queue`: writes to the send buffer, and their packets
 //! - `burst`: how many segments leave at once
-//! - `silence`: timers other than those of loss recovery and delayed acknowledgments
-//! - `send_window`: what the peer lets this end send
+//! - `peer_timers`: timers other than those of loss recovery and delayed acknowledgments
+//! - `send_window`: the send window
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -24,36 +24,36 @@ use crate::segment::Segment;
 mod arrival;
 mod burst;
 mod output;
+mod peer_timers;
 mod queue;
 mod send_window;
-mod silence;
 
 use burst::Burst;
+use peer_timers::PeerTimers;
 use send_window::SendWindow;
-use silence::Silence;
 
-/// Where a step leads.
+/// The result of a step for the connection.
 #[derive(Debug)]
-pub(crate) enum Course {
-    /// It goes on.
+pub(crate) enum Transition {
+    /// The connection continues.
     Stay,
-    /// Both directions are closed, this end's first.
+    /// Both directions are closed; this end closed first.
     TimeWait(TimeWait),
     /// Both directions are closed.
     Closed,
-    /// The connection is gone: what tells the peer, and what the application is told.
+    /// The connection ends: with a reset to the peer, and with the reason for the application.
     Reset {
         answer: Option<Segment>,
         reason: Option<ResetReason>,
     },
 }
 
-/// How far the close of this end's direction is.
+/// The state of the FIN of this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fin {
-    /// More may be written.
+    /// The application may still write.
     Open,
-    /// The FIN follows what was written.
+    /// The FIN follows the written bytes.
     Due,
     /// It was sent.
     Sent,
@@ -83,29 +83,29 @@ pub(crate) struct Synchronized {
     segment_bytes: u16,
     /// The shift of this end's windows.
     receive_shift: u8,
-    /// Where both ends use timestamps.
+    /// The peer's clock, if both ends use timestamps.
     peer_clock: Option<PeerClock>,
     recovery: Recovery,
     receiver: Receiver,
     /// RFC 7323's Last.ACK.sent.
     last_acknowledgment: u32,
-    silence: Silence,
-    /// When a segment without data that was not acceptable was answered last.
+    peer_timers: PeerTimers,
+    /// When an unacceptable segment without data was answered last.
     refused: Option<Instant>,
     /// The segments that leave at once.
     burst: Burst,
     /// Bytes that the send buffer takes.
     send_limit: usize,
     waits_for_room: bool,
-    /// The end of what was pushed last.
+    /// The end of the last push.
     pushed: u64,
-    /// Whether something has happened since that may let new data go: what is held back stays so until then.
+    /// Whether an event since the last output may allow new data: blocked data stays blocked until then.
     pushes: bool,
-    /// Retransmissions to be sent before anything else.
+    /// Segments to be sent before all others.
     early: VecDeque<Transmit>,
     /// Whether the acknowledgment is due that completes the handshake.
     greets: bool,
-    /// Whether the application has let go of the connection.
+    /// Whether the application has closed its socket.
     is_detached: bool,
 }
 
@@ -122,7 +122,7 @@ impl Synchronized {
         open
     }
 
-    /// A connection of which the peer has the SYN.
+    /// A connection after the exchange of SYNs.
     fn new(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
         let terms = Terms {
             maximum_segment_size: opening.config.maximum_segment_size,
@@ -149,7 +149,7 @@ impl Synchronized {
             recovery: Recovery::new(&config, opening.initial_sequence.wrapping_add(1), now),
             receiver: Receiver::new(&config.receive, terms, peer.next, now),
             last_acknowledgment: peer.next,
-            silence: Silence::default(),
+            peer_timers: PeerTimers::default(),
             refused: None,
             burst: Burst::default(),
             send_limit: queue::send_limit(&config, config.recovery.initial_window),
@@ -187,7 +187,7 @@ impl Synchronized {
         self.receiver.read(out, limit, now)
     }
 
-    /// Moves what was not read to `out`.
+    /// Moves the unread bytes to `out`.
     pub(crate) fn take_unread(&mut self, out: &mut Vec<u8>) {
         self.receiver.take_unread(out);
     }
@@ -205,36 +205,36 @@ impl Synchronized {
         };
     }
 
-    /// The application lets go of the connection.
-    pub(crate) fn close(&mut self, now: Instant) -> Course {
+    /// The application closes its socket.
+    pub(crate) fn close(&mut self, now: Instant) -> Transition {
         if self.receiver.unread() {
-            // RFC 9293, section 3.10.4 and RFC 2525, section 2.17: the peer should know that bytes were not read.
+            // RFC 9293, section 3.10.4 and RFC 2525, section 2.17: a reset tells the peer that bytes were not read.
             return self.abort(now);
         }
         self.is_detached = true;
         self.recovery.orphan();
         self.shutdown();
         if self.state == State::FinWait2 {
-            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+            self.peer_timers.wait_for_fin(now + self.config.fin_wait_2);
         }
-        Course::Stay
+        Transition::Stay
     }
 
     /// RFC 9293, section 3.10.5.
-    pub(crate) fn abort(&mut self, now: Instant) -> Course {
+    pub(crate) fn abort(&mut self, now: Instant) -> Transition {
         let answer = self.header(Flags::RST | Flags::ACK, self.next_sequence(), now);
-        Course::Reset {
+        Transition::Reset {
             answer: Some(answer),
             reason: None,
         }
     }
 
-    /// Where the state that was just reached leads.
-    fn course(&mut self, now: Instant) -> Course {
+    /// The transition that follows from the state just reached.
+    fn transition(&mut self, now: Instant) -> Transition {
         match self.state {
-            State::TimeWait => Course::TimeWait(self.time_wait(now)),
-            State::Closed => Course::Closed,
-            _ => Course::Stay,
+            State::TimeWait => Transition::TimeWait(self.time_wait(now)),
+            State::Closed => Transition::Closed,
+            _ => Transition::Stay,
         }
     }
 
@@ -253,7 +253,7 @@ impl Synchronized {
         }
     }
 
-    /// The peer has closed its direction, and everything before its FIN is readable.
+    /// Handles the peer's FIN; all bytes before it are readable.
     fn peer_closed(&mut self, events: &mut Events) {
         events.push(Event::PeerClosed);
         self.state = match self.state {
@@ -262,13 +262,13 @@ impl Synchronized {
             State::Established | State::SynReceived => State::CloseWait,
             state => state,
         };
-        // RFC 9293, section 3.10.7.4, eighth. Linux delays only the acknowledgment of an end that is to close itself.
+        // RFC 9293, section 3.10.7.4, eighth. Linux delays the acknowledgment only in CLOSE-WAIT.
         if self.state != State::CloseWait {
             self.receiver.acknowledge_now();
         }
     }
 
-    /// The peer has this end's FIN.
+    /// Handles the acknowledgment of this end's FIN.
     fn fin_acknowledged(&mut self, now: Instant) {
         self.fin = Fin::Acknowledged;
         self.state = match self.state {
@@ -278,7 +278,7 @@ impl Synchronized {
             state => state,
         };
         if self.is_detached && self.state == State::FinWait2 {
-            self.silence.wait_for_fin(now + self.config.fin_wait_2);
+            self.peer_timers.wait_for_fin(now + self.config.fin_wait_2);
         }
     }
 
@@ -304,13 +304,13 @@ impl Synchronized {
         self.sent != self.send.start() || self.fin == Fin::Sent
     }
 
-    /// A header without payload, with everything that any segment of an open connection says.
+    /// A header without payload, with the fields of every segment of an open connection.
     fn header(&self, flags: Flags, sequence: u32, now: Instant) -> Segment {
         let (window, sack) = (self.receiver.window_bytes(), self.receiver.sack_blocks());
         self.header_telling(window, sack, flags, sequence, now)
     }
 
-    /// The header of a segment that leaves, and with it the acknowledgment of everything that has arrived.
+    /// The header of a segment that leaves and acknowledges everything that has arrived.
     fn acknowledging(&mut self, flags: Flags, sequence: u32, now: Instant) -> Segment {
         let sack = self.receiver.sack_blocks();
         let window = self.receiver.ack_sent(now);
@@ -340,7 +340,7 @@ impl Synchronized {
         }
     }
 
-    /// Lets the receiver know what this end measures.
+    /// Gives the receiver this end's round-trip time and time-out.
     fn note_round_trip(&mut self) {
         let timeout = self.recovery.backed_off_rto();
         self.receiver

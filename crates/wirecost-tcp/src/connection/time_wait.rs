@@ -9,10 +9,10 @@ use super::Transmit;
 use crate::segment::Segment;
 use crate::sequence::is_before;
 
-/// What is left of a connection.
+/// A connection in TIME-WAIT.
 #[derive(Debug)]
 pub(crate) struct TimeWait {
-    /// The acknowledgment that the peer has or wants.
+    /// The last acknowledgment.
     answer: Segment,
     /// The end of the stream.
     offset: u64,
@@ -36,7 +36,7 @@ impl TimeWait {
         }
     }
 
-    /// The acknowledgment is still to be sent.
+    /// The same with the acknowledgment still to be sent.
     pub(crate) fn due(mut self) -> Self {
         self.is_due = true;
         self
@@ -46,7 +46,8 @@ impl TimeWait {
         self.ends
     }
 
-    /// Takes a late segment; returns whether the peer has forgotten the connection. RFC 9293, section 3.10.7.4; Linux: `tcp_timewait_state_process`.
+    /// Handles a late segment; returns whether a reset ends the wait. RFC 9293, section 3.10.7.4; Linux:
+    /// `tcp_timewait_state_process`.
     pub(crate) fn handle_segment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> bool {
         let is_expected = segment.sequence == self.answer.acknowledgment;
         if segment.has(Flags::RST) {
@@ -61,7 +62,7 @@ impl TimeWait {
             return false;
         }
         if segment.has(Flags::ACK) {
-            // The FIN has come again: the last acknowledgment was lost, and the wait starts anew.
+            // The FIN arrived again: the last acknowledgment was lost, and the wait starts again.
             self.ends = now + self.lasts;
             self.is_due = true;
         }

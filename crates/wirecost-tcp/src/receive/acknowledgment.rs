@@ -1,10 +1,10 @@
-//! When a segment is acknowledged without data to carry the acknowledgment.
+//! When an acknowledgment leaves without data.
 
 use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::window::Choice;
+use super::window::WindowChoice;
 use super::{AckDue, AckPolicy, Terms};
 
 pub(super) mod every_second;
@@ -14,27 +14,27 @@ mod segment_size;
 use every_second::EverySecond;
 use linux::Linux;
 
-/// A segment with something new to acknowledge.
+/// A segment with new bytes to acknowledge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     /// Bytes of payload.
     pub(super) bytes: u32,
-    /// Whether it is to be passed on at once.
+    /// Whether it has PSH.
     pub(super) push: bool,
     /// Whether it carries the peer's FIN.
     pub(super) fin: bool,
 }
 
-/// What an answer depends on besides its own counters.
+/// The inputs of a decision about an acknowledgment, apart from the counters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Situation {
+pub(super) struct AckContext {
     /// The window that could be advertised now, where more than a full segment was received since the last acknowledgment.
-    pub(super) room: Option<Choice>,
+    pub(super) room: Option<WindowChoice>,
     /// The next sequence number expected.
     pub(super) next: u32,
     /// Bytes of the window that was advertised last.
     pub(super) advertised: u32,
-    /// Whether bytes are held behind a gap.
+    /// Whether there are bytes after a gap.
     pub(super) is_holding: bool,
     /// Whether the peer understands selective acknowledgments.
     pub(super) selective: bool,
@@ -42,18 +42,18 @@ pub(super) struct Situation {
     pub(super) receive_rtt: Option<Duration>,
 }
 
-/// What the application's read left behind.
+/// The state after a read of the application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AfterRead {
-    /// Bytes that it took.
+    /// Bytes that it read.
     pub(super) bytes: usize,
-    /// Whether nothing is left, in order or held.
+    /// Whether no bytes are left, neither in order nor after a gap.
     pub(super) emptied: bool,
     /// Bytes received since the last acknowledgment left.
     pub(super) unacknowledged: u32,
 }
 
-/// Which acknowledgments are owed, by the rules of the implementation.
+/// The acknowledgment rules of an implementation, with their state.
 #[derive(Debug)]
 pub(super) enum Acknowledgment {
     /// Quick acknowledgments, then delayed ones that wait for data to ride on.
@@ -93,14 +93,14 @@ impl Acknowledgment {
         }
     }
 
-    /// A run that stood at `place` among those told has grown.
+    /// A run at `place` among the reported ones has grown.
     pub(super) const fn run_grown(&mut self, place: usize) {
         if let Self::Linux(linux) = self {
             linux.run_grown(place);
         }
     }
 
-    /// A segment came again or from outside the window.
+    /// A segment arrived again, or from outside the window.
     pub(super) fn refused(&mut self, advertised: u32) {
         match self {
             Self::Linux(linux) => linux.refused(advertised),
@@ -116,7 +116,7 @@ impl Acknowledgment {
         }
     }
 
-    /// One acknowledgment is due now, whatever the counters say.
+    /// One acknowledgment is due now, for any counters.
     pub(super) const fn at_once(&mut self) {
         match self {
             Self::Linux(linux) => linux.at_once(),
@@ -139,9 +139,9 @@ impl Acknowledgment {
     }
 
     /// Decides on the segment just taken, once it is in its place.
-    pub(super) fn decide(&mut self, situation: &Situation, now: Instant) {
+    pub(super) fn decide(&mut self, context: &AckContext, now: Instant) {
         if let Self::Linux(linux) = self {
-            linux.decide(situation, now);
+            linux.decide(context, now);
         }
     }
 
@@ -152,7 +152,7 @@ impl Acknowledgment {
         }
     }
 
-    /// What the sending side knows of the path.
+    /// The sending side's measurements of the path.
     pub(super) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         if let Self::Linux(linux) = self {
             linux.note_round_trip(smoothed, timeout);

@@ -1,4 +1,4 @@
-//! A segment's way into the buffer (RFC 9293, section 3.10.7.4; Linux: tcp_data_queue).
+//! From a segment to the receive buffer (RFC 9293, section 3.10.7.4; Linux: tcp_data_queue).
 
 use wirecost_proto::Instant;
 use wirecost_wire::tcp::SackBlock;
@@ -9,7 +9,7 @@ use super::window::Window;
 use super::{Arrived, Receiver, autotune};
 
 impl Receiver {
-    /// Tells old, new and impossible segments apart.
+    /// Handles old, new and impossible segments.
     pub(super) fn place(
         &mut self,
         sequence: u32,
@@ -38,7 +38,7 @@ impl Receiver {
         self.take(sequence, payload, fin, push, now)
     }
 
-    /// Takes a segment of which something is new and starts within the window.
+    /// Handles a segment with new bytes that starts within the window.
     fn take(&mut self, sequence: u32, payload: &[u8], fin: bool, push: bool, now: Instant) -> Arrived {
         let (payload, fin) = self.clip_to_window(sequence, payload, fin);
         let arrival = Arrival {
@@ -124,7 +124,7 @@ impl Receiver {
         }
     }
 
-    /// The runs are told as far as they are still held.
+    /// Drops the reported runs that are no longer after a gap.
     fn settle_sack(&mut self) {
         if self.sack.runs() == 0 {
             return;
@@ -136,7 +136,7 @@ impl Receiver {
         }
     }
 
-    /// A segment of at least the size known so far tells how much memory a full one takes.
+    /// A segment above the known size determines how much memory a full segment takes.
     fn note_segment(&mut self, bytes: u32, known: u32) {
         if let Window::Linux(space) = &mut self.window
             && bytes > known
@@ -165,13 +165,13 @@ impl Receiver {
         }
     }
 
-    /// Bytes that came again are reported, and acknowledged at once: the acknowledgment may have been lost.
+    /// Reports bytes that arrived again, and acknowledges them at once: the acknowledgment may have been lost.
     pub(super) fn refuse_duplicate(&mut self, again: SackBlock) {
         self.sack.note_duplicate(again);
         self.acknowledgment.refused(self.advertised.bytes);
     }
 
-    /// Cuts off what is behind the window (RFC 9293, section 3.10.7.4).
+    /// Truncates the payload at the end of the window (RFC 9293, section 3.10.7.4).
     fn clip_to_window<'a>(&self, sequence: u32, payload: &'a [u8], fin: bool) -> (&'a [u8], bool) {
         let room = distance(sequence, self.next_expected().wrapping_add(self.promised()));
         match payload.get(..room) {

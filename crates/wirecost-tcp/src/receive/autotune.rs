@@ -1,4 +1,4 @@
-//! Linux's receive buffer: how much of it is window, and how it grows (net/ipv4/tcp_input.c).
+//! Linux's receive buffer: its window and its growth (net/ipv4/tcp_input.c).
 
 use core::time::Duration;
 
@@ -6,9 +6,9 @@ use wirecost_proto::Instant;
 
 use super::Terms;
 use super::sequence::is_before;
-use super::window::{Choice, Moment};
+use super::window::{WindowChoice, WindowState};
 
-/// A ratio of window to buffer counts in so many bits (`TCP_RMEM_TO_WIN_SCALE`).
+/// The number of bits of a ratio of window to buffer (`TCP_RMEM_TO_WIN_SCALE`).
 const RATIO_BITS: u32 = 8;
 
 /// The ratio before the first full segment: a half (`TCP_DEFAULT_SCALING_RATIO`).
@@ -17,39 +17,39 @@ const DEFAULT_RATIO: u32 = 1 << (RATIO_BITS - 1);
 /// The smallest clamp (`SOCK_MIN_RCVBUF` / 2).
 const MIN_CLAMP: u32 = 1_152;
 
-/// Segments that the peer sends at first (RFC 6928); the first measure of what an application takes.
+/// The initial window in segments (RFC 6928): the first value of the application's demand.
 const INITIAL_SEGMENTS: u32 = 10;
 
-/// Shorter payloads than this do not let the window grow (tcp_event_data_recv).
+/// Payloads shorter than this do not grow the window (tcp_event_data_recv).
 pub(super) const MIN_GROWTH_BYTES: u32 = 128;
 
-/// What one connection may keep (`sk_rcvbuf`), and how much of it is advertised.
+/// The receive buffer of one connection (`sk_rcvbuf`), and the advertised part of it.
 #[derive(Debug)]
 pub(super) struct Space {
     buffer: u32,
     maximum: u32,
     announced_bytes: u32,
-    /// What share of a segment's memory is payload, in 1/256 (`scaling_ratio`).
+    /// The share of payload in a segment's memory, in 1/256 (`scaling_ratio`).
     ratio: u32,
     /// The largest window (`window_clamp`).
     clamp: u32,
     /// The window of slow start (`rcv_ssthresh`).
     threshold: u32,
-    /// Memory of what waits and of what is held (`sk_rmem_alloc`).
+    /// The memory of the unread bytes and of those after a gap (`sk_rmem_alloc`).
     allocated: u32,
     demand: Demand,
 }
 
-/// What the application takes in a round-trip time (`rcvq_space`, `rcv_rtt_est`).
+/// The bytes that the application reads in a round-trip time (`rcvq_space`, `rcv_rtt_est`).
 #[derive(Debug)]
 struct Demand {
     bytes: u32,
-    /// Where reading stood at `since`.
+    /// The read position at `since`.
     read: u32,
     since: Instant,
     /// Eight times the receiver's estimate of the round-trip time, in microseconds; 0 before the first.
     rtt: u32,
-    /// Measurement without timestamps: when this sequence number is reached, a window has passed.
+    /// Measurement without timestamps: at this sequence number, a whole window has arrived.
     window_end: Option<(u32, Instant)>,
     last_echo: Option<u32>,
 }
@@ -87,7 +87,7 @@ impl Space {
         self.allocated = self.allocated.saturating_add(memory_of(bytes));
     }
 
-    /// Of `kept` bytes, `taken` went: their share of the memory is free again, all of it with the last of them.
+    /// `taken` of `kept` bytes were read: their share of the memory is free again; all of it with the last byte.
     pub(super) fn release(&mut self, taken: usize, kept: usize) {
         if taken == kept {
             self.allocated = 0;
@@ -97,7 +97,7 @@ impl Space {
         self.allocated = left.checked_div(kept as u64).unwrap_or_default() as u32;
     }
 
-    /// The peer's full segments were found to have `bytes` (Linux: tcp_measure_rcv_mss, tcp_set_window_clamp).
+    /// The peer's full segments have `bytes` bytes (Linux: tcp_measure_rcv_mss, tcp_set_window_clamp).
     pub(super) fn note_segment(&mut self, bytes: u32, advertised: u32) {
         let ratio = ((bytes << RATIO_BITS) / memory_of(bytes)).clamp(1, u32::from(u8::MAX));
         if ratio == self.ratio {
@@ -114,7 +114,7 @@ impl Space {
         self.demand.bytes = self.demand.bytes.min(clamp);
     }
 
-    /// Lets the window of slow start grow with a segment of `bytes`; whether it did (Linux: tcp_grow_window).
+    /// Grows the window of slow start for a segment of `bytes`; returns whether it did (Linux: tcp_grow_window).
     pub(super) fn grow(&mut self, bytes: u32, segment_bytes: u32) -> bool {
         let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
         if room == 0 {
@@ -143,24 +143,24 @@ impl Space {
     }
 
     /// Linux: __tcp_select_window.
-    pub(super) fn select(&self, moment: &Moment, scale: u8) -> Choice {
+    pub(super) fn select(&self, state: &WindowState, scale: u8) -> WindowChoice {
         let full = self.clamp.min(self.window_of(self.buffer));
-        let segment_bytes = moment.segment_bytes.min(full);
+        let segment_bytes = state.segment_bytes.min(full);
         let mut free = self.free();
         let is_tight = free < full / 2;
         if is_tight {
             free -= free % (1 << scale);
-            // Too little to be worth a segment: the window closes before memory runs out.
+            // Too small for a segment: the window closes before memory runs out.
             if free < self.window_of(self.buffer) / 16 || free < segment_bytes {
-                return Choice { bytes: 0, is_tight };
+                return WindowChoice { bytes: 0, is_tight };
             }
         }
         let free = free.min(self.threshold);
         let bytes = match scale {
-            0 => whole_segments(free, segment_bytes, full, moment.advertised.bytes),
+            0 => whole_segments(free, segment_bytes, full, state.advertised.bytes),
             scale => free.next_multiple_of(1 << scale),
         };
-        Choice { bytes, is_tight }
+        WindowChoice { bytes, is_tight }
     }
 
     /// The largest window so far.
@@ -168,12 +168,12 @@ impl Space {
         self.clamp
     }
 
-    /// The estimate of the round-trip time, where there is one.
+    /// The estimated round-trip time, if there is one.
     pub(super) fn rtt(&self) -> Option<Duration> {
         (self.demand.rtt > 0).then(|| Duration::from_micros(u64::from(self.demand.rtt / 8)))
     }
 
-    /// A segment told with `echo` when this end's clock showed it; the clock shows `clock` now, both in milliseconds
+    /// Measures with a timestamp: `echo` is this end's earlier clock value, `clock` is the current one, both in milliseconds
     /// (Linux: tcp_rcv_rtt_measure_ts).
     pub(super) fn note_echo(&mut self, echo: u32, clock: u32, is_full: bool) {
         if self.demand.last_echo == Some(echo) {
@@ -218,8 +218,8 @@ impl Space {
         self.demand.since = now;
     }
 
-    /// Doubles what was taken in a round-trip time, and leaves a sender in slow start room to double
-    /// (Linux: tcp_rcvbuf_grow). `held` bytes wait behind a gap.
+    /// Sizes the buffer for twice the bytes read in a round-trip time, with room for a sender in slow start to double
+    /// (Linux: tcp_rcvbuf_grow). `held` bytes wait after a gap.
     pub(super) fn enlarge(&mut self, taken: u32, held: u32) {
         let before = u64::from(self.demand.bytes);
         self.demand.bytes = taken;
@@ -234,7 +234,7 @@ impl Space {
         }
     }
 
-    /// The same for bytes that came behind a gap.
+    /// The same for bytes that arrived after a gap.
     pub(super) fn hold(&mut self, held: u32) {
         self.enlarge(self.demand.bytes, held);
     }
@@ -251,7 +251,7 @@ impl Space {
 }
 
 impl Demand {
-    /// Linux: tcp_rcv_rtt_update. A measure by windows counts only where it is smaller.
+    /// Linux: tcp_rcv_rtt_update. A measurement by windows counts only if it is smaller.
     fn sample(&mut self, micros: u32, by_window: bool) {
         let eightfold = micros.saturating_mul(8);
         if self.rtt == 0 || eightfold < self.rtt {
@@ -263,8 +263,8 @@ impl Demand {
     }
 }
 
-/// Memory that the kernel takes for a segment of `bytes` that came in through a TUN device (`truesize`): its headers and
-/// some room before them in a block of a power of two, with what describes it.
+/// The kernel's memory for a segment of `bytes` from a TUN device (`truesize`): the headers with some room before them in a
+/// block of a power of two, and the block's description.
 const fn memory_of(bytes: u32) -> u32 {
     const HEADERS_AND_ROOM: u32 = 20 + 32 + 64;
     const SHARED_INFO: u32 = 320;
@@ -277,7 +277,7 @@ const fn memory_of(bytes: u32) -> u32 {
     block.next_power_of_two() + DESCRIPTION
 }
 
-/// Without scaling, the window is whole segments and moves by whole ones (Linux: __tcp_select_window).
+/// Without scaling, the window is a whole number of segments and changes by whole segments (Linux: __tcp_select_window).
 fn whole_segments(free: u32, segment_bytes: u32, full: u32, advertised: u32) -> u32 {
     if advertised > free || advertised + segment_bytes <= free {
         free - free.checked_rem(segment_bytes).unwrap_or_default()

@@ -1,25 +1,25 @@
-//! What receivers differ in.
+//! The configuration of the receiving side.
 
 use core::time::Duration;
 
-/// How one end receives.
+/// The configuration of the receiving side of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveConfig {
     /// When acknowledgments leave.
     pub acknowledgments: AckPolicy,
-    /// How much may be on its way to this end.
+    /// How the receive window is determined.
     pub window: WindowPolicy,
     /// When the application reads.
     pub reader: Reader,
 }
 
-/// When an application reads what comes together.
+/// When an application reads segments that arrive together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// After all of it, as a process does that has to wait for its CPU.
+    /// After the last segment, as a process that has to wait for its CPU.
     After,
-    /// While it comes, as a process does that has a CPU of its own, whatever the instant of its read: it has taken the first
-    /// segment when the second behind it is there.
+    /// While the segments arrive, as a process with its own CPU: it has read the first segment when the second one after it has
+    /// arrived, even if all share one instant.
     Beside,
 }
 
@@ -38,10 +38,10 @@ pub enum AckPolicy {
     },
 }
 
-/// How much may be on its way to this end.
+/// How the receive window is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowPolicy {
-    /// Linux 6.18: as much as fits into a buffer that grows with what the application takes.
+    /// Linux 6.18: by a buffer that grows with the bytes that the application reads.
     Linux {
         /// Bytes of the buffer at first (`net.ipv4.tcp_rmem`, the second value).
         buffer_bytes: u32,
@@ -82,10 +82,10 @@ impl ReceiveConfig {
         }
     }
 
-    /// By how many bits this end shifts its windows, where it offers to (RFC 7323, section 2.3).
+    /// The shift of this end's windows in bits, if this end offers scaling (RFC 7323, section 2.3).
     pub const fn window_scale(&self) -> Option<u8> {
         match self.window {
-            // As many bits as the largest window needs (Linux: tcp_select_initial_window).
+            // The number of bits for the largest window (Linux: tcp_select_initial_window).
             WindowPolicy::Linux {
                 maximum_buffer_bytes, ..
             } => {
@@ -111,7 +111,7 @@ impl ReceiveConfig {
     }
 }
 
-/// What both ends have agreed on while opening, as far as it concerns what this end receives.
+/// The options from the handshake that concern the receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The largest segment that this end has announced.
@@ -120,7 +120,7 @@ pub struct Terms {
     pub timestamps: bool,
     /// Whether the peer understands selective acknowledgments.
     pub selective: bool,
-    /// By how many bits this end's windows are shifted; 0 where one of the ends does not scale.
+    /// The shift of this end's windows in bits; 0 if one of the ends does not scale.
     pub window_scale: u8,
     /// Bytes of the window that this end's SYN has advertised.
     pub window: u32,

@@ -1,4 +1,4 @@
-//! The receiving side of a connection: what arrived is put in order, acknowledged and measured.
+//! The receiving side of a connection: order, acknowledgments and the receive window.
 //!
 //! - [`Receiver`]: takes segments, gives bytes in order, and says when an acknowledgment is due
 //! - [`ReceiveConfig`]: what implementations differ in
@@ -22,27 +22,27 @@ mod window;
 
 pub use config::{AckPolicy, Reader, ReceiveConfig, Terms, WindowPolicy};
 
-use acknowledgment::{Acknowledgment, AfterRead, Situation};
+use acknowledgment::{AckContext, Acknowledgment, AfterRead};
 use reassembly::Reassembly;
 use sack::Sack;
 use sequence::{distance, earliest, is_after, is_before};
-use window::{Advertised, Choice, Moment, Window};
+use window::{Advertised, Window, WindowChoice, WindowState};
 
-/// When an acknowledgment is to leave, if no segment carries it before.
+/// When an acknowledgment must leave, if no segment carries it before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckDue {
-    /// Nothing is owed, or only with the next segment.
+    /// Never without a segment that carries it.
     No,
-    /// At once, as a segment of its own if need be.
+    /// At once, as a segment of its own if necessary.
     Now,
     /// At this time, through [`Receiver::handle_timeout`].
     At(Instant),
 }
 
-/// What a segment has brought.
+/// The new bytes of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
-    /// Bytes that can be read now and could not before.
+    /// The number of bytes that have become readable.
     pub in_order_bytes: usize,
     /// Whether the peer's FIN and everything before it has arrived with this segment.
     pub fin_reached: bool,
@@ -71,7 +71,8 @@ pub struct Receiver {
     reader: Reader,
 }
 
-/// Segments that wait behind the first when a reader beside the burst takes it: 1 to 3 in live captures, most often 2.
+/// The number of segments that have arrived after the first one when a concurrent reader reads the first: 1 to 3 in live
+/// captures, most often 2.
 const WAITING_BESIDE: u32 = 2;
 
 impl Receiver {
@@ -93,8 +94,8 @@ impl Receiver {
         }
     }
 
-    /// Whether a segment that takes `length` sequence numbers from `sequence` may be looked at: it reaches what was
-    /// acknowledged last, and does not start behind the window (RFC 9293, section 3.10.7.4; Linux: tcp_sequence).
+    /// Whether a segment with `length` sequence numbers from `sequence` on is acceptable: it reaches the last acknowledgment
+    /// number, and does not start after the window (RFC 9293, section 3.10.7.4; Linux: tcp_sequence).
     pub(crate) const fn is_acceptable(&self, sequence: u32, length: u32) -> bool {
         let end = sequence.wrapping_add(length);
         !is_before(end, self.advertised.acknowledgment)
@@ -114,7 +115,7 @@ impl Receiver {
         self.acknowledgment.at_once();
     }
 
-    /// Takes what an acceptable segment carries.
+    /// Handles the content of an acceptable segment.
     pub(crate) fn handle_data(
         &mut self,
         sequence: u32,
@@ -130,13 +131,13 @@ impl Receiver {
         self.arrived = now;
         self.sack.forget_duplicate();
         let arrived = self.place(sequence, payload, fin, push, now);
-        let situation = self.situation();
-        self.acknowledgment.decide(&situation, now);
+        let context = self.context();
+        self.acknowledgment.decide(&context, now);
         arrived
     }
 
-    /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. May make an acknowledgment
-    /// due.
+    /// Moves up to `limit` bytes to `out`, as one read of the application; returns how many. The read may make an
+    /// acknowledgment due.
     pub fn read(&mut self, out: &mut Vec<u8>, limit: usize, now: Instant) -> usize {
         if !self.unread() {
             return self.read_nothing();
@@ -159,12 +160,12 @@ impl Receiver {
         count
     }
 
-    /// Moves to `out` what was not read: the connection ends, and acknowledges nothing more.
+    /// Moves the unread bytes to `out` when the connection ends, without further acknowledgments.
     pub(crate) fn take_unread(&mut self, out: &mut Vec<u8>) {
         self.reassembly.read(out, usize::MAX);
     }
 
-    /// A read that finds nothing may make an acknowledgment due too.
+    /// Handles a read without bytes, which may make an acknowledgment due too.
     fn read_nothing(&mut self) -> usize {
         self.acknowledgment.read(AfterRead {
             bytes: 0,
@@ -174,13 +175,12 @@ impl Receiver {
         0
     }
 
-    /// When an acknowledgment is to leave.
+    /// When an acknowledgment must leave.
     pub(crate) fn ack_due(&self) -> AckDue {
         self.acknowledgment.due()
     }
 
-    /// An acknowledgment is due now, whatever the rules of delay say: a FIN came while this end was closed already, a
-    /// challenge is to be answered.
+    /// Makes an acknowledgment due now, without delay: for a FIN after the close of this end, or for a challenge ACK.
     pub(crate) const fn acknowledge_now(&mut self) {
         self.acknowledgment.at_once();
     }
@@ -217,8 +217,8 @@ impl Receiver {
         self.acknowledgment.note_round_trip(smoothed, timeout);
     }
 
-    /// The timestamp that a segment with `payload_bytes` echoes, and this end's clock now, both in milliseconds: measures
-    /// the round-trip time for the size of the buffer. To be called before the segment is taken.
+    /// Measures the round-trip time for the size of the buffer, from the timestamp echo of a segment with `payload_bytes` and
+    /// this end's current clock, both in milliseconds. Call it before the segment is handled.
     pub(crate) fn note_echo(&mut self, echo: u32, clock: u32, payload_bytes: usize) {
         let is_full = payload_bytes > 0 && payload_bytes >= self.segment_bytes() as usize;
         if let Window::Linux(space) = &mut self.window {
@@ -226,8 +226,8 @@ impl Receiver {
         }
     }
 
-    /// The segment that ended a handshake is over: the next may measure with the same timestamp (Linux: it is taken in
-    /// SYN-RECEIVED, where nothing is measured).
+    /// Forgets the echo of the segment that ended the handshake: the next segment may measure with the same timestamp. (Linux
+    /// handles that segment in SYN-RECEIVED, where it does not measure)
     pub(crate) const fn forget_echo(&mut self) {
         if let Window::Linux(space) = &mut self.window {
             space.forget_echo();
@@ -239,13 +239,12 @@ impl Receiver {
         self.reassembly.next()
     }
 
-    /// Bytes of the window that a segment advertises if it leaves now, a multiple of what scaling can tell unless the
-    /// window does not scale.
+    /// Bytes of the window that a segment advertises if it leaves now: a multiple of the scaling unit.
     pub(crate) fn window_bytes(&self) -> u32 {
         self.choice().bytes
     }
 
-    /// The blocks that a segment tells if it leaves now; as many as fit beside timestamps where these are in use.
+    /// The SACK blocks of a segment that leaves now; with timestamps, as many as fit beside them.
     pub(crate) fn sack_blocks(&self) -> SackBlocks {
         if !self.terms.selective {
             return SackBlocks::default();
@@ -253,7 +252,7 @@ impl Receiver {
         self.sack.blocks(self.terms.timestamps)
     }
 
-    /// How many [`Receiver::sack_blocks`] there are.
+    /// The number of [`Receiver::sack_blocks`].
     pub(crate) const fn sack_block_count(&self) -> usize {
         if self.terms.selective {
             self.sack.count(self.terms.timestamps)
@@ -282,7 +281,7 @@ impl Receiver {
         self.next_expected().wrapping_sub(self.advertised.acknowledgment)
     }
 
-    /// Bytes between the next sequence number and the end of what is held.
+    /// Bytes between the next sequence number and the end of the bytes after a gap.
     fn held_bytes(&self) -> u32 {
         // Within the window, which has 32 bits.
         let end = self.reassembly.held_end();
@@ -299,8 +298,8 @@ impl Receiver {
         measured.unwrap_or_else(|| self.terms.segment_bytes())
     }
 
-    fn moment(&self) -> Moment {
-        Moment {
+    fn state(&self) -> WindowState {
+        WindowState {
             next: self.next_expected(),
             advertised: self.advertised,
             available: self.available(),
@@ -308,14 +307,14 @@ impl Receiver {
         }
     }
 
-    fn choice(&self) -> Choice {
-        self.window.choose(&self.moment(), self.terms.window_scale)
+    fn choice(&self) -> WindowChoice {
+        self.window.choose(&self.state(), self.terms.window_scale)
     }
 
-    fn situation(&self) -> Situation {
+    fn context(&self) -> AckContext {
         let is_second = self.unacknowledged() > self.segment_bytes();
-        Situation {
-            room: is_second.then(|| self.window.room(&self.moment(), self.terms.window_scale)),
+        AckContext {
+            room: is_second.then(|| self.window.room(&self.state(), self.terms.window_scale)),
             next: self.next_expected(),
             advertised: self.advertised.bytes,
             is_holding: self.reassembly.is_holding(),
@@ -324,8 +323,8 @@ impl Receiver {
         }
     }
 
-    /// Measures what the application takes. The kernel does so segment by segment, but in one read only the first can
-    /// find that a round-trip time has passed.
+    /// Measures the bytes that the application reads. The kernel measures each segment, but within one read only the first
+    /// segment can end a round-trip time.
     fn note_read(&mut self, limit: usize, now: Instant) {
         let available = self.available();
         let first = (self.segment_bytes() as usize).min(limit).min(available);
@@ -342,14 +341,14 @@ impl Receiver {
         }
     }
 
-    /// Whether reading has opened the window so far that the peer should know.
+    /// Whether the read opened the window so far that a window update is due.
     fn is_update_due(&self) -> bool {
         let promised = self.promised();
         match &self.window {
             // Twice as far at least (Linux: __tcp_cleanup_rbuf).
             Window::Linux(space) => {
                 promised <= space.clamp() / 2 && {
-                    let room = self.window.room(&self.moment(), self.terms.window_scale).bytes;
+                    let room = self.window.room(&self.state(), self.terms.window_scale).bytes;
                     room > 0 && room >= promised.saturating_mul(2)
                 }
             }

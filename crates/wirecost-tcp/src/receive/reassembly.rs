@@ -1,7 +1,7 @@
-//! What arrived, put in order: bytes to be read, and bytes held behind a gap.
+//! Reassembly: bytes in order, and bytes after a gap.
 //!
-//! One buffer holds both: in-order bytes at its front, behind them room for the gaps and the bytes that are held. A
-//! byte is copied into its place once, whatever order segments come in.
+//! One buffer has both: in-order bytes at its front, then room for the gaps and the bytes after them. Each byte is copied to
+//! its position once, in any order of segments.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use wirecost_wire::tcp::SackBlock;
 
 use super::sequence::{advanced, distance, earliest, is_after, is_before, joined, latest, overlap};
 
-/// An empty buffer above this capacity is given back; below it is kept for the next message.
+/// An empty buffer above this capacity is freed; a smaller one is kept for the next message.
 const KEPT_BYTES: usize = 2048;
 
 /// The receive buffer.
@@ -18,21 +18,21 @@ const KEPT_BYTES: usize = 2048;
 pub(super) struct Reassembly {
     /// The next sequence number expected.
     next: u32,
-    /// In-order bytes not read yet, at the buffer's front.
+    /// The number of unread in-order bytes, at the buffer's front.
     available: usize,
     buffer: VecDeque<u8>,
-    /// Runs behind a gap, in order; none touches another.
+    /// Runs after a gap, in order; they do not touch.
     held: Vec<SackBlock>,
     /// The sequence number of the peer's FIN, known once it is reached or held.
     fin: Option<u32>,
 }
 
-/// What became of the bytes held behind a gap when bytes arrived in order.
+/// The effect of in-order bytes on the bytes after a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Joined {
-    /// Whether the last gap is filled: nothing is held any more.
+    /// Whether the last gap is filled.
     pub(super) filled_gap: bool,
-    /// Bytes that had been held and came again, to be reported (RFC 2883).
+    /// Bytes that arrived again, to be reported (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 
@@ -48,7 +48,7 @@ impl Reassembly {
         }
     }
 
-    /// The next sequence number expected, behind the FIN where it was reached.
+    /// The next sequence number expected, after the FIN if it was reached.
     pub(super) const fn next(&self) -> u32 {
         self.next
     }
@@ -58,12 +58,12 @@ impl Reassembly {
         self.available
     }
 
-    /// Whether bytes are held behind a gap.
+    /// Whether there are bytes after a gap.
     pub(super) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// The end of what is held.
+    /// The end of the bytes after a gap.
     pub(super) fn held_end(&self) -> Option<u32> {
         self.held.last().map(|run| run.right)
     }
@@ -73,7 +73,7 @@ impl Reassembly {
         self.fin.is_some_and(|fin| is_after(self.next, fin))
     }
 
-    /// Appends bytes that are at the next sequence number, then joins what was held behind them.
+    /// Appends bytes at the next sequence number, then joins the runs that follow them.
     pub(super) fn append(&mut self, payload: &[u8], fin: bool) -> Joined {
         let (payload, fin) = self.clip_to_fin(self.next, payload, fin);
         self.store(self.available, payload);
@@ -86,7 +86,7 @@ impl Reassembly {
         self.join()
     }
 
-    /// Keeps bytes behind a gap; returns the run that they are part of now, and what of them was held already.
+    /// Stores bytes after a gap; returns their run, and the bytes of them that were stored already.
     pub(super) fn hold(
         &mut self,
         sequence: u32,
@@ -121,7 +121,7 @@ impl Reassembly {
         count
     }
 
-    /// Where the byte with `sequence` has its place in the buffer.
+    /// The position of the byte with `sequence` in the buffer.
     fn offset_of(&self, sequence: u32) -> usize {
         self.available + distance(self.next, sequence)
     }
@@ -141,7 +141,7 @@ impl Reassembly {
         }
     }
 
-    /// Nothing follows a FIN that is known: what would is cut off. A FIN before bytes that are held is not believed.
+    /// Truncates bytes after a known FIN, and ignores a FIN before bytes that are stored after a gap.
     fn clip_to_fin<'a>(&self, sequence: u32, payload: &'a [u8], fin: bool) -> (&'a [u8], bool) {
         let end = advanced(sequence, payload.len());
         if let Some(known) = self.fin {
@@ -200,7 +200,7 @@ impl Reassembly {
         result
     }
 
-    /// Counts as available what the next sequence number has passed since `arrived`, of which a FIN is no byte.
+    /// Counts the bytes from `arrived` to the next sequence number as available, without the FIN.
     fn settle(&mut self, arrived: u32) {
         let data_end = match self.fin {
             Some(fin) if is_after(self.next, fin) => fin,
@@ -212,7 +212,7 @@ impl Reassembly {
         }
     }
 
-    /// Reaches the FIN at `sequence`: nothing behind it counts.
+    /// Reaches the FIN at `sequence`; drops everything after it.
     fn finish(&mut self, sequence: u32) {
         self.fin = Some(sequence);
         self.next = sequence.wrapping_add(1);
@@ -227,7 +227,7 @@ impl Reassembly {
     }
 }
 
-/// A report of duplicate bytes that takes in `more` where it touches it (Linux: tcp_dsack_extend).
+/// Extends a report of duplicate bytes by `more` if they touch (Linux: tcp_dsack_extend).
 fn grown(report: Option<SackBlock>, more: Option<SackBlock>) -> Option<SackBlock> {
     match (report, more) {
         (Some(report), Some(more)) => joined(&report, &more).or(Some(report)),

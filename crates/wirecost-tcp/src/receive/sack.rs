@@ -4,12 +4,12 @@ use wirecost_wire::tcp::{SackBlock, SackBlocks};
 
 use super::sequence::{is_after, joined};
 
-/// The blocks that the next acknowledgment tells.
+/// The SACK blocks of the next acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sack {
-    /// What is held, the run that grew last first (RFC 2018, section 4).
+    /// The runs after a gap; the run that grew last is first (RFC 2018, section 4).
     blocks: SackBlocks,
-    /// What came twice, told once (RFC 2883, section 4).
+    /// Bytes that arrived twice, reported once (RFC 2883, section 4).
     duplicate: Option<SackBlock>,
 }
 
@@ -17,8 +17,8 @@ impl Sack {
     /// The most blocks beside the timestamps option (RFC 2018, section 3).
     const BESIDE_TIMESTAMPS: usize = 3;
 
-    /// Puts the run that has just grown in front; runs that it took in go. Returns its place before: behind all others
-    /// where it is new.
+    /// Puts the run that has just grown in front, and removes runs that are now part of it. Returns its earlier place, which is
+    /// after all others for a new run.
     pub(super) fn note_held(&mut self, run: SackBlock) -> usize {
         let is_apart = |block: &SackBlock| joined(block, &run).is_none();
         let place = self.blocks.iter().take_while(is_apart).count();
@@ -27,18 +27,18 @@ impl Sack {
         place
     }
 
-    /// Forgets what the next sequence number has passed.
+    /// Drops the runs before the next sequence number.
     pub(super) fn advance(&mut self, next: u32) {
         let ahead = |block: &SackBlock| is_after(block.left, next);
         self.blocks = self.blocks.iter().filter(ahead).collect();
     }
 
-    /// Forgets every run: nothing is held any more.
+    /// Drops all runs.
     pub(super) fn clear(&mut self) {
         self.blocks = SackBlocks::default();
     }
 
-    /// Notes bytes that came again: where a report waits already it grows, if they touch it (Linux: tcp_dsack_extend).
+    /// Notes bytes that arrived again. Extends a waiting report if they touch it (Linux: tcp_dsack_extend).
     pub(super) fn note_duplicate(&mut self, again: SackBlock) {
         self.duplicate = match self.duplicate {
             None => Some(again),
@@ -46,17 +46,17 @@ impl Sack {
         };
     }
 
-    /// A report is told once, also where no acknowledgment took it along before the next segment came.
+    /// Drops the report: it is sent at most once, and only before the next segment arrives.
     pub(super) const fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// How many runs are told.
+    /// The number of reported runs.
     pub(super) const fn runs(&self) -> usize {
         self.blocks.len()
     }
 
-    /// How many blocks a segment has, with or without timestamps beside them.
+    /// The number of blocks in a segment, with or without timestamps beside them.
     pub(super) const fn count(&self, timestamps: bool) -> usize {
         let (blocks, room) = (
             self.runs() + self.duplicate.is_some() as usize,

@@ -28,7 +28,7 @@ pub(super) const fn advanced(sequence: u32, bytes: usize) -> u32 {
     sequence.wrapping_add(bytes as u32)
 }
 
-/// What two runs have in common.
+/// The common part of two runs.
 pub(super) fn overlap(a: &SackBlock, b: &SackBlock) -> Option<SackBlock> {
     let common = SackBlock {
         left: latest(a.left, b.left),
@@ -37,7 +37,7 @@ pub(super) fn overlap(a: &SackBlock, b: &SackBlock) -> Option<SackBlock> {
     is_before(common.left, common.right).then_some(common)
 }
 
-/// Both runs as one where they touch.
+/// Both runs as one, if they touch.
 pub(super) fn joined(a: &SackBlock, b: &SackBlock) -> Option<SackBlock> {
     if is_after(a.left, b.right) || is_after(b.left, a.right) {
         return None;

@@ -1,4 +1,4 @@
-//! How large a window is advertised.
+//! The receive window.
 
 use core::time::Duration;
 
@@ -8,34 +8,34 @@ use super::autotune::Space;
 use super::sequence::distance;
 use super::{Terms, WindowPolicy};
 
-/// The largest window that a header can tell, before scaling.
+/// The largest value of the window field, before scaling.
 const LARGEST_FIELD: u32 = 65_535;
 
 /// The right edge last advertised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advertised {
-    /// The acknowledgment number that the window stood beside.
+    /// The acknowledgment number sent with the window.
     pub(super) acknowledgment: u32,
     /// Bytes of the window.
     pub(super) bytes: u32,
 }
 
 impl Advertised {
-    /// Bytes that are left of it where `next` is expected.
+    /// Bytes left of it when `next` is expected.
     pub(super) const fn left_at(self, next: u32) -> u32 {
         // Within the window, which has 32 bits.
         distance(next, self.right_edge()) as u32
     }
 
-    /// The sequence number behind the window.
+    /// The sequence number after the window.
     pub(super) const fn right_edge(self) -> u32 {
         self.acknowledgment.wrapping_add(self.bytes)
     }
 }
 
-/// What a window is chosen for.
+/// The inputs of the choice of a window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct WindowState {
     /// The next sequence number expected.
     pub(super) next: u32,
     /// The window last advertised.
@@ -48,14 +48,14 @@ pub(super) struct Moment {
 
 /// A window that could be advertised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct WindowChoice {
     /// Bytes.
     pub(super) bytes: u32,
     /// Whether less than half of the window is free.
     pub(super) is_tight: bool,
 }
 
-/// The buffer that the window represents.
+/// The buffer that determines the window.
 #[derive(Debug)]
 pub(super) enum Window {
     /// A buffer that grows.
@@ -83,27 +83,27 @@ impl Window {
         }
     }
 
-    /// The window that the buffer has room for, before the promise of the last one is looked at.
-    pub(super) fn room(&self, moment: &Moment, scale: u8) -> Choice {
+    /// The window that fits into the buffer, without regard to the window advertised last.
+    pub(super) fn room(&self, state: &WindowState, scale: u8) -> WindowChoice {
         match self {
-            Self::Linux(space) => space.select(moment, scale),
-            Self::Fixed(bytes) => Choice {
-                bytes: fixed_room(*bytes, moment),
+            Self::Linux(space) => space.select(state, scale),
+            Self::Fixed(bytes) => WindowChoice {
+                bytes: fixed_room(*bytes, state),
                 is_tight: false,
             },
         }
     }
 
-    /// The window to be advertised: its right edge never moves left (RFC 9293, section 3.8.6).
-    pub(super) fn choose(&self, moment: &Moment, scale: u8) -> Choice {
-        let room = self.room(moment, scale);
-        let promised = moment.advertised.left_at(moment.next);
+    /// The window to advertise: its right edge never moves left (RFC 9293, section 3.8.6).
+    pub(super) fn choose(&self, state: &WindowState, scale: u8) -> WindowChoice {
+        let room = self.room(state, scale);
+        let promised = state.advertised.left_at(state.next);
         let bytes = if room.bytes < promised {
             promised.next_multiple_of(1 << scale)
         } else {
             room.bytes
         };
-        Choice {
+        WindowChoice {
             bytes: bytes.min(LARGEST_FIELD << scale),
             ..room
         }
@@ -112,11 +112,11 @@ impl Window {
 
 /// The receiver's side of silly window avoidance (RFC 9293, section 3.8.6.2.2): the right edge moves by half of the buffer
 /// or a full segment, or not at all.
-fn fixed_room(buffer_bytes: u32, moment: &Moment) -> u32 {
+fn fixed_room(buffer_bytes: u32, state: &WindowState) -> u32 {
     // Never more than the buffer's bytes.
-    let free = buffer_bytes.saturating_sub(moment.available as u32);
-    let promised = moment.advertised.left_at(moment.next);
-    let step = moment.segment_bytes.min(buffer_bytes / 2);
+    let free = buffer_bytes.saturating_sub(state.available as u32);
+    let promised = state.advertised.left_at(state.next);
+    let step = state.segment_bytes.min(buffer_bytes / 2);
     if free >= promised.saturating_add(step) {
         free
     } else {

@@ -1,11 +1,11 @@
-//! An acknowledgment, from the scoreboard to the window. (Linux: `tcp_ack`)
+//! The handling of an acknowledgment, from the scoreboard to the window. (Linux: `tcp_ack`)
 //!
 //! 1. selective acknowledgments tag the scoreboard (RFC 2018, RFC 2883);
-//! 2. what is acknowledged leaves it, and its round trip is measured (RFC 6298, section 3; RFC 7323, section 4);
+//! 2. acknowledged segments leave it, and their round trip is measured (RFC 6298, section 3; RFC 7323, section 4);
 //! 3. the tail loss probe ends, if one was out (RFC 8985, section 7.4);
 //! 4. losses are found and the state changes (`state`);
 //! 5. the timer starts again (RFC 6298, section 5.3);
-//! 6. the window grows (RFC 5681, section 3.1) or falls (RFC 6937).
+//! 6. the window grows (RFC 5681, section 3.1) or shrinks (RFC 6937).
 
 use core::time::Duration;
 
@@ -16,22 +16,21 @@ use super::rtt::RttSample;
 use super::scoreboard::Record;
 use super::state::State;
 use super::tail_loss_probe::TailProbe;
-use super::{Ack, Acked, Recovery, Retransmit, micros, milliseconds};
+use super::{Ack, Recovery, Retransmit, micros, milliseconds};
 use crate::recovery::congestion::AckSample;
 use crate::sequence::{is_after, is_before};
 
 impl Recovery {
-    /// Takes an acknowledgment that is acceptable (RFC 9293, section 3.10.7.4); one of what was never sent is ignored.
-    pub(crate) fn handle_ack(&mut self, ack: &Ack, now: Instant) -> Acked {
+    /// Handles an acceptable acknowledgment (RFC 9293, section 3.10.7.4); ignores one beyond SND.NXT.
+    pub(crate) fn handle_ack(&mut self, ack: &Ack, now: Instant) {
         let prior_una = self.scoreboard.una();
         if is_after(ack.acknowledgment, self.scoreboard.next()) {
-            return Acked::default();
+            return;
         }
         if self.says_nothing(ack) {
             self.largest_window = self.largest_window.max(ack.window_bytes);
-            return Acked::default();
+            return;
         }
-        let delivered = self.delivered;
         let mut effect = Effect {
             prior_una,
             echo: ack.echo,
@@ -47,13 +46,9 @@ impl Recovery {
             self.largest_window = self.largest_window.max(ack.window_bytes);
             self.handle_new_ack(ack, &mut effect, now);
         }
-        Acked {
-            advanced: self.scoreboard.una().wrapping_sub(prior_una),
-            delivered: self.delivered.wrapping_sub(delivered),
-        }
     }
 
-    /// Whether nothing is out that an acknowledgment could speak of: the peer sends, this end only listens.
+    /// Whether nothing is outstanding that an acknowledgment could affect: the peer sends, and this end only receives.
     fn says_nothing(&self, ack: &Ack) -> bool {
         self.scoreboard.outstanding() == 0
             && ack.acknowledgment == self.scoreboard.una()
@@ -61,7 +56,7 @@ impl Recovery {
             && self.probe == TailProbe::Idle
     }
 
-    /// An acknowledgment that came late may say something selectively.
+    /// Handles a late acknowledgment, which may have new SACK blocks.
     fn handle_old_ack(&mut self, ack: &Ack, effect: &mut Effect, now: Instant) {
         if self.has_sack && !ack.sack.is_empty() {
             self.take_sack(ack, effect, now);
@@ -105,7 +100,7 @@ impl Recovery {
         self.update_pacing();
     }
 
-    /// Nothing was out: a late report of duplicates may still take a reduction back.
+    /// Handles an acknowledgment while nothing is outstanding: a late D-SACK may still undo a reduction.
     fn handle_idle_ack(&mut self, ack: &Ack, effect: &mut Effect, now: Instant) {
         if effect.reports_duplicate {
             self.alert(effect, now);
@@ -113,7 +108,7 @@ impl Recovery {
         self.end_probe(ack.acknowledgment, effect, now);
     }
 
-    /// Whether more is to be looked at than the window. (Linux: `tcp_ack_is_dubious`)
+    /// Whether the acknowledgment may change the state. (Linux: `tcp_ack_is_dubious`)
     fn is_dubious(&self, effect: &Effect) -> bool {
         !effect.is_not_duplicate()
             || effect.sacked_data
@@ -121,7 +116,7 @@ impl Recovery {
             || self.state != State::Open
     }
 
-    /// Takes out what is acknowledged. (Linux: `tcp_clean_rtx_queue`)
+    /// Removes acknowledged segments. (Linux: `tcp_clean_rtx_queue`)
     fn take_acknowledged(&mut self, acknowledgment: u32, effect: &mut Effect, now: Instant) {
         while let Some(record) = self.scoreboard.pop_acknowledged(acknowledgment) {
             effect.acknowledged += 1;
@@ -146,8 +141,8 @@ impl Recovery {
         effect.is_reneging = self.scoreboard.head().is_some_and(|head| head.tags.sacked);
     }
 
-    /// Measures round trips: of segments sent once (Karn's algorithm, RFC 6298, section 3), else by the timestamp that came
-    /// back (RFC 7323, section 4.1). (Linux: `tcp_ack_update_rtt`)
+    /// Measures round trips: of segments sent once (Karn's algorithm, RFC 6298, section 3), otherwise by the echoed timestamp
+    /// (RFC 7323, section 4.1). (Linux: `tcp_ack_update_rtt`)
     fn measure(&mut self, effect: &mut Effect, prior_sacked: u32, now: Instant) {
         let age = |sent: u64| micros(now).saturating_sub(sent);
         let acknowledged = effect
@@ -175,7 +170,7 @@ impl Recovery {
             self.min_rtt.measure(least, self.clock.ticks(now), &self.clock);
         }
         self.measure_rto(first);
-        // A first segment that was sent before what was measured does not wait longer for that.
+        // The timer restarts if the first outstanding segment was sent after the measured one.
         let is_newer =
             |head: &Record| effect.sacked_sent.is_some() && measured_by > 0 && measured_by < head.sent_micros;
         effect.restarts_timer = effect.acknowledged == 0 && self.scoreboard.head().is_some_and(is_newer);
@@ -197,16 +192,10 @@ impl Recovery {
     pub(super) fn measure_opening(&mut self, rtt: Duration, tick: u64) {
         let rtt_micros = u64::try_from(rtt.as_micros()).unwrap_or(u64::MAX);
         self.min_rtt.measure(rtt_micros.max(1), tick, &self.clock);
-        let sample = RttSample {
-            micros: rtt_micros,
-            una: self.scoreboard.una(),
-            next: self.scoreboard.next(),
-        };
-        self.rtt.measure(&sample, &self.clock);
-        self.rto_ticks = self.rtt.rto_ticks();
+        self.measure_rto(rtt_micros);
     }
 
-    /// Whether the peer may have held this acknowledgment back: that of a lone small segment. (Linux:
+    /// Whether the peer may have delayed this acknowledgment, because it is for a single small segment. (Linux:
     /// `FLAG_ACK_MAYBE_DELAYED`)
     fn may_be_delayed(&self, effect: &Effect, prior_sacked: u32) -> bool {
         let advanced = self.scoreboard.una().wrapping_sub(effect.prior_una);
@@ -221,7 +210,7 @@ impl Recovery {
             && !effect.reports_duplicate
     }
 
-    /// Tells congestion control of a round trip.
+    /// Gives congestion control a round trip.
     fn learn(&mut self, rtt_micros: Option<u64>, now: Instant) {
         let sample = AckSample {
             now_micros: micros(now),
@@ -233,7 +222,7 @@ impl Recovery {
         self.algorithm.measure(&sample, &mut self.window, &self.clock);
     }
 
-    /// Duplicates and reordering after segments were acknowledged.
+    /// Updates duplicates and reordering after segments were acknowledged.
     fn settle_acknowledged(&mut self, effect: &mut Effect, prior_highest: u32) {
         if effect.acknowledged == 0 {
             return;
@@ -255,7 +244,7 @@ impl Recovery {
         self.rack.note_reordering(overtaken, highest, self.segment_bytes);
     }
 
-    /// The window falls during a recovery, and grows otherwise. (Linux: `tcp_cong_control`)
+    /// Shrinks the window during a recovery, otherwise grows it. (Linux: `tcp_cong_control`)
     fn control_window(&mut self, delivered: u32, lost: u32, effect: &Effect, now: Instant) {
         let tick = self.clock.ticks(now);
         if self.state.is_reducing() {
@@ -267,12 +256,12 @@ impl Recovery {
         }
     }
 
-    /// Only what arrives in order lets the window grow, unless segments often overtake one another.
+    /// Whether the window may grow: only for segments that arrive in order, unless reordering is common.
     fn may_grow(&self, effect: &Effect) -> bool {
         effect.acknowledged > 0 || (self.is_reordering_high() && effect.sacked_data)
     }
 
-    /// New data cannot go first where the window is full.
+    /// Ends F-RTO if the window is full, because new data cannot go first.
     fn settle_forward_rto(&mut self) {
         if self.retransmit == Retransmit::NewDataFirst && !self.has_room() {
             self.is_forward_rto = false;
@@ -281,7 +270,7 @@ impl Recovery {
     }
 }
 
-/// Whether the timestamp that came back was sent before the segment's retransmission: the first transmission arrived.
+/// Whether the echoed timestamp was sent before the segment's retransmission: the first transmission arrived.
 fn is_echo_older(echo: Option<u32>, record: &Record) -> bool {
     let sent_ms = (record.sent_micros / 1_000) as u32;
     record.tags.ever_retransmitted && echo.is_some_and(|echo| is_before(echo, sent_ms))

@@ -1,4 +1,4 @@
-//! The units that time is counted in: microseconds for segments, ticks for timers.
+//! Units of time: microseconds for segments, ticks for timers.
 
 use core::time::Duration;
 
@@ -11,12 +11,12 @@ pub(crate) const fn micros(instant: Instant) -> u64 {
     instant.as_nanos() / 1_000
 }
 
-/// The ticks that an implementation counts its time-outs in: jiffies, or what is as coarse.
+/// The ticks of an implementation's time-outs: jiffies, or ticks of another length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TickClock {
     granularity: Granularity,
     tick_micros: u64,
-    /// The fewest ticks that last a second.
+    /// The smallest number of ticks that last a second.
     second: u64,
 }
 
@@ -50,7 +50,7 @@ impl TickClock {
         micros.div_ceil(self.tick_micros)
     }
 
-    /// The fewest ticks that last a second.
+    /// The smallest number of ticks that last a second.
     pub(crate) const fn second(&self) -> u64 {
         self.second
     }
@@ -70,7 +70,7 @@ impl TickClock {
         Duration::from_micros(self.micros(ticks))
     }
 
-    /// When a timer fires that is set `now` to `ticks`.
+    /// When a timer set `now` to `ticks` fires.
     pub(crate) fn deadline(&self, now: Instant, ticks: u64) -> Instant {
         match self.granularity {
             // A jiffy lasts whole microseconds.

@@ -1,8 +1,8 @@
-//! What implementations differ in when segments are lost, and how fast they send.
+//! The configuration of loss recovery and congestion control.
 
 use core::time::Duration;
 
-/// How the congestion window moves.
+/// The congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
     /// RFC 5681 and 6582.
@@ -14,53 +14,53 @@ pub enum CongestionControl {
     },
 }
 
-/// How the retransmission time-out follows from round trips.
+/// How the retransmission time-out is computed from round trips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttFilter {
-    /// The kernel's: the deviation has a floor of the minimum time-out, and falls once a round trip at most.
+    /// The kernel's filter: the deviation is at least the minimum time-out, and falls at most once a round trip.
     /// (Linux: `tcp_rtt_estimator`)
     Linux,
     /// RFC 6298, section 2.
     Standard,
 }
 
-/// When an end stops to retransmit.
+/// When an end stops retransmitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// At the first time-out this long after the first retransmission.
+    /// At the first time-out after this time since the first retransmission.
     After(Duration),
-    /// Instead of the retransmission that would be this many and one.
+    /// After this number of retransmissions.
     Retransmissions(u32),
 }
 
-/// What implementations differ in when segments are lost, and how fast they send.
+/// The configuration of loss recovery and congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryConfig {
     /// Segments that may be sent before the first acknowledgment (RFC 6928).
     pub initial_window: u32,
-    /// The most segments in flight, whatever the network bears; `u32::MAX` for no cap.
+    /// The largest congestion window, in segments; `u32::MAX` for no limit.
     pub window_cap: u32,
-    /// How the congestion window moves.
+    /// The congestion control algorithm.
     pub congestion_control: CongestionControl,
     /// Whether the last segment of a flight is probed for (RFC 8985, section 7); needs selective acknowledgments.
     pub tail_loss_probe: bool,
-    /// Whether a time-out is told from a delay by the acknowledgments that follow (F-RTO, RFC 5682).
+    /// Whether the acknowledgments after a time-out can show that it was spurious (F-RTO, RFC 5682).
     pub forward_rto: bool,
     /// Whether segments lost together that fit into one are retransmitted as one. (Linux: `tcp_retrans_collapse`)
     pub collapse: bool,
-    /// How the time-out follows from round trips.
+    /// How the time-out is computed from round trips.
     pub rtt_filter: RttFilter,
     /// The time-out before the first measurement.
     pub initial_rto: Duration,
     /// The time-out after an opening that gave no measurement (RFC 6298, section 5.7).
     pub fallback_rto: Duration,
-    /// The least time-out; with [`RttFilter::Linux`] the least deviation above the round trip.
+    /// The smallest time-out; with [`RttFilter::Linux`], the smallest deviation above the round trip.
     pub minimum_rto: Duration,
-    /// The greatest time-out.
+    /// The largest time-out.
     pub maximum_rto: Duration,
-    /// When an end stops to retransmit.
+    /// When an end stops retransmitting.
     pub give_up: GiveUp,
-    /// When an end does so that no application reads from any more.
+    /// When an end without an application stops retransmitting.
     pub give_up_orphaned: GiveUp,
 }
 
@@ -86,8 +86,8 @@ impl RecoveryConfig {
         }
     }
 
-    /// The TCP of the study nbiot: an initial window of 3, a window of at most 10 segments, a first time-out of 1 s; where the
-    /// study is silent, RFC 5681, 6298 and 6582.
+    /// The TCP of the NB-IoT study: an initial window of 3, a window of at most 10 segments, a first time-out of 1 s. RFC 5681,
+    /// 6298 and 6582 decide what the study leaves open.
     pub const fn larmo() -> Self {
         Self {
             initial_window: 3,

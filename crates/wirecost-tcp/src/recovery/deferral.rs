@@ -1,5 +1,4 @@
-//! Segments held back for a moment, so that more of them leave at once when the next acknowledgment comes. (Linux:
-//! `tcp_tso_should_defer`)
+//! Deferred segments: more of them leave at once with the next acknowledgment. (Linux: `tcp_tso_should_defer`)
 
 use wirecost_proto::Instant;
 
@@ -9,13 +8,13 @@ use super::{Recovery, micros};
 /// A packet that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// How long it is, in bytes.
+    /// Its length, in bytes.
     pub(crate) bytes: u32,
-    /// Whether others wait behind it, so that it grows no longer.
+    /// Whether other packets wait after it, so that it does not grow.
     pub(crate) is_followed: bool,
-    /// The most that leaves at once, in bytes.
+    /// The largest burst, in bytes.
     pub(crate) burst_bytes: u32,
-    /// What of the peer's window is left, in bytes.
+    /// The free part of the peer's window, in bytes.
     pub(crate) window_room: u32,
     /// The peer's window, in bytes.
     pub(crate) window_bytes: u32,
@@ -23,15 +22,14 @@ pub(crate) struct Waiting {
     pub(crate) is_last: bool,
 }
 
-/// An acknowledgment that is due within this time is waited for, and one that came within this time after segments left, in
-/// microseconds.
+/// The longest deferral, and the longest time since the last transmission for a deferral, in microseconds.
 const PATIENCE_MICROS: u64 = 1_000;
 
-/// With this part of the window at hand nothing is held back. (net.ipv4.tcp_tso_win_divisor)
+/// There is no deferral if this part of the window is free. (net.ipv4.tcp_tso_win_divisor)
 const WINDOW_DIVISOR: u32 = 3;
 
 impl Recovery {
-    /// Whether `waiting` is to wait for the next acknowledgment although a segment of it may leave.
+    /// Whether `waiting` must wait for the next acknowledgment although a segment of it may leave.
     pub(crate) fn defers(&mut self, waiting: &Waiting, now: Instant) -> bool {
         let room = self.window.cwnd().saturating_sub(self.scoreboard.in_flight());
         let congestion_room = room.saturating_mul(self.segment_bytes);
@@ -49,7 +47,7 @@ impl Recovery {
         true
     }
 
-    /// Whether enough may leave at once.
+    /// Whether enough bytes may leave at once.
     fn is_pressing(&self, waiting: &Waiting, limit: u32) -> bool {
         let window = self.window.cwnd().saturating_mul(self.segment_bytes);
         let part = window.min(waiting.window_bytes) / WINDOW_DIVISOR;

@@ -1,9 +1,9 @@
-//! What an acknowledgment is found to say, on its way through the scoreboard.
+//! The effect of an acknowledgment, collected while it passes the scoreboard.
 
 use super::scoreboard::Record;
 use crate::sequence::{is_after, is_before};
 
-/// What an acknowledgment was found to say, step by step.
+/// The effect of an acknowledgment, collected step by step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effect {
     pub(super) prior_una: u32,
@@ -23,11 +23,11 @@ pub(super) struct Effect {
     pub(super) is_probe_duplicate: bool,
     /// It is a duplicate acknowledgment (RFC 5681, section 2).
     pub(super) is_duplicate: bool,
-    /// What was never retransmitted and sent before the state was entered has arrived.
+    /// A segment that was sent before the current state, and never retransmitted, has arrived.
     pub(super) delivered_original: bool,
     /// A retransmitted segment was acknowledged.
     pub(super) acknowledged_retransmission: bool,
-    /// What was selectively acknowledged was not acknowledged with what precedes it.
+    /// The first outstanding segment is selectively acknowledged: the peer has dropped it.
     pub(super) is_reneging: bool,
     /// A retransmission was found lost.
     pub(super) lost_retransmission: bool,
@@ -38,12 +38,12 @@ pub(super) struct Effect {
     /// When the first and the last segment were sent that were acknowledged, and those selectively acknowledged.
     pub(super) acknowledged_sent: Option<(u64, u64)>,
     pub(super) sacked_sent: Option<(u64, u64)>,
-    /// The segment sent last of those that arrived now: the how manieth, and how many were delivered when it was sent.
+    /// Of the segments that arrived now, the one sent last: its number, and the number of segments delivered when it was sent.
     pub(super) newest: Option<(u32, u32)>,
 }
 
 impl Effect {
-    /// Whether more than an acknowledgment came. (Linux: `FLAG_NOT_DUP`)
+    /// Whether the segment has more than an acknowledgment. (Linux: `FLAG_NOT_DUP`)
     pub(super) const fn is_not_duplicate(&self) -> bool {
         self.has_data || self.updates_window || self.acknowledged > 0
     }

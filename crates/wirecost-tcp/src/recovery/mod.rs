@@ -1,21 +1,21 @@
-//! What is in flight, what is lost, and what may be sent: loss recovery over congestion control.
+//! Loss recovery and congestion control: segments in flight, lost segments, and segments that may be sent.
 //!
-//! - [`config`]: what implementations differ in
+//! - [`config`]: the configuration
 //! - `acknowledge`: an acknowledgment, from the scoreboard to the window
-//! - `state`: Open, Disorder, Recovery and the ways between them
-//! - `scoreboard`: what was sent and is not acknowledged (RFC 6675)
-//! - `effect`: what an acknowledgment is found to say
+//! - `state`: Open, Disorder, Recovery and their transitions
+//! - `scoreboard`: sent segments that are not acknowledged (RFC 6675)
+//! - `effect`: the effect of an acknowledgment
 //! - `sack`: selective acknowledgments (RFC 2018, RFC 2883)
-//! - `transmit`: what may be sent, and what follows
+//! - `transmit`: segments that may be sent, and the effects of a transmission
 //! - `rack`: loss found by time (RFC 8985)
 //! - `tail_loss_probe`: the last segment of a flight (RFC 8985, section 7)
-//! - `prr`: how the window falls (RFC 6937)
+//! - `prr`: how the window shrinks (RFC 6937)
 //! - `rto`: the retransmission time-out (RFC 6298, RFC 5682)
-//! - `rtt`: round trips and the time-out that follows
-//! - `undo`: reductions taken back (RFC 3522, RFC 3708)
+//! - `rtt`: round trips and the time-out
+//! - `undo`: reductions that are undone (RFC 3522, RFC 3708)
 //! - `new_reno`: duplicates instead of selective acknowledgments (RFC 6582)
-//! - `deferral`: segments that wait for a moment, to leave together
-//! - `pacing`: how fast an end sends
+//! - `deferral`: segments that are deferred to leave together
+//! - `pacing`: the sending rate
 //! - `clock`: units of time
 
 mod acknowledge;
@@ -58,14 +58,14 @@ use state::State;
 use tail_loss_probe::TailProbe;
 use undo::Undo;
 
-/// What the opening of a connection showed.
+/// The result of the handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Opening {
-    /// The round trip of the SYN or SYN-ACK, where it was sent once or its timestamp came back.
+pub(crate) struct HandshakeResult {
+    /// The round trip of the SYN or SYN-ACK, if it was sent once or its timestamp was echoed.
     pub(crate) rtt: Option<Duration>,
-    /// How often this end's SYN or SYN-ACK was retransmitted.
+    /// The number of retransmissions of this end's SYN or SYN-ACK.
     pub(crate) retransmissions: u32,
-    /// Whether it was so in vain: the answer echoes the timestamp of the first.
+    /// Whether they were unnecessary: the answer echoes the timestamp of the first transmission.
     pub(crate) is_spurious: bool,
     /// Whether both ends understand selective acknowledgments.
     pub(crate) has_sack: bool,
@@ -73,66 +73,57 @@ pub(crate) struct Opening {
     pub(crate) segment_bytes: u32,
 }
 
-/// An acknowledgment, as it is taken from a segment.
+/// The acknowledgment in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ack {
     /// SEG.ACK.
     pub(crate) acknowledgment: u32,
     /// The selective acknowledgments.
     pub(crate) sack: SackBlocks,
-    /// The timestamp that came back, in milliseconds since the start of the run, modulo 2^32: what this end adds to its
-    /// clock is deducted.
+    /// The echoed timestamp, in milliseconds since the start of the run, modulo 2^32, without the offset that this end adds to
+    /// its clock.
     pub(crate) echo: Option<u32>,
     /// Whether the segment carries data, a SYN or a FIN.
     pub(crate) has_data: bool,
-    /// Whether it changes the send window, or would have (RFC 9293, section 3.10.7.4: SND.WL1 and SND.WL2).
+    /// Whether it changes the send window (RFC 9293, section 3.10.7.4: SND.WL1 and SND.WL2).
     pub(crate) updates_window: bool,
     /// The peer's window, in bytes.
     pub(crate) window_bytes: u32,
-    /// Whether there is data that was never sent and that the peer's window takes.
+    /// Whether there is unsent data that fits into the peer's window.
     pub(crate) has_new_data: bool,
 }
 
-/// What an acknowledgment did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Acked {
-    /// By how much SND.UNA advanced.
-    pub(crate) advanced: u32,
-    /// Segments newly known to have arrived.
-    pub(crate) delivered: u32,
-}
-
-/// A run of sequence numbers to be sent again; a FIN counts as one.
+/// A range of sequence numbers for retransmission; a FIN counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     /// The first sequence number.
     pub(crate) sequence: u32,
-    /// How many there are.
+    /// The number of sequence numbers.
     pub(crate) len: u32,
 }
 
-/// What a time-out asks for, beyond [`Recovery::next_retransmission`] and [`Recovery::may_send_new`].
+/// The result of a time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timeout {
     /// Nothing was due.
     Early,
-    /// Something may be sent.
+    /// A segment may be sent.
     Transmit,
     /// The peer has not answered for too long.
     GiveUp,
 }
 
-/// What may be retransmitted since the last event.
+/// The retransmissions that the last event allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Retransmit {
     Nothing,
-    /// What is lost, as far as the window allows.
+    /// Lost segments, as far as the window allows.
     Lost,
     /// New data first: a time-out may have been spurious (RFC 5682, section 2.1, step 2.b).
     NewDataFirst,
 }
 
-/// What is in flight, what is lost, and what may be sent, of one direction of a connection.
+/// Loss recovery and congestion control of one direction of a connection.
 ///
 /// After [`Recovery::handle_ack`] and [`Recovery::handle_timeout`], send [`Recovery::next_retransmission`] until there is
 /// none, then new data while [`Recovery::may_send_new`]; tell [`Recovery::sent`] of each segment at once.
@@ -218,8 +209,8 @@ impl Recovery {
         }
     }
 
-    /// The handshake is complete.
-    pub(crate) fn opened(&mut self, opening: &Opening, now: Instant) {
+    /// Handles the end of the handshake.
+    pub(crate) fn opened(&mut self, opening: &HandshakeResult, now: Instant) {
         let tick = self.clock.ticks(now);
         self.segment_bytes = opening.segment_bytes;
         self.has_sack = opening.has_sack;
@@ -242,7 +233,7 @@ impl Recovery {
         self.update_pacing();
     }
 
-    /// No application reads from this end any more: it gives up sooner.
+    /// Notes that no application reads from this end anymore: it gives up sooner.
     pub(crate) const fn orphan(&mut self) {
         self.is_orphan = true;
     }
@@ -277,7 +268,7 @@ impl Recovery {
         self.scoreboard.in_flight()
     }
 
-    /// The smoothed round trip, where it is counted in microseconds and was measured.
+    /// The smoothed round trip, if it is in microseconds and was measured.
     pub(crate) fn smoothed_rtt(&self) -> Option<Duration> {
         self.rtt
             .srtt_eighths()

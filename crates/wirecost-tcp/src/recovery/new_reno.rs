@@ -1,4 +1,4 @@
-//! Recovery without selective acknowledgments: duplicates are counted as segments that arrived (RFC 5681, section 3.2;
+//! Recovery without selective acknowledgments: a duplicate counts as a segment that arrived (RFC 5681, section 3.2;
 //! RFC 6582).
 
 use super::Recovery;
@@ -7,7 +7,7 @@ use super::scoreboard::Tags;
 use super::state::State;
 
 impl Recovery {
-    /// A duplicate acknowledgment: some segment has arrived. (Linux: `tcp_add_reno_sack`)
+    /// Counts a duplicate acknowledgment: a segment has arrived. (Linux: `tcp_add_reno_sack`)
     pub(super) fn count_duplicate(&mut self) {
         let before = self.scoreboard.sacked();
         self.scoreboard.set_sacked(before + 1);
@@ -15,7 +15,7 @@ impl Recovery {
         self.delivered += self.scoreboard.sacked().saturating_sub(before);
     }
 
-    /// `acknowledged` segments were acknowledged: one filled the gap, the others were counted as duplicates. (Linux:
+    /// Handles `acknowledged` segments: one filled the gap, the others were counted as duplicates. (Linux:
     /// `tcp_remove_reno_sacks`)
     pub(super) fn uncount_duplicates(&mut self, acknowledged: u32) {
         let counted = self.scoreboard.sacked();
@@ -25,7 +25,7 @@ impl Recovery {
         self.limit_duplicates(acknowledged);
     }
 
-    /// More duplicates than there are segments beyond the gap show that one overtook another.
+    /// Limits the duplicates: more duplicates than segments beyond the gap show reordering.
     fn limit_duplicates(&mut self, acknowledged: u32) {
         let outstanding = self.scoreboard.outstanding();
         let gaps = self.scoreboard.lost().max(1).min(outstanding);
@@ -35,8 +35,8 @@ impl Recovery {
         }
     }
 
-    /// The first segment is lost after three duplicates (RFC 5681, section 3.2), and the next one where a partial
-    /// acknowledgment comes during the recovery (RFC 6582, section 3.2, step 3). (Linux: `tcp_newreno_mark_lost`)
+    /// Marks the first segment lost after three duplicates (RFC 5681, section 3.2), or after a partial acknowledgment during the
+    /// recovery (RFC 6582, section 3.2, step 3). (Linux: `tcp_newreno_mark_lost`)
     pub(super) fn mark_first_lost(&mut self, advances: bool) {
         let are_duplicates = self.state < State::Recovery && self.scoreboard.sacked() >= self.rack.reordering;
         let is_partial = self.state == State::Recovery && advances;
@@ -49,15 +49,16 @@ impl Recovery {
             .retag(0, |record| Tags::mark_lost(&mut record.tags));
     }
 
-    /// Duplicates that were counted are of no use any more.
+    /// Resets the count of duplicates.
     pub(super) const fn forget_duplicates(&mut self) {
         if !self.has_sack {
             self.scoreboard.set_sacked(0);
         }
     }
 
-    /// Whether the recovery has to be held until something beyond it is acknowledged, lest the duplicates that its
-    /// retransmissions cause start another (RFC 6582, section 3.2, step 3). (Linux: `tcp_is_non_sack_preventing_reopen`)
+    /// Whether the recovery must continue until a segment beyond it is acknowledged. Otherwise the duplicates that its
+    /// retransmissions cause would start another one (RFC 6582, section 3.2, step 3). (Linux:
+    /// `tcp_is_non_sack_preventing_reopen`)
     pub(super) fn prevents_reopening(&mut self) -> bool {
         if self.has_sack || self.scoreboard.una() != self.high_sequence {
             return false;
@@ -68,7 +69,7 @@ impl Recovery {
         true
     }
 
-    /// How many segments beyond the first may have overtaken it before it is lost.
+    /// Whether the duplicate threshold was raised because of reordering.
     pub(super) const fn is_reordering_high(&self) -> bool {
         self.rack.reordering > Rack::DUPLICATE_THRESHOLD
     }

@@ -1,12 +1,12 @@
-//! How fast an end sends. (Linux: `tcp_update_pacing_rate`)
+//! The sending rate. (Linux: `tcp_update_pacing_rate`)
 
 use super::Recovery;
 
-/// The rate as the last acknowledgment left it: the window does not change it by itself. It changes more often than it is
-/// asked for, so the division waits.
+/// The rate at the last acknowledgment: a change of the window alone does not change it. It changes more often than it is read,
+/// so that the division is done when it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pacing {
-    /// What is sent in a round trip, in eighths of a millionth of a byte.
+    /// The bytes of a round trip, in eighths of a millionth of a byte.
     micro_byte_eighths: u64,
     /// The round trip, in eighths of a microsecond; 0 before the first.
     srtt_eighths: u64,
@@ -28,7 +28,7 @@ impl Pacing {
             .unwrap_or(u64::MAX)
     }
 
-    /// How long four trains of the greatest length last at this rate, in microseconds. (Linux: `hystart_ack_delay`)
+    /// The duration of four trains of the largest length at this rate, in microseconds. (Linux: `hystart_ack_delay`)
     pub(crate) fn train_micros(&self) -> u64 {
         /// `GSO_LEGACY_MAX_SIZE` less the longest header.
         const TRAIN_BYTES: u64 = 65_536 - 193;
@@ -50,7 +50,7 @@ impl Recovery {
         self.min_rtt.micros()
     }
 
-    /// Notes the rate anew: twice the window per round trip in slow start, else 1.2 times.
+    /// Updates the rate: twice the window per round trip in slow start, otherwise 1.2 times the window.
     pub(super) fn update_pacing(&mut self) {
         let Some(srtt_eighths) = self.rtt.srtt_eighths() else {
             return;

@@ -1,6 +1,6 @@
-//! Proportional rate reduction: how the window falls during a recovery (RFC 6937, superseded by RFC 9937).
+//! Proportional rate reduction: how the window shrinks during a recovery (RFC 6937, superseded by RFC 9937).
 
-/// A reduction of the window under way.
+/// A reduction of the window in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reduction {
     /// The window before it (RecoverFS).
@@ -11,7 +11,7 @@ pub(super) struct Reduction {
     sent: u32,
 }
 
-/// What one acknowledgment says.
+/// The information of one acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Progress {
     /// Segments newly delivered.
@@ -22,7 +22,7 @@ pub(super) struct Progress {
     pub(super) advances: bool,
     /// Segments in the network.
     pub(super) in_flight: u32,
-    /// The window to come down to.
+    /// The target window.
     pub(super) ssthresh: u32,
 }
 
@@ -40,7 +40,7 @@ impl Reduction {
         self.sent += 1;
     }
 
-    /// The window after an acknowledgment; `None` where nothing was delivered. (Linux: `tcp_cwnd_reduction`)
+    /// The window after an acknowledgment; `None` if nothing was delivered. (Linux: `tcp_cwnd_reduction`)
     pub(super) fn window(&mut self, progress: &Progress) -> Option<u32> {
         if progress.delivered == 0 || self.prior_cwnd == 0 {
             return None;
@@ -51,7 +51,7 @@ impl Reduction {
             None => self.proportional(progress.ssthresh),
             Some(room) => self.bounded(progress, room),
         };
-        // The first acknowledgment of a recovery lets one retransmission go at least.
+        // The first acknowledgment of a recovery allows at least one retransmission.
         let least = u32::from(self.sent == 0);
         Some(progress.in_flight + send.max(least))
     }

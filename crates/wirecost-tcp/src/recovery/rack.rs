@@ -8,17 +8,17 @@ use crate::sequence::is_after;
 /// Recoveries for which a widened reordering window is kept. (RFC 8985, section 6.2, step 4)
 const PERSIST: u8 = 16;
 
-/// What RACK remembers.
+/// The state of RACK.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
-    /// Of those that arrived the segment that was sent last: the how manieth it was. The standard tells those sent at one time
-    /// apart by sequence numbers (RACK.xmit_ts, RACK.end_seq); in virtual time many are, retransmissions among them.
+    /// The number of the segment sent last among those that arrived. The standard uses times and sequence numbers
+    /// (RACK.xmit_ts, RACK.end_seq); in virtual time many segments, even retransmissions, are sent at one instant.
     newest: Option<u32>,
     /// Its round trip, in microseconds (RACK.rtt).
     rtt_micros: u64,
-    /// Whether it changed since losses were last looked for.
+    /// Whether it changed since the last detection of losses.
     pub(super) has_advanced: bool,
-    /// The most segments by which one overtook another, plus one; as many duplicates are a loss (RFC 6675's DupThresh).
+    /// The largest reordering in segments, plus one; this number of duplicates is a loss (DupThresh in RFC 6675).
     pub(super) reordering: u32,
     /// Whether reordering was seen (RACK.reordering_seen).
     pub(super) is_reordering_seen: bool,
@@ -29,7 +29,7 @@ pub(super) struct Rack {
 #[derive(Clone, Copy, Debug)]
 struct ReorderingWindow {
     steps: u32,
-    /// Recoveries until it is narrow again.
+    /// The number of recoveries until it is narrow again.
     persist: u8,
     /// Whether a segment was reported to have arrived twice since the window was last changed.
     is_duplicate_seen: bool,
@@ -37,7 +37,7 @@ struct ReorderingWindow {
     changed_at: u32,
 }
 
-/// What the detection of losses is based on.
+/// The inputs of loss detection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'a> {
     pub(super) now_micros: u64,
@@ -70,10 +70,10 @@ impl Rack {
         }
     }
 
-    /// Takes a segment that has arrived (RFC 8985, section 6.2, step 2).
+    /// Handles a segment that has arrived (RFC 8985, section 6.2, step 2).
     pub(super) fn advance(&mut self, record: &Record, now_micros: u64, min_rtt: &MinRtt) {
         let rtt_micros = now_micros.saturating_sub(record.sent_micros);
-        // The first transmission may be what arrived, and its round trip is not known.
+        // The first transmission may have arrived; its round trip is unknown.
         if record.tags.ever_retransmitted && rtt_micros < min_rtt.micros() {
             return;
         }
@@ -84,7 +84,7 @@ impl Rack {
         }
     }
 
-    /// Segment `low` was overtaken by others up to `high`, `segment_bytes` long each (RFC 8985, section 6.2, step 3).
+    /// Notes that segments up to `high` overtook segment `low`; each has `segment_bytes` (RFC 8985, section 6.2, step 3).
     pub(super) fn note_reordering(&mut self, low: u32, high: u32, segment_bytes: u32) {
         if !is_after(high, low) {
             return;
@@ -96,13 +96,13 @@ impl Rack {
         self.is_reordering_seen = true;
     }
 
-    /// More duplicates came than there can be gaps in `outstanding` segments. (Linux: `tcp_check_reno_reordering`)
+    /// Notes more duplicates than possible gaps in `outstanding` segments. (Linux: `tcp_check_reno_reordering`)
     pub(super) fn note_duplicates(&mut self, outstanding: u32) {
         self.reordering = outstanding.min(Self::MAX_REORDERING);
         self.is_reordering_seen = true;
     }
 
-    /// A segment was reported to have arrived twice that was not sent as a probe.
+    /// Notes a D-SACK for a segment that was not a probe.
     pub(super) const fn note_duplicate(&mut self) {
         if self.is_reordering_seen {
             self.window.is_duplicate_seen = true;
@@ -128,7 +128,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended; `was_spurious` where nothing was lost at all.
+    /// Notes the end of a recovery; `was_spurious`: nothing was lost.
     pub(super) fn recovery_ended(&mut self, was_spurious: bool) {
         let persist = &mut self.window.persist;
         *persist = if was_spurious {
@@ -138,9 +138,9 @@ impl Rack {
         };
     }
 
-    /// How long a segment may be late, in microseconds. (Linux: `tcp_rack_reo_wnd`)
+    /// The reordering window, in microseconds. (Linux: `tcp_rack_reo_wnd`)
     fn window_micros(&self, sacked: u32, evidence: &Evidence<'_>) -> u64 {
-        // RFC 8985, section 6.2, step 4: no patience before reordering was seen, once losses are evident.
+        // RFC 8985, section 6.2, step 4: zero before reordering was seen, if losses are evident.
         if !self.is_reordering_seen && (evidence.is_recovering || sacked >= self.reordering) {
             return 0;
         }
@@ -148,13 +148,12 @@ impl Rack {
         window.min(evidence.srtt_eighths / 8)
     }
 
-    /// Whether `record` was sent so recently that its acknowledgment may be under way.
+    /// Whether `record` was sent so recently that its acknowledgment may be in transit.
     pub(super) const fn may_still_arrive(&self, record: &Record, now_micros: u64) -> bool {
         record.sent_micros + self.rtt_micros > now_micros
     }
 
-    /// Tags what is lost by now (RFC 8985, section 6.2, step 5); returns the segments found and after how many microseconds to
-    /// look again.
+    /// Marks lost segments (RFC 8985, section 6.2, step 5). Returns their number, and the microseconds until the next detection.
     pub(super) fn detect(&self, scoreboard: &mut Scoreboard, evidence: &Evidence<'_>) -> (u32, Option<u64>) {
         let Some(newest) = self.newest else {
             return (0, None);
@@ -166,7 +165,7 @@ impl Rack {
             let Some(record) = scoreboard.get(index) else {
                 break;
             };
-            // Nothing beyond was sent as early: retransmissions are below what first went after them.
+            // No later segment was sent as early: retransmissions are below the segments first sent after them.
             if !record.tags.ever_retransmitted && is_after(record.order, newest) {
                 break;
             }
@@ -186,7 +185,7 @@ impl Rack {
 }
 
 impl Tags {
-    /// The segment is lost, or its retransmission is.
+    /// Marks the segment, or its retransmission, as lost.
     pub(super) const fn mark_lost(&mut self) {
         self.lost = true;
         self.retransmitted = false;

@@ -1,4 +1,4 @@
-//! The retransmission timer and what its expiry means (RFC 6298, section 5; F-RTO, RFC 5682).
+//! The retransmission timer and its expiry (RFC 6298, section 5; F-RTO, RFC 5682).
 
 use core::time::Duration;
 
@@ -12,8 +12,8 @@ use super::tail_loss_probe::TailProbe;
 use super::{Recovery, Retransmit, Timeout, micros, milliseconds};
 use crate::sequence::is_after;
 
-/// What a timer waits for. There is one timer, as in the kernel: a probe or the end of a reordering window comes in the
-/// place of the time-out and arms it again.
+/// The purpose of the timer. There is one timer, as in the kernel: a probe or the end of a reordering window replaces the
+/// time-out and arms it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerKind {
     /// The retransmission time-out.
@@ -47,7 +47,7 @@ impl Recovery {
         self.timer.map(|timer| timer.deadline)
     }
 
-    /// Does what is due. `has_new_data`: whether there is data that was never sent and that the peer's window takes.
+    /// Handles the expiry of the timer. `has_new_data`: there is unsent data that fits into the peer's window.
     pub(crate) fn handle_timeout(&mut self, has_new_data: bool, now: Instant) -> Timeout {
         let Some(timer) = self.timer.filter(|timer| timer.deadline <= now) else {
             return Timeout::Early;
@@ -68,8 +68,8 @@ impl Recovery {
         self.set_timer(TimerKind::Retransmission, ticks, now);
     }
 
-    /// Arms or stops the time-out (RFC 6298, sections 5.1 to 5.3). In the place of another timer it runs as if it had not been
-    /// replaced. (Linux: `tcp_rearm_rto`)
+    /// Arms or stops the time-out (RFC 6298, sections 5.1 to 5.3). After another timer, it continues as if that had not replaced
+    /// it. (Linux: `tcp_rearm_rto`)
     pub(super) fn rearm_rto(&mut self, now: Instant) {
         if self.scoreboard.outstanding() == 0 {
             self.timer = None;
@@ -109,7 +109,7 @@ impl Recovery {
         self.rto_ticks = (self.rto_ticks * 2).min(self.clock.ticks_in(self.config.maximum_rto));
     }
 
-    /// Whether the peer has been silent for too long (RFC 9293, section 3.8.3). (Linux: `tcp_write_timeout`)
+    /// Whether the peer was silent for too long (RFC 9293, section 3.8.3). (Linux: `tcp_write_timeout`)
     fn gives_up(&self, now: Instant) -> bool {
         let limit = if self.is_orphan {
             self.config.give_up_orphaned
@@ -128,7 +128,7 @@ impl Recovery {
         }
     }
 
-    /// Everything in flight is taken for lost, and one segment may go (RFC 5681, section 3.1). (Linux: `tcp_enter_loss`)
+    /// Marks everything in flight as lost, and allows one segment (RFC 5681, section 3.1). (Linux: `tcp_enter_loss`)
     fn enter_loss(&mut self, now: Instant) {
         self.mark_all_lost(now);
         let is_new = self.state < State::Recovery;
@@ -156,10 +156,10 @@ impl Recovery {
         self.is_forward_rto = self.config.forward_rto && (is_new || self.timeouts > 0);
     }
 
-    /// Tags what is taken for lost; not what was sent less than a round trip ago (RFC 8985, section 6.3). (Linux:
+    /// Marks segments as lost, except those sent less than a round trip ago (RFC 8985, section 6.3). (Linux:
     /// `tcp_timeout_mark_lost`)
     fn mark_all_lost(&mut self, now: Instant) {
-        // RFC 2018, section 8: the peer has dropped what it had acknowledged selectively.
+        // RFC 2018, section 8: the peer has dropped selectively acknowledged data.
         let is_reneging = self.scoreboard.head().is_some_and(|head| head.tags.sacked);
         if !self.has_sack {
             self.scoreboard.set_sacked(0);
@@ -181,7 +181,8 @@ impl Recovery {
         }
     }
 
-    /// The reordering window is over: what is still missing is lost (RFC 8985, section 6.3). (Linux: `tcp_rack_reo_timeout`)
+    /// Handles the end of the reordering window: missing segments are lost (RFC 8985, section 6.3). (Linux:
+    /// `tcp_rack_reo_timeout`)
     fn end_reordering_window(&mut self, now: Instant) -> Timeout {
         let in_flight = self.scoreboard.in_flight();
         let _ = self.detect_losses(now);

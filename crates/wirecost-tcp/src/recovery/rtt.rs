@@ -1,4 +1,4 @@
-//! Round-trip times and the retransmission time-out that follows from them (RFC 6298).
+//! Round-trip times and the retransmission time-out (RFC 6298).
 
 use super::clock::TickClock;
 use super::config::{RecoveryConfig, RttFilter};
@@ -29,7 +29,7 @@ pub(super) struct RttEstimator {
     mdev_max: i64,
     /// Four times the deviation that counts; of the kernel's filter.
     rttvar: i64,
-    /// Where the round trip ends that `mdev_max` is the maximum of.
+    /// The end of the round trip whose maximum is `mdev_max`.
     round_end: u32,
     rto_ticks: u64,
 }
@@ -64,7 +64,7 @@ impl RttEstimator {
         }
     }
 
-    /// RFC 6298, section 5.7: an opening without a measurement leaves a greater time-out.
+    /// RFC 6298, section 5.7: sets a larger time-out after a handshake without a measurement.
     pub(super) fn fall_back(&mut self, rto_ticks: u64, clock: &TickClock) {
         if self.srtt != 0 {
             return;
@@ -75,7 +75,7 @@ impl RttEstimator {
         self.rto_ticks = rto_ticks;
     }
 
-    /// Takes a measurement of a segment that was not retransmitted (RFC 6298, section 3).
+    /// Handles the round trip of a segment that was not retransmitted (RFC 6298, section 3).
     pub(super) fn measure(&mut self, sample: &RttSample, clock: &TickClock) {
         let rto_ticks = match self.filter {
             RttFilter::Linux => self.measure_linux(sample, clock),
@@ -86,8 +86,8 @@ impl RttEstimator {
 
     /// Linux: `tcp_rtt_estimator`, `tcp_set_rto`.
     fn measure_linux(&mut self, sample: &RttSample, clock: &TickClock) -> u64 {
-        // A host takes time beyond the path's, so that it never measures a whole number of ticks, on which the time-out would
-        // come a tick sooner than any live one.
+        // A real host adds its own time to that of the path, so that it never measures a whole number of ticks. Without the
+        // extra microsecond, the time-out could be a tick shorter than any live one.
         let rtt = sample.micros as i64 + 1;
         let floor = self.minimum_rto_micros as i64;
         if self.srtt == 0 {
@@ -106,8 +106,8 @@ impl RttEstimator {
         clock.ticks_lasting(((self.srtt >> 3) + self.rttvar).max(0) as u64)
     }
 
-    /// RFC 6298, section 4, advises against gains that weigh each of many samples of one round trip: the kernel lets the
-    /// deviation fall once a round trip.
+    /// RFC 6298, section 4, advises against gains that count each of many samples of one round trip: the kernel reduces the
+    /// deviation once a round trip.
     fn end_round(&mut self, sample: &RttSample, floor: i64) {
         if !is_after(sample.una, self.round_end) {
             return;
@@ -135,7 +135,7 @@ impl RttEstimator {
     }
 
     /// RFC 6298, section 2.3, in Jacobson's integers: gains of an eighth and a quarter. `slow_fall`: a deviation that grows
-    /// because the round trip falls counts for an eighth of that.
+    /// because the round trip falls counts only an eighth.
     fn smooth(&mut self, rtt: i64, slow_fall: bool) {
         let error = rtt - (self.srtt >> 3);
         self.srtt += error;
@@ -147,7 +147,7 @@ impl RttEstimator {
     }
 }
 
-/// The least round trip of the last five minutes, by three samples. (Linux: `minmax_running_min`)
+/// The smallest round trip of the last five minutes, by three samples. (Linux: `minmax_running_min`)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MinRtt {
     best: [MinSample; 3],
@@ -178,7 +178,7 @@ impl MinRtt {
         best.micros
     }
 
-    /// Takes a round trip measured at `tick`.
+    /// Adds a round trip measured at `tick`.
     pub(super) fn measure(&mut self, micros: u64, tick: u64, clock: &TickClock) {
         let sample = MinSample { tick, micros };
         let [first, second, third] = self.best;
@@ -199,7 +199,7 @@ impl MinRtt {
         self.expire(sample, window);
     }
 
-    /// Lets the best sample go when it is older than the window, and keeps the others spread over it.
+    /// Drops the best sample when it is older than the window, and keeps the others spread over the window.
     fn expire(&mut self, sample: MinSample, window: u64) {
         let [first, second, third] = self.best;
         let age = sample.tick.saturating_sub(first.tick);

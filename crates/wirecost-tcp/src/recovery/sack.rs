@@ -1,4 +1,4 @@
-//! Selective acknowledgments: what arrived out of order, and what arrived twice (RFC 2018, RFC 2883).
+//! Selective acknowledgments: segments that arrived out of order, and segments that arrived twice (RFC 2018, RFC 2883).
 
 use wirecost_proto::Instant;
 use wirecost_wire::tcp::SackBlock;
@@ -10,7 +10,7 @@ use super::{Ack, Recovery, micros};
 use crate::sequence::{is_after, is_before};
 
 impl Recovery {
-    /// Tags what was selectively acknowledged. (Linux: `tcp_sacktag_write_queue`)
+    /// Marks selectively acknowledged segments. (Linux: `tcp_sacktag_write_queue`)
     pub(super) fn take_sack(&mut self, ack: &Ack, effect: &mut Effect, now: Instant) {
         let Some(first) = ack.sack.iter().next() else {
             return;
@@ -18,7 +18,7 @@ impl Recovery {
         let second = ack.sack.iter().nth(1);
         let is_duplicate = is_duplicate_report(&first, second.as_ref(), ack.acknowledgment)
             && self.take_duplicate(&first, effect);
-        // In order, so that a block does not seem to have been overtaken by another of the same acknowledgment.
+        // In order, so that the blocks of one acknowledgment do not count as reordered.
         let mut least = None;
         while let Some((block, is_first)) = next_block(ack, least) {
             least = Some(block);
@@ -34,8 +34,8 @@ impl Recovery {
         }
     }
 
-    /// Whether a block lies in what is out (RFC 2018, section 4), or reports a duplicate since the last reduction. (Linux:
-    /// `tcp_is_sackblock_valid`)
+    /// Whether a block lies in the outstanding data (RFC 2018, section 4), or reports a duplicate since the last reduction.
+    /// (Linux: `tcp_is_sackblock_valid`)
     fn is_valid(&self, block: &SackBlock, una: u32, is_duplicate: bool) -> bool {
         if !is_before(block.left, block.right) || is_after(block.right, self.scoreboard.next()) {
             return false;
@@ -43,13 +43,13 @@ impl Recovery {
         if is_after(block.left, una) {
             return true;
         }
-        // What was acknowledged before this acknowledgment has left the scoreboard.
+        // Data acknowledged before this acknowledgment has left the scoreboard.
         let is_new = is_after(block.right, self.scoreboard.una()) && !is_after(block.right, una);
         let is_since = |marker| is_after(block.right, marker);
         is_duplicate && is_new && self.undo.marker.is_some_and(is_since)
     }
 
-    /// Counts a segment that arrived twice (RFC 2883, section 4); `false` where this end cannot have caused it. (Linux:
+    /// Counts a segment that arrived twice (RFC 2883, section 4); `false` if this end cannot have caused it. (Linux:
     /// `tcp_check_dsack`, `tcp_dsack_seen`)
     fn take_duplicate(&mut self, block: &SackBlock, effect: &mut Effect) -> bool {
         let len = block.right.wrapping_sub(block.left);
@@ -108,7 +108,7 @@ impl Recovery {
         }
     }
 
-    /// Tags a segment that has arrived out of order. (Linux: `tcp_sacktag_one`)
+    /// Marks a segment that has arrived out of order. (Linux: `tcp_sacktag_one`)
     fn take_sacked(&mut self, index: usize, record: &Record, effect: &mut Effect, now: Instant) {
         self.rack.advance(record, micros(now), &self.min_rtt);
         if !record.tags.ever_retransmitted {
@@ -119,7 +119,7 @@ impl Recovery {
             effect.sacked_sent = span(effect.sacked_sent, record.sent_micros);
         }
         self.scoreboard.retag(index, |record| {
-            // What was not lost when it was retransmitted has its retransmission in flight still.
+            // The retransmission of a segment that was not marked lost is still in flight.
             record.tags.retransmitted &= !record.tags.lost;
             record.tags.lost = false;
             record.tags.sacked = true;

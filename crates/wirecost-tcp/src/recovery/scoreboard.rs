@@ -1,15 +1,15 @@
-//! What was sent and is not acknowledged, segment by segment (RFC 6675, section 2; RFC 8985, section 5).
+//! The scoreboard: sent segments that are not acknowledged (RFC 6675, section 2; RFC 8985, section 5).
 
 use alloc::collections::VecDeque;
 
 use crate::sequence::{is_after, is_before};
 
-/// What is known of a segment.
+/// The flags of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tags {
     /// It was selectively acknowledged.
     pub(super) sacked: bool,
-    /// It was found lost, and not retransmitted since it last was.
+    /// It is marked lost.
     pub(super) lost: bool,
     /// Its retransmission is in flight.
     pub(super) retransmitted: bool,
@@ -26,9 +26,9 @@ pub(super) struct Record {
     pub(super) len: u32,
     /// Segments delivered when it was last sent.
     pub(super) delivered: u32,
-    /// How many segments were sent before it last was: what was sent at the same time was sent one after the other.
+    /// The number of segments sent before its last transmission, which orders segments sent at one instant.
     pub(super) order: u32,
-    /// What is known of it.
+    /// Its flags.
     pub(super) tags: Tags,
     /// When it was last sent, in microseconds.
     pub(super) sent_micros: u64,
@@ -41,9 +41,10 @@ impl Record {
     }
 }
 
-/// What was sent and is not acknowledged, in the order of sequence numbers.
+/// Sent segments that are not acknowledged, in the order of sequence numbers.
 ///
-/// `in_flight` is what the network holds: sent, less what arrived out of order, less what is lost, and retransmissions again.
+/// `in_flight` is the number of segments in the network: the sent ones, without those that arrived out of order or are lost, and
+/// with the retransmissions.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     records: VecDeque<Record>,
@@ -54,7 +55,7 @@ pub(super) struct Scoreboard {
     retransmitted: u32,
     /// After the highest segment selectively acknowledged; significant while there are any.
     highest_sacked: u32,
-    /// Below it nothing waits for retransmission.
+    /// No segment below it waits for retransmission.
     retransmission_hint: u32,
 }
 
@@ -110,7 +111,7 @@ impl Scoreboard {
         (self.outstanding() + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
 
-    /// After the highest segment selectively acknowledged; SND.UNA where there is none.
+    /// After the highest segment selectively acknowledged; SND.UNA if there is none.
     pub(super) const fn highest_sacked(&self) -> u32 {
         if self.sacked == 0 {
             self.una
@@ -136,7 +137,7 @@ impl Scoreboard {
         covers.then_some(index)
     }
 
-    /// Changes the segment at `index` and keeps the counts.
+    /// Changes the segment at `index` and updates the counts.
     pub(super) fn retag(&mut self, index: usize, change: impl FnOnce(&mut Record)) {
         let Some(record) = self.records.get_mut(index) else {
             return;
@@ -158,7 +159,7 @@ impl Scoreboard {
         self.records.len()
     }
 
-    /// Counts duplicate acknowledgments as segments that arrived, where there are no selective ones.
+    /// Sets the number of segments that arrived, from duplicate acknowledgments, if there are no selective ones.
     pub(super) const fn set_sacked(&mut self, segments: u32) {
         self.sacked = segments;
     }
@@ -174,7 +175,7 @@ impl Scoreboard {
         self.records.push_back(record);
     }
 
-    /// Advances SND.UNA and takes the first segment out if that acknowledges all of it.
+    /// Advances SND.UNA, and removes the first segment if all of it is acknowledged.
     pub(super) fn pop_acknowledged(&mut self, acknowledgment: u32) -> Option<Record> {
         if is_after(acknowledgment, self.una) {
             self.una = acknowledgment;
@@ -194,7 +195,7 @@ impl Scoreboard {
 
     /// The next segment that is lost and not retransmitted.
     pub(super) fn next_lost(&mut self) -> Option<usize> {
-        // Linux: `tcp_xmit_retransmit_queue` stops where every loss is mended.
+        // Linux: `tcp_xmit_retransmit_queue` stops when every lost segment is retransmitted.
         if self.retransmitted >= self.lost {
             return None;
         }
@@ -208,8 +209,8 @@ impl Scoreboard {
         Some(index)
     }
 
-    /// Joins the segment after `index` to it where both fit into `limit` sequence numbers and the later one has not arrived.
-    /// (Linux: `tcp_retrans_try_collapse`)
+    /// Joins the segment at `index` with the next one if both fit into `limit` sequence numbers and the next one has not
+    /// arrived. (Linux: `tcp_retrans_try_collapse`)
     pub(super) fn collapse_next(&mut self, index: usize, limit: u32) -> bool {
         let (Some(first), Some(second)) = (self.records.get(index), self.records.get(index + 1)) else {
             return false;
@@ -227,7 +228,7 @@ impl Scoreboard {
         true
     }
 
-    /// Makes two segments of the one at `index`, the first of `len` sequence numbers. (Linux: `tcp_fragment`)
+    /// Splits the segment at `index`; the first part has `len` sequence numbers. (Linux: `tcp_fragment`)
     pub(super) fn split(&mut self, index: usize, len: u32) {
         let Some(first) = self
             .records
@@ -246,7 +247,7 @@ impl Scoreboard {
         self.records.insert(index + 1, rest);
     }
 
-    /// Forgets what was acknowledged of the first segment: what is sent of it again is the rest. (Linux: `__tcp_retransmit_skb`)
+    /// Removes the acknowledged part of the first segment: only the rest is retransmitted. (Linux: `__tcp_retransmit_skb`)
     fn trim_head(&mut self) {
         let una = self.una;
         if let Some(head) = self.records.front_mut()
@@ -269,7 +270,7 @@ impl Scoreboard {
             .partition_point(|record| !is_after(record.sequence, sequence))
     }
 
-    /// Keeps the counts with a change of tags.
+    /// Updates the counts for a change of flags.
     fn count(&mut self, before: Tags, after: Tags) {
         let moved = |count: u32, was: bool, is: bool| {
             count.saturating_add(u32::from(is)).saturating_sub(u32::from(was))
@@ -279,7 +280,7 @@ impl Scoreboard {
         self.retransmitted = moved(self.retransmitted, before.retransmitted, after.retransmitted);
     }
 
-    /// Panics where the counts are not what the tags say.
+    /// Panics if the counts do not agree with the flags.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let count =

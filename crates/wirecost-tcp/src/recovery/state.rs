@@ -1,17 +1,16 @@
-//! Open, Disorder, Recovery, Loss: where a sender stands, and what an acknowledgment changes about it. (Linux:
-//! `tcp_fastretrans_alert`)
+//! The state of a sender, and its transitions after an acknowledgment. (Linux: `tcp_fastretrans_alert`)
 //!
 //! ```text
 //!   Open <-> Disorder        duplicates or selective acknowledgments, nothing lost yet
 //!     |          |
 //!     v          v
-//!   CongestionWindowReduced  the window falls, nothing is retransmitted
+//!   CongestionWindowReduced  the window shrinks, nothing is retransmitted
 //!     |
 //!     v
-//!   Recovery                 losses are mended at the pace of acknowledgments, until `high_sequence` is acknowledged
+//!   Recovery                 acknowledgments clock retransmissions, until `high_sequence` is acknowledged
 //!     |
 //!     v
-//!   Loss                     a time-out: everything is taken for lost
+//!   Loss                     a time-out: everything counts as lost
 //! ```
 
 use wirecost_proto::Instant;
@@ -28,15 +27,15 @@ use crate::sequence::{is_after, is_before};
 /// The state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum State {
-    /// Nothing is in doubt.
+    /// There are neither losses nor reordering.
     Open,
-    /// Something arrived out of order.
+    /// A segment arrived out of order.
     Disorder,
     /// The window is being reduced.
     CongestionWindowReduced,
-    /// Losses are being mended.
+    /// Lost segments are being retransmitted.
     Recovery,
-    /// A time-out is being mended.
+    /// Segments are being retransmitted after a time-out.
     Loss,
 }
 
@@ -48,7 +47,7 @@ impl State {
 }
 
 impl Recovery {
-    /// Changes the state after an acknowledgment that is not plain progress.
+    /// Changes the state after an acknowledgment with signs of loss or reordering.
     pub(super) fn alert(&mut self, effect: &mut Effect, now: Instant) {
         if self.scoreboard.outstanding() == 0 {
             self.scoreboard.set_sacked(0);
@@ -68,7 +67,7 @@ impl Recovery {
         }
     }
 
-    /// What the peer had acknowledged selectively is missing (RFC 2018, section 8): the time-out decides, soon. (Linux:
+    /// Whether the peer may have dropped selectively acknowledged data (RFC 2018, section 8): an early time-out decides. (Linux:
     /// `tcp_check_sack_reneging`)
     fn suspects_reneging(&mut self, effect: &mut Effect, now: Instant) -> bool {
         if !effect.is_reneging || !effect.advances {
@@ -84,7 +83,7 @@ impl Recovery {
         true
     }
 
-    /// Everything sent before the state was entered is acknowledged: the state ends, unless it has to be held.
+    /// Ends the state when everything sent before it is acknowledged; returns whether the state must continue.
     fn is_held_at_end(&mut self, effect: &Effect, now: Instant) -> bool {
         match self.state {
             State::CongestionWindowReduced if self.scoreboard.una() != self.high_sequence => {
@@ -114,7 +113,7 @@ impl Recovery {
         }
         self.identify_losses(effect, now);
         if self.state != State::Recovery {
-            // A reduction was taken back; what is lost nevertheless starts another.
+            // The reduction was undone; segments that are lost nevertheless start another one.
             if self.scoreboard.lost() == 0 {
                 return;
             }
@@ -154,7 +153,8 @@ impl Recovery {
         }
     }
 
-    /// After a time-out: was it spurious, is it mended, or is more to be retransmitted? (Linux: `tcp_process_loss`)
+    /// Handles an acknowledgment after a time-out: undoes a spurious one, ends it, or retransmits more. (Linux:
+    /// `tcp_process_loss`)
     fn follow_timeout(&mut self, effect: &Effect, now: Instant) {
         let is_recovered = !is_before(self.scoreboard.una(), self.high_sequence);
         if effect.advances && self.try_undo_loss(effect, false, now) {
@@ -182,9 +182,9 @@ impl Recovery {
         }
     }
 
-    /// F-RTO with selective acknowledgments (RFC 5682, section 3.1); `true` where nothing is to be retransmitted now.
+    /// F-RTO with selective acknowledgments (RFC 5682, section 3.1); `true` if there must be no retransmission now.
     fn follow_forward_rto(&mut self, effect: &Effect, is_recovered: bool, now: Instant) -> bool {
-        // Step 3.b: what was never retransmitted has arrived, so not everything was lost.
+        // Step 3.b: a segment that was never retransmitted has arrived, so that not everything was lost.
         if effect.delivered_original && self.try_undo_loss(effect, true, now) {
             return true;
         }
@@ -203,7 +203,7 @@ impl Recovery {
         false
     }
 
-    /// Finds what is lost by now. (Linux: `tcp_identify_packet_loss`)
+    /// Detects lost segments. (Linux: `tcp_identify_packet_loss`)
     fn identify_losses(&mut self, effect: &mut Effect, now: Instant) {
         if self.scoreboard.outstanding() == 0 {
             return;
@@ -224,7 +224,7 @@ impl Recovery {
         effect.lost_retransmission |= retransmitted > self.scoreboard.retransmitted();
     }
 
-    /// Tags what RACK finds; returns after how many microseconds to look again.
+    /// Marks the segments that RACK finds lost; returns the microseconds until the next detection.
     pub(super) fn detect_losses(&mut self, now: Instant) -> Option<u64> {
         let evidence = Evidence {
             now_micros: micros(now),
@@ -277,7 +277,8 @@ impl Recovery {
         }
     }
 
-    /// The window is at its threshold now, unless that was taken back (RFC 6937, section 3). (Linux: `tcp_end_cwnd_reduction`)
+    /// Sets the window to its threshold, unless the reduction was undone (RFC 6937, section 3). (Linux:
+    /// `tcp_end_cwnd_reduction`)
     pub(super) fn end_reduction(&mut self, now: Instant) {
         let is_reduced = self.state == State::CongestionWindowReduced || self.undo.marker.is_some();
         if is_reduced && self.window.ssthresh() < NO_THRESHOLD {
@@ -292,7 +293,7 @@ impl Recovery {
         self.undo.begin(self.scoreboard.una(), retransmissions);
     }
 
-    /// Whether something was retransmitted that is not acknowledged. (Linux: `tcp_any_retrans_done`)
+    /// Whether there is an unacknowledged retransmission. (Linux: `tcp_any_retrans_done`)
     pub(super) fn has_retransmitted(&self) -> bool {
         let is_head = self
             .scoreboard
@@ -310,7 +311,7 @@ impl Recovery {
         }
     }
 
-    /// Open where nothing is in doubt, Disorder otherwise. (Linux: `tcp_try_keep_open`)
+    /// Sets Open if there are neither losses nor reordering, otherwise Disorder. (Linux: `tcp_try_keep_open`)
     pub(super) fn keep_open(&mut self) {
         let is_in_doubt = self.scoreboard.sacked() + self.scoreboard.lost() > 0 || self.has_retransmitted();
         let state = if is_in_doubt { State::Disorder } else { State::Open };
@@ -320,7 +321,7 @@ impl Recovery {
         }
     }
 
-    /// The threshold before a reduction; one that is under way has made its own.
+    /// The threshold before a reduction; a reduction in progress has set its own.
     pub(super) const fn threshold_of_past(&self) -> u32 {
         if self.state.is_reducing() {
             self.window.ssthresh()

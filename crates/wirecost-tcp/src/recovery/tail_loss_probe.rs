@@ -1,4 +1,4 @@
-//! The probe for the last segment of a flight, whose loss nothing later can show (RFC 8985, section 7).
+//! The tail loss probe: no later segment can show the loss of the last one of a flight (RFC 8985, section 7).
 
 use wirecost_proto::Instant;
 
@@ -8,18 +8,18 @@ use super::state::State;
 use super::{Recovery, Timeout, micros};
 use crate::sequence::{is_after, is_before};
 
-/// The least wait of a timer beyond what it waits for, in microseconds. (Linux: `TCP_TIMEOUT_MIN_US`)
+/// The smallest margin of a timer, in microseconds. (Linux: `TCP_TIMEOUT_MIN_US`)
 pub(super) const MINIMUM_WAIT_MICROS: u64 = 2_000;
 
-/// The state of the probing of the last segment.
+/// The state of the tail loss probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TailProbe {
-    /// Nothing is probed.
+    /// There is no probe.
     #[default]
     Idle,
     /// A probe is to be sent.
     Due {
-        /// Whether that is to be new data.
+        /// Whether the probe must be new data.
         is_new_data: bool,
     },
     /// A probe was sent.
@@ -44,7 +44,7 @@ impl TailProbe {
         matches!(self, Self::Due { is_new_data: false })
     }
 
-    /// Whether a retransmission is out that nothing was heard of.
+    /// Whether a retransmission as probe is outstanding.
     pub(super) const fn is_retransmission_out(&self) -> bool {
         matches!(
             self,
@@ -55,14 +55,14 @@ impl TailProbe {
         )
     }
 
-    /// Whether `end` is the end of the probe under way.
+    /// Whether `end` is the end of the outstanding probe.
     pub(super) fn ends_at(&self, end: u32) -> bool {
         matches!(self, Self::Sent { end: probe_end, .. } if *probe_end == end)
     }
 }
 
 impl Recovery {
-    /// Arms the probe's timer where a probe makes sense; `restarts_rto` where the time-out would start now. (Linux:
+    /// Arms the probe's timer if a probe is possible; `restarts_rto`: the time-out would start now. (Linux:
     /// `tcp_schedule_loss_probe`)
     pub(super) fn schedule_loss_probe(&mut self, restarts_rto: bool, now: Instant) -> bool {
         let is_open = matches!(self.state, State::Open | State::CongestionWindowReduced);
@@ -81,8 +81,8 @@ impl Recovery {
         true
     }
 
-    /// Ticks that a probe waits (RFC 8985, section 7.2: two round trips, and the longest delay of an acknowledgment where
-    /// only one segment is out).
+    /// The ticks until a probe (RFC 8985, section 7.2: two round trips, and the longest delay of an acknowledgment if only one
+    /// segment is outstanding).
     fn probe_ticks(&self) -> u64 {
         let Some(srtt_eighths) = self.rtt.srtt_eighths() else {
             return self.clock.ticks_in(self.config.initial_rto);
@@ -97,7 +97,7 @@ impl Recovery {
 
     /// RFC 8985, section 7.3. (Linux: `tcp_send_loss_probe`)
     pub(super) fn send_loss_probe(&mut self, has_new_data: bool, now: Instant) -> Timeout {
-        // At most one probe is out.
+        // At most one probe is outstanding.
         let is_first = !matches!(self.probe, TailProbe::Sent { .. });
         if is_first {
             self.probe = TailProbe::Due {
@@ -112,7 +112,7 @@ impl Recovery {
         }
     }
 
-    /// A probe has left.
+    /// Notes that a probe has left.
     pub(super) fn probe_sent(&mut self, is_retransmission: bool, now: Instant) {
         self.probe = TailProbe::Sent {
             end: self.scoreboard.next(),
@@ -121,8 +121,7 @@ impl Recovery {
         self.set_rto_timer(self.rto_ticks, now);
     }
 
-    /// Ends the episode where an acknowledgment tells what became of the probe (RFC 8985, section 7.4). (Linux:
-    /// `tcp_process_tlp_ack`)
+    /// Ends the probe if an acknowledgment shows its fate (RFC 8985, section 7.4). (Linux: `tcp_process_tlp_ack`)
     pub(super) fn end_probe(&mut self, acknowledgment: u32, effect: &Effect, now: Instant) {
         let TailProbe::Sent {
             end,
@@ -137,7 +136,7 @@ impl Recovery {
         if !is_retransmission || effect.is_probe_duplicate {
             self.probe = TailProbe::Idle;
         } else if is_after(acknowledgment, end) {
-            // The probe mended a loss: a congestion signal (RFC 8985, section 7.4.2).
+            // The probe repaired a loss: a congestion signal (RFC 8985, section 7.4.2).
             self.begin_reduction();
             self.state = State::CongestionWindowReduced;
             self.end_reduction(now);
@@ -147,7 +146,7 @@ impl Recovery {
         }
     }
 
-    /// Ticks until the time-out of the first segment, as if its timer had run all along; `None` where it is over.
+    /// Ticks until the time-out of the first segment, as if no other timer had replaced it; `None` if it has passed.
     pub(super) fn ticks_to_rto(&self, now: Instant) -> Option<u64> {
         let head = self.scoreboard.head()?;
         let due = head.sent_micros + self.clock.micros(self.rto_ticks);

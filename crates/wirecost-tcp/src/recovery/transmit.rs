@@ -1,4 +1,4 @@
-//! What may be sent, and what follows from its being sent.
+//! Segments that may be sent, and the effects of a transmission.
 
 use wirecost_proto::Instant;
 
@@ -7,7 +7,7 @@ use super::state::State;
 use super::{Range, Recovery, Retransmit, micros, milliseconds};
 
 impl Recovery {
-    /// Notes that `len` sequence numbers from `sequence` on were sent.
+    /// Notes the transmission of `len` sequence numbers from `sequence` on.
     pub(crate) fn sent(&mut self, sequence: u32, len: u32, now: Instant) {
         if self.scoreboard.in_flight() == 0 {
             self.algorithm.resume(self.last_sent_tick, self.clock.ticks(now));
@@ -74,13 +74,13 @@ impl Recovery {
         }
     }
 
-    /// Whether something was called for that is to be sent again.
+    /// Whether a retransmission is due.
     #[inline]
     pub(crate) fn may_retransmit(&self) -> bool {
         self.retransmit == Retransmit::Lost || self.probe.is_retransmission_due()
     }
 
-    /// The next run to be sent again now; the same one until [`Recovery::sent`] was told of it.
+    /// The next range for retransmission; the same one until you call [`Recovery::sent`] for it.
     pub(crate) fn next_retransmission(&mut self) -> Option<Range> {
         if self.probe.is_retransmission_due() {
             return self.scoreboard.tail().map(Range::of);
@@ -95,29 +95,29 @@ impl Recovery {
         self.scoreboard.get(index).map(Range::of)
     }
 
-    /// Cuts the segment that starts at `sequence`: no more than `len` of it leave now.
+    /// Splits the segment that starts at `sequence`: at most `len` of it leave now.
     pub(crate) fn cut(&mut self, sequence: u32, len: u32) {
         if let Some(index) = self.scoreboard.index_of(sequence) {
             self.scoreboard.split(index, len);
         }
     }
 
-    /// Whether a segment may be sent that was never sent before.
+    /// Whether new data may be sent.
     pub(crate) fn may_send_new(&self) -> bool {
         self.probe.is_new_data_due() || self.has_room()
     }
 
-    /// Whether what is sent next is to show something: it must not wait for more data.
+    /// Whether the next segment is a probe, which must not wait for more data.
     pub(crate) fn is_probing(&self) -> bool {
         self.probe.is_due() || self.retransmit == Retransmit::NewDataFirst
     }
 
-    /// Whether the window takes another segment.
+    /// Whether the window has room for another segment.
     pub(super) fn has_room(&self) -> bool {
         self.scoreboard.in_flight() < self.window.cwnd()
     }
 
-    /// The application has something to send; the window may start anew after a pause (RFC 5681, section 4.1).
+    /// Handles a write of the application: the window may restart after a pause (RFC 5681, section 4.1).
     pub(crate) fn resume(&mut self, now: Instant) {
         let tick = self.clock.ticks(now);
         let idle = tick.saturating_sub(self.last_sent_tick);
@@ -145,7 +145,7 @@ impl Recovery {
         }
     }
 
-    /// The window keeps data back, although a segment of it may leave.
+    /// Notes that the window limits the sender, although a segment may leave.
     pub(super) fn note_window_limits(&mut self, now: Instant) {
         let outstanding = self.outstanding();
         self.window

@@ -1,5 +1,4 @@
-//! Reductions taken back when nothing was lost: by timestamps (Eifel, RFC 3522) or by reports of duplicates (D-SACK,
-//! RFC 3708).
+//! Undo of reductions when nothing was lost: by timestamps (Eifel, RFC 3522) or by D-SACK (RFC 3708).
 
 use wirecost_proto::Instant;
 
@@ -8,35 +7,35 @@ use super::effect::Effect;
 use super::state::State;
 use crate::sequence::{is_after, is_before};
 
-/// What is kept to take a reduction back.
+/// The state for the undo of a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Undo {
-    /// SND.UNA when it happened; `None` where there is nothing to take back.
+    /// SND.UNA at the reduction; `None` if there is nothing to undo.
     pub(super) marker: Option<u32>,
     /// Retransmissions since then that were not reported as duplicates; `None` before the first.
     pub(super) retransmissions: Option<u32>,
-    /// The threshold before it; `None` where it must not come back.
+    /// The threshold before it; `None` if the threshold must not be restored.
     pub(super) prior_ssthresh: Option<u32>,
     /// The window before it.
     pub(super) prior_cwnd: u32,
-    /// When the first retransmission left, in milliseconds of the timestamps' clock.
+    /// When the first retransmission left, in milliseconds of the timestamp clock.
     pub(super) first_retransmission_ms: Option<u32>,
 }
 
 impl Undo {
-    /// A recovery begins at `una` with `retransmissions` in flight. (Linux: `tcp_init_undo`)
+    /// Notes the start of a recovery at `una` with `retransmissions` in flight. (Linux: `tcp_init_undo`)
     pub(super) fn begin(&mut self, una: u32, retransmissions: u32) {
         self.marker = Some(una);
         self.retransmissions = (retransmissions > 0).then_some(retransmissions);
     }
 
-    /// A segment was retransmitted.
+    /// Notes a retransmission.
     pub(super) fn note_retransmission(&mut self, now_ms: u32) {
         self.first_retransmission_ms.get_or_insert(now_ms);
         self.retransmissions = Some(self.retransmissions.unwrap_or(0) + 1);
     }
 
-    /// `segments` retransmissions up to `end` were reported as duplicates.
+    /// Notes that `segments` retransmissions up to `end` were reported as duplicates.
     pub(super) fn note_duplicates(&mut self, end: u32, segments: u32) {
         if self.marker.is_some_and(|marker| is_after(end, marker))
             && let Some(retransmissions) = &mut self.retransmissions
@@ -50,7 +49,7 @@ impl Undo {
         self.marker.is_some() && self.retransmissions == Some(0)
     }
 
-    /// Whether an acknowledgment with this timestamp answers what was sent before the first retransmission (RFC 3522,
+    /// Whether an acknowledgment with this timestamp answers a segment sent before the first retransmission (RFC 3522,
     /// section 3.2). (Linux: `tcp_packet_delayed`)
     pub(super) fn is_delayed(&self, echo: Option<u32>) -> bool {
         match self.first_retransmission_ms {
@@ -59,14 +58,14 @@ impl Undo {
         }
     }
 
-    /// Whether the reduction may be taken back.
+    /// Whether the reduction may be undone.
     pub(super) fn is_spurious(&self, echo: Option<u32>) -> bool {
         self.marker.is_some() && (self.retransmissions == Some(0) || self.is_delayed(echo))
     }
 }
 
 impl Recovery {
-    /// Takes the reduction back (RFC 4015, section 3.2). (Linux: `tcp_undo_cwnd_reduction`)
+    /// Undoes the reduction (RFC 4015, section 3.2). (Linux: `tcp_undo_cwnd_reduction`)
     fn undo_reduction(&mut self, forgets_losses: bool, now: Instant) {
         if forgets_losses {
             for index in 0..self.scoreboard.len() {
@@ -83,14 +82,15 @@ impl Recovery {
     }
 
     fn is_spurious(&self, effect: &Effect) -> bool {
-        // Without selective acknowledgments the end of a recovery forgets when it retransmitted. (Linux: `tcp_packet_delayed`)
+        // Without selective acknowledgments the end of a recovery clears the time of its first retransmission. (Linux:
+        // `tcp_packet_delayed`)
         let is_forgotten = self.undo.first_retransmission_ms.is_none()
             && !self.has_sack
             && !is_before(self.scoreboard.una(), self.high_sequence);
         self.undo.is_spurious(effect.echo) && (!is_forgotten || self.undo.are_all_duplicates())
     }
 
-    /// The recovery is over; `true` where it has to be held. (Linux: `tcp_try_undo_recovery`)
+    /// Handles the end of the recovery; `true` if the recovery must continue. (Linux: `tcp_try_undo_recovery`)
     pub(super) fn try_undo_recovery(&mut self, effect: &Effect, now: Instant) -> bool {
         if self.is_spurious(effect) {
             self.undo_reduction(false, now);
@@ -104,7 +104,7 @@ impl Recovery {
         false
     }
 
-    /// Every retransmission was reported as a duplicate. (Linux: `tcp_try_undo_dsack`)
+    /// Undoes the reduction if every retransmission was a duplicate. (Linux: `tcp_try_undo_dsack`)
     pub(super) fn try_undo_duplicates(&mut self, now: Instant) -> bool {
         if !self.undo.are_all_duplicates() {
             return false;
@@ -114,7 +114,7 @@ impl Recovery {
         true
     }
 
-    /// During the mending of a time-out. (Linux: `tcp_try_undo_loss`)
+    /// Undoes a spurious time-out. (Linux: `tcp_try_undo_loss`)
     pub(super) fn try_undo_loss(&mut self, effect: &Effect, is_forward_rto: bool, now: Instant) -> bool {
         if !is_forward_rto && !self.is_spurious(effect) {
             return false;
@@ -130,7 +130,7 @@ impl Recovery {
         true
     }
 
-    /// A gap was filled by what was late, not by its retransmission; `true` where nothing more is to be retransmitted.
+    /// Handles a gap that a late segment filled, not its retransmission; `true` if there must be no further retransmission.
     /// (Linux: `tcp_try_undo_partial`)
     pub(super) fn try_undo_partial(&mut self, effect: &Effect, now: Instant) -> bool {
         if self.undo.marker.is_none() || !self.undo.is_delayed(effect.echo) {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_of_every_retransmission_show_that_nothing_was_lost() {
+    fn dsacks_for_all_retransmissions_undo_the_reduction() {
         let mut undo = Undo::default();
         undo.begin(100, 1);
         undo.note_retransmission(5_000);

@@ -99,7 +99,7 @@ fn only_icmpv6_covers_the_addresses() {
 }
 
 #[test]
-fn an_mtu_above_16_bits_is_emitted_as_the_most_that_ipv4_can_say() {
+fn an_mtu_above_16_bits_saturates_in_ipv4() {
     let mut bytes = Vec::new();
     let repr = Repr::PacketTooBig {
         mtu: 100_000,

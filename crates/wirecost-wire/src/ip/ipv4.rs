@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use crate::bytes::{address_at, fixed_header, part, u16_at};
+use crate::Error;
+use crate::bytes::{address_at, at_least, fixed_header, part, u16_at};
 use crate::checksum::Sum;
 use crate::internet::{DEFAULT_HOP_LIMIT, Fragment, Protocol, length_field};
-use crate::{Error, ip};
 
 /// Bytes of a header without options.
 pub const HEADER_BYTES: usize = 20;
@@ -26,10 +26,10 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// The header at the start of `bytes`. The version field is not looked at.
+    /// The header at the start of `bytes`. Does not check the version field.
     ///
     /// # Errors
-    /// The header is cut short, or a length field is below what it must cover.
+    /// The header is cut short, or a length field is too small.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         let fixed: &[u8; HEADER_BYTES] = fixed_header("IPv4 header", bytes)?;
         let header_bytes = usize::from(fixed[0] & 0x0f) * 4;
@@ -65,7 +65,7 @@ impl<'a> Header<'a> {
         self.flags_and_offset() & DONT_FRAGMENT != 0
     }
 
-    /// The packet's place in its datagram; `None` for a whole datagram.
+    /// The packet's position in its datagram; `None` for a whole datagram.
     pub fn fragment(&self) -> Option<Fragment> {
         let fragment = Fragment {
             id: u32::from(self.identification()),
@@ -100,7 +100,7 @@ impl<'a> Header<'a> {
         address_at(self.fixed, 16)
     }
 
-    /// The options, as they are.
+    /// The undecoded options.
     pub const fn options(&self) -> &'a [u8] {
         self.options
     }
@@ -123,13 +123,6 @@ impl<'a> Header<'a> {
     }
 }
 
-fn at_least(field: &'static str, expected: usize, got: usize) -> Result<(), Error> {
-    if got < expected {
-        return Err(Error::LengthTooSmall { field, expected, got });
-    }
-    Ok(())
-}
-
 /// An IPv4 header without options, of a whole datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
@@ -143,7 +136,7 @@ pub struct Repr {
     pub time_to_live: u8,
     /// Differentiated services code point and ECN bits.
     pub traffic_class: u8,
-    /// The identification; any value, 0 included, where fragmentation is off (RFC 6864 section 4.1).
+    /// The identification; any value, even 0, if fragmentation is off (RFC 6864 section 4.1).
     pub identification: u16,
     /// Whether routers must drop the packet rather than fragment it.
     pub dont_fragment: bool,
@@ -163,20 +156,12 @@ impl Repr {
         }
     }
 
-    /// Appends the header and `payload` to `out`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] for a packet above 65,535 bytes; `out` is then as it was.
-    pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-        ip::Repr::V4(*self).emit(payload, out)
-    }
-
     pub(crate) fn emit_header(&self, payload_bytes: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         let flags = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
         self.emit_header_with(flags, payload_bytes, out)
     }
 
-    /// The header of a part of a datagram, with the fragment's own identification.
+    /// Appends the header of a fragment, with the fragment's own identification.
     pub(crate) fn emit_fragment_header(
         &self,
         fragment: Fragment,

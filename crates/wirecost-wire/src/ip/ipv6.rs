@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
+use crate::Error;
 use crate::bytes::{address_at, fixed_header, part, u16_at, u32_at};
 use crate::internet::{DEFAULT_HOP_LIMIT, Fragment, Protocol, length_field};
-use crate::{Error, ip};
 
 /// Bytes of the fixed header.
 pub const HEADER_BYTES: usize = 40;
@@ -25,7 +25,7 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// The header at the start of `bytes`. The version field is not looked at.
+    /// The header at the start of `bytes`. Does not check the version field.
     ///
     /// # Errors
     /// The header or one of its extension headers is cut short, by the bytes or by the payload length.
@@ -62,7 +62,7 @@ impl<'a> Header<'a> {
         Protocol::from_number(self.chain.upper)
     }
 
-    /// The packet's place in its datagram; `None` for a whole datagram and for an atomic fragment.
+    /// The packet's position in its datagram; `None` for a whole datagram and for an atomic fragment.
     pub const fn fragment(&self) -> Option<Fragment> {
         self.chain.fragment
     }
@@ -82,7 +82,7 @@ impl<'a> Header<'a> {
         address_at(self.fixed, 24)
     }
 
-    /// The extension headers, as they are.
+    /// The undecoded extension headers.
     pub const fn extensions(&self) -> &'a [u8] {
         self.chain.extensions
     }
@@ -100,7 +100,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The extension headers of a packet and what comes after them.
+/// The extension headers of a packet, and the protocol after them.
 #[derive(Clone, Copy, Debug)]
 struct Chain<'a> {
     extensions: &'a [u8],
@@ -109,7 +109,7 @@ struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Follows the chain that starts with the header of number `next` at the start of `payload`.
+    /// Reads the chain of headers that starts with number `next` at the start of `payload`.
     fn new(next: u8, payload: &'a [u8]) -> Result<Self, Error> {
         let mut chain = Self {
             extensions: &[],
@@ -135,18 +135,18 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// The place that a Fragment header gives (RFC 8200 section 4.5).
+/// The position in a Fragment header (RFC 8200 section 4.5).
 fn fragment(header: &[u8]) -> Fragment {
     let offset_and_flag = u16_at(header, 2);
     Fragment {
         id: u32_at(header, 4),
-        // The offset is in units of eight bytes and stands three bits up: masked, it is in bytes.
+        // The offset is in units of eight bytes, shifted by three bits: masked, it is in bytes.
         offset_bytes: u32::from(offset_and_flag & !7),
         more: offset_and_flag & 1 != 0,
     }
 }
 
-/// How an extension header tells its length.
+/// How an extension header encodes its length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extension {
     /// In units of eight bytes, not counting the first (RFC 6564 section 4).
@@ -158,14 +158,14 @@ enum Extension {
 }
 
 impl Extension {
-    /// The kind of `number` in IANA's "IPv6 Extension Header Types", or `None` where the upper layer starts.
+    /// The kind of `number` in IANA's "IPv6 Extension Header Types"; `None` for an upper-layer protocol.
     const fn from_number(number: u8) -> Option<Self> {
         match number {
             // Hop-by-Hop Options, Routing, Destination Options, Mobility, Host Identity, Shim6.
             0 | 43 | 60 | 135 | 139 | 140 => Some(Self::Generic),
             FRAGMENT => Some(Self::Fragment),
             51 => Some(Self::Authentication),
-            // Encapsulating Security Payload, number 50, hides what follows: to us it is the upper layer.
+            // Encapsulating Security Payload, number 50, encrypts the following headers: it counts as the upper layer.
             _ => None,
         }
     }
@@ -211,15 +211,7 @@ impl Repr {
         }
     }
 
-    /// Appends the header and `payload` to `out`.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] for a payload above 65,535 bytes; `out` is then as it was.
-    pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-        ip::Repr::V6(*self).emit(payload, out)
-    }
-
-    /// The header of a part of a datagram and its Fragment header (RFC 8200 section 4.5).
+    /// Appends the header of a fragment with its Fragment header (RFC 8200 section 4.5).
     pub(crate) fn emit_fragment_header(
         &self,
         fragment: Fragment,
@@ -231,7 +223,7 @@ impl Repr {
             ..*self
         };
         outer.emit_header(FRAGMENT_HEADER_BYTES.saturating_add(payload_bytes), out)?;
-        // The offset is in units of eight bytes and stands three bits up.
+        // The offset is in units of eight bytes, shifted by three bits.
         let offset_and_flag = (fragment.offset_bytes as u16 & !7) | u16::from(fragment.more);
         out.extend_from_slice(&[self.protocol.number(), 0]);
         out.extend_from_slice(&offset_and_flag.to_be_bytes());

@@ -41,7 +41,7 @@ fn reads_an_ipv4_header() {
 }
 
 #[test]
-fn counts_ipv4_options_as_header_and_leaves_out_what_follows_the_packet() {
+fn ipv4_options_are_header_and_trailing_bytes_are_ignored() {
     let bytes = hex("46 00 00 1a 00 07 20 b9 01 06 00 00 0a 00 00 01 0a 00 00 02 94 04 00 00 aa bb 00 00 00");
     let packet = Packet::new(&bytes).unwrap();
     assert_eq!(

@@ -26,7 +26,8 @@ fn reads_both_byte_orders_and_both_resolutions() {
         let mut reader = Reader::new(file.as_slice()).unwrap();
         assert_eq!(reader.link_type(), 101, "{magic}");
         let expected = Packet {
-            timestamp_ns,
+            timestamp_ns: Some(timestamp_ns),
+            link_type: 101,
             bytes: &[0xaa, 0xbb],
             original_bytes: 9,
         };
@@ -36,7 +37,7 @@ fn reads_both_byte_orders_and_both_resolutions() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_unless_it_ends_behind_a_packet() {
+fn a_truncated_file_is_an_error_unless_it_ends_after_a_packet() {
     let file = hex(&format!("a1b2c3d4 {} {}", BIG[0], BIG[1]));
     for end in 0..file.len() {
         let mut packets = 0;

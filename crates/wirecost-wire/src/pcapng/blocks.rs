@@ -1,24 +1,24 @@
 //! The blocks of a capture.
 
-use super::fields::{ByteOrder, Fields, text};
+use super::fields::{Fields, text};
 use super::option_code;
 use super::reader::ReadError;
-use crate::packet::{self, Secrets};
+use crate::packet::{self, ByteOrder, Secrets};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A block of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// A section starts; what follows counts its interfaces from 0 again.
+    /// A section starts. Its interfaces are numbered from 0 again.
     Section(Section),
     /// An interface is described.
     Interface(Interface),
     /// A packet was seen.
     Packet(Packet),
-    /// Secrets to decrypt packets with.
+    /// Secrets for decryption.
     Secrets(Secrets),
-    /// A block of another type, left out.
+    /// A block of another type, without its content.
     Other {
         /// The block's type.
         block_type: u32,
@@ -27,7 +27,7 @@ pub enum Block {
     },
 }
 
-/// Who wrote a section.
+/// The origin of a section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// The machine.
@@ -36,14 +36,14 @@ pub struct Section {
     pub os: Option<String>,
     /// The program.
     pub user_application: Option<String>,
-    /// What the writer says about the whole section.
+    /// The writer's comment on the whole section.
     pub comment: Option<String>,
 }
 
 /// An interface of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What its packets start with, in the registry "LINKTYPE values"; 101 is a bare IP packet.
+    /// The type of its packets' first header, in the registry "LINKTYPE values"; 101 is a bare IP packet.
     pub link_type: u16,
     /// The most bytes kept of a packet; 0 for no limit.
     pub snap_bytes: u32,
@@ -57,7 +57,7 @@ pub struct Interface {
 pub struct Packet {
     /// The interface's position in the section.
     pub interface: u32,
-    /// When it was seen, in nanoseconds since 1970; `None` in blocks that carry no timestamp.
+    /// When it was captured, in nanoseconds since 1970; `None` in blocks without a timestamp.
     pub timestamp_ns: Option<u64>,
     /// Its bytes, perhaps cut to the snap length.
     pub bytes: Vec<u8>,
@@ -68,7 +68,7 @@ pub struct Packet {
 }
 
 impl Section {
-    /// The options behind major version, minor version and section length.
+    /// Reads the options after major version, minor version and section length.
     pub(super) fn new(mut fields: Fields<'_>) -> Result<Self, ReadError> {
         fields.padded(12)?;
         let mut section = Self::default();
@@ -112,7 +112,7 @@ impl Interface {
         Ok(interface)
     }
 
-    /// What reading the interface's packets takes.
+    /// The properties that the interface's packets are read with.
     pub(super) const fn decoding(&self) -> Decoding {
         Decoding {
             link_type: self.link_type,
@@ -122,7 +122,7 @@ impl Interface {
     }
 }
 
-/// A packet as it lies in its block.
+/// A packet in its block, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketView<'a> {
     interface: u32,
@@ -179,7 +179,7 @@ impl<'a> PacketView<'a> {
         }
     }
 
-    /// The packet with its comment, apart from the window.
+    /// The packet with its comment, owned.
     pub(super) fn into_packet(self) -> Result<Packet, ReadError> {
         Ok(Packet {
             interface: self.interface,
@@ -223,7 +223,7 @@ fn decoding(interfaces: &[Decoding], interface: u32) -> Result<Decoding, ReadErr
     })
 }
 
-/// What a reader must know of an interface to read its packets.
+/// The properties of an interface that its packets are read with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoding {
     link_type: u16,
@@ -231,7 +231,7 @@ pub(super) struct Decoding {
     clock: Clock,
 }
 
-/// How an interface counts time (draft-ietf-opsawg-pcapng section 4.2, if_tsresol and if_tsoffset).
+/// The clock of an interface (draft-ietf-opsawg-pcapng section 4.2, if_tsresol and if_tsoffset).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Clock {
     resolution: Resolution,
@@ -246,7 +246,7 @@ enum Resolution {
 }
 
 impl Default for Clock {
-    /// Microseconds since 1970, where an interface does not say otherwise.
+    /// Microseconds since 1970, the default of an interface.
     fn default() -> Self {
         Self {
             resolution: Resolution::PowerOfTen(6),
@@ -263,7 +263,7 @@ impl Resolution {
         }
     }
 
-    /// `units` units in nanoseconds, rounded down. 64 bits of units times 10^9 stay below 2^94.
+    /// `units` units in nanoseconds, rounded down. 64 bits of units times 10^9 are below 2^94.
     fn nanoseconds(self, units: u64) -> u128 {
         let scaled = u128::from(units) * 1_000_000_000;
         match self {
@@ -277,7 +277,7 @@ impl Resolution {
 }
 
 impl Clock {
-    /// `units` units as nanoseconds since 1970, kept within 64 bits.
+    /// `units` units as nanoseconds since 1970, saturated to 64 bits.
     fn nanoseconds(self, units: u64) -> u64 {
         let offset = i128::from(self.offset_seconds) * 1_000_000_000;
         let nanoseconds = self.resolution.nanoseconds(units).cast_signed() + offset;

@@ -2,37 +2,8 @@
 
 use super::option_code;
 use super::reader::ReadError;
+use crate::packet::ByteOrder;
 use alloc::string::String;
-
-/// The byte order of a section: that of the machine that wrote it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByteOrder {
-    Big,
-    Little,
-}
-
-impl ByteOrder {
-    pub(super) const fn u16(self, bytes: [u8; 2]) -> u16 {
-        match self {
-            Self::Big => u16::from_be_bytes(bytes),
-            Self::Little => u16::from_le_bytes(bytes),
-        }
-    }
-
-    pub(super) const fn u32(self, bytes: [u8; 4]) -> u32 {
-        match self {
-            Self::Big => u32::from_be_bytes(bytes),
-            Self::Little => u32::from_le_bytes(bytes),
-        }
-    }
-
-    pub(super) const fn i64(self, bytes: [u8; 8]) -> i64 {
-        match self {
-            Self::Big => i64::from_be_bytes(bytes),
-            Self::Little => i64::from_le_bytes(bytes),
-        }
-    }
-}
 
 /// A block's body, read from front to back.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +60,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The text of an option; what is not UTF-8 is replaced.
+/// The text of an option; replaces bytes that are not UTF-8.
 pub(super) fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }

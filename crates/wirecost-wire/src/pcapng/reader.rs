@@ -4,15 +4,15 @@ use alloc::vec::Vec;
 use std::io::{self, Read};
 
 use super::blocks::{Block, Decoding, Interface, PacketView, Section};
-use super::fields::{ByteOrder, Fields};
+use super::fields::Fields;
 use super::{BLOCK_FRAME_BYTES, BYTE_ORDER_MAGIC, MAX_BLOCK_BYTES, MAX_INTERFACES, block_type};
-use crate::packet::{Item, Secrets};
+use crate::packet::{ByteOrder, Item, Secrets};
 use crate::window::Window;
 
-/// Why a capture cannot be read on.
+/// The error that ends the reading of a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file refused.
+    /// The file system returned an error.
     #[error("cannot read the capture: {0}")]
     Io(#[from] io::Error),
     /// The first block is not a section header.
@@ -21,7 +21,7 @@ pub enum ReadError {
         /// The first block's type, as a big-endian number.
         got: u32,
     },
-    /// The section header names neither byte order.
+    /// The section header's magic belongs to neither byte order.
     #[error("byte-order magic must be 0x1a2b3c4d in either order, got 0x{got:08x}")]
     ByteOrder {
         /// The magic, as a big-endian number.
@@ -72,14 +72,14 @@ pub enum ReadError {
 
 /// The blocks of a capture, in their order. Ends at the end of the file or after the first error.
 ///
-/// Holds one block at a time, of at most `MAX_BLOCK_BYTES`, and what it needs to know of the interfaces.
+/// Holds one block at a time, of at most `MAX_BLOCK_BYTES`, and the properties of the interfaces.
 #[derive(Debug)]
 pub struct Reader<R> {
     source: Window<R>,
     state: State,
 }
 
-/// A block as it lies in the window.
+/// A block in the window.
 enum View<'a> {
     Packet(PacketView<'a>),
     Other(Block),
@@ -96,7 +96,7 @@ enum State {
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader of `source`, which it buffers by itself.
+    /// A reader of `source`, with a buffer of its own.
     pub const fn new(source: R) -> Self {
         Self::of_window(Window::new(source))
     }
@@ -108,9 +108,9 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The next packet or secrets, other blocks left out; `None` at the end of the file.
+    /// The next packet or secrets, without other blocks; `None` at the end of the file.
     pub(crate) fn packet_or_secrets(&mut self) -> Result<Option<Item<'_>>, ReadError> {
-        // The borrow checker wants to see that no block that is left out is kept.
+        // A separate loop, so that the borrow checker sees that skipped blocks are not kept.
         while self.is_left_out()? {
             self.view()?;
         }
@@ -165,7 +165,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The section header after its type; from here on its byte order holds.
+    /// Reads the section header after its type. From here on the section's byte order applies.
     fn section(&mut self) -> Result<Block, ReadError> {
         let length = read_array(&mut self.source)?;
         let magic = u32::from_be_bytes(read_array(&mut self.source)?);
@@ -204,7 +204,7 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-/// The block of `block_type` with `body`; an interface joins `interfaces`.
+/// The block of `block_type` with `body`. Adds an interface to `interfaces`.
 fn decoded<'a>(
     block_type: u32,
     order: ByteOrder,
@@ -240,7 +240,7 @@ fn block_length(order: ByteOrder, bytes: [u8; 4]) -> Result<u32, ReadError> {
     Ok(length)
 }
 
-/// The rest of a block's body, of which `read` bytes of the block are gone, with the trailing length checked.
+/// Reads the rest of a block's body after `read` bytes of the block, and checks the trailing length.
 fn read_body<R: Read>(
     source: &mut Window<R>,
     order: ByteOrder,

@@ -100,7 +100,7 @@ fn timestamps_are_nanoseconds_whatever_the_resolution() {
 }
 
 #[test]
-fn reads_simple_packets_up_to_the_snap_length_and_skips_other_blocks() {
+fn simple_packets_are_read_and_other_blocks_skipped() {
     let interface = "00000001 00000014 0065 0000 00000002 00000014";
     let other = "00000bad 00000010 01020304 00000010";
     let simple = "00000003 00000014 00000009 aabb 0000 00000014";
@@ -194,7 +194,7 @@ fn a_packet_needs_its_interface() {
 }
 
 #[test]
-fn a_comment_too_long_for_its_length_field_is_cut_between_characters() {
+fn a_long_comment_is_truncated_between_characters() {
     let capture = Capture {
         interfaces: &["up"],
         ..Capture::default()

@@ -10,10 +10,10 @@ use super::{
 
 /// Timestamps count units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// The most data of a block, which leaves room for its other fields and for options.
+/// The largest data of a block: it leaves room for the other fields and for options.
 const MAX_DATA_BYTES: u32 = MAX_BLOCK_BYTES - 2 * u16::MAX as u32 - BLOCK_FRAME_BYTES;
 
-/// What is in a capture before its packets.
+/// The part of a capture before its packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Capture<'a> {
     /// The machine.
@@ -22,18 +22,18 @@ pub struct Capture<'a> {
     pub os: Option<&'a str>,
     /// The program that writes the capture.
     pub user_application: Option<&'a str>,
-    /// What the reader should know about the whole capture.
+    /// A comment on the whole capture.
     pub comment: Option<&'a str>,
-    /// A TLS key log in the format of NSS, written before all packets: Wireshark decrypts nothing otherwise.
+    /// A TLS key log in the format of NSS. It comes before all packets; otherwise Wireshark decrypts nothing.
     pub tls_key_log: Option<&'a [u8]>,
     /// The names of the interfaces; packets name them by position. All carry IP packets.
     pub interfaces: &'a [&'a str],
 }
 
-/// Why a capture cannot be written.
+/// The error that ends the writing of a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The file refused.
+    /// The file system returned an error.
     #[error("cannot write the capture: {0}")]
     Io(#[from] io::Error),
     /// A packet on an interface that the capture does not describe.
@@ -63,10 +63,10 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// A writer of `capture` into `sink`; everything that is before the packets is written.
+    /// A writer of `capture` into `sink`. Writes everything before the packets.
     ///
     /// # Errors
-    /// The sink refuses, or a line of the key log is too long.
+    /// The sink returns an error, or a line of the key log is too long.
     pub fn new(sink: W, capture: &Capture<'_>) -> Result<Self, WriteError> {
         let mut writer = Self {
             sink,
@@ -83,10 +83,10 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Writes `bytes`, a whole IP packet seen on `interface` at `timestamp_ns` nanoseconds since 1970.
+    /// Writes `bytes`, a whole IP packet captured on `interface` at `timestamp_ns` nanoseconds since 1970.
     ///
     /// # Errors
-    /// The sink refuses, the interface is unknown, or the packet is too long.
+    /// The sink returns an error, the interface is unknown, or the packet is too long.
     pub fn packet(
         &mut self,
         interface: u32,
@@ -115,7 +115,7 @@ impl<W: Write> Writer<W> {
     /// Flushes and returns the sink.
     ///
     /// # Errors
-    /// The sink refuses.
+    /// The sink returns an error.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.sink.flush()?;
         Ok(self.sink)
@@ -126,7 +126,7 @@ impl<W: Write> Writer<W> {
         self.u32(BYTE_ORDER_MAGIC);
         self.u16(1);
         self.u16(0);
-        // draft-ietf-opsawg-pcapng section 4.1: all ones says that the section's length is not given.
+        // draft-ietf-opsawg-pcapng section 4.1: all ones means that the section's length is not specified.
         self.block.extend_from_slice(&u64::MAX.to_le_bytes());
         self.text_options(&[
             (option_code::SECTION_HARDWARE, capture.hardware),
@@ -137,10 +137,10 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// One block, or several where one may not be as long: readers take the secrets of all.
+    /// Writes one block, or several if one would be too long. Readers use the secrets of all.
     fn all_secrets(&mut self, mut key_log: &[u8]) -> Result<(), WriteError> {
         while let Some(fitting) = key_log.get(..MAX_DATA_BYTES as usize) {
-            // A line is of use only where it is whole.
+            // A line must not be split.
             let newline = fitting.iter().rposition(|byte| *byte == b'\n');
             let whole = newline.map_or(key_log.len(), |newline| newline + 1);
             let (block, rest) = key_log.split_at(whole);
@@ -188,13 +188,13 @@ impl<W: Write> Writer<W> {
         self.block.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// Appends `bytes` and zeros up to the next word of four bytes; blocks are made of such words.
+    /// Appends `bytes` and zeros up to the next word of four bytes; blocks consist of such words.
     fn padded(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Appends the texts that are there and ends the options, or nothing where none is.
+    /// Appends the texts that are present and ends the options; appends nothing if no text is present.
     fn text_options(&mut self, texts: &[(u16, Option<&str>)]) {
         for (code, text) in texts {
             if let Some(text) = text {
@@ -212,7 +212,7 @@ impl<W: Write> Writer<W> {
         self.padded(value);
     }
 
-    /// Fills in the total length, repeats it behind the body and writes the block.
+    /// Fills in the total length, repeats it after the body and writes the block.
     fn end(&mut self) -> Result<(), WriteError> {
         let total = (self.block.len() as u32 + 4).to_le_bytes();
         self.block.extend_from_slice(&total);
@@ -235,7 +235,7 @@ fn data_length(data: &[u8]) -> Result<u32, WriteError> {
         })
 }
 
-/// `text`, cut to what the length field of an option holds.
+/// `text`, truncated to the range of an option's length field.
 fn cut(text: &str) -> &str {
     let end = text.floor_char_boundary(usize::from(u16::MAX));
     text.get(..end).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! TCP options (RFC 9293 section 3.2, RFC 7323, RFC 2018, RFC 7413).
 
 use crate::Error;
-use crate::bytes::{u16_at, u32_at};
+use crate::bytes::{at_least, u16_at, u32_at};
 use crate::tcp::MAX_OPTION_BYTES;
 
 /// Option kinds of IANA's registry "TCP Option Kind Numbers".
@@ -25,7 +25,7 @@ pub enum TcpOption<'a> {
     NoOperation,
     /// The largest segment that the sender accepts, in bytes without headers.
     MaximumSegmentSize(u16),
-    /// By how many bits the sender's windows are shifted.
+    /// The shift of the sender's windows, in bits.
     WindowScale(u8),
     /// The sender understands selective acknowledgments.
     SackPermitted,
@@ -38,13 +38,13 @@ pub enum TcpOption<'a> {
         /// The peer's clock as last seen.
         echo: u32,
     },
-    /// A Fast Open cookie; empty where one is asked for.
+    /// A Fast Open cookie; empty to request one.
     FastOpenCookie(&'a [u8]),
-    /// Another kind, or a known kind with a length that it cannot have.
+    /// Another kind, or a known kind with an invalid length.
     Unknown {
         /// The kind.
         kind: u8,
-        /// What follows kind and length.
+        /// The bytes after kind and length.
         bytes: &'a [u8],
     },
 }
@@ -87,7 +87,7 @@ impl SackBlock {
     const BYTES: usize = 8;
 }
 
-/// Up to four blocks: more do not fit into a header (RFC 2018 section 3).
+/// Up to four blocks, the most that fit into a header (RFC 2018 section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::MAX],
@@ -103,7 +103,7 @@ impl SackBlocks {
         blocks.iter().copied().collect()
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub const fn len(&self) -> usize {
         self.count
     }
@@ -150,25 +150,18 @@ impl<'a> Iter<'a> {
         Self { rest: options }
     }
 
-    /// The option after `kind`, whose length and data `tail` starts with; and what follows.
+    /// The option of `kind`, whose length and data are at the start of `tail`, and the bytes after it.
     fn split(kind: u8, tail: &'a [u8]) -> Result<(TcpOption<'a>, &'a [u8]), Error> {
         let length = tail.first().map_or(0, |length| usize::from(*length));
         // RFC 9293 section 3.2: the length counts kind and length; MUST-7: a wrong one must not crash us.
-        let Some(data_bytes) = length.checked_sub(2) else {
-            return Err(Error::LengthTooSmall {
-                field: "TCP option length",
-                expected: 2,
-                got: length,
-            });
-        };
+        at_least("TCP option length", 2, length)?;
         let data = tail.get(1..).unwrap_or_default();
-        let Some((bytes, rest)) = data.split_at_checked(data_bytes) else {
-            return Err(Error::Truncated {
-                what: "TCP option",
-                expected: length,
-                got: tail.len() + 1,
-            });
-        };
+        let split = data.split_at_checked(length - 2);
+        let (bytes, rest) = split.ok_or(Error::Truncated {
+            what: "TCP option",
+            expected: length,
+            got: tail.len() + 1,
+        })?;
         Ok((TcpOption::new(kind, bytes), rest))
     }
 }
@@ -185,13 +178,10 @@ impl<'a> Iterator for Iter<'a> {
                 self.rest = tail;
                 Some(Ok(TcpOption::NoOperation))
             }
-            kind => {
-                let split = Self::split(kind, tail);
-                Some(split.map(|(option, rest)| {
-                    self.rest = rest;
-                    option
-                }))
-            }
+            kind => Some(Self::split(kind, tail).map(|(option, rest)| {
+                self.rest = rest;
+                option
+            })),
         }
     }
 }
@@ -212,7 +202,7 @@ impl Default for Options {
     }
 }
 
-/// Equal where the emitted bytes are.
+/// Equal if the emitted bytes are equal.
 impl PartialEq for Options {
     fn eq(&self, other: &Self) -> bool {
         self.padded() == other.padded()
@@ -223,7 +213,7 @@ impl Options {
     /// These options, in their order.
     ///
     /// # Errors
-    /// [`Error::TooLong`] where they take more than 40 bytes.
+    /// [`Error::TooLong`] if they take more than 40 bytes.
     pub fn new(options: &[TcpOption<'_>]) -> Result<Self, Error> {
         let mut all = Self::default();
         for option in options {
@@ -235,7 +225,7 @@ impl Options {
     /// Appends `option`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] where it does not fit; the options are then as they were.
+    /// [`Error::TooLong`] if it does not fit; the options are then unchanged.
     pub fn push(&mut self, option: &TcpOption<'_>) -> Result<(), Error> {
         let mut longer = *self;
         match option {
@@ -264,7 +254,7 @@ impl Options {
         Ok(())
     }
 
-    /// The options as a header has them.
+    /// The options with the encoding of a header.
     pub(super) fn from_wire(options: &[u8]) -> Self {
         let mut all = Self::default();
         for (to, from) in all.bytes.iter_mut().zip(options) {

@@ -211,7 +211,7 @@ fn a_file_that_is_no_capture_is_refused_in_a_sentence() {
         ),
         (
             &[0x1f, 0x8b, 8, 0],
-            "the file is compressed with gzip, not a capture as it stands",
+            "the file is compressed with gzip: decompress it first",
         ),
     ];
     for (bytes, text) in cases {

@@ -9,7 +9,7 @@ const ALL: &str = "connect original: 10 application, 4 application of message, 9
      2 application of close";
 
 #[test]
-fn what_arrives_before_the_first_message_is_told_in_its_own_phase() {
+fn acknowledgements_before_the_first_message_have_their_phase() {
     Bench::established(1_000, 9_000).expect(&[
         (ACK.len(10), "connect original: 10 application"),
         (FROM_SERVER.ack(11), "connect acknowledgement: "),
@@ -21,7 +21,7 @@ fn what_arrives_before_the_first_message_is_told_in_its_own_phase() {
 }
 
 #[test]
-fn a_duplicate_is_told_in_its_own_phase() {
+fn an_acknowledgement_of_a_duplicate_has_its_phase() {
     let again = "message retransmission: 4 application retransmission, 96 payload retransmission";
     Bench::established(u32::MAX - 3, 9_000).expect(&[
         (ACK.len(112), ALL),
@@ -49,7 +49,7 @@ fn a_fin_that_arrives_early_or_twice_is_answered_in_the_close() {
 }
 
 #[test]
-fn what_is_acknowledged_for_the_first_time_goes_before_what_is_reported() {
+fn a_new_acknowledgement_has_priority_over_a_sack_block() {
     Bench::established(1_000, 9_000).expect(&[
         (ACK.len(112), ALL),
         (FROM_SERVER.ack(11).sack(111, 113), "connect acknowledgement: "),
@@ -71,7 +71,7 @@ fn a_receiver_without_sack_waits_for_the_byte_of_its_number() {
 }
 
 #[test]
-fn what_tells_nothing_has_the_phase_of_the_packet_before() {
+fn a_segment_without_news_has_the_phase_of_the_packet_before() {
     Bench::established(1_000, 9_000).expect(&[
         (ACK.len(10), "connect original: 10 application"),
         (
@@ -87,7 +87,7 @@ fn what_tells_nothing_has_the_phase_of_the_packet_before() {
 }
 
 #[test]
-fn a_report_of_what_was_never_sent_tells_nothing() {
+fn a_sack_block_beyond_the_sent_bytes_is_ignored() {
     Bench::established(1_000, 9_000).expect(&[
         (
             ACK.len(20),

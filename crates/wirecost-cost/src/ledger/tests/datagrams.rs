@@ -64,7 +64,7 @@ fn headers_follow_the_first_span() {
 }
 
 #[test]
-fn loss_before_the_link_duplication_and_reordering_do_not_shift_the_match() {
+fn loss_duplication_and_reordering_do_not_shift_the_match() {
     let mut ledger = ledger_with(&[
         (Up, &[0; 25], &CONNECT),
         (Up, &[1; 25], &CONNECT),
@@ -84,7 +84,7 @@ fn loss_before_the_link_duplication_and_reordering_do_not_shift_the_match() {
 }
 
 #[test]
-fn identical_datagrams_are_matched_first_in_first_out_and_the_last_stays() {
+fn identical_datagrams_match_first_in_first_out() {
     let again = MESSAGE.map(|span| Span {
         cause: Cause::Retransmission,
         ..span
@@ -102,7 +102,7 @@ fn identical_datagrams_are_matched_first_in_first_out_and_the_last_stays() {
 }
 
 #[test]
-fn identical_datagrams_stay_first_in_first_out_behind_one_that_was_never_sent() {
+fn identical_datagrams_after_an_unsent_one_stay_in_order() {
     let mut ledger = ledger_with(&[
         (Up, &[0; 25], &MESSAGE),
         (Up, &[7; 25], &MESSAGE),
@@ -115,7 +115,7 @@ fn identical_datagrams_stay_first_in_first_out_behind_one_that_was_never_sent() 
 }
 
 #[test]
-fn a_fragment_that_reaches_beyond_its_datagram_is_covered_to_the_datagrams_end() {
+fn a_fragment_beyond_its_datagram_is_covered_to_the_end() {
     let mut ledger = ledger_with(&[(Up, &[1; 25], &MESSAGE)]);
     // A UDP length of 33 on 48 bytes in three fragments of 16.
     let mut packet = udp_packet(Up, V4, &[1; 40]);
@@ -178,7 +178,7 @@ fn only_length_and_first_32_bytes_tell_datagrams_apart() {
 }
 
 #[test]
-fn a_datagram_that_nobody_described_goes_to_the_describer() {
+fn an_undescribed_datagram_goes_to_the_describer() {
     let describe = |bytes: &[u8], out: &mut Buffer| {
         out.cover(2, Layer::Security, Phase::Connect, Cause::Original);
         out.cover(bytes.len() - 2, Layer::Payload, Phase::Connect, Cause::Original);

@@ -83,7 +83,7 @@ fn an_echo_is_unattributed() {
 }
 
 #[test]
-fn what_is_no_packet_is_unattributed_to_its_last_byte() {
+fn bytes_that_are_not_a_packet_are_unattributed() {
     for bytes in [&[][..], &[0x45], &[0; 40], &[0x65; 13], &[0xff; 1_500]] {
         let (verdict, _) = account(&mut DeviceLedger::new(), Down, bytes);
         assert_eq!(verdict.wire_bytes as usize, bytes.len());
@@ -92,7 +92,7 @@ fn what_is_no_packet_is_unattributed_to_its_last_byte() {
 }
 
 #[test]
-fn bytes_behind_the_packet_are_not_counted_and_those_behind_the_datagram_are() {
+fn bytes_after_the_datagram_count_those_after_the_packet_do_not() {
     let mut padded = udp_packet(Up, ip::Version::V4, b"abc");
     padded.extend_from_slice(&[0; 15]);
     let (verdict, _) = account(&mut DeviceLedger::new(), Up, &padded);

@@ -33,7 +33,7 @@ fn an_acknowledgement_that_comes_late_takes_nothing_back() {
 }
 
 #[test]
-fn an_acknowledgement_of_what_was_never_sent_counts_as_far_as_it_was() {
+fn an_acknowledgement_beyond_the_sent_bytes_is_limited() {
     Bench::established(1_000, 9_000).expect(&[
         (ACK.len(10), "connect original: 10 application"),
         (FROM_SERVER.ack(90), "message acknowledgement: "),
@@ -65,7 +65,7 @@ fn one_unacknowledged_byte_again_is_a_retransmission() {
 }
 
 #[test]
-fn a_segment_of_one_byte_again_is_a_retransmission_though_acknowledged() {
+fn a_repeated_segment_of_one_byte_is_a_retransmission() {
     Bench::established(1_000, 9_000).expect(&[
         (ACK.len(9), "connect original: 9 application"),
         (ACK.seq(10).len(1), "connect original: 1 application"),
@@ -97,7 +97,7 @@ fn a_byte_into_a_zero_window_is_a_probe() {
 }
 
 #[test]
-fn a_probe_of_the_last_byte_acknowledged_needs_no_data_of_its_own() {
+fn a_probe_of_the_last_acknowledged_byte_has_no_data() {
     Bench::established(1_000, 9_000).expect(&[
         (
             ACK.len(14),

@@ -154,7 +154,7 @@ fn a_refused_connection_can_be_tried_again_on_the_same_ports() {
 }
 
 #[test]
-fn a_second_connection_continues_the_stream_after_what_the_first_sent() {
+fn a_second_connection_continues_the_stream_of_the_first() {
     let mut bench = Bench::established(1_000, 9_000);
     bench.expect(&[
         (ACK.len(10), "connect original: 10 application"),
@@ -184,7 +184,7 @@ fn data_on_a_syn_has_its_own_phase() {
 }
 
 #[test]
-fn bytes_that_nobody_described_are_counted() {
+fn undescribed_bytes_are_counted() {
     expect_established(&[
         (
             ACK.len(112),
@@ -223,7 +223,7 @@ fn a_capture_may_start_within_a_connection() {
 }
 
 #[test]
-fn content_says_where_it_stands_in_the_stream() {
+fn content_has_its_offsets_in_the_stream() {
     let mut bench = Bench::established(u32::MAX, 0);
     let (verdict, _) = bench.send(ACK.seq(11).len(100));
     let (start, end) = (10, 110);

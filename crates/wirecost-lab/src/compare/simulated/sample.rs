@@ -5,12 +5,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_link::{Counters, Link};
-use wirecost_live::recorder::Recorded;
 use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{HostIndex, MAX_SIMULATED_DEVICES, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
-use wirecost_proto::record::Record;
 use wirecost_proto::{Direction, Instant, Path, Rng};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{PlannedCell, START_GAP};
@@ -83,7 +81,9 @@ impl World<'_> {
         });
         let devices: Vec<AnalysedDevice<'_>> = devices.collect();
         sink.begin(devices.iter().any(|device| device.report.finished));
-        let analysis = analyse(devices, &flows, &mut Memory(tap.into_records()), &mut sink)?;
+        let records = tap.into_records();
+        let analysis = analyse(devices, &flows, &mut records.as_slice(), &mut sink)?;
+        sink.keep(records);
         let device = analysis.devices.into_iter().next();
         Ok(Outcome {
             device: device.ok_or_else(|| io::Error::other("the world has lost its device"))?,
@@ -175,18 +175,5 @@ impl Links for OnlyLink<'_> {
             return None;
         }
         Some(&mut self.link)
-    }
-}
-
-/// A recording in memory.
-struct Memory(Vec<Record>);
-
-impl Recorded for Memory {
-    fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Record>>> {
-        Ok(self.0.iter().cloned().map(Ok))
-    }
-
-    fn is_cut_short(&self) -> bool {
-        false
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use wirecost_cost::PacketVerdict;
-use wirecost_proto::record::RecordedPacket;
+use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_proto::{Instant, Phase, Span};
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::label::Labeller;
@@ -31,6 +31,7 @@ impl Kept {
             is_recorded,
             labeller: Labeller::new(planned.stack),
             is_drawn: false,
+            notes: Vec::new(),
         }
     }
 }
@@ -41,6 +42,8 @@ pub(super) struct Sink<'a> {
     is_recorded: bool,
     labeller: Labeller,
     is_drawn: bool,
+    /// Of each packet, when it left the link and what the ledger found; empty unless a capture holds the device.
+    notes: Vec<(Option<Instant>, PacketVerdict)>,
 }
 
 impl Sink<'_> {
@@ -48,6 +51,22 @@ impl Sink<'_> {
     pub(super) const fn begin(&mut self, has_finished: bool) {
         self.is_drawn = has_finished && !self.kept.has_ladder;
         self.kept.has_ladder |= has_finished;
+    }
+
+    /// Keeps the device's packets where a capture holds them. Every packet of the recording is the device's, so that the
+    /// notes are in the order of the packets.
+    pub(super) fn keep(self, records: Vec<Record>) {
+        let packets = records.into_iter().filter_map(|record| match record {
+            Record::Packet(packet) => Some(packet),
+            Record::Delivery(_) => None,
+        });
+        let noted = packets.zip(self.notes);
+        let noted = noted.map(|(packet, (delivered, verdict))| SimulatedPacket {
+            packet,
+            delivered,
+            verdict,
+        });
+        self.kept.packets.extend(noted);
     }
 }
 
@@ -67,11 +86,7 @@ impl PacketSink for Sink<'_> {
             self.kept.ladder.push(drawn);
         }
         if self.is_recorded {
-            self.kept.packets.push(SimulatedPacket {
-                packet: packet.clone(),
-                delivered,
-                verdict: *verdict,
-            });
+            self.notes.push((delivered, *verdict));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A device's endpoint: its input, and what it says.
+//! A device's endpoint: its input and its output.
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
@@ -36,7 +36,7 @@ where
         }
     }
 
-    /// Gives the endpoint an input and carries out what it says. `received` are the bytes of the input, if any.
+    /// Gives the endpoint an input and carries out its output. `received` are the bytes of the input, if any.
     pub(in crate::world) fn device_input(
         &mut self,
         index: usize,
@@ -47,12 +47,12 @@ where
         let Some(slot) = self.devices.get_mut(index) else {
             return;
         };
-        if !slot.upkeep.input(&mut slot.device.endpoint, input, now) {
+        if !slot.status.input(&mut slot.device.endpoint, input, now) {
             return;
         }
         let mut out = std::mem::take(&mut self.out);
         while let Some(slot) = self.devices.get_mut(index)
-            && let Some(said) = slot.upkeep.poll(&mut slot.device.endpoint, &mut out)
+            && let Some(said) = slot.status.poll(&mut slot.device.endpoint, &mut out)
         {
             match said {
                 Output::Transmit { .. } => self.device_transmits(index, &out),
@@ -63,7 +63,7 @@ where
             }
         }
         self.out = out;
-        if let Some(at) = self.devices.get(index).and_then(|slot| slot.upkeep.wanted) {
+        if let Some(at) = self.devices.get(index).and_then(|slot| slot.status.wanted) {
             self.wake_device_at(index, at);
         }
         self.flush(index);
@@ -113,7 +113,7 @@ where
             return;
         };
         let flushed = match (slot.socket, slot.device.transport) {
-            // What waited for the socket has gone with it.
+            // The bytes that waited for the socket are gone with it.
             (None, _) => false,
             (Some(_), Transport::Datagram) => true,
             (Some(flow), Transport::Stream) => match self.network.flush(flow, Direction::Up) {
@@ -130,7 +130,7 @@ where
         self.drop_closed(index);
     }
 
-    /// Withholds commands while too much is unsent, and lets the endpoint know when no longer.
+    /// Withholds commands while too many bytes are unsent, and tells the endpoint when that ends.
     fn note_congestion(&mut self, index: usize) {
         let Some(slot) = self.devices.get_mut(index) else {
             return;

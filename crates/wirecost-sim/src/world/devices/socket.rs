@@ -1,4 +1,4 @@
-//! What a device's connection has for it, and what becomes of its socket.
+//! A device's socket: its events, its bytes and its end.
 
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
@@ -19,7 +19,7 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// Takes what a device's connection has for it: first what may be written, then what can be read.
+    /// Handles a device's socket that is ready: first writes, then reads.
     pub(in crate::world) fn device_socket_ready(&mut self, flow: u32) {
         let Some(index) = self.device_with(flow) else {
             return;
@@ -63,7 +63,7 @@ where
         self.read = buffer;
     }
 
-    /// Drops a stream whose two directions are closed.
+    /// Closes the socket of a stream whose two directions are closed.
     pub(in crate::world) fn drop_closed(&mut self, index: usize) {
         let Some(flow) = self.devices.get(index).and_then(|slot| slot.socket) else {
             return;
@@ -81,7 +81,7 @@ where
         }
     }
 
-    /// The flow is gone; `unopened` where it was never usable.
+    /// Handles the loss of a flow; `unopened` if it was never usable.
     fn lost(&mut self, index: usize, reason: ResetReason, unopened: bool) {
         let now = self.network.now;
         self.close_socket(index);
@@ -91,7 +91,7 @@ where
         self.device_flow_input(index, |flow| Input::Reset { flow, reason });
     }
 
-    /// The peer takes no more: what it had said before is read, and then the flow is gone.
+    /// Reads the bytes that the peer sent before it refused a write, then ends the flow.
     pub(in crate::world) fn read_out(&mut self, index: usize, refusal: ResetReason) {
         let mut buffer = Vec::new();
         let reason = loop {
@@ -107,7 +107,7 @@ where
         self.lost(index, reason, false);
     }
 
-    /// Lets go of a device's socket.
+    /// Closes a device's socket.
     pub(in crate::world) fn close_socket(&mut self, index: usize) {
         let now = self.network.now;
         let Some(flow) = self.devices.get_mut(index).and_then(|slot| slot.socket.take()) else {

@@ -1,4 +1,4 @@
-//! What a device's script wants, step by step.
+//! The steps of a device's script.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::network::Network;
 use crate::network::flow::{Body, Flow};
 use crate::tap::Tap;
 
-/// The ports that Linux gives to sockets which ask for none (net.ipv4.ip_local_port_range), the upper end left out.
+/// The ports that Linux gives to sockets that ask for none (net.ipv4.ip_local_port_range), without the upper end.
 const EPHEMERAL_PORTS: std::ops::Range<u16> = 32_768..60_999;
-/// Which of a host's random numbers is its first port.
+/// The random stream of a host's first port.
 const FIRST_PORT: u64 = 0x7369_6d02;
-/// Which of a host's random numbers are the first identifications of its flows.
+/// The random stream of the first IP identifications of a host's flows.
 const IDENTIFICATIONS: u64 = 0x7369_6d03;
 
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
@@ -32,14 +32,14 @@ where
     T: Tap,
     O: Observer<S>,
 {
-    /// Does what the script wants until it waits.
+    /// Carries out the script's steps until it waits.
     pub(in crate::world) fn advance(&mut self, index: usize) {
         let now = self.network.now;
         while let Some(slot) = self.devices.get_mut(index) {
             if slot.finished {
                 return;
             }
-            if slot.upkeep.error.is_some() {
+            if slot.status.error.is_some() {
                 return self.finish(index);
             }
             let context = Context {
@@ -128,7 +128,7 @@ where
 }
 
 impl<L: Links, T: Tap> Network<L, T> {
-    /// The port of a device's flow: after a random first one, each flow has the next.
+    /// The port of a device's flow: the first port is random, and each further flow has the next one.
     fn port(&self, host: u32, number: u32) -> u16 {
         let ports = u64::from(EPHEMERAL_PORTS.end - EPHEMERAL_PORTS.start);
         let mut rng = self.settings.rng.host(u64::from(host)).purpose(FIRST_PORT);

@@ -1,4 +1,4 @@
-//! What SYN and SYN-ACK say, and what of it both ends have in common.
+//! SYN and SYN-ACK, and the options on which both ends agree.
 
 use wirecost_proto::Instant;
 use wirecost_wire::tcp::{Flags, SackBlocks};
@@ -9,22 +9,22 @@ use crate::segment::{Segment, TIMESTAMPS_BYTES, Timestamps};
 /// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
 const DEFAULT_MSS: u16 = 536;
 
-/// The least send MSS that Linux lets a peer ask for (`TCP_MIN_MSS`), in bytes.
+/// The smallest send MSS that Linux accepts from a peer (`TCP_MIN_MSS`), in bytes.
 const MINIMUM_MSS: u16 = 88;
 
 /// The largest shift of a window (RFC 7323, section 2.3).
 const MAXIMUM_SHIFT: u8 = 14;
 
-/// What the peer's SYN said, as far as this end agrees.
+/// The peer's SYN, with the options on which both ends agree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerSyn {
     /// The sequence number after the SYN.
     pub(crate) next: u32,
     /// The largest segment to be sent, without options.
     pub(crate) send_mss: u16,
-    /// The shift of the peer's windows and of this end's; `None` where windows are not scaled.
+    /// The shift of the peer's windows and of this end's; `None` if windows are not scaled.
     pub(crate) shifts: Option<(u8, u8)>,
-    /// The peer's clock, where both use timestamps.
+    /// The peer's clock, if both ends use timestamps.
     pub(crate) timestamp: Option<u32>,
     pub(crate) selective: bool,
     /// The window in bytes.
@@ -44,7 +44,7 @@ impl PeerSyn {
 }
 
 impl Opening {
-    /// What both ends offer.
+    /// The peer's SYN, with the options that both ends offer.
     pub(super) fn agree(&self, syn: &Segment) -> PeerSyn {
         let config = &self.config;
         let offered = syn.maximum_segment_size.unwrap_or(DEFAULT_MSS).max(MINIMUM_MSS);
@@ -79,7 +79,7 @@ impl Opening {
         }
     }
 
-    /// RFC 9293, section 3.5; each option only where the SYN had it.
+    /// RFC 9293, section 3.5; each option only if the SYN had it.
     pub(super) fn syn_ack(&self, peer: PeerSyn, now: Instant) -> Segment {
         Segment {
             sequence: self.initial_sequence,
@@ -94,8 +94,8 @@ impl Opening {
         }
     }
 
-    /// The window of the SYN or SYN-ACK: whole segments of what the peer will send (Linux: an end that connects does not
-    /// know yet of timestamps, `tcp_connect_init`).
+    /// The window of the SYN or SYN-ACK: whole segments of the size that the peer will send. (Linux: an end that connects does
+    /// not know yet whether the peer uses timestamps, `tcp_connect_init`)
     pub(crate) fn window(&self) -> u16 {
         let has_timestamps = self.peer.is_some_and(|peer| peer.timestamp.is_some());
         let options = if has_timestamps {

@@ -1,30 +1,30 @@
-//! What a segment does to an open connection, in the order of RFC 9293, section 3.10.7.4.
+//! Segments that arrive on an open connection, in the order of RFC 9293, section 3.10.7.4.
 
 use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_wire::tcp::Flags;
 
-use super::{Course, Fin, PeerClock, Synchronized};
+use super::{Fin, PeerClock, Synchronized, Transition};
 use crate::connection::handshake::clock;
 use crate::connection::{Event, Events, State};
 use crate::recovery::Ack;
 use crate::segment::Segment;
 use crate::sequence::is_before;
 
-/// How long a peer's clock counts after it was seen last (RFC 7323, section 5.5).
+/// How long a peer's clock value is valid (RFC 7323, section 5.5).
 const CLOCK_LIFETIME: Duration = Duration::from_secs(24 * 24 * 60 * 60);
 
-/// Between two answers to segments without data that are not acceptable (Linux: net.ipv4.tcp_invalid_ratelimit).
+/// The time between two answers to unacceptable segments without data (Linux: net.ipv4.tcp_invalid_ratelimit).
 const REFUSAL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What becomes of a segment after a look at it.
+/// The result of the first checks of a segment.
 enum Screened {
-    /// It counts.
+    /// It is accepted.
     Counts,
-    /// It is dropped, and answered if need be.
+    /// It is dropped, and answered if necessary.
     Dropped,
-    /// It is a reset that counts.
+    /// It is an accepted reset.
     Resets,
 }
 
@@ -35,19 +35,19 @@ impl Synchronized {
         payload: &[u8],
         events: &mut Events,
         now: Instant,
-    ) -> Course {
+    ) -> Transition {
         match self.screen(segment, payload.len(), now) {
             Screened::Counts => {}
-            Screened::Dropped => return Course::Stay,
+            Screened::Dropped => return Transition::Stay,
             Screened::Resets => {
-                return Course::Reset {
+                return Transition::Reset {
                     answer: None,
                     reason: Some(ResetReason::ByPeer),
                 };
             }
         }
         if !self.take_acknowledgment(segment, payload.len(), now) {
-            return self.course(now);
+            return self.transition(now);
         }
         if !payload.is_empty() {
             self.retransmit_early(now);
@@ -55,25 +55,25 @@ impl Synchronized {
         self.take_text(segment.sequence, segment, payload, events, now)
     }
 
-    /// Takes the segment that completed the handshake: a SYN-ACK to an end that connected, the ACK of a SYN-ACK.
+    /// Handles the segment that completed the handshake: a SYN-ACK to an end that connected, or the ACK of a SYN-ACK.
     pub(crate) fn handle_first(
         &mut self,
         segment: &Segment,
         payload: &[u8],
         events: &mut Events,
         now: Instant,
-    ) -> Course {
+    ) -> Transition {
         if !segment.has(Flags::SYN) {
-            let course = self.handle_segment(segment, payload, events, now);
+            let transition = self.handle_segment(segment, payload, events, now);
             self.receiver.forget_echo();
-            return course;
+            return transition;
         }
-        // RFC 9293, section 3.10.7.3, fourth: SYN-SENT is left with an ACK, before anything that was written.
+        // RFC 9293, section 3.10.7.3, fourth: an ACK ends SYN-SENT, before any written data.
         self.greets = true;
         self.take_text(segment.sequence.wrapping_add(1), segment, payload, events, now)
     }
 
-    /// First to fifth: whether the segment counts.
+    /// First to fifth: whether the segment is accepted.
     fn screen(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> Screened {
         let length = segment.sequence_length(payload_bytes);
         let is_reset = segment.has(Flags::RST);
@@ -101,7 +101,7 @@ impl Synchronized {
         }
     }
 
-    /// RFC 5961, section 3.2: a reset counts only with the exact sequence number.
+    /// RFC 5961, section 3.2: a reset is accepted only with the exact sequence number.
     fn screen_reset(&mut self, segment: &Segment, is_in_window: bool, now: Instant) -> Screened {
         if !is_in_window {
             return Screened::Dropped;
@@ -119,14 +119,14 @@ impl Synchronized {
             return false;
         };
         let is_old = is_before(stamps.value, peer.recent) && now.saturating_since(peer.seen) < CLOCK_LIFETIME;
-        // Linux lets a late acknowledgment that says nothing new pass (`tcp_disordered_ack`).
+        // Linux accepts a late acknowledgment without new information (`tcp_disordered_ack`).
         let is_harmless = length == 0
             && segment.sequence == self.receiver.next_expected()
             && segment.acknowledgment == self.unacknowledged_sequence();
         is_old && !is_harmless
     }
 
-    /// RFC 5961, section 7, per connection: whether a segment that does not count may be answered.
+    /// RFC 5961, section 7, per connection: whether a dropped segment may be answered.
     fn may_refuse(&mut self, has_data: bool, now: Instant) -> bool {
         let is_soon = |last: Instant| now.saturating_since(last) < REFUSAL_INTERVAL;
         if !has_data {
@@ -144,7 +144,7 @@ impl Synchronized {
         }
     }
 
-    /// Fifth, the ACK field; false where the rest of the segment does not count.
+    /// Fifth, the ACK field; false if the rest of the segment is to be ignored.
     fn take_acknowledgment(&mut self, segment: &Segment, payload_bytes: usize, now: Instant) -> bool {
         let acknowledgment = segment.acknowledgment;
         let una = self.unacknowledged_sequence();
@@ -153,18 +153,18 @@ impl Synchronized {
             return false;
         }
         if is_before(acknowledgment, una) {
-            // RFC 5961, section 5.2: an acknowledgment from before the largest window is no stray but a forgery.
+            // RFC 5961, section 5.2: an acknowledgment from before the largest window is a forgery.
             if una.wrapping_sub(acknowledgment) > self.window.maximum {
                 self.challenge(now);
                 return false;
             }
             self.note_peer_clock(segment, now);
-            // It may be late and still say something selectively.
+            // A late acknowledgment may still have new SACK blocks.
             self.note_acknowledgment(segment, payload_bytes, false, now);
             return true;
         }
         self.note_peer_clock(segment, now);
-        self.silence.heard();
+        self.peer_timers.heard();
         self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);
@@ -182,7 +182,7 @@ impl Synchronized {
             return;
         };
         let is_not_beyond = !is_before(self.last_acknowledgment, segment.sequence);
-        // RFC 7323, section 5.5: what was seen too long ago compares with nothing.
+        // RFC 7323, section 5.5: a value that is too old cannot be compared.
         let is_outdated = now.saturating_since(peer.seen) >= CLOCK_LIFETIME;
         if is_not_beyond && (is_outdated || !is_before(stamps.value, peer.recent)) {
             *peer = PeerClock {
@@ -231,7 +231,7 @@ impl Synchronized {
         }
     }
 
-    /// Seventh and eighth: the text from `sequence` on, and the FIN.
+    /// Seventh and eighth: the segment text from `sequence` on, and the FIN.
     pub(crate) fn take_text(
         &mut self,
         sequence: u32,
@@ -239,14 +239,14 @@ impl Synchronized {
         payload: &[u8],
         events: &mut Events,
         now: Instant,
-    ) -> Course {
+    ) -> Transition {
         let fin = segment.has(Flags::FIN);
         if payload.is_empty() && !fin {
-            return self.course(now);
+            return self.transition(now);
         }
         if self.is_detached && self.brings_news(sequence, payload) {
-            // RFC 9293, section 3.10.4, and RFC 2525, section 2.17: no application is left to read it.
-            return Course::Reset {
+            // RFC 9293, section 3.10.4, and RFC 2525, section 2.17: no application reads it.
+            return Transition::Reset {
                 answer: segment.reset(payload.len()),
                 reason: None,
             };
@@ -261,10 +261,10 @@ impl Synchronized {
         } else if fin && self.state == State::FinWait2 {
             self.receiver.acknowledge_now();
         }
-        self.course(now)
+        self.transition(now)
     }
 
-    /// Whether the text ends, or the FIN stands, beyond what has arrived (Linux: `tcp_rcv_state_process`).
+    /// Whether the text or the FIN ends beyond the expected sequence number (Linux: `tcp_rcv_state_process`).
     fn brings_news(&self, sequence: u32, payload: &[u8]) -> bool {
         let end = sequence.wrapping_add(payload.len() as u32);
         is_before(self.receiver.next_expected(), end)

@@ -1,4 +1,4 @@
-//! How many segments a host gives to its network at once.
+//! Bursts: how many segments a host gives to its network at once.
 
 use wirecost_proto::Instant;
 
@@ -8,14 +8,14 @@ use crate::recovery::Waiting;
 use super::output::Part;
 use super::{Fin, Synchronized};
 
-/// Where the segments stand that leave at once.
+/// The state of a burst: segments that leave at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
-    /// Segments of it that are still to come.
+    /// The number of segments left in the burst.
     pub(super) left: u32,
-    /// Whether it has only one.
+    /// Whether the burst has only one segment.
     is_single: bool,
-    /// Whether the last of them was full, so that a rest of the window may be filled.
+    /// Whether the last segment was full, so that a smaller one may fill the rest of the window.
     pub(super) is_full: bool,
 }
 
@@ -24,7 +24,7 @@ impl BurstConfig {
     fn segments(&self, segment_bytes: u32, bytes_per_second: u64, least_round_trip_micros: u64) -> u32 {
         // sk_pacing_shift: 1/1,024 of a second.
         let of_rate = bytes_per_second >> 10;
-        // net.ipv4.tcp_tso_rtt_log: near peers get more, halved with each 512 us.
+        // net.ipv4.tcp_tso_rtt_log: near peers get more; the bonus is halved with each 512 us.
         let near = least_round_trip_micros >> 9;
         let of_nearness = self
             .maximum_bytes
@@ -36,7 +36,7 @@ impl BurstConfig {
 }
 
 impl Synchronized {
-    /// Counts `part` as the next segment of what the host gives to its network at once; whether it is the last of several.
+    /// Counts `part` as the next segment of the burst; returns whether it is the last of several.
     pub(super) fn note_burst(&mut self, part: Part) -> bool {
         let segment = self.room_in_segment();
         if self.burst.left == 0 {
@@ -54,11 +54,11 @@ impl Synchronized {
         }
         self.burst.left -= 1;
         self.burst.is_full = part.bytes == segment;
-        // Linux pushes what it has segmented itself (`__tcp_transmit_skb`).
+        // Linux sets PSH on the last segment of its own segmentation (`__tcp_transmit_skb`).
         self.config.burst.is_some() && self.burst.left == 0 && !self.burst.is_single
     }
 
-    /// Whether the next burst, which starts with `part`, waits for the acknowledgment to come.
+    /// Whether the next burst, which starts with `part`, waits for the next acknowledgment.
     pub(super) fn is_deferred(&mut self, part: Part, now: Instant) -> bool {
         if self.config.burst.is_none() || self.burst.left > 0 || self.recovery.is_probing() {
             return false;
@@ -80,28 +80,28 @@ impl Synchronized {
         self.recovery.defers(&waiting, now)
     }
 
-    /// Bytes that leave at once: of the packet that is next, as far as the windows go (Linux: `tcp_mss_split_point`).
+    /// Bytes of the next burst: those of the next packet that fit into the windows (Linux: `tcp_mss_split_point`).
     fn burst_bytes(&self, segment: u32) -> u32 {
         let most = self.segments_now(segment) * segment;
         self.packet_bytes(most).min(self.room_in_window()).min(most)
     }
 
-    /// Bytes of the packet that is next: as long as it was written, or longer by what of the one behind it may leave too, with
-    /// which it has `most` (Linux: `tcp_grow_skb`).
+    /// Bytes of the next packet: its written length, or more if bytes of the packet after it may leave too, up to `most`
+    /// (Linux: `tcp_grow_skb`).
     fn packet_bytes(&self, most: u32) -> u32 {
         let packet = self.send.packet_at(self.sent);
         let grown = u64::from(most).min(packet.bytes + packet.next_bytes);
         u32::try_from(packet.bytes.max(grown)).unwrap_or(u32::MAX)
     }
 
-    /// Segments that the congestion window lets leave at once, no more than half of it (Linux: `tcp_cwnd_test`).
+    /// Segments that the congestion window allows in a burst, at most half of the window (Linux: `tcp_cwnd_test`).
     fn segments_now(&self, segment: u32) -> u32 {
         let window = self.recovery.congestion_window();
         let room = window.saturating_sub(self.recovery.in_flight());
         room.min(window / 2).min(self.most_segments(segment)).max(1)
     }
 
-    /// Segments that leave at once at most: no more than a thousandth of a second's worth.
+    /// The largest number of segments in a burst: those of about a millisecond.
     fn most_segments(&self, segment: u32) -> u32 {
         let (rate, round_trip) = (
             self.recovery.bytes_per_second(),

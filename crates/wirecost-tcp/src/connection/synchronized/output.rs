@@ -1,4 +1,4 @@
-//! Which segment leaves next: retransmissions, then new data, then an acknowledgment that nothing has carried.
+//! Which segment leaves next: retransmissions, then new data, then a pure acknowledgment.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::receive::AckDue;
 use crate::recovery::Range;
 use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
 
-/// A part of the stream, with the FIN behind it where that is sent too.
+/// A part of the stream, with the FIN after it if the FIN is sent too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) offset: u64,
@@ -36,7 +36,7 @@ impl Synchronized {
         if core::mem::take(&mut self.greets) {
             return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
         }
-        if core::mem::take(&mut self.silence.probes) {
+        if core::mem::take(&mut self.peer_timers.probes) {
             return Some(self.transmit_probe(payload, events, now));
         }
         if let Some(transmit) = self.next_again(now) {
@@ -51,7 +51,7 @@ impl Synchronized {
             return Some(self.with_payload(transmit, payload));
         }
         if self.pushes {
-            // What was written may meet a window that nothing in flight will open.
+            // The written data may face a closed window that nothing in flight will open.
             self.update_persist(now);
             self.tell_of_room(events);
         }
@@ -66,7 +66,7 @@ impl Synchronized {
         Transmit::bare(segment, self.sent)
     }
 
-    /// Bytes of payload that a segment takes beside the options that it has to carry now.
+    /// Bytes of payload in a segment with the current options.
     pub(super) fn room_in_segment(&self) -> u32 {
         let blocks = self.receiver.sack_block_count();
         let sack = if blocks > 0 {
@@ -77,25 +77,25 @@ impl Synchronized {
         u32::from(self.segment_bytes).saturating_sub(sack as u32).max(1)
     }
 
-    /// What of the window is left behind what was sent.
+    /// The part of the window that is left after the sent bytes.
     pub(super) fn room_in_window(&self) -> u32 {
         let in_flight = self.next_sequence().wrapping_sub(self.unacknowledged_sequence());
         self.window.bytes.saturating_sub(in_flight)
     }
 
-    /// The next new bytes, where windows let them go.
+    /// The next new bytes, if the windows allow them.
     pub(super) fn next_part(&self) -> Option<Part> {
         let part = self.unsent_part()?;
         self.recovery.may_send_new().then(|| self.fit(part)).flatten()
     }
 
-    /// Whether something was never sent.
+    /// Whether there are bytes or a FIN that were never sent.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
         self.sent < self.send.end() || self.fin == Fin::Due
     }
 
-    /// The next segment of what was written, whatever the windows say.
+    /// The next segment of unsent bytes, without regard to the windows.
     pub(super) fn unsent_part(&self) -> Option<Part> {
         if !self.has_unsent() {
             return None;
@@ -103,7 +103,7 @@ impl Synchronized {
         let unsent = self.send.end().saturating_sub(self.sent);
         let room = self.room_in_segment();
         let bytes = u32::try_from(unsent).unwrap_or(u32::MAX).min(room);
-        // The FIN rides on the last of the data (Linux: `tcp_send_fin`).
+        // The last segment of data carries the FIN (Linux: `tcp_send_fin`).
         let fin = self.fin == Fin::Due && u64::from(bytes) == unsent;
         (bytes > 0 || fin).then_some(Part {
             offset: self.sent,
@@ -112,8 +112,8 @@ impl Synchronized {
         })
     }
 
-    /// What of `part` the peer's window takes. The sender's side of silly window avoidance (RFC 9293, section 3.8.6.2.1): a
-    /// whole segment or nothing, unless it ends a burst that fills the window.
+    /// The bytes of `part` that fit into the peer's window. Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): a
+    /// whole segment or nothing, unless the segment ends a burst that fills the window.
     fn fit(&self, part: Part) -> Option<Part> {
         let room = self.room_in_window();
         if part.length() <= room {
@@ -127,7 +127,7 @@ impl Synchronized {
         (self.burst.is_full && rest.bytes > 0).then_some(rest)
     }
 
-    /// Whether the peer's window is what would let the next segment go.
+    /// Whether the next segment fits into the peer's window.
     pub(super) fn next_segment_fits(&self) -> bool {
         self.has_unsent()
             && self
@@ -149,8 +149,8 @@ impl Synchronized {
         self.transmit(part, sequence, push, now)
     }
 
-    /// Retransmits before the text of the segment is taken that has called for it: with the acknowledgment of before (Linux:
-    /// `tcp_ack` calls `tcp_xmit_recovery`).
+    /// Retransmits before the text of the current segment is handled, so that retransmissions carry the earlier
+    /// acknowledgment (Linux: `tcp_ack` calls `tcp_xmit_recovery`).
     pub(super) fn retransmit_early(&mut self, now: Instant) {
         while self.recovery.may_retransmit()
             && let Some(transmit) = self.retransmit(now)
@@ -159,7 +159,7 @@ impl Synchronized {
         }
     }
 
-    /// What is to be sent before anything new.
+    /// The next retransmission, which goes before new data.
     #[inline]
     fn next_again(&mut self, now: Instant) -> Option<Transmit> {
         if self.early.is_empty() && !self.recovery.may_retransmit() {
@@ -172,7 +172,7 @@ impl Synchronized {
     fn retransmit(&mut self, now: Instant) -> Option<Transmit> {
         let range = self.recovery.next_retransmission()?;
         let mut part = self.part_of(&range);
-        // Options take room that they did not take when it was sent first (Linux: `tcp_retransmit_skb`).
+        // The options may need more room than in the first transmission (Linux: `tcp_retransmit_skb`).
         let room = self.room_in_segment();
         if part.bytes > room {
             self.recovery.cut(range.sequence, room);
@@ -186,7 +186,7 @@ impl Synchronized {
         Some(self.transmit(part, range.sequence, false, now))
     }
 
-    /// The part of the stream that a range of sequence numbers is.
+    /// The part of the stream in a range of sequence numbers.
     fn part_of(&self, range: &Range) -> Part {
         let start = self.send.start();
         let offset = start + u64::from(range.sequence.wrapping_sub(self.sequence_of(start)));
@@ -228,14 +228,13 @@ impl Synchronized {
         }
     }
 
-    /// A segment that only wants an answer (RFC 9293, section 3.8.6.1): as much as the window takes, nothing where it is
-    /// closed.
+    /// A window probe (RFC 9293, section 3.8.6.1): as many bytes as the window allows, none if the window is closed.
     fn transmit_probe(&mut self, payload: &mut Vec<u8>, events: &mut Events, now: Instant) -> Transmit {
         let room = self.room_in_window();
         if room > 0
             && let Some(part) = self.unsent_part()
         {
-            self.silence.stop_persist();
+            self.peer_timers.stop_persist();
             let bytes = part.bytes.min(room);
             let part = Part {
                 bytes,

@@ -1,5 +1,5 @@
-//! What the send buffer takes, and the packets that writes become: several segments that leave at once, cut and joined as
-//! the windows allow (`burst`). (Linux: `tcp_sendmsg_locked`)
+//! Writes to the send buffer, and their packets: several segments that leave at once, split and joined as the windows
+//! allow (`burst`). (Linux: `tcp_sendmsg_locked`)
 
 use wirecost_proto::Instant;
 
@@ -8,10 +8,10 @@ use super::{Fin, Synchronized};
 use crate::config::{BurstConfig, Config};
 use crate::connection::{Event, Events};
 
-/// A peer that never offered more than this is trusted with a packet as long as its window. (Linux: `TCP_MSS_DEFAULT`)
+/// A packet may be as long as the window of a peer that never offered more than this. (Linux: `TCP_MSS_DEFAULT`)
 const TINY_WINDOW: u32 = 536;
 
-/// Bytes that the send buffer takes with this congestion window (Linux: `tcp_sndbuf_expand`).
+/// The size of the send buffer with this congestion window (Linux: `tcp_sndbuf_expand`).
 pub(super) fn send_limit(config: &Config, congestion_window: u32) -> usize {
     let buffer = &config.send_buffer;
     let segments = congestion_window.max(config.recovery.initial_window);
@@ -43,7 +43,7 @@ impl Synchronized {
         taken.len()
     }
 
-    /// Fills packet after packet, while the buffer has room for another; the last may exceed it.
+    /// Fills packets while the buffer has room for another one; the last packet may exceed the room.
     fn write_packets(
         &mut self,
         bytes: &[u8],
@@ -77,8 +77,8 @@ impl Synchronized {
         bytes.len() - rest.len()
     }
 
-    /// A packet is as long as can be, and more is to be written: it leaves as far as it may where it is the first that waits,
-    /// and with it all before it where the peer would wait for a push (Linux: `forced_push`, `tcp_push_one`).
+    /// Handles a full packet with more bytes to be written. If it is the first waiting packet, it leaves as far as possible. If
+    /// half of the peer's window waits for a push, all waiting packets leave (Linux: `forced_push`, `tcp_push_one`).
     fn packet_filled(&mut self, events: &mut Events, now: Instant) {
         let is_push_due = self.send.end() > self.pushed + u64::from(self.window.maximum / 2);
         if is_push_due {
@@ -95,7 +95,7 @@ impl Synchronized {
         self.pushed = self.send.end();
     }
 
-    /// Sends while the application still writes: all that may leave, or one burst.
+    /// Sends during a write: all bytes that may leave, or one burst.
     fn send_early(&mut self, is_all: bool, events: &mut Events, now: Instant) {
         while let Some(part) = self.next_part() {
             if is_all && self.is_deferred(part, now) {
@@ -110,12 +110,12 @@ impl Synchronized {
         self.burst = Burst::default();
     }
 
-    /// Bytes of the longest packet that a write of so many bytes can fill: no more than half of what the peer ever offered,
-    /// in whole segments (Linux: `tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    /// Bytes of the longest packet for a write of `written` bytes: at most half of the peer's largest window, in whole segments
+    /// (Linux: `tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
     fn longest_packet(&self, burst: &BurstConfig, written: usize) -> usize {
         let segment = self.room_in_segment();
         if written <= segment as usize && self.send.end() == self.sent {
-            // It starts a packet and fills no other: how long that may become, the next write asks.
+            // The write starts a packet and fills no other; the next write computes its largest length.
             return segment as usize;
         }
         let offered = self.window.maximum;
@@ -128,13 +128,13 @@ impl Synchronized {
         whole.max(segment) as usize
     }
 
-    /// Bytes of the send buffer that are taken, with the bookkeeping of packets.
+    /// The used bytes of the send buffer, including the bookkeeping of packets.
     fn held_bytes(&self) -> usize {
         self.send.len() + self.send.packets() * self.config.send_buffer.per_packet
     }
 
-    /// Lets the buffer grow with the window, where the window has room, and the application know when a third of it is free
-    /// (Linux: `tcp_check_space`, `sk_stream_write_space`).
+    /// Grows the buffer with the congestion window if that has room, and tells the application when a third of the buffer is
+    /// free (Linux: `tcp_check_space`, `sk_stream_write_space`).
     pub(super) fn tell_of_room(&mut self, events: &mut Events) {
         if !self.waits_for_room {
             return;

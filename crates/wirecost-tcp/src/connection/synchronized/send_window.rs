@@ -1,16 +1,16 @@
-//! What the peer lets this end send (RFC 9293, section 3.8.6).
+//! The send window (RFC 9293, section 3.8.6).
 
 use crate::segment::Segment;
 use crate::sequence::is_before;
 
-/// SND.WND with what an update needs.
+/// SND.WND with the variables for its update.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendWindow {
     /// Bytes from the acknowledgment on.
     pub(super) bytes: u32,
     /// The largest that the peer ever offered.
     pub(super) maximum: u32,
-    /// SND.WL1: the sequence number of the segment that told it last.
+    /// SND.WL1: the sequence number of the segment that updated it last.
     told_at: u32,
     shift: u8,
 }
@@ -25,9 +25,9 @@ impl SendWindow {
         }
     }
 
-    /// Takes the window of an acceptable segment; `advances`: it acknowledges something new. RFC 9293, section 3.10.7.4,
-    /// fifth; Linux also takes a window that grows or closes from a segment of the same sequence number
-    /// (`tcp_may_update_window`), so that SND.WL2 is not needed.
+    /// Updates it from an acceptable segment; `advances`: the segment acknowledges new bytes. Returns whether the window
+    /// changed. RFC 9293, section 3.10.7.4, fifth. Linux also accepts a window that grows or closes from a segment with the same
+    /// sequence number (`tcp_may_update_window`), so that SND.WL2 is not needed.
     pub(super) fn update(&mut self, segment: &Segment, advances: bool) -> bool {
         let offered = u32::from(segment.window) << self.shift;
         let is_newer = is_before(self.told_at, segment.sequence);

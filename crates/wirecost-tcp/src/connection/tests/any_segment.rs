@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn a_closed_end_answers_with_a_reset_and_only_to_what_is_no_reset(segment in segment(), bytes in 0usize..10) {
+    fn a_closed_end_resets_all_segments_except_resets(segment in segment(), bytes in 0usize..10) {
         let mut net = Net::linux(DELAY);
         net.run_for(Duration::from_secs(1));
         let now = net.now;

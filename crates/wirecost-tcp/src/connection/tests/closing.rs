@@ -63,7 +63,7 @@ fn a_half_closed_connection_carries_data_the_other_way() {
 }
 
 #[test]
-fn a_fin_that_comes_again_in_time_wait_is_acknowledged_and_the_wait_starts_anew() {
+fn a_repeated_fin_restarts_time_wait() {
     let mut net = opened();
     net.ends[CLIENT].closes = true;
     let last = net.sent.len() + 2;

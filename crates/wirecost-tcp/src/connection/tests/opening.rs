@@ -20,7 +20,7 @@ fn seconds(net: &Net, from: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_syn_is_sent_again_each_second_first_and_ever_more_seldom_then() {
+fn syn_retries_are_linear_first_and_exponential_then() {
     let mut net = Net::linux(DELAY);
     net.lost = (0..100).collect();
     net.run(Instant::START + Duration::from_secs(300));

@@ -1,16 +1,16 @@
 //! The acknowledgments of Linux 6.18 (net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c).
 //!
-//! A connection starts by acknowledging each segment at once, lest the peer's slow start waits ("quick"). An end that
-//! answers what it receives within the delay of an acknowledgment is interactive ("ping-pong"): its acknowledgments wait
-//! for the next answer to ride on. Where none comes, the delay ends in an acknowledgment without data, and the
-//! connection is not taken for interactive until it answers in time again.
+//! A connection first acknowledges each segment at once, so that the peer's slow start does not wait ("quick"). An end that
+//! answers within the delay of an acknowledgment is interactive ("ping-pong"): its acknowledgments wait for the next answer,
+//! which carries them. Without an answer, the delay ends with a pure acknowledgment, and the connection is not interactive
+//! until it answers in time again.
 
 use core::time::Duration;
 
 use wirecost_proto::Instant;
 
 use super::segment_size::{SegmentSize, Size};
-use super::{AfterRead, Arrival, Situation};
+use super::{AckContext, AfterRead, Arrival};
 use crate::receive::{AckDue, Terms};
 use crate::timers::wheel_deadline;
 
@@ -129,7 +129,7 @@ impl Linux {
         self.segment_size.bytes()
     }
 
-    /// What the sending side knows of the path.
+    /// The sending side's measurements of the path.
     pub(crate) const fn note_round_trip(&mut self, smoothed: Option<Duration>, timeout: Duration) {
         self.smoothed_rtt = smoothed;
         self.retransmission_timeout = timeout;
@@ -204,22 +204,20 @@ impl Linux {
     }
 
     /// Linux: __tcp_ack_snd_check.
-    pub(crate) fn decide(&mut self, situation: &Situation, now: Instant) {
+    pub(crate) fn decide(&mut self, context: &AckContext, now: Instant) {
         if self.owed == Owed::Nothing {
             return;
         }
-        if situation.room.is_some_and(|room| room.is_tight) {
+        if context.room.is_some_and(|room| room.is_tight) {
             self.window_tightened();
         }
         // RFC 9293, section 3.8.6.3 wants every second full segment acknowledged; Linux leaves it to the application's
         // read where the window would not stay open.
-        let is_due = situation
-            .room
-            .is_some_and(|room| room.bytes >= situation.advertised);
+        let is_due = context.room.is_some_and(|room| room.bytes >= context.advertised);
         if is_due || self.is_quick() || self.owed == Owed::Now {
             self.at_once();
-        } else if situation.is_holding {
-            self.duplicate(situation, now);
+        } else if context.is_holding {
+            self.duplicate(context, now);
         } else {
             self.delay(now);
         }
@@ -362,14 +360,14 @@ impl Linux {
 
     /// The first duplicate acknowledgments leave at once, further ones are held back together
     /// (Linux: tcp_comp_sack).
-    fn duplicate(&mut self, situation: &Situation, now: Instant) {
+    fn duplicate(&mut self, context: &AckContext, now: Instant) {
         let held_back = self.compressed.map_or(0, |compressed| compressed.count);
-        if !situation.selective || held_back >= MAX_COMPRESSED {
+        if !context.selective || held_back >= MAX_COMPRESSED {
             self.at_once();
             return;
         }
-        if self.duplicates_at != situation.next {
-            self.duplicates_at = situation.next;
+        if self.duplicates_at != context.next {
+            self.duplicates_at = context.next;
             self.duplicates = 0;
         }
         if self.duplicates < DUPLICATES_AT_ONCE {
@@ -380,7 +378,7 @@ impl Linux {
         match &mut self.compressed {
             Some(compressed) => compressed.count += 1,
             None => {
-                let at = now + self.compression(situation.receive_rtt);
+                let at = now + self.compression(context.receive_rtt);
                 self.compressed = Some(Compressed { count: 1, at });
             }
         }

@@ -1,37 +1,38 @@
-//! The size of the peer's full segments, as far as it shows: every second of them is acknowledged.
+//! The estimated size of the peer's full segments: every second one is acknowledged.
 
 use super::Arrival;
 use crate::receive::Terms;
 
-/// The size assumed while nothing has shown a larger one (`TCP_MSS_DEFAULT`; RFC 9293, section 3.7.1).
+/// The size assumed before a larger segment arrives (`TCP_MSS_DEFAULT`; RFC 9293, section 3.7.1).
 const DEFAULT_BYTES: u32 = 536;
 
-/// Shorter segments than this say nothing of the size of full ones (`TCP_MIN_MSS`).
+/// Segments shorter than this are not evidence for the size of full ones (`TCP_MIN_MSS`).
 const MIN_BYTES: u32 = 88;
 
-/// What a segment's size says of it.
+/// The classification of a segment by its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     /// It is full.
     Full,
-    /// It is as short as the one before it, and is taken for full from now on.
+    /// It is as short as the one before it; this size now counts as full.
     Repeated,
     /// It is not full: the sender had no more.
     Short,
 }
 
-/// Linux's guess (`rcv_mss`).
+/// Linux's estimate (`rcv_mss`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentSize {
     bytes: u32,
-    /// Bytes of the last segment where it was short; the second of a size is believed.
+    /// Bytes of the last segment if it was short; the second segment of a size is believed.
     last: u32,
     announced: u32,
     option_bytes: u32,
 }
 
 impl SegmentSize {
-    /// Too small is found out, too large would delay acknowledgments (Linux: tcp_initialize_rcv_mss).
+    /// An estimate that is too small is corrected; one that is too large would delay acknowledgments (Linux:
+    /// tcp_initialize_rcv_mss).
     pub(super) fn new(terms: &Terms, window: u32) -> Self {
         let guess = terms.segment_bytes().min(window / 2).min(DEFAULT_BYTES);
         Self {

@@ -38,7 +38,7 @@ fn a_single_segment_waits_40_ms_and_the_rest_of_a_jiffy() {
 }
 
 #[test]
-fn a_delay_that_ended_doubles_the_next_one_up_to_the_round_trip_time_or_the_minimum() {
+fn an_expired_delay_doubles_the_next_one_up_to_a_limit() {
     let mut host = patient();
     host.follows(64, false);
     assert_eq!(host.waits(), Some(MIN_DELAY + JIFFY));
@@ -74,7 +74,7 @@ fn a_delay_ends_before_the_smallest_retransmission_timeout() {
 }
 
 #[test]
-fn an_answer_within_the_delay_makes_later_acknowledgments_wait_for_the_next_answer() {
+fn an_answer_within_the_delay_starts_the_interactive_mode() {
     let mut host = interactive();
     host.follows(64, true);
     assert!(!host.acknowledges());
@@ -96,7 +96,7 @@ fn an_answer_after_the_delay_does_not() {
 }
 
 #[test]
-fn an_end_that_has_received_nothing_is_not_interactive_by_sending() {
+fn sending_alone_does_not_start_the_interactive_mode() {
     let mut host = Host::linux();
     host.answers();
     host.follows(64, true);
@@ -104,7 +104,7 @@ fn an_end_that_has_received_nothing_is_not_interactive_by_sending() {
 }
 
 #[test]
-fn an_answer_that_does_not_come_in_time_ends_the_interactive_mode() {
+fn a_late_answer_ends_the_interactive_mode() {
     let mut host = interactive();
     host.follows(64, true);
     assert_eq!(host.waits(), Some(MIN_DELAY + JIFFY));
@@ -113,7 +113,7 @@ fn an_answer_that_does_not_come_in_time_ends_the_interactive_mode() {
 }
 
 #[test]
-fn a_pause_beyond_the_retransmission_timeout_makes_acknowledgments_quick_again() {
+fn a_pause_beyond_the_rto_restarts_quick_acknowledgments() {
     let mut host = patient();
     host.after_millis(232);
     assert_eq!(host.quick_segments(), 16);
@@ -145,7 +145,7 @@ fn every_second_full_segment_is_acknowledged_at_once() {
 }
 
 #[test]
-fn a_second_segment_that_closes_the_window_is_acknowledged_by_the_read() {
+fn the_read_acknowledges_a_segment_that_closes_the_window() {
     let mut host = interactive();
     for _ in 0..4 {
         host.follows(FULL, false);
@@ -162,7 +162,7 @@ fn a_second_segment_that_closes_the_window_is_acknowledged_by_the_read() {
 }
 
 #[test]
-fn a_small_segment_is_acknowledged_by_the_read_unless_the_end_is_interactive() {
+fn a_read_acknowledges_a_small_segment_unless_interactive() {
     let mut host = patient();
     host.follows(64, true);
     assert!(!host.acknowledges());
@@ -171,7 +171,7 @@ fn a_small_segment_is_acknowledged_by_the_read_unless_the_end_is_interactive() {
 }
 
 #[test]
-fn two_small_segments_are_acknowledged_by_the_read_also_of_an_interactive_end() {
+fn a_read_acknowledges_two_small_segments_always() {
     let mut host = interactive();
     host.follows(64, true);
     host.follows(64, true);
@@ -189,7 +189,7 @@ fn a_read_that_leaves_bytes_behind_does_not_acknowledge() {
 }
 
 #[test]
-fn two_segments_of_the_same_size_without_push_show_the_size_of_the_peers_segments() {
+fn two_equal_segments_without_push_set_the_segment_size() {
     let mut host = interactive();
     host.follows(200, false);
     host.follows(200, false);
@@ -220,7 +220,7 @@ fn a_fin_before_any_byte_waits_a_jiffy() {
 }
 
 #[test]
-fn a_segment_that_came_before_is_acknowledged_at_once_and_makes_acknowledgments_quick() {
+fn a_repeated_segment_restarts_quick_acknowledgments() {
     let mut host = interactive();
     assert!(host.arrives(1, 64, true).duplicate);
     assert!(host.acknowledges());
@@ -228,7 +228,7 @@ fn a_segment_that_came_before_is_acknowledged_at_once_and_makes_acknowledgments_
 }
 
 #[test]
-fn a_segment_before_the_window_is_refused_with_an_acknowledgment() {
+fn a_segment_before_the_window_is_acknowledged() {
     let mut host = interactive();
     assert!(!host.receiver.is_acceptable(1, 32));
     assert!(host.receiver.is_acceptable(1, 64));
@@ -237,7 +237,7 @@ fn a_segment_before_the_window_is_refused_with_an_acknowledgment() {
 }
 
 #[test]
-fn small_stacks_acknowledge_every_second_segment_and_a_single_one_by_the_tick() {
+fn small_stacks_acknowledge_every_second_segment() {
     let mut host = Host::new(&ReceiveConfig::larmo(), false);
     host.after_millis(100);
     host.follows(100, true);

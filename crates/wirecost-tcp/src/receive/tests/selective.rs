@@ -94,7 +94,7 @@ fn a_segment_that_fills_a_gap_and_more_tells_what_was_held() {
 }
 
 #[test]
-fn segments_beyond_a_gap_and_the_one_that_fills_it_are_acknowledged_at_once() {
+fn segments_around_a_gap_are_acknowledged_at_once() {
     let mut host = Host::linux();
     host.quick_segments();
     host.receiver.ack_sent(host.now);
@@ -109,7 +109,7 @@ fn segments_beyond_a_gap_and_the_one_that_fills_it_are_acknowledged_at_once() {
 }
 
 #[test]
-fn from_the_fourth_on_duplicate_acknowledgments_are_held_back_for_a_twentieth_of_the_round_trip_time() {
+fn duplicate_acknowledgments_are_delayed_from_the_fourth_on() {
     let mut host = Host::linux();
     host.quick_segments();
     host.receiver.ack_sent(host.now);

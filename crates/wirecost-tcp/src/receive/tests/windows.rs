@@ -45,7 +45,7 @@ fn the_first_windows_are_those_of_a_live_capture() {
 }
 
 #[test]
-fn the_window_of_a_slow_link_grows_by_two_segments_until_the_buffer_is_full() {
+fn the_window_of_a_slow_link_grows_by_two_segments() {
     // A live capture at 1 Mbit/s, where each segment is read before the next; in units of 128 bytes.
     let mut host = Host::linux();
     for window in [532, 555, 577, 600, 623, 629, 629] {
@@ -94,7 +94,7 @@ fn a_window_that_nobody_empties_closes_and_opens_with_the_read() {
 }
 
 #[test]
-fn the_buffer_grows_with_what_the_application_takes_in_a_round_trip_time() {
+fn the_buffer_grows_with_the_bytes_read_in_a_round_trip() {
     let mut host = Host::linux();
     let mut clock = 0;
     for _ in 0..12 {
@@ -143,7 +143,7 @@ fn window_after_bursts(reader: Reader) -> u32 {
 }
 
 #[test]
-fn a_reader_beside_the_burst_counts_what_it_took_before_the_burst_was_over() {
+fn a_concurrent_reader_counts_reads_during_the_burst() {
     // What waits is taken off what was taken: after a burst twice as long as the one before, nothing is left.
     let (after, beside) = (
         window_after_bursts(Reader::After),

@@ -18,27 +18,27 @@ const CUBE_RTT_SCALE: u64 = 410;
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
 /// Eight times the segments that Reno needs acknowledged to grow by one, per segment of the window (RFC 9438, section 4.3).
 const RENO_SCALE: u32 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
-/// Without a loss so far the window grows by a twentieth a round trip at least.
+/// Before the first loss, the window grows by at least a twentieth per round trip.
 const SLOWEST_BEFORE_LOSS: u32 = 20;
-/// The window grows by half a round trip at most.
+/// The window grows by at most a half per round trip.
 const FASTEST: u32 = 2;
 
-/// What CUBIC remembers.
+/// The state of CUBIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     hystart: Option<HyStart>,
-    /// The window before the last reduction, or less to make room for others; 0 before one.
+    /// The window before the last reduction, or less after fast convergence; 0 before the first reduction.
     w_max: u32,
-    /// The least delay, in microseconds; 0 before the first.
+    /// The smallest round trip, in microseconds; 0 before the first.
     delay_min_micros: u64,
-    /// Segments that must be delivered for the window to grow by one.
+    /// The number of delivered segments for which the window grows by one.
     acks_per_segment: u32,
     last_cwnd: u32,
     last_tick: u64,
     epoch: Option<Epoch>,
 }
 
-/// The growth since a reduction.
+/// The epoch since a reduction.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start_tick: u64,
@@ -46,9 +46,9 @@ struct Epoch {
     k: u64,
     /// The window at the plateau.
     origin: u32,
-    /// Segments delivered that Reno has not grown for.
+    /// Delivered segments for which Reno's window has not grown yet.
     delivered: u32,
-    /// The window that Reno would have (W_est).
+    /// Reno's window (W_est).
     reno_cwnd: u32,
 }
 
@@ -71,7 +71,7 @@ impl Cubic {
         }
     }
 
-    /// Forgets everything: a time-out says that the path is another. (Linux: `cubictcp_state`)
+    /// Resets the state: after a time-out the path may be another one. (Linux: `cubictcp_state`)
     pub(super) const fn reset(&mut self, next: u32, now_micros: u64) {
         let mut hystart = self.hystart;
         if let Some(hystart) = &mut hystart {
@@ -97,7 +97,7 @@ impl Cubic {
         let Some(rtt_micros) = sample.rtt_micros else {
             return;
         };
-        // Round trips right after a reduction measure the queue that caused it.
+        // Round trips shortly after a reduction include the queue that caused it.
         if self.epoch.is_some_and(|epoch| {
             clock.ticks_at(sample.now_micros).saturating_sub(epoch.start_tick) < clock.second()
         }) {
@@ -112,7 +112,7 @@ impl Cubic {
         }
     }
 
-    /// Segments that must be delivered for the window to grow by one, after `delivered` more were.
+    /// The number of delivered segments for which the window grows by one, after `delivered` more segments.
     pub(super) fn acks_per_segment(
         &mut self,
         cwnd: u32,
@@ -127,7 +127,7 @@ impl Cubic {
         if self.last_cwnd == cwnd && since <= clock.second() / 32 {
             return self.acks_per_segment;
         }
-        // Once a tick is enough for the cube; Reno's window is followed always.
+        // The cube is computed once a tick; Reno's window always.
         if self.epoch.is_none() || tick != self.last_tick {
             self.last_cwnd = cwnd;
             self.last_tick = tick;
@@ -168,7 +168,7 @@ impl Cubic {
     fn reno_friendly(&mut self, cwnd: u32, acks: u32) -> u32 {
         let Some(epoch) = &mut self.epoch else { return acks };
         let acks_of_reno = (cwnd.saturating_mul(RENO_SCALE) >> 3).max(1);
-        // The kernel's comparison leaves one segment over.
+        // The kernel's comparison leaves one segment uncounted.
         let growth = epoch.delivered.saturating_sub(1) / acks_of_reno;
         epoch.delivered -= growth * acks_of_reno;
         epoch.reno_cwnd = epoch.reno_cwnd.saturating_add(growth);
@@ -179,7 +179,7 @@ impl Cubic {
         }
     }
 
-    /// RFC 9438, section 4.2: a pause does not count as time of the epoch. (Linux: `cubictcp_cwnd_event`)
+    /// RFC 9438, section 4.2: excludes a pause from the epoch. (Linux: `cubictcp_cwnd_event`)
     pub(super) const fn resume(&mut self, last_sent_tick: u64, tick: u64) {
         if let Some(epoch) = &mut self.epoch {
             let start = epoch.start_tick + tick.saturating_sub(last_sent_tick);

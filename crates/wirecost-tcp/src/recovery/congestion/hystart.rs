@@ -1,24 +1,24 @@
-//! HyStart: slow start ends when acknowledgments come in a train as long as the path, or when delays grow (S. Ha, I. Rhee,
+//! HyStart: slow start ends when a train of acknowledgments lasts half a round trip, or when delays grow (S. Ha, I. Rhee,
 //! "Taming the Elephants", 2011; RFC 9406 descends from it). With the constants of Linux: `hystart_update`.
 
 use super::AckSample;
 use super::window::{Window, ends_round};
 
-/// Windows below this many segments are not judged.
+/// The smallest window for which HyStart may end slow start, in segments.
 const LOW_WINDOW: u32 = 16;
-/// Acknowledgments this close are a train, in microseconds.
+/// The largest gap between acknowledgments of a train, in microseconds.
 const TRAIN_GAP_MICROS: u64 = 2_000;
-/// Round trips measured before the least of them counts.
+/// The number of round trips before their minimum counts.
 const MIN_SAMPLES: u8 = 8;
-/// The least growth of the delay that counts, in microseconds.
+/// The lower limit of the delay threshold, in microseconds.
 const DELAY_MIN_MICROS: u64 = 4_000;
-/// The greatest growth of the delay that is waited for, in microseconds.
+/// The upper limit of the delay threshold, in microseconds.
 const DELAY_MAX_MICROS: u64 = 16_000;
 
-/// What HyStart knows of the round trip under way.
+/// The state of HyStart in the current round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HyStart {
-    /// Whether slow start was ended.
+    /// Whether HyStart has ended slow start.
     found: bool,
     round_start_micros: u64,
     round_end: u32,
@@ -55,7 +55,7 @@ impl HyStart {
         self.start_round(next, now_micros);
     }
 
-    /// Looks at an acknowledgment that took `rtt_micros` where the least delay is `delay_min_micros`.
+    /// Handles an acknowledgment with the round trip `rtt_micros`; the smallest one is `delay_min_micros`.
     pub(crate) fn measure(
         &mut self,
         sample: &AckSample,
@@ -90,7 +90,7 @@ impl HyStart {
         sample.now_micros.saturating_sub(self.round_start_micros) > threshold
     }
 
-    /// Whether the least of several round trips exceeds the least delay by an eighth.
+    /// Whether the minimum of several round trips exceeds the smallest one by an eighth.
     fn is_delayed(&mut self, rtt_micros: u64, delay_min_micros: u64) -> bool {
         self.least_rtt_micros = self.least_rtt_micros.min(rtt_micros);
         if self.samples < MIN_SAMPLES {

@@ -1,8 +1,8 @@
-//! How much may be in flight: the congestion window and the algorithms that move it (RFC 5681, RFC 9438).
+//! The congestion window and the algorithms that change it (RFC 5681, RFC 9438).
 //!
-//! - [`cubic`]: CUBIC, as the kernel counts it
+//! - [`cubic`]: CUBIC, with the kernel's arithmetic
 //! - [`hystart`]: the end of slow start before the first loss
-//! - [`window`]: the window itself, and how much of it is used
+//! - [`window`]: the window and its use
 //! - `new_reno`: RFC 5681
 
 pub(crate) mod cubic;
@@ -14,7 +14,7 @@ use crate::recovery::{CongestionControl, Pacing, TickClock};
 use cubic::Cubic;
 use window::Window;
 
-/// An acknowledgment as the algorithms see it.
+/// An acknowledgment, as input of the algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AckSample {
     /// Now, in microseconds.
@@ -25,11 +25,11 @@ pub(crate) struct AckSample {
     pub(crate) una: u32,
     /// The next sequence number to be sent.
     pub(crate) next: u32,
-    /// How fast the end sends: acknowledgments may be late because segments travel in trains.
+    /// The sending rate of the end: acknowledgments may be late because segments travel in trains.
     pub(crate) pacing: Pacing,
 }
 
-/// The algorithm that moves the window.
+/// The algorithm that changes the window.
 #[derive(Debug)]
 pub(crate) enum Algorithm {
     NewReno,
@@ -44,7 +44,7 @@ impl Algorithm {
         }
     }
 
-    /// The window has opened: sequence numbers from `next` on, at `now_micros`.
+    /// Starts at `now_micros`; `next` is the next sequence number.
     pub(crate) const fn start(&mut self, next: u32, now_micros: u64) {
         if let Self::Cubic(cubic) = self {
             cubic.start(next, now_micros);
@@ -59,14 +59,14 @@ impl Algorithm {
         }
     }
 
-    /// A time-out was taken for a loss.
+    /// Handles a time-out that counts as a loss.
     pub(crate) const fn handle_timeout(&mut self, next: u32, now_micros: u64) {
         if let Self::Cubic(cubic) = self {
             cubic.reset(next, now_micros);
         }
     }
 
-    /// Learns from a round trip, before the window moves; may end slow start.
+    /// Handles a round trip before the window changes; may end slow start.
     pub(crate) fn measure(&mut self, sample: &AckSample, window: &mut Window, clock: &TickClock) {
         if let Self::Cubic(cubic) = self {
             cubic.measure(sample, window, clock);

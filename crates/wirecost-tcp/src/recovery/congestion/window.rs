@@ -1,4 +1,4 @@
-//! The congestion window and how much of it is used.
+//! The congestion window and its use.
 
 use super::AckSample;
 use crate::sequence::{is_after, is_before};
@@ -14,22 +14,22 @@ pub(crate) struct Window {
     usage: Usage,
 }
 
-/// How much of the window is used. (Linux: `tcp_cwnd_validate`)
+/// The use of the window. (Linux: `tcp_cwnd_validate`)
 #[derive(Clone, Debug)]
 struct Usage {
-    /// Whether the window stopped the sender in this round trip.
+    /// Whether the window limited the sender in this round trip.
     is_limiting: bool,
-    /// The most segments outstanding in this round trip, where the window did not stop the sender.
+    /// The largest number of outstanding segments in this round trip, while the window did not limit the sender.
     most_outstanding: u32,
     /// The sequence number at which the round trip ends.
     round_end: u32,
-    /// The most segments outstanding since `since_tick`.
+    /// The largest number of outstanding segments since `since_tick`.
     used: u32,
-    /// When the window was last used up, grown or judged.
+    /// When the window last limited the sender, grew or was validated.
     since_tick: u64,
 }
 
-/// What a sender has outstanding.
+/// The outstanding data of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outstanding {
     /// Segments sent and not acknowledged.
@@ -84,26 +84,26 @@ impl Window {
         self.ssthresh = ssthresh;
     }
 
-    /// Forgets what was counted towards the next growth.
+    /// Resets the count towards the next growth.
     pub(crate) const fn restart_count(&mut self) {
         self.acknowledged = 0;
     }
 
-    /// The window was set or used up at `tick`.
+    /// Notes that the window was set or limited the sender at `tick`.
     pub(crate) const fn stamp(&mut self, tick: u64) {
         self.usage.since_tick = tick;
     }
 
-    /// Whether the window is what limits the sender: it grows only then. (Linux: `tcp_is_cwnd_limited`)
+    /// Whether the window limits the sender: it grows only then. (Linux: `tcp_is_cwnd_limited`)
     pub(crate) const fn is_limiting(&self) -> bool {
-        // RFC 9438, section 4.2, and RFC 7661: a window that is not used says nothing of the network. In slow start a half used
-        // one may grow, so that it can be twice what was acknowledged.
+        // RFC 9438, section 4.2, and RFC 7661: an unused window is no information about the network. In slow start, a window
+        // that is half used may grow, so that it can reach twice the acknowledged segments.
         let half_used = self.in_slow_start() && self.cwnd < 2 * self.usage.most_outstanding;
         self.usage.is_limiting || half_used
     }
 
-    /// Grows by what was delivered, up to the threshold (RFC 5681, section 3.1, with L unlimited as RFC 9406 has it); returns
-    /// what is left of `delivered`.
+    /// Grows by the delivered segments, up to the threshold (RFC 5681, section 3.1, with L unlimited as in RFC 9406); returns
+    /// the rest of `delivered`.
     pub(crate) fn slow_start(&mut self, delivered: u32) -> u32 {
         let cwnd = self.cwnd.saturating_add(delivered).min(self.ssthresh);
         let rest = delivered - (cwnd - self.cwnd);
@@ -124,8 +124,8 @@ impl Window {
         self.set_cwnd(self.cwnd.saturating_add(grown));
     }
 
-    /// Judges the use of the window, which `is_limiting` the sender or not, after a transmission; `true` where nothing but the
-    /// application held it back for `idle_ticks`, which calls for [`Window::decay`].
+    /// Validates the window after a transmission; `is_limiting`: the window limits the sender. Returns `true` if only the
+    /// application limited the sender for `idle_ticks`; then call [`Window::decay`].
     pub(crate) fn validate(
         &mut self,
         outstanding: &Outstanding,
@@ -150,7 +150,7 @@ impl Window {
         tick.saturating_sub(self.usage.since_tick) >= idle_ticks
     }
 
-    /// Half way down to what was used (RFC 2861, section 3.2). (Linux: `tcp_cwnd_application_limited`)
+    /// Shrinks half way to the used window (RFC 2861, section 3.2). (Linux: `tcp_cwnd_application_limited`)
     pub(crate) fn decay(&mut self, initial_window: u32, tick: u64) {
         let used = self.usage.used.max(initial_window);
         if used < self.cwnd {

@@ -113,7 +113,7 @@ fn a_retransmission_is_lost_when_a_later_segment_arrives() {
 }
 
 #[test]
-fn the_round_trip_of_a_retransmission_counts_where_it_can_be_its() {
+fn only_a_possible_round_trip_of_a_retransmission_counts() {
     let (mut rack, scoreboard) = (Rack::new(), sent(1, 0));
     let mut record = *scoreboard.get(0).unwrap();
     record.tags.ever_retransmitted = true;
@@ -125,7 +125,7 @@ fn the_round_trip_of_a_retransmission_counts_where_it_can_be_its() {
 }
 
 #[test]
-fn duplicates_widen_the_window_once_a_round_trip_for_sixteen_recoveries() {
+fn dsacks_widen_the_reordering_window_once_a_round_trip() {
     let mut rack = Rack::new();
     rack.note_duplicate();
     rack.adapt_window(1, 10);
@@ -147,7 +147,7 @@ fn duplicates_widen_the_window_once_a_round_trip_for_sixteen_recoveries() {
 }
 
 #[test]
-fn a_segment_overtaken_by_many_raises_the_threshold_of_duplicates() {
+fn strong_reordering_raises_the_duplicate_threshold() {
     let mut rack = Rack::new();
     rack.note_reordering(0, 300, 100);
     assert_eq!(rack.reordering, 3);

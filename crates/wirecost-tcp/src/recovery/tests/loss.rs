@@ -24,7 +24,7 @@ fn without_loss_the_window_doubles_from_ten_segments() {
 }
 
 #[test]
-fn a_lost_first_segment_is_mended_after_three_selective_acknowledgments() {
+fn three_sack_blocks_repair_a_lost_first_segment() {
     let mut simulation = Simulation::new(&linux(), RTT, 10, |_, number| number == 0);
     assert_eq!(simulation.run(), 40_000);
     assert_eq!(simulation.retransmissions(), [(20_000, 0)]);
@@ -127,7 +127,7 @@ fn lost_acknowledgments_cost_nothing_while_later_ones_arrive() {
 }
 
 #[test]
-fn a_lost_last_acknowledgment_is_answered_by_a_duplicate_and_reduces_nothing() {
+fn a_lost_last_acknowledgment_does_not_reduce_the_window() {
     let mut simulation = Simulation::new(&linux(), RTT, 10, |_, _| false).losing_acks(|number| number == 9);
     simulation.run();
     assert_eq!(simulation.retransmissions().len(), 1);
@@ -138,7 +138,7 @@ fn a_lost_last_acknowledgment_is_answered_by_a_duplicate_and_reduces_nothing() {
 }
 
 #[test]
-fn three_duplicates_start_a_recovery_without_selective_acknowledgments() {
+fn three_duplicates_start_a_recovery_without_sack() {
     let mut simulation = Simulation::new(&Config::larmo(1_460), RTT, 20, |sending, number| {
         number == 0 && !sending.is_retransmission
     });

@@ -25,7 +25,7 @@ fn an_echo_of_the_first_transmission_takes_a_time_out_back() {
 }
 
 #[test]
-fn without_timestamps_new_data_shows_that_a_time_out_was_spurious() {
+fn new_data_shows_a_spurious_time_out_without_timestamps() {
     let config = Config {
         timestamps: false,
         ..Config::linux(1_460)
@@ -38,7 +38,7 @@ fn without_timestamps_new_data_shows_that_a_time_out_was_spurious() {
 }
 
 #[test]
-fn an_overtaken_segment_is_not_retransmitted_within_the_reordering_window() {
+fn no_retransmission_within_the_reordering_window() {
     // Segment 3 is overtaken by two others only, and arrives within a quarter of the round trip.
     let mut simulation = Simulation::new(&Config::linux(1_460), RTT, 6, |_, _| false)
         .delaying(|sending| if sending.segment == 3 { ms(4) } else { 0 });

@@ -117,7 +117,7 @@ fn a_pause_does_not_count_as_growth() {
 }
 
 #[test]
-fn a_time_out_forgets_the_maximum_but_not_that_slow_start_may_end() {
+fn a_time_out_resets_the_maximum_and_keeps_hystart() {
     let mut cubic = Cubic::new(true);
     cubic.threshold_after_loss(100);
     cubic.reset(5, 10);

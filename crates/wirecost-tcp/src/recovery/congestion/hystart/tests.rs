@@ -59,7 +59,7 @@ fn a_delay_above_an_eighth_ends_slow_start_after_eight_samples() {
 }
 
 #[test]
-fn growth_of_less_than_four_milliseconds_or_of_one_sample_does_not_count() {
+fn small_or_single_delay_growth_does_not_count() {
     let (mut hystart, mut window, sample) = started();
     let sample = AckSample {
         now_micros: 10_000_000,
@@ -88,7 +88,7 @@ fn small_windows_are_not_judged_and_a_verdict_is_final() {
 }
 
 #[test]
-fn a_round_trip_ends_when_what_was_sent_before_it_is_acknowledged() {
+fn a_round_trip_ends_when_earlier_data_is_acknowledged() {
     let (mut hystart, mut window, sample) = started();
     let next_round = AckSample {
         now_micros: 40_000,

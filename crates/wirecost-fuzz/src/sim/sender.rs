@@ -6,15 +6,15 @@ use wirecost_proto::bare::{Client, ClientCommand, ClientEvent};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, ResetReason, Script};
 
-/// How long it waits for what is still on its way before it lets a flow go.
+/// How long it waits for packets in transit before it closes a flow.
 const LINGERS: Duration = Duration::from_secs(5);
 
-/// How long it waits for the peer's close: an end that is given up under way says nothing.
+/// How long it waits for the peer's close: an end that gives up sends nothing.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// Messages of one size at an interval, on so many flows one after the other.
+/// Sends messages of one size at an interval, on one flow after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Talker {
+pub(super) struct Sender {
     pub(super) bytes: usize,
     pub(super) messages: u32,
     pub(super) interval: Duration,
@@ -30,20 +30,20 @@ pub(super) struct Talker {
     stage: Stage,
 }
 
-/// Where it stands with its flow.
+/// The state of its flow.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Idle,
     Opening,
-    /// So many messages were sent, the next is due then.
+    /// Messages sent, and when the next is due.
     Open(u32, Instant),
-    /// It gives the peer up then.
+    /// When it gives up waiting for the peer.
     Closing(Instant),
-    /// It lets the flow go then.
+    /// When it closes the flow.
     Closed(Instant),
 }
 
-impl Talker {
+impl Sender {
     pub(super) const fn new(bytes: usize, messages: u32, interval: Duration) -> Self {
         Self {
             bytes,
@@ -64,7 +64,7 @@ impl Talker {
     }
 }
 
-impl Script<Client> for Talker {
+impl Script<Client> for Sender {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {
             ClientEvent::Opened => self.stage = Stage::Open(0, now),

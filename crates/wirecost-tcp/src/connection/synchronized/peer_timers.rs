@@ -1,29 +1,29 @@
-//! Timers for when the peer says nothing: zero-window probes, FIN-WAIT-2.
+//! Timers for a silent peer: zero-window probes and FIN-WAIT-2.
 
 use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason, TimerTable};
 
-use super::{Course, Synchronized};
+use super::{Synchronized, Transition};
 use crate::connection::State;
 use crate::receive::AckDue;
 use crate::recovery::Timeout;
 
-/// Window probes without an answer after which the connection is given up (Linux: net.ipv4.tcp_retries2).
+/// The number of unanswered window probes after which the connection ends (Linux: net.ipv4.tcp_retries2).
 const MAX_UNANSWERED_PROBES: u8 = 15;
 
 /// The peer does not answer.
-const TIMED_OUT: Course = Course::Reset {
+const TIMED_OUT: Transition = Transition::Reset {
     answer: None,
     reason: Some(ResetReason::TimedOut),
 };
 
-/// Timers that a peer's answer stops.
+/// Timers that an answer of the peer stops.
 #[derive(Clone, Copy, Debug)]
 enum Timer {
-    /// The window may be closed, and the segment that opened it lost (RFC 9293, section 3.8.6.1).
+    /// The window is closed, and the segment that opens it may be lost (RFC 9293, section 3.8.6.1).
     Persist,
-    /// The peer does not close, and no application reads what it sends.
+    /// The peer does not close, and no application reads its data.
     FinWait2,
 }
 
@@ -33,29 +33,29 @@ impl From<Timer> for usize {
     }
 }
 
-/// The timers and what they count.
+/// The timers with their counters.
 #[derive(Debug, Default)]
-pub(super) struct Silence {
+pub(super) struct PeerTimers {
     timers: TimerTable<2>,
     /// Zero-window probes since the window was open.
     window_probes: u8,
-    /// Of them those since the peer was heard.
+    /// The number of those probes since the peer's last answer.
     unanswered: u8,
-    /// Whether the window is to be probed next.
+    /// Whether a window probe is due.
     pub(super) probes: bool,
 }
 
-impl Silence {
+impl PeerTimers {
     pub(super) fn next(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// The peer has acknowledged something, be it again.
+    /// Handles an acknowledgment of the peer, even a repeated one.
     pub(super) const fn heard(&mut self) {
         self.unanswered = 0;
     }
 
-    /// Something is in flight that will be answered, or there is nothing to be sent.
+    /// Stops the persist timer: a segment in flight will be answered, or there is nothing to send.
     pub(super) fn stop_persist(&mut self) {
         self.timers.stop(Timer::Persist);
         self.window_probes = 0;
@@ -68,14 +68,14 @@ impl Silence {
 
 impl Synchronized {
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let mut next = earlier(self.recovery.next_timeout(), self.silence.next());
+        let mut next = earlier(self.recovery.next_timeout(), self.peer_timers.next());
         if let AckDue::At(at) = self.receiver.ack_due() {
             next = earlier(next, Some(at));
         }
         next
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Course {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Transition {
         self.receiver.handle_timeout(now);
         match self.recovery.handle_timeout(self.next_segment_fits(), now) {
             Timeout::Early => {}
@@ -83,52 +83,52 @@ impl Synchronized {
             Timeout::GiveUp => return TIMED_OUT,
         }
         self.note_round_trip();
-        self.handle_silence(now)
+        self.handle_peer_timers(now)
     }
 
-    fn handle_silence(&mut self, now: Instant) -> Course {
-        if self.silence.timers.expire(Timer::FinWait2, now) && self.state == State::FinWait2 {
-            return Course::Closed;
+    fn handle_peer_timers(&mut self, now: Instant) -> Transition {
+        if self.peer_timers.timers.expire(Timer::FinWait2, now) && self.state == State::FinWait2 {
+            return Transition::Closed;
         }
-        if self.silence.timers.expire(Timer::Persist, now) {
-            // Linux drops a connection without an owner once its probes are as seldom as they get (`tcp_probe_timer`): a peer that
-            // never reads would keep it for ever.
+        if self.peer_timers.timers.expire(Timer::Persist, now) {
+            // Linux drops a connection without an owner when the time between its probes has reached its maximum
+            // (`tcp_probe_timer`): a peer that never reads would keep the connection forever.
             let is_given_up = self.is_detached && self.persist_delay() >= self.config.maximum_persist;
-            if self.silence.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {
+            if self.peer_timers.unanswered >= MAX_UNANSWERED_PROBES || is_given_up {
                 return TIMED_OUT;
             }
-            self.silence.probes = true;
-            self.silence.window_probes = self.silence.window_probes.saturating_add(1);
-            self.silence.unanswered += 1;
+            self.peer_timers.probes = true;
+            self.peer_timers.window_probes = self.peer_timers.window_probes.saturating_add(1);
+            self.peer_timers.unanswered += 1;
             self.arm_persist(now);
         }
-        Course::Stay
+        Transition::Stay
     }
 
-    /// Probes the window while it keeps everything back and nothing is in flight that would be answered.
+    /// Arms the persist timer while the window blocks all data and nothing is in flight; otherwise stops it.
     pub(super) fn update_persist(&mut self, now: Instant) {
         let is_held_back = !self.is_in_flight() && self.has_unsent() && !self.next_segment_fits();
         if !is_held_back {
-            self.silence.stop_persist();
-        } else if self.silence.timers.deadline(Timer::Persist).is_none() {
+            self.peer_timers.stop_persist();
+        } else if self.peer_timers.timers.deadline(Timer::Persist).is_none() {
             self.arm_persist(now);
         }
     }
 
-    /// RFC 9293, section 3.8.6.1: at first after the retransmission time-out, then ever more seldom.
+    /// RFC 9293, section 3.8.6.1: first after the retransmission time-out, then after exponentially growing times.
     fn arm_persist(&mut self, now: Instant) {
         self.arm(Timer::Persist, self.persist_delay(), now);
     }
 
     fn persist_delay(&self) -> Duration {
-        let doublings = u32::from(self.silence.window_probes).min(16);
+        let doublings = u32::from(self.peer_timers.window_probes).min(16);
         let delay = self.recovery.backed_off_rto().saturating_mul(1 << doublings);
         delay.min(self.config.maximum_persist)
     }
 
     fn arm(&mut self, timer: Timer, delay: Duration, now: Instant) {
         let deadline = self.config.granularity.deadline(now, delay);
-        self.silence.timers.set(timer, deadline);
+        self.peer_timers.timers.set(timer, deadline);
     }
 }
 

@@ -1,4 +1,4 @@
-//! A client and a server that talk to each other, while a script changes what is under way between them.
+//! A client and a server, with a script that changes the bytes between them.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -8,19 +8,19 @@ use wirecost_proto::Endpoint;
 use crate::rig::Rig;
 use crate::script::{Fate, Script};
 
-/// More turns than a handshake takes, with what has to be sent again.
+/// More turns than a handshake with retransmissions takes.
 const MOST_TURNS: usize = 60;
 
-/// An end that waits for longer has nothing left to do but to find the other end gone.
+/// An end that waits for longer only waits for the loss of the other end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Two ends of one flow.
-pub(crate) struct Duel<C: Endpoint, S: Endpoint> {
+pub(crate) struct Conversation<C: Endpoint, S: Endpoint> {
     pub(crate) client: Rig<C>,
     pub(crate) server: Rig<S>,
 }
 
-impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Duel<C, S> {
+impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Conversation<C, S> {
     /// Opens a flow between both, on slot 0 of either rig.
     pub(crate) fn open(mut client: Rig<C>, mut server: Rig<S>) -> Self {
         drop((client.take_sent(), server.take_sent()));
@@ -42,7 +42,7 @@ impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Duel<C, S> {
         }
     }
 
-    /// Carries bytes until nothing is under way and no one waits for a time near, or for many turns.
+    /// Carries bytes until none are in transit and no end waits for a near time, or for many turns.
     fn play(&mut self, script: &mut Script<'_>) {
         for _ in 0..MOST_TURNS {
             let sent = carry(&mut self.client, &mut self.server, script);
@@ -53,7 +53,7 @@ impl<C: Endpoint<Error: Debug>, S: Endpoint<Error: Debug>> Duel<C, S> {
         }
     }
 
-    /// Lets time go by until somebody has something to do; returns whether that is soon.
+    /// Advances the time to the next time-out; returns false if that is far.
     fn wait(&mut self) -> bool {
         let wakes = [self.client.wakes(), self.server.wakes()];
         let Some(at) = wakes.into_iter().flatten().min() else {

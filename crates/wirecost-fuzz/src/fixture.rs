@@ -1,4 +1,4 @@
-//! What secure endpoints are made of: an authority, a server's identity and a time, the same in every run.
+//! A fixture for secure endpoints: an authority, a server's identity and a time, the same in every run.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::layer::Event;
 use wirecost_security::tls::{ClientConfig, ClientOptions, ServerConfig, ServerOptions, Trust, Versions};
 
-/// Certificates are made once: they take longer than most inputs.
-pub(crate) struct World {
+/// It is created once, because certificates take longer than most inputs.
+pub(crate) struct Fixture {
     pub(crate) authority: Authority,
     pub(crate) server: Identity,
     pub(crate) epoch: Epoch,
 }
 
-impl World {
+impl Fixture {
     pub(crate) fn get() -> &'static Self {
-        static WORLD: OnceLock<World> = OnceLock::new();
-        WORLD.get_or_init(Self::new)
+        static FIXTURE: OnceLock<Fixture> = OnceLock::new();
+        FIXTURE.get_or_init(Self::new)
     }
 
     #[expect(
         clippy::disallowed_methods,
-        reason = "any instant does, but there is no other way to have one"
+        reason = "any instant works, and there is no other way to get one"
     )]
     fn new() -> Self {
         let authority = Authority::from_entropy(Entropy::seeded(Rng::new(1))).expect("an authority");

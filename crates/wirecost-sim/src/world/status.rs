@@ -1,21 +1,21 @@
-//! What the driver keeps of any endpoint, a device's or a service's.
+//! The driver's state of an endpoint, of a device or of a service.
 
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
 
 use crate::network::streams::earlier;
 
-/// Whether an endpoint has ended, and when it is woken.
+/// Whether an endpoint has ended, and when to wake it.
 #[derive(Debug)]
-pub(super) struct Upkeep {
-    /// Why the endpoint ended, if it did.
+pub(super) struct EndpointStatus {
+    /// The error that ended the endpoint, if one did.
     pub(super) error: Option<String>,
-    /// When the endpoint wants to be woken.
+    /// When the endpoint asked to be woken.
     pub(super) wanted: Option<Instant>,
     /// The earliest wake-up of this endpoint that the queue holds.
     queued: Option<Instant>,
 }
 
-impl Upkeep {
+impl EndpointStatus {
     pub(super) const fn new() -> Self {
         Self {
             error: None,
@@ -24,7 +24,7 @@ impl Upkeep {
         }
     }
 
-    /// Gives the endpoint an input; whether it lives and took it, so that it has to be polled.
+    /// Gives the endpoint an input; returns whether the endpoint has not ended, so that it must be polled.
     pub(super) fn input<E>(&mut self, endpoint: &mut E, input: Input<'_, E::Command>, now: Instant) -> bool
     where
         E: Endpoint<Error: std::fmt::Display>,
@@ -39,7 +39,7 @@ impl Upkeep {
         self.error.is_none()
     }
 
-    /// What the endpoint says next; `None` when it has said everything, and when it wants to be woken is noted.
+    /// The next output of the endpoint. `None` after the last one; the wake-up time is then in `wanted`.
     #[inline]
     pub(super) fn poll<E: Endpoint>(
         &mut self,
@@ -56,12 +56,12 @@ impl Upkeep {
         }
     }
 
-    /// The wake-up at `at`, or now if that has passed, if the queue holds none so early.
+    /// The wake-up at `at`, or now if `at` has passed, unless the queue already has an earlier one.
     pub(super) fn queue(&mut self, at: Instant, now: Instant) -> Option<Instant> {
         earlier(&mut self.queued, Some(at.max(now)))
     }
 
-    /// Takes the wake-up of `now` from the queue; false where an earlier one has replaced it.
+    /// Handles the wake-up of `now`; returns false if an earlier one has replaced it.
     pub(super) fn wake(&mut self, now: Instant) -> bool {
         let is_due = self.queued == Some(now);
         if is_due {
