@@ -6,8 +6,11 @@
 //! - [`histogram`]: HDR histogram of durations for runs too long to keep every value
 //! - [`hgrm`]: its percentile distribution as text
 //! - [`hlog`]: histograms of one quantity second by second, as an interval log
+//! - [`bootstrap`]: intervals of any statistic by seeded resampling
+//! - [`mann_whitney`](mod@mann_whitney): whether one sample tends to be larger than another
+//! - [`holm`](mod@holm): p-values of many comparisons at once
 //!
-//! Nothing here draws random numbers.
+//! The claims of published studies need the last three. Random numbers come from the [`wirecost_proto::Rng`] that the caller gives.
 //!
 //! ```
 //! use wirecost_stats::Sample;
@@ -19,15 +22,21 @@
 //! assert!(summary.p99.unwrap().low_n);
 //! ```
 
+pub mod bootstrap;
 mod chunks;
 pub mod hgrm;
 pub mod histogram;
 pub mod hlog;
+pub mod holm;
+pub mod mann_whitney;
 pub mod mean;
 pub mod quantile;
 pub mod sample;
 
+pub use bootstrap::{Bootstrap, Interval};
 pub use histogram::{Histogram, Step};
+pub use holm::holm;
+pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use mean::MeanInterval;
 pub use quantile::Quantile;
 pub use sample::{Sample, Summary};

@@ -2,7 +2,7 @@
 //! repetitions; seeds are fixed and were not chosen.
 
 use wirecost_proto::Rng;
-use wirecost_stats::Quantile;
+use wirecost_stats::{Bootstrap, Quantile, mann_whitney};
 
 /// The standard normal quantile that leaves 0.005 % above it.
 const Z: f64 = 3.890_6;
@@ -18,8 +18,16 @@ fn expect_share(repetitions: u64, expected: f64, slack: f64, holds: impl Fn(Rng)
     );
 }
 
+fn normal(mut rng: Rng, n: usize) -> Vec<f64> {
+    (0..n).map(|_| rng.next_normal()).collect()
+}
+
+fn encloses(low: f64, high: f64, truth: f64) -> bool {
+    low <= truth && truth <= high
+}
+
 #[test]
-fn quantile_intervals_have_their_binomial_coverage() {
+fn the_order_statistic_interval_covers_the_quantile_exactly_as_often_as_the_binomial_distribution_says() {
     // n = 150, ranks 63 and 88: P(63 <= B <= 87) for B binomial(150, 1/2). p90: ranks 127 and 143.
     for (probability, covered) in [(0.5, 0.959_132), (0.9, 0.971_671)] {
         // A uniform number's p-quantile is p.
@@ -31,4 +39,43 @@ fn quantile_intervals_have_their_binomial_coverage() {
             quantile.low.unwrap() <= truth && truth <= quantile.high.unwrap()
         });
     }
+}
+
+#[test]
+fn bootstrap_intervals_of_a_mean_cover_it() {
+    // Bootstrap intervals are too short by a term in 1/n: at n = 60 by less than 2 %.
+    let bootstrap = |rng: Rng| Bootstrap {
+        resamples: 400,
+        ..Bootstrap::new(rng.purpose(1))
+    };
+    let mean = |values: &mut [f64]| values.iter().sum::<f64>() / values.len() as f64;
+    expect_share(400, 0.95, 0.02, |rng| {
+        let interval = bootstrap(rng).bca(&normal(rng, 60), mean).unwrap();
+        encloses(interval.low, interval.high, 0.0)
+    });
+}
+
+#[test]
+fn the_interval_of_a_ratio_of_medians_covers_it() {
+    expect_share(400, 0.95, 0.02, |rng| {
+        let times = |rng: Rng, scale: f64| -> Vec<f64> {
+            normal(rng, 80).iter().map(|x| scale * (10.0 + x)).collect()
+        };
+        let bootstrap = Bootstrap {
+            resamples: 400,
+            ..Bootstrap::new(rng.purpose(1))
+        };
+        let (long, short) = (times(rng.host(1), 3.0), times(rng.host(2), 1.0));
+        let interval = bootstrap.ratio_of_medians(&long, &short).unwrap();
+        encloses(interval.low, interval.high, 3.0)
+    });
+}
+
+#[test]
+fn equal_distributions_differ_in_one_test_of_twenty() {
+    // The p-value is discrete; its steps near 5 % are well below 0.5 % at 30 values each.
+    expect_share(4_000, 0.05, 0.005, |rng| {
+        let (one, other) = (normal(rng.host(1), 30), normal(rng.host(2), 30));
+        mann_whitney(&one, &other).unwrap().p <= 0.05
+    });
 }

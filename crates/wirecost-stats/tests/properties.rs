@@ -1,7 +1,7 @@
 //! What holds for any sample.
 
 use proptest::prelude::*;
-use wirecost_stats::{Histogram, Sample};
+use wirecost_stats::{Histogram, Sample, holm, mann_whitney};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -29,5 +29,23 @@ proptest! {
             let kept = histogram.quantile(probability) as f64;
             prop_assert!((kept - exact).abs() <= exact * 0.001 + 1.0, "{} ns kept as {} ns", exact, kept);
         }
+    }
+
+    #[test]
+    fn a_comparison_is_a_probability(
+        one in proptest::collection::vec(any::<f64>(), 1..30),
+        other in proptest::collection::vec(-3..3_i8, 1..30),
+    ) {
+        let other: Vec<f64> = other.into_iter().map(f64::from).collect();
+        let test = mann_whitney(&one, &other).unwrap();
+        prop_assert!((0.0..=1.0).contains(&test.p));
+        prop_assert!((0.0..=1.0).contains(&test.superiority));
+    }
+
+    #[test]
+    fn holm_only_raises_p_values(p_values in proptest::collection::vec(0.0..=1.0_f64, 0..20)) {
+        let adjusted = holm(&p_values);
+        prop_assert_eq!(adjusted.len(), p_values.len());
+        prop_assert!(adjusted.iter().zip(&p_values).all(|(adjusted, p)| *adjusted <= 1.0 && adjusted >= p));
     }
 }
