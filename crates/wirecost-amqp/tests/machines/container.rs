@@ -1,8 +1,8 @@
 //! The container and clients of any kind: receivers, and those that break the rules.
 
 use wirecost_amqp::codec::{
-    Attach, Close, DeliveryState, Detach, Disposition, End, Flow, Performative, ProtocolHeader, Role,
-    SenderSettleMode, Terminus, Transfer,
+    Attach, DeliveryState, Detach, Disposition, Flow, Performative, ProtocolHeader, Role, SenderSettleMode,
+    Terminus, Transfer,
 };
 use wirecost_amqp::container::{Config, Container, Event};
 use wirecost_proto::{Input, Instant, Rng};
@@ -308,7 +308,7 @@ fn a_client_that_does_not_open_in_time_is_dropped() {
 #[test]
 fn a_client_that_never_closes_its_side_is_forgotten() {
     let mut talk = sender();
-    talk.say(Performative::Close(Close { error: None }), &[]);
+    talk.say(Performative::Close(None), &[]);
     assert!(talk.is_closed);
     assert_eq!(talk.endpoint.connections(), 1, "bytes may still come");
     let due = talk.wakes.expect("a time-out");
@@ -320,9 +320,9 @@ fn a_client_that_never_closes_its_side_is_forgotten() {
 #[test]
 fn a_session_ends_and_another_begins() {
     let mut talk = sender();
-    talk.say(Performative::End(End { error: None }), &[]);
+    talk.say(Performative::End(None), &[]);
     talk.say(a_begin(None), &[]);
-    talk.say(Performative::Close(Close { error: None }), &[]);
+    talk.say(Performative::Close(None), &[]);
     assert_eq!(talk.heard(), ["end", "begin", "close"]);
     assert!(talk.is_closed && talk.is_accounted());
 }
@@ -341,7 +341,7 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
         })),
         frame(credit(5, 0, true)),
         frame(settle(0, None, false, DeliveryState::Accepted)),
-        frame(Performative::Close(Close { error: None })),
+        frame(Performative::Close(None)),
     ]
     .concat();
     let mut rng = Rng::new(7);

@@ -2,8 +2,8 @@
 
 use wirecost_amqp::client::{Client, Config, Event, Failure, Refusal, SaslConfig};
 use wirecost_amqp::codec::{
-    Attach, Close, Condition, DecodeError, DeliveryState, Detach, Disposition, End, Flow, Performative,
-    ProtocolHeader, Role,
+    Attach, Condition, DecodeError, DeliveryState, Detach, Disposition, Flow, Performative, ProtocolHeader,
+    Role,
 };
 use wirecost_proto::{Input, Instant, Rng};
 
@@ -151,12 +151,12 @@ fn what_the_peer_ends_is_told_with_its_reason() {
             "close",
         ),
         (
-            Performative::End(End { error }),
+            Performative::End(error),
             Event::Failed(Failure::Ended(owned())),
             "close",
         ),
         (
-            Performative::Close(Close { error }),
+            Performative::Close(error),
             Event::Closed { error: owned() },
             "close",
         ),
@@ -238,7 +238,7 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
         frame(Performative::Attach(an_attach(Role::Receiver))),
         frame(credit(5)),
         frame(settle(0, None, false, Some(DeliveryState::Rejected(Some(ERROR))))),
-        frame(Performative::Close(Close { error: Some(ERROR) })),
+        frame(Performative::Close(Some(ERROR))),
     ]
     .concat();
     let mut rng = Rng::new(7);

@@ -103,8 +103,7 @@ fn tell(frame: Frame<'_>) -> String {
         return "sasl".into();
     };
     let condition = match performative {
-        Performative::Close(close) => close.error,
-        Performative::End(end) => end.error,
+        Performative::Close(error) | Performative::End(error) => error,
         Performative::Detach(detach) => detach.error,
         _ => None,
     };

@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use wirecost_proto::{Buffer, Layer};
 
 use crate::codec::{
-    Attach, Begin, Close, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType, Framer,
-    Open, Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
+    Attach, Begin, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType, Framer, Open,
+    Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
 };
 
-/// What a performative is made of.
+/// The values that the fields of the performatives are made of.
 #[derive(Clone, Debug)]
 struct Parts {
     text: String,
@@ -122,20 +122,20 @@ impl Parts {
                 closed: first,
                 error,
             }),
-            Performative::End(crate::codec::End { error }),
-            Performative::Close(Close { error }),
+            Performative::End(error),
+            Performative::Close(error),
         ]
     }
 }
 
-/// The encoding of another implementation of the same frame.
+/// The frame after another implementation has decoded and encoded it.
 fn recoded(bytes: &[u8]) -> Vec<u8> {
     let theirs: fe2o3_amqp_types::performatives::Performative =
         serde_amqp::from_slice(bytes).expect("the peer reads what we write");
     serde_amqp::to_vec(&theirs).expect("the peer writes what it has read")
 }
 
-/// The performative without a state that is no outcome: that is never sent.
+/// The performative without a state that is not an outcome: such a state is never sent.
 fn as_written(performative: Performative<'_>) -> Performative<'_> {
     match performative {
         Performative::Disposition(disposition) => Performative::Disposition(Disposition {
@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// An encoded value that a field may have.
+/// An encoded value of a field.
 fn field() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         Just(vec![0x40]),
