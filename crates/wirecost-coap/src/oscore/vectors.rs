@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::message::Repr;
 use crate::testing::digits;
 
-/// One of the derivations C.1 to C.3: what goes in and what comes out at the client.
+/// One of the derivations C.1 to C.3: its input, and the result at the client.
 struct Derivation {
     salt: &'static str,
     id_context: Option<&'static str>,
@@ -88,7 +88,7 @@ fn c1_to_c3_keys_and_nonces_are_derived() {
         assert_eq!(client.recipient().key[..], key(derivation.recipient_key));
         assert_eq!(server.sender().key, client.recipient().key);
         assert_eq!(server.recipient().key, client.sender().key);
-        // With an id of no bytes and Partial IV 0 the nonce is the Common IV.
+        // With an empty id and Partial IV 0, the nonce is the Common IV.
         let common_iv = client.nonce(&super::context::Id::EMPTY, piv(0));
         assert_eq!(common_iv[..], key(derivation.common_iv));
         for context in [&client, &server] {

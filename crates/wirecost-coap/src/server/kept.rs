@@ -1,18 +1,18 @@
-//! What is kept of the exchanges of all peers: a few entries of each, each until it expires.
+//! State that the server keeps per peer: a few entries each, with an expiry time.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use wirecost_proto::{FlowId, Instant};
 
-/// Whose entry, and its number in the order in which entries were made.
+/// The peer of an entry, and the entry's number in the order of creation.
 pub(super) type Place = (FlowId, u64);
 
-/// Entries with the times at which they expire. What is asked of a peer looks at its entries only.
+/// Entries with expiry times. A query about one peer visits only that peer's entries.
 #[derive(Debug)]
 pub(super) struct Kept<T> {
     entries: BTreeMap<Place, (Instant, T)>,
     expiries: BTreeSet<(Instant, Place)>,
-    /// Entries made so far.
+    /// The number of entries created so far.
     made: u64,
 }
 
@@ -27,7 +27,7 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// Removes what has expired.
+    /// Removes expired entries.
     pub(super) fn expire(&mut self, now: Instant) {
         while let Some(&(at, place)) = self.expiries.first() {
             if at > now {
@@ -37,7 +37,7 @@ impl<T> Kept<T> {
         }
     }
 
-    /// The first entry of a peer that `is_wanted`.
+    /// The first entry of a peer for which `is_wanted` is true.
     pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<Place> {
         let mut of_peer = self.of_peer(flow);
         of_peer
@@ -50,7 +50,7 @@ impl<T> Kept<T> {
         self.entries.get_mut(&place).map(|(_, entry)| entry)
     }
 
-    /// Keeps an entry of a peer, which has at most `most`: the oldest gives way.
+    /// Adds an entry of a peer. If the peer has `most` entries, the oldest is dropped.
     pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> Place {
         while self.of_peer(flow).count() >= most.max(1) {
             let oldest = self.of_peer(flow).next().map(|(place, _)| *place);
@@ -63,7 +63,7 @@ impl<T> Kept<T> {
         place
     }
 
-    /// Lets an entry expire at another time.
+    /// Changes the expiry time of an entry.
     pub(super) fn postpone(&mut self, place: Place, expires: Instant) {
         if let Some((at, _)) = self.entries.get_mut(&place) {
             let before = core::mem::replace(at, expires);
@@ -79,14 +79,14 @@ impl<T> Kept<T> {
         Some(entry)
     }
 
-    /// Removes the entries of a peer that is gone.
+    /// Removes all entries of a peer.
     pub(super) fn forget(&mut self, flow: FlowId) {
         while let Some(place) = self.find(flow, |_| true) {
             self.remove(place);
         }
     }
 
-    /// How many entries are kept.
+    /// The number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.entries.len()

@@ -1,6 +1,6 @@
-//! The server's own messages under way, of all peers: those that wait, and those that wait for an ACK.
+//! The server's own messages that are waiting or unacknowledged, of all peers.
 //!
-//! What an input asks for is found by an index, so that the many messages of one peer cost the others nothing.
+//! Every lookup uses an index, so that many messages of one peer do not slow down the others.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -11,12 +11,12 @@ use crate::layout::Layout;
 use crate::parameters::{Backoff, Expiry, TransmissionParameters};
 use crate::token::Token;
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The response to a request that was acknowledged before.
     Separate,
-    /// The state of what the observer with this token observes.
+    /// A notification for the observer with this token.
     Notification { token: Token },
     /// The last message of an observation that the server ended.
     Ending,
@@ -25,15 +25,15 @@ pub(super) enum Purpose {
 /// The state of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
-    /// Not to be sent before `due`.
+    /// Must not be sent before `due`.
     Delayed { due: Instant },
-    /// Waits for its turn under NSTART.
+    /// Waits for its turn (NSTART).
     Waiting,
-    /// Sent, and not acknowledged yet.
+    /// Sent, not yet acknowledged.
     AwaitAck(Backoff),
 }
 
-/// A message of the server's own.
+/// A message that the server sends on its own.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub(super) flow: FlowId,
@@ -45,24 +45,24 @@ pub(super) struct Outgoing {
     pub(super) state: State,
 }
 
-/// Which message: its number in the order in which they were made, and whose it is.
+/// Identifies a message by its number in the order of creation, and its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     number: u64,
     pub(super) flow: FlowId,
 }
 
-/// What is under way to one peer.
+/// The messages to one peer.
 #[derive(Debug, Default)]
 struct Peer {
-    /// Sent and not acknowledged, at most NSTART.
+    /// Sent but unacknowledged messages, at most NSTART.
     sent: Vec<u64>,
-    /// Confirmable, and wait for their turn.
+    /// Confirmable messages that wait for their turn.
     waiting: BTreeSet<u64>,
     separate: usize,
 }
 
-/// All messages under way.
+/// All messages to all peers.
 #[derive(Debug)]
 pub(super) struct Outgoings {
     nstart: usize,
@@ -70,12 +70,12 @@ pub(super) struct Outgoings {
     peers: BTreeMap<FlowId, Peer>,
     delays: BTreeSet<(Instant, Place)>,
     backoffs: BTreeSet<(Instant, Place)>,
-    /// What may be sent: of a peer's confirmable messages the first that waits, where NSTART lets it go.
+    /// Messages that may be sent. Of a peer's confirmable messages only the first one, if NSTART allows it.
     turns: BTreeSet<Place>,
-    /// Messages made so far.
+    /// The number of messages created so far.
     made: u64,
     separate: usize,
-    /// Messages looked at so far.
+    /// The number of visited messages.
     #[cfg(test)]
     pub(super) visits: u64,
 }
@@ -114,19 +114,19 @@ impl Outgoings {
         place
     }
 
-    /// Separate responses under way to a peer, and to all.
+    /// The number of separate responses to a peer, and to all peers.
     pub(super) fn separate(&self, flow: FlowId) -> (usize, usize) {
         let of_peer = self.peers.get(&flow).map_or(0, |peer| peer.separate);
         (of_peer, self.separate)
     }
 
-    /// When a message wants to be sent, for the first time or again.
+    /// When the next message must be sent or retransmitted.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let firsts = [self.delays.first(), self.backoffs.first()];
         firsts.into_iter().flatten().map(|(at, _)| *at).min()
     }
 
-    /// Ends the delay of messages whose time has come; they may still have to wait for their turn.
+    /// Ends the delay of messages that are due. They may still have to wait for their turn.
     pub(super) fn end_delays(&mut self, now: Instant) {
         while let Some((_, place)) = pop_due(&mut self.delays, now) {
             let Some(outgoing) = self.get_mut(place) else {
@@ -138,7 +138,7 @@ impl Outgoings {
         }
     }
 
-    /// Takes the first message that may be sent: its peer has less than NSTART outstanding ones.
+    /// Takes the first message that may be sent: its peer has fewer than NSTART outstanding ones.
     pub(super) fn next_turn(&mut self) -> Option<Place> {
         while let Some(place) = self.turns.pop_first() {
             let confirmable = self.get_mut(place).is_some_and(|outgoing| outgoing.confirmable);
@@ -149,7 +149,7 @@ impl Outgoings {
         None
     }
 
-    /// Notes that a confirmable message was sent.
+    /// Records that a confirmable message was sent.
     pub(super) fn await_ack(&mut self, place: Place, backoff: Backoff) {
         let Some(outgoing) = self.get_mut(place) else {
             return;
@@ -163,7 +163,7 @@ impl Outgoings {
         self.offer_turn(place.flow);
     }
 
-    /// Takes the first message whose time-out is due, and what that asks for.
+    /// Takes the first message whose time-out expired, and the resulting action.
     pub(super) fn expire(
         &mut self,
         parameters: &TransmissionParameters,
@@ -203,7 +203,7 @@ impl Outgoings {
         self.messages.get_mut(&(place.flow, place.number))
     }
 
-    /// Removes a message; the next one of its peer may have its turn.
+    /// Removes a message. The next one of its peer may get its turn.
     pub(super) fn remove(&mut self, place: Place) -> Option<Outgoing> {
         let outgoing = self.messages.remove(&(place.flow, place.number))?;
         match &outgoing.state {
@@ -253,7 +253,7 @@ impl Outgoings {
         peer.is_none_or(|peer| peer.sent.len() < self.nstart)
     }
 
-    /// Lets the first confirmable message that waits for a peer have its turn, where NSTART lets it.
+    /// Gives the first waiting confirmable message of a peer its turn, if NSTART allows it.
     fn offer_turn(&mut self, flow: FlowId) {
         let may_send = self.may_send(flow);
         let Some(peer) = self.peers.get(&flow) else {

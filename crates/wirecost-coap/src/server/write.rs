@@ -1,4 +1,4 @@
-//! Writes responses and notifications.
+//! Encodes responses and notifications.
 
 use core::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::option::{OptionNumber, Options};
 use crate::oscore::ResponseNonce;
 use crate::token::Token;
 
-/// What is around the content of a response or notification.
+/// The header of a response or notification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Envelope {
     pub(super) kind: Type,
@@ -22,7 +22,7 @@ pub(super) struct Envelope {
     pub(super) protection: Option<(Protected, ResponseNonce)>,
 }
 
-/// What a request asks of the form of its response, and what its response has to repeat.
+/// What a request determines in its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     /// The sequence number of a registration or notification.
@@ -32,7 +32,7 @@ pub(super) struct Asked {
     pub(super) wants_size2: bool,
 }
 
-/// The part of a body that goes into one message.
+/// The part of a body in one message.
 struct Part<'a> {
     bytes: &'a [u8],
     block: Option<Block>,
@@ -41,8 +41,8 @@ struct Part<'a> {
 }
 
 impl Server {
-    /// Writes a response or notification to `self.datagram`; returns its layout,
-    /// or `None` where it cannot be protected.
+    /// Encodes a response or notification into `self.datagram`. Returns its layout, or `None` if it cannot be
+    /// protected.
     pub(super) fn write(
         &mut self,
         envelope: &Envelope,
@@ -90,7 +90,7 @@ impl Part<'_> {
     };
 }
 
-/// The part of the body to send, or `None` where the block asked for lies behind its end.
+/// The part of the body to send, or `None` if the requested block lies after its end.
 fn part<'a>(
     answer: &'a Answer,
     resource: Option<&'a Resource>,
@@ -100,7 +100,7 @@ fn part<'a>(
     let Some((format, body)) = content(answer, resource) else {
         return Some(Part::EMPTY);
     };
-    // RFC 7959 section 2.4: the server may answer with a smaller block than the client asked for.
+    // RFC 7959 section 2.4: the server may use a smaller block than the client requested.
     let size = asked.block2.map_or(own_size, |block| block.size.min(own_size));
     let offset = asked.block2.map_or(0, Block::offset);
     if offset > 0 && offset >= body.len() {
@@ -130,7 +130,7 @@ fn content<'a>(answer: &'a Answer, resource: Option<&'a Resource>) -> Option<(u1
     }
 }
 
-/// Writes the options of a response in ascending order of their numbers.
+/// Adds the options of a response in ascending order.
 fn write_options(
     options: &mut Options,
     answer: &Answer,
@@ -172,8 +172,8 @@ fn write_options(
     uint(options, OptionNumber::SIZE1, limit);
 }
 
-/// The Block1 of a response: the block's number, the size wanted from now on, and whether the answer is not
-/// final yet (RFC 7959 section 2.3).
+/// The Block1 option of a response: the block's number, the preferred size, and whether the answer is not final yet
+/// (RFC 7959 section 2.3).
 fn echoed(block: Block, code: Code, config: &Config) -> Block {
     Block {
         number: block.number,

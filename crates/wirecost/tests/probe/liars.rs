@@ -133,7 +133,7 @@ fn an_answer_to_something_else_is_not_silence() {
         ),
         (
             |_| vec![0xff; 9],
-            "the server answered, but with a datagram that is no CoAP message",
+            "the server answered, but with a datagram that is not a CoAP message",
         ),
         (
             |request| vec![0x60, 0, request[2], request[3]],
