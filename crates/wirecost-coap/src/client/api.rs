@@ -246,7 +246,7 @@ pub enum Ignored {
     #[error("a datagram that is not a CoAP message")]
     Malformed,
     /// An ACK or RST for another message (RFC 7252 section 4.2).
-    #[error("a message with message id {got}, expected {awaited}")]
+    #[error("message id {got}, expected {awaited}")]
     MessageId {
         /// Its message id.
         got: u16,
@@ -254,7 +254,7 @@ pub enum Ignored {
         awaited: u16,
     },
     /// A response to another request (RFC 7252 section 5.3.2).
-    #[error("a response with token {got:?}, expected {awaited:?}")]
+    #[error("token {got:?}, expected {awaited:?}")]
     Token {
         /// Its token.
         got: Token,

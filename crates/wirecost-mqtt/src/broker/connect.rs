@@ -1,4 +1,4 @@
-//! CONNECT: who may connect, with which session (sections 3.1.4 and 4.1).
+//! CONNECT: which clients may connect, and with which session (sections 3.1.4 and 4.1).
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -10,14 +10,15 @@ use wirecost_proto::FlowId;
 use super::connection::{Link, PacketLimit, Stage};
 use super::lifetime::WillFate;
 use super::session::{NEVER, SessionId};
-use super::{Action, Broker, ConnackReply, Deadline, Event};
+use super::{Broker, Deadline, Event};
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::packet_bytes;
 use crate::codec::properties::Property;
 use crate::codec::{Connect, Properties, PropertiesBuf, ReasonCode, Text, Version};
+use crate::reply::{ConnackReply, Reply};
 use crate::topic;
 
-/// What the properties of a CONNECT ask for, with the standard's defaults (section 3.1.2.11).
+/// The properties of a CONNECT, with the standard's defaults (section 3.1.2.11).
 struct Wishes {
     session_expiry: u32,
     receive_maximum: u16,
@@ -71,7 +72,7 @@ impl Broker {
             connect.client_id.as_str()
         };
         self.answer_wishes(connect.version, &wishes, &mut properties);
-        // [MQTT-3.1.2-24]: nothing can be said to such a client.
+        // [MQTT-3.1.2-24]: the broker cannot send anything to such a client.
         if !wishes.takes.takes(connack_bytes(connect.version, &properties)) {
             return self.refuse(flow, connect.version, ReasonCode::PacketTooLarge, wishes.takes);
         }
@@ -83,17 +84,16 @@ impl Broker {
             reason: ReasonCode::Success,
             properties,
         };
-        self.actions
-            .push_back(Action::SendConnack(flow, connect.version, Box::new(connack)));
+        self.send(flow, connect.version, Reply::Connack(Box::new(connack)));
         self.attach(id, flow, connect, &wishes);
-        self.link(id, flow, connect, &wishes);
+        self.accept(id, flow, connect, &wishes);
         self.report_connected(id, flow, connect.version, session_present);
         self.schedule(id);
     }
 
-    /// Whether the client may connect, or the reason why not.
+    /// Returns the reason if the client must not connect.
     fn admit(&self, connect: &Connect<'_>, wishes: &Wishes) -> Result<(), ReasonCode> {
-        // Section 4.12: no method is supported.
+        // Section 4.12: no authentication method is supported.
         if wishes.authentication_method {
             return Err(ReasonCode::BadAuthenticationMethod);
         }
@@ -140,7 +140,7 @@ impl Broker {
         topic.split('/').count() <= self.config.maximum_topic_levels
     }
 
-    /// Refuses a CONNECT, with a word where the client takes it, and closes [MQTT-3.2.2-7].
+    /// Refuses a CONNECT and closes the flow [MQTT-3.2.2-7]. Sends CONNACK if the client accepts packets of its size.
     pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode, takes: PacketLimit) {
         let properties = PropertiesBuf::new();
         if takes.takes(connack_bytes(version, &properties)) {
@@ -150,14 +150,13 @@ impl Broker {
                 reason,
                 properties,
             };
-            self.actions
-                .push_back(Action::SendConnack(flow, version, Box::new(connack)));
+            self.send(flow, version, Reply::Connack(Box::new(connack)));
         }
         self.report(Event::ClientRefused { flow, reason });
         self.end(flow, reason, WillFate::Discard);
     }
 
-    /// A client identifier that no session has.
+    /// A client identifier without a session.
     fn assign_client_id(&mut self) -> Arc<str> {
         loop {
             self.assigned += 1;
@@ -168,7 +167,7 @@ impl Broker {
         }
     }
 
-    /// The session of `client_id`, resumed or new; `None` where there are too many.
+    /// The session of `client_id`, resumed or new; `None` if there are too many sessions.
     fn claim_session(&mut self, client_id: &str, clean_start: bool) -> Option<(SessionId, bool)> {
         if let Some(id) = self.sessions.find(client_id)
             && let Some(flow) = self.sessions.get(id)?.flow
@@ -189,7 +188,7 @@ impl Broker {
         Some((self.sessions.create(client_id, &self.memory), false))
     }
 
-    /// Adds to CONNACK what depends on the client.
+    /// Adds the CONNACK properties that depend on the client.
     fn answer_wishes(&self, version: Version, wishes: &Wishes, properties: &mut PropertiesBuf) {
         if version == Version::V5 && wishes.session_expiry > self.config.maximum_session_expiry {
             let granted = self.config.maximum_session_expiry;
@@ -212,18 +211,18 @@ impl Broker {
         session.flow = Some(flow);
         session.expiry = match connect.version {
             Version::V5 => wishes.session_expiry.min(self.config.maximum_session_expiry),
-            // Clean session is clean start and no expiry interval (MQTT 5, appendix C).
+            // Clean session means clean start without an expiry interval (MQTT 5, appendix C).
             Version::V3_1_1 if connect.clean_start => 0,
             Version::V3_1_1 => NEVER,
         };
-        // A will of an earlier connection that still waits is not published [MQTT-3.1.3-9].
+        // A will of an earlier connection that is still delayed is not published [MQTT-3.1.3-9].
         session.set_will(connect.will.map(Into::into));
         let maximum = wishes.receive_maximum.min(self.config.maximum_inflight);
         session.outbound.connect(maximum);
         session.note_places();
     }
 
-    fn link(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+    fn accept(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
         let imposed = match connect.version {
             Version::V3_1_1 => None,
             Version::V5 => self.config.server_keep_alive,
@@ -264,11 +263,7 @@ impl Broker {
     }
 }
 
-/// Bytes of a CONNACK with `properties`.
+/// The length of a CONNACK with `properties` in bytes.
 fn connack_bytes(version: Version, properties: &PropertiesBuf) -> usize {
-    let properties = match version {
-        Version::V3_1_1 => 0,
-        Version::V5 => properties.as_properties().written_bytes(),
-    };
-    packet_bytes(2 + properties)
+    packet_bytes(2 + properties.as_properties().written_bytes_in(version))
 }

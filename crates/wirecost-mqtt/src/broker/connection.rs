@@ -1,4 +1,4 @@
-//! What the broker keeps of one flow.
+//! The state of one flow.
 
 use core::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::codec::{Framer, Version};
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) framer: Framer,
-    /// What the front of a packet takes of the broker's memory until the rest is there.
+    /// The memory of an incomplete packet.
     pub(super) partial: Share,
-    /// When the last packet came.
+    /// When the last packet arrived.
     pub(super) heard: Instant,
     pub(super) stage: Stage,
 }
@@ -26,22 +26,22 @@ pub(super) struct Connection {
 pub(super) enum Stage {
     AwaitConnect,
     Connected(Link),
-    /// The broker closes it after what it has to say; what still comes is ignored.
+    /// The broker closes the flow after its last packet, and ignores what it receives.
     Ending,
 }
 
-/// What is true of an accepted connection.
+/// The state of an accepted connection.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) session: SessionId,
     pub(super) version: Version,
-    /// How long the client may be silent; `None` for ever.
+    /// How long the client may send nothing; `None` means no limit.
     pub(super) patience: Option<Duration>,
     pub(super) takes: PacketLimit,
     pub(super) sent_aliases: SentAliases,
     pub(super) received_aliases: ReceivedAliases,
-    /// Whether the transport takes no more for the present: messages wait in the queue of the session, which they share with
-    /// others, and not as bytes.
+    /// Whether the transport is full. Messages then stay in the queue of the session, where they are shared, instead of
+    /// being encoded.
     pub(super) is_congested: bool,
 }
 
@@ -51,7 +51,7 @@ impl Link {
     }
 }
 
-/// The largest packet that a client takes, in bytes [MQTT-3.1.2-24].
+/// The largest packet that a client accepts, in bytes [MQTT-3.1.2-24].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketLimit(u32);
 

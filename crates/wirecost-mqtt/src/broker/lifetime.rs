@@ -1,4 +1,4 @@
-//! How connections and sessions end, and what becomes of wills (sections 3.1.2.5, 3.1.2.11.2 and 3.14.4).
+//! How connections and sessions end, and when wills are published (sections 3.1.2.5, 3.1.2.11.2 and 3.14.4).
 
 use core::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Action, Broker, Command, Deadline, Event};
 use crate::codec::{ReasonCode, Version};
 use crate::reply::Reply;
 
-/// What becomes of the will when a connection ends.
+/// Whether the will is published when a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WillFate {
     Publish,
@@ -37,29 +37,23 @@ impl Broker {
         }
     }
 
-    /// Ends a connection for `reason`, which MQTT 5 clients are told; MQTT 3.1.1 has no DISCONNECT from the
-    /// server.
+    /// Ends a connection. MQTT 5 clients get a DISCONNECT with the reason. An MQTT 3.1.1 server sends no DISCONNECT.
     pub(super) fn disconnect(&mut self, flow: FlowId, reason: ReasonCode) {
-        let link = self
-            .connections
-            .get(&flow)
-            .and_then(|connection| connection.link());
-        if link.is_some_and(|link| link.version == Version::V5) {
-            let packet = Reply::Disconnect(reason);
-            self.send(flow, Version::V5, packet);
+        if self.link(flow).is_some_and(|link| link.version == Version::V5) {
+            self.send(flow, Version::V5, Reply::Disconnect(reason));
         }
         self.end(flow, reason, WillFate::Publish);
     }
 
-    /// Detaches the session of a connection and closes it.
+    /// Detaches the session of a connection and closes the flow.
     pub(super) fn end(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
         if self.leave(flow, reason, will) {
             self.actions.push_back(Action::Close(flow));
         }
     }
 
-    /// Detaches the session of a client that said DISCONNECT. The connection is the client's to close; the broker
-    /// does so only when the client has not [MQTT-3.14.4-1], 3.1.1 section 3.14.4.
+    /// Detaches the session of a client that sent DISCONNECT. The client closes the flow. The broker closes it only if
+    /// the client does not, after a while [MQTT-3.14.4-1], 3.1.1 section 3.14.4.
     pub(super) fn end_after_client(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
         if self.leave(flow, reason, will) {
             let at = self.now + self.config.close_patience;
@@ -67,7 +61,7 @@ impl Broker {
         }
     }
 
-    /// Detaches the session of a connection that ends; whether it had not ended before.
+    /// Detaches the session of a connection that ends. Returns false if the connection had ended before.
     fn leave(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) -> bool {
         let Some(connection) = self.connections.get_mut(&flow) else {
             return false;
@@ -82,7 +76,7 @@ impl Broker {
         true
     }
 
-    /// Closes a connection that was left to the client to close; nothing where it was not.
+    /// Closes a flow that the client should have closed, if there is one.
     pub(super) fn close_now(&mut self, flow: FlowId) {
         if self.timers.stop(Deadline::Close(flow)) {
             self.actions.push_back(Action::Close(flow));
@@ -124,7 +118,7 @@ impl Broker {
             None => {}
         }
         match expiry {
-            // [MQTT-4.1.0-2] and clean sessions of 3.1.1
+            // [MQTT-4.1.0-2], and clean sessions of 3.1.1
             0 => self.end_session(id),
             NEVER => {}
             seconds => {
@@ -134,7 +128,7 @@ impl Broker {
         }
     }
 
-    /// Forgets a session. A will that waits is published with its end [MQTT-3.1.2-8].
+    /// Removes a session. A delayed will is published now [MQTT-3.1.2-8].
     pub(super) fn end_session(&mut self, id: SessionId) {
         self.publish_will(id);
         self.timers.stop(Deadline::SessionExpiry(id));
@@ -150,7 +144,7 @@ impl Broker {
         self.timers.stop(Deadline::Will(id));
         let will = self.sessions.get_mut(id).and_then(Session::take_will);
         if let Some(will) = will {
-            self.route_will(id, &will);
+            self.route_will(id, will.as_will());
         }
     }
 
@@ -168,7 +162,7 @@ impl Broker {
         }
     }
 
-    /// Sets the keep-alive deadline anew, or ends a connection that was silent for too long [MQTT-3.1.2-22].
+    /// Restarts the keep-alive timer, or ends a connection without packets for too long [MQTT-3.1.2-22].
     fn check_keep_alive(&mut self, flow: FlowId) {
         let Some(connection) = self.connections.get(&flow) else {
             return;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use wirecost_mqtt::broker::{self, Broker, Event};
 use wirecost_mqtt::codec::framing::LARGEST_PACKET;
 use wirecost_mqtt::codec::{
-    Acknowledgement, Connect, Disconnect, FiltersBuf, Framer, Packet, Properties, PropertiesBuf, Property,
-    Publish, ReasonCode, Subscribe, SubscriptionOptions, Text, TopicsBuf, Unsubscribe, Version, Will,
+    Acknowledgement, Connect, FiltersBuf, Framer, Packet, Properties, PropertiesBuf, Property, Publish,
+    Reason, ReasonCode, Subscribe, SubscriptionOptions, Text, TopicsBuf, Unsubscribe, Version, Will,
 };
 use wirecost_mqtt::quality::{Delivery, PacketId, QoS};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
@@ -167,7 +167,7 @@ impl Talk {
     }
 
     pub(crate) fn leave(&mut self, flow: u32, reason: ReasonCode) {
-        self.say(flow, Packet::Disconnect(Disconnect::new(reason)));
+        self.say(flow, Packet::Disconnect(Reason::new(reason)));
     }
 
     /// Breaks a flow.
@@ -246,7 +246,7 @@ fn words(packet: &Packet<'_>) -> String {
         }
         Packet::Suback(outcomes) => format!("suback {:02x?}", outcomes.codes),
         Packet::Unsuback(outcomes) => format!("unsuback {:02x?}", outcomes.codes),
-        Packet::Disconnect(disconnect) => format!("disconnect {:#04x}", disconnect.reason.code()),
+        Packet::Disconnect(reason) => format!("disconnect {:#04x}", reason.code.code()),
         other => format!("{:?}", other.packet_type()).to_lowercase(),
     }
 }
