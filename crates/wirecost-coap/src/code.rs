@@ -208,15 +208,8 @@ impl Method {
 
     /// The code of requests with this method.
     pub const fn code(self) -> Code {
-        match self {
-            Self::Get => Code::GET,
-            Self::Post => Code::POST,
-            Self::Put => Code::PUT,
-            Self::Delete => Code::DELETE,
-            Self::Fetch => Code::FETCH,
-            Self::Patch => Code::PATCH,
-            Self::IPatch => Code::IPATCH,
-        }
+        // The methods are in the order of their codes, from 0.01 on.
+        Code::new(0, self as u8 + 1)
     }
 
     /// The method of requests with `code`, or `None` if there is none.

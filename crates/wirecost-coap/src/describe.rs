@@ -28,25 +28,17 @@ pub(crate) struct Kind {
 
 impl Kind {
     /// A message sent for the first time.
-    pub(crate) const ORIGINAL: Self = Self {
-        phase: Phase::Message,
-        cause: Cause::Original,
-    };
+    pub(crate) const ORIGINAL: Self = Self::new(Phase::Message, Cause::Original);
     /// A ping.
-    pub(crate) const PING: Self = Self {
-        phase: Phase::KeepAlive,
-        cause: Cause::Original,
-    };
+    pub(crate) const PING: Self = Self::new(Phase::KeepAlive, Cause::Original);
     /// An ACK, or an RST that does not answer a ping.
-    pub(crate) const ACKNOWLEDGEMENT: Self = Self {
-        phase: Phase::Message,
-        cause: Cause::Acknowledgement,
-    };
+    pub(crate) const ACKNOWLEDGEMENT: Self = Self::new(Phase::Message, Cause::Acknowledgement);
     /// An RST that answers a ping.
-    pub(crate) const PONG: Self = Self {
-        phase: Phase::KeepAlive,
-        cause: Cause::Acknowledgement,
-    };
+    pub(crate) const PONG: Self = Self::new(Phase::KeepAlive, Cause::Acknowledgement);
+
+    const fn new(phase: Phase, cause: Cause) -> Self {
+        Self { phase, cause }
+    }
 
     /// The kind of `repr` without context; an RST counts as the answer to a ping.
     pub(crate) fn of(repr: &Repr<'_>) -> Self {

@@ -156,12 +156,6 @@ impl<'a> View<'a> {
         Some(u16::from_be_bytes(bytes.try_into().ok()?))
     }
 
-    /// The token, if it is complete and has at most 8 bytes.
-    pub fn token(&self) -> Option<Token> {
-        let end = HEADER_BYTES + usize::from(self.token_len()?);
-        Token::new(self.bytes.get(HEADER_BYTES..end)?)
-    }
-
     /// The message id for an RST, if the malformed datagram must be rejected: if it is confirmable and of version 1
     /// (RFC 7252 section 4.2). Every other one is ignored (sections 3, 4.3).
     pub(crate) fn rejectable(&self) -> Option<u16> {

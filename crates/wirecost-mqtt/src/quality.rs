@@ -22,13 +22,8 @@ impl QoS {
     pub const ALL: [Self; 3] = [Self::AtMostOnce, Self::AtLeastOnce, Self::ExactlyOnce];
 
     /// The level with this number; `None` for 3, which is malformed [MQTT-3.3.1-4].
-    pub const fn from_bits(bits: u8) -> Option<Self> {
-        match bits {
-            0 => Some(Self::AtMostOnce),
-            1 => Some(Self::AtLeastOnce),
-            2 => Some(Self::ExactlyOnce),
-            _ => None,
-        }
+    pub fn from_bits(bits: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(bits)).copied()
     }
 
     /// The number on the wire: 0, 1 or 2.

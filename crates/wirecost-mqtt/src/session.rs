@@ -63,14 +63,14 @@ pub(crate) struct Exchange<M> {
 
 /// Why an answer ends no exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unasked {
+pub(crate) enum Mismatch {
     /// No exchange has this identifier, for example because it ended. A network can cause this.
     Unknown,
     /// The exchange waits for another packet. A receiver that follows section 4.3 cannot cause this.
     OtherKind,
 }
 
-impl Unasked {
+impl Mismatch {
     /// The protocol error of the answer, if it is one (section 4.13.1).
     pub(crate) const fn fault(self, answer: PacketType) -> Result<(), ProtocolError> {
         match self {
@@ -183,17 +183,17 @@ impl<M> Outbound<M> {
     }
 
     /// Ends the exchange `id`, which must be in `stage`.
-    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Result<M, Unasked> {
-        let index = self.position(id).ok_or(Unasked::Unknown)?;
+    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Result<M, Mismatch> {
+        let index = self.position(id).ok_or(Mismatch::Unknown)?;
         let is_awaited = |exchange: &Exchange<M>| exchange.stage == stage;
         if !self.exchanges.get(index).is_some_and(is_awaited) {
-            return Err(Unasked::OtherKind);
+            return Err(Mismatch::OtherKind);
         }
         let exchange = match index {
             0 => self.exchanges.pop_front(),
             _ => self.exchanges.remove(index),
         };
-        let exchange = exchange.ok_or(Unasked::Unknown)?;
+        let exchange = exchange.ok_or(Mismatch::Unknown)?;
         if index < self.resent {
             self.resent -= 1;
         }
@@ -207,7 +207,7 @@ impl<M> Outbound<M> {
     }
 
     /// Handles a PUBREC for `id`.
-    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Result<Pubrec<M>, Unasked> {
+    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Result<Pubrec<M>, Mismatch> {
         if refused {
             return self.finish(id, Stage::AwaitPubrec).map(Pubrec::Refused);
         }
@@ -218,8 +218,8 @@ impl<M> Outbound<M> {
                 exchange.stage = Stage::AwaitPubcomp;
                 Ok(Pubrec::Release)
             }
-            Some(_) => Err(Unasked::OtherKind),
-            None => Err(Unasked::Unknown),
+            Some(_) => Err(Mismatch::OtherKind),
+            None => Err(Mismatch::Unknown),
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
         let mut outbound = connected(2);
         outbound.publish(QoS::AtLeastOnce, 1);
         outbound.publish(QoS::ExactlyOnce, 2);
-        let (unknown, other_kind) = (Unasked::Unknown, Unasked::OtherKind);
+        let (unknown, other_kind) = (Mismatch::Unknown, Mismatch::OtherKind);
         assert_eq!(outbound.finish(id(3), Stage::AwaitPuback), Err(unknown));
         assert_eq!(outbound.finish(id(1), Stage::AwaitPubcomp), Err(other_kind));
         assert_eq!(outbound.pubrec(id(1), false), Err(other_kind));

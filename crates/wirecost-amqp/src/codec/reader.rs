@@ -27,20 +27,11 @@ pub enum Value<'a> {
     Other(u8, &'a [u8]),
 }
 
-/// The descriptor of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Descriptor<'a> {
-    /// A number of the standard or of another domain.
-    Code(u64),
-    /// A name.
-    Symbol(&'a str),
-}
-
 /// A value with a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Described<'a> {
-    /// The descriptor.
-    pub descriptor: Descriptor<'a>,
+    /// The numeric descriptor of the standard or of another domain; `None` if the descriptor is a symbol.
+    pub code: Option<u64>,
     /// The encoded value.
     pub value: &'a [u8],
 }
@@ -51,9 +42,7 @@ impl<'a> Described<'a> {
     /// # Errors
     /// The descriptor is a symbol, or the value is not a list.
     pub fn fields(&self) -> Result<(u64, Fields<'a>), Malformed> {
-        let Descriptor::Code(code) = self.descriptor else {
-            return Err(Malformed::Descriptor(SYMBOL8));
-        };
+        let code = self.code.ok_or(Malformed::Descriptor(SYMBOL8))?;
         match Reader::new(self.value).value()? {
             Value::List(fields) => Ok((code, fields)),
             _ => Err(Malformed::DescribedType(code)),
@@ -154,7 +143,7 @@ impl<'a> Reader<'a> {
 
     /// Reads what follows the constructor 0x00: a descriptor and a value, which may be described in turn.
     fn described(&mut self) -> Result<Described<'a>, Malformed> {
-        let descriptor = self.descriptor()?;
+        let code = self.descriptor()?;
         let before = self.bytes;
         loop {
             match self.byte()? {
@@ -167,15 +156,15 @@ impl<'a> Reader<'a> {
         }
         let len = before.len() - self.bytes.len();
         let value = before.get(..len).unwrap_or_default();
-        Ok(Described { descriptor, value })
+        Ok(Described { code, value })
     }
 
-    fn descriptor(&mut self) -> Result<Descriptor<'a>, Malformed> {
+    fn descriptor(&mut self) -> Result<Option<u64>, Malformed> {
         let constructor = self.byte()?;
         match constructor {
-            0x44 => Ok(Descriptor::Code(0)),
-            0x53 | 0x80 => Ok(Descriptor::Code(big_endian(self.data(constructor)?))),
-            SYMBOL8 | SYMBOL32 => Ok(Descriptor::Symbol(text(self.data(constructor)?)?)),
+            0x44 => Ok(Some(0)),
+            0x53 | 0x80 => Ok(Some(big_endian(self.data(constructor)?))),
+            SYMBOL8 | SYMBOL32 => text(self.data(constructor)?).map(|_| None),
             other => Err(Malformed::Descriptor(other)),
         }
     }

@@ -66,11 +66,6 @@ impl Sections {
         self.front
     }
 
-    /// Whether the bytes so far end with a complete section.
-    pub const fn is_complete(&self) -> bool {
-        matches!(self.step, Step::Begin)
-    }
-
     /// Calls `run` for each run of bytes of one layer in the next part of the message.
     pub fn follow<'a>(&mut self, part: &'a [u8], mut run: impl FnMut(&'a [u8], Layer)) {
         let mut rest = part;

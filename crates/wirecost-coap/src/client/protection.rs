@@ -41,16 +41,9 @@ pub(super) struct Incoming<'a> {
     pub(super) layout: Layout,
     /// The sequence number of a notification.
     pub(super) observe: Option<u32>,
-    pub(super) trust: Trust,
-}
-
-/// Whether the client may act on a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// The message is authentic, or needs no protection.
-    Taken,
-    /// The message is a forgery, a replay, or an unprotected success. The client ignores it.
-    Unverified,
+    /// Whether the message is authentic, or needs no protection. The client ignores a forgery, a replay and an unprotected
+    /// success.
+    pub(super) is_verified: bool,
 }
 
 impl Protection {
@@ -135,13 +128,13 @@ impl<'a> Incoming<'a> {
             repr,
             layout: Layout::visible(&repr, len),
             observe: repr.options.observe(),
-            trust: Trust::Taken,
+            is_verified: true,
         }
     }
 
     fn unverified(self) -> Self {
         Self {
-            trust: Trust::Unverified,
+            is_verified: false,
             ..self
         }
     }
@@ -179,10 +172,7 @@ impl Client {
             repr,
             layout: plain.layout.revealing(repr.payload.len()),
             observe: sequence.filter(|_| repr.options.observe().is_some()),
-            trust: match sequence {
-                Some(_) => Trust::Taken,
-                None => Trust::Unverified,
-            },
+            is_verified: sequence.is_some(),
         }
     }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use wirecost_proto::{FlowId, Instant};
 
 use super::exchange::{State, Subject};
-use super::protection::{Incoming, Trust};
+use super::protection::Incoming;
 use super::transfer::{Purpose, Step, Transfer};
 use super::{Client, Event, Ignored, Observation, Response, Waiting};
 use crate::code::Code;
@@ -62,7 +62,7 @@ impl Client {
         self.outbox.consumed(flow, incoming.layout, kind);
         match repr.kind {
             _ if known => self.answer_again(flow),
-            _ if incoming.trust == Trust::Unverified => {
+            _ if !incoming.is_verified => {
                 self.stats.unverified += 1;
                 self.stats.last_ignored = Some(Ignored::Unverified);
             }
@@ -83,7 +83,7 @@ impl Client {
             return false;
         }
         let known = self.duplicates.find(message, now, &mut self.answer).is_some();
-        if !known && incoming.trust == Trust::Taken {
+        if !known && incoming.is_verified {
             self.duplicates.remember(message, now);
         }
         known

@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn what_parses_emits_its_own_meaning(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let view = View::new(&bytes);
-        let _ = (view.version(), view.kind(), view.code(), view.message_id(), view.token());
+        let _ = (view.version(), view.kind(), view.code(), view.message_id(), view.token_len());
         if let Ok(repr) = Repr::parse(&bytes) {
             let mut emitted = Vec::new();
             repr.emit(&mut emitted);

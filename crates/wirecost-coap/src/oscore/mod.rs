@@ -35,8 +35,6 @@ mod refusal;
 mod session;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod vectors;
 mod window;
 
 pub use context::{Context, ContextError, MAX_ID_BYTES, MAX_ID_CONTEXT_BYTES, Parameters, Role};

@@ -156,16 +156,11 @@ impl Session {
         let opening = self.rederivation.take(binding).ok_or(ProtectError::Superseded)?;
         let mut kid_context = [0x40 | R2_BYTES as u8; 1 + R2_BYTES];
         kid_context[1..].copy_from_slice(&opening.r2);
-        let seal = Seal {
-            code: Code::CHANGED,
-            option: OscoreOption {
-                kid_context: Some(&kid_context),
-                ..OscoreOption::default()
-            },
-            nonce: opening.nonce,
-            aad: Aad::new(&binding.kid, binding.partial_iv),
-            is_response: true,
+        let option = OscoreOption {
+            kid_context: Some(&kid_context),
+            ..OscoreOption::default()
         };
+        let seal = Seal::response(Code::CHANGED, option, opening.nonce, binding);
         seal.write(opening.context.sender(), response, out)
     }
 
@@ -182,10 +177,8 @@ impl Session {
             ResponseNonce::OfRequest => (None, self.context.nonce(&binding.kid, binding.partial_iv)),
             ResponseNonce::Own => {
                 let number = self.take_number()?;
-                (
-                    Some(number),
-                    self.context.nonce(&self.context.sender().id, number),
-                )
+                let nonce = self.context.nonce(&self.context.sender().id, number);
+                (Some(number), nonce)
             }
         };
         // RFC 8613 section 4.2: 2.05 for a response with Observe, 2.04 for any other.
@@ -193,16 +186,11 @@ impl Session {
             Some(_) => Code::CONTENT,
             None => Code::CHANGED,
         };
-        let seal = Seal {
-            code,
-            option: OscoreOption {
-                partial_iv,
-                ..OscoreOption::default()
-            },
-            nonce,
-            aad: Aad::new(&binding.kid, binding.partial_iv),
-            is_response: true,
+        let option = OscoreOption {
+            partial_iv,
+            ..OscoreOption::default()
         };
+        let seal = Seal::response(code, option, nonce, binding);
         seal.write(self.context.sender(), response, out)
     }
 
@@ -323,7 +311,18 @@ fn check_protectable(message: &Repr<'_>) -> Result<(), ProtectError> {
     }
 }
 
-impl Seal<'_> {
+impl<'a> Seal<'a> {
+    /// The seal of a response to the request of `binding`.
+    fn response(code: Code, option: OscoreOption<'a>, nonce: [u8; NONCE_BYTES], binding: Binding) -> Self {
+        Self {
+            code,
+            option,
+            nonce,
+            aad: Aad::new(&binding.kid, binding.partial_iv),
+            is_response: true,
+        }
+    }
+
     /// Appends the protected message. Its parts are in the order of [`Layout`].
     fn write(&self, sender: &End, message: &Repr<'_>, out: &mut Vec<u8>) -> Result<Layout, ProtectError> {
         let outer = Repr {

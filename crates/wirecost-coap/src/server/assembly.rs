@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use wirecost_proto::{FlowId, Instant};
 
-use super::kept::{Kept, Place};
+use super::kept::{EntryKey, Kept};
 use crate::block::Block;
 use crate::code::{Code, Method};
 
@@ -91,7 +91,7 @@ impl Assemblies {
         self.append(place, block, payload)
     }
 
-    fn append(&mut self, place: Place, block: Block, payload: &[u8]) -> Progress {
+    fn append(&mut self, place: EntryKey, block: Block, payload: &[u8]) -> Progress {
         let Some(assembly) = self.kept.get_mut(place) else {
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         };

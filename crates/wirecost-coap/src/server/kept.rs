@@ -5,13 +5,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use wirecost_proto::{FlowId, Instant};
 
 /// The peer of an entry, and the entry's number in the order of creation.
-pub(super) type Place = (FlowId, u64);
+pub(super) type EntryKey = (FlowId, u64);
 
 /// Entries with expiry times. A query about one peer visits only that peer's entries.
 #[derive(Debug)]
 pub(super) struct Kept<T> {
-    entries: BTreeMap<Place, (Instant, T)>,
-    expiries: BTreeSet<(Instant, Place)>,
+    entries: BTreeMap<EntryKey, (Instant, T)>,
+    expiries: BTreeSet<(Instant, EntryKey)>,
     /// The number of entries created so far.
     made: u64,
 }
@@ -38,7 +38,7 @@ impl<T> Kept<T> {
     }
 
     /// The first entry of a peer for which `is_wanted` is true.
-    pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<Place> {
+    pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<EntryKey> {
         let mut of_peer = self.of_peer(flow);
         of_peer
             .find(|(_, (_, entry))| is_wanted(entry))
@@ -46,12 +46,12 @@ impl<T> Kept<T> {
     }
 
     /// The entry at a place.
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+    pub(super) fn get_mut(&mut self, place: EntryKey) -> Option<&mut T> {
         self.entries.get_mut(&place).map(|(_, entry)| entry)
     }
 
     /// Adds an entry of a peer. If the peer has `most` entries, the oldest is dropped.
-    pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> Place {
+    pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> EntryKey {
         while self.of_peer(flow).count() >= most.max(1) {
             let oldest = self.of_peer(flow).next().map(|(place, _)| *place);
             oldest.and_then(|place| self.remove(place));
@@ -64,7 +64,7 @@ impl<T> Kept<T> {
     }
 
     /// Changes the expiry time of an entry.
-    pub(super) fn postpone(&mut self, place: Place, expires: Instant) {
+    pub(super) fn postpone(&mut self, place: EntryKey, expires: Instant) {
         if let Some((at, _)) = self.entries.get_mut(&place) {
             let before = core::mem::replace(at, expires);
             self.expiries.remove(&(before, place));
@@ -73,7 +73,7 @@ impl<T> Kept<T> {
     }
 
     /// Removes an entry.
-    pub(super) fn remove(&mut self, place: Place) -> Option<T> {
+    pub(super) fn remove(&mut self, place: EntryKey) -> Option<T> {
         let (expires, entry) = self.entries.remove(&place)?;
         self.expiries.remove(&(expires, place));
         Some(entry)
@@ -92,7 +92,7 @@ impl<T> Kept<T> {
         self.entries.len()
     }
 
-    fn of_peer(&self, flow: FlowId) -> impl Iterator<Item = (&Place, &(Instant, T))> {
+    fn of_peer(&self, flow: FlowId) -> impl Iterator<Item = (&EntryKey, &(Instant, T))> {
         self.entries.range((flow, 0)..=(flow, u64::MAX))
     }
 }

@@ -7,10 +7,10 @@ use wirecost_proto::{FlowId, Instant};
 use super::assembly::Key;
 use super::observers::Observer;
 use super::protection::Protected;
-use super::queue::{Outgoing, Place, Purpose, State};
+use super::queue::{MessageKey, Outgoing, Purpose, State};
 use super::resource::{Answer, Content, Resource};
 use super::respond::Exchange;
-use super::write::{Asked, Envelope};
+use super::write::{Envelope, Requested};
 use super::{Event, Server};
 use crate::code::{Code, Method};
 use crate::describe::Kind;
@@ -178,7 +178,7 @@ impl Server {
         self.observers.set_pending(flow, token, Some(place));
     }
 
-    fn push_notification(&mut self, flow: FlowId, written: Written, purpose: Purpose) -> Place {
+    fn push_notification(&mut self, flow: FlowId, written: Written, purpose: Purpose) -> MessageKey {
         self.outgoings.push(Outgoing {
             flow,
             message_id: written.message_id,
@@ -205,13 +205,13 @@ impl Server {
         }
         let mut answer = Answer::code(Code::CONTENT);
         answer.content = Content::Stored;
-        let asked = Asked {
+        let requested = Requested {
             observe: Some(state.changes & SEQUENCE_MASK),
             block2,
-            ..Asked::default()
+            ..Requested::default()
         };
         let envelope = envelope(Type::unsolicited(confirmable), (token, message_id), protected);
-        let layout = self.write(&envelope, Some(resource), &answer, &asked)?;
+        let layout = self.write(&envelope, Some(resource), &answer, &requested)?;
         Some(Written {
             message_id,
             layout,
@@ -229,10 +229,10 @@ impl Server {
                 continue;
             };
             let message_id = self.next_message_id(flow);
-            let asked = Asked::default();
+            let requested = Requested::default();
             // RFC 7641 section 4.2: a notification with an error has no Observe.
             let envelope = envelope(Type::Confirmable, (token, message_id), protected);
-            let Some(layout) = self.write(&envelope, None, last, &asked) else {
+            let Some(layout) = self.write(&envelope, None, last, &requested) else {
                 continue;
             };
             let written = Written {

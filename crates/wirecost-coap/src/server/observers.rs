@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use wirecost_proto::{FlowId, Instant};
 
 use super::protection::Protected;
-use super::queue::Place;
+use super::queue::MessageKey;
 use crate::block::Block;
 use crate::token::Token;
 
@@ -20,7 +20,7 @@ pub(super) struct Observer {
     /// The time of the registration or of the last confirmable notification.
     pub(super) confirmed: Instant,
     /// The unacknowledged notification.
-    pending: Option<Place>,
+    pending: Option<MessageKey>,
     last_message_id: Option<u16>,
     /// The observer's number in the order of registration.
     number: u64,
@@ -103,7 +103,7 @@ impl Observers {
     }
 
     /// Removes an observer. Returns its resource and its unacknowledged notification.
-    pub(super) fn remove(&mut self, flow: FlowId, token: Token) -> Option<(usize, Option<Place>)> {
+    pub(super) fn remove(&mut self, flow: FlowId, token: Token) -> Option<(usize, Option<MessageKey>)> {
         let observer = self.list.remove(&(flow, token))?;
         let (resource, number) = (observer.resource, observer.number);
         self.of_resource.remove(&(resource, number));
@@ -152,7 +152,7 @@ impl Observers {
     }
 
     /// Sets the unacknowledged notification of an observer. The observer gets no other one before the ACK.
-    pub(super) fn set_pending(&mut self, flow: FlowId, token: Token, pending: Option<Place>) {
+    pub(super) fn set_pending(&mut self, flow: FlowId, token: Token, pending: Option<MessageKey>) {
         let Some(observer) = self.find(flow, token) else {
             return;
         };

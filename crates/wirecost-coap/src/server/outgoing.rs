@@ -2,7 +2,7 @@
 
 use wirecost_proto::{FlowId, Instant};
 
-use super::queue::{Outgoing, Place, Purpose};
+use super::queue::{MessageKey, Outgoing, Purpose};
 use super::{Event, Server};
 use crate::describe::Kind;
 use crate::parameters::{Backoff, Expiry};
@@ -37,7 +37,7 @@ impl Server {
         }
     }
 
-    fn send_again(&mut self, place: Place, now: Instant) {
+    fn send_again(&mut self, place: MessageKey, now: Instant) {
         let renewed = self.renew(place, now);
         let Some(outgoing) = self.outgoings.get_mut(place) else {
             return;
@@ -53,7 +53,7 @@ impl Server {
 
     /// Replaces a notification by one with the resource's current state, if that has changed. The retransmission timer
     /// continues (RFC 7641 section 4.5.2).
-    fn renew(&mut self, place: Place, now: Instant) -> bool {
+    fn renew(&mut self, place: MessageKey, now: Instant) -> bool {
         let purpose = self.outgoings.get_mut(place).map(|outgoing| outgoing.purpose);
         let Some(Purpose::Notification { token }) = purpose else {
             return false;

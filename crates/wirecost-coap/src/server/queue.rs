@@ -47,7 +47,7 @@ pub(super) struct Outgoing {
 
 /// Identifies a message by its number in the order of creation, and its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct MessageKey {
     number: u64,
     pub(super) flow: FlowId,
 }
@@ -68,10 +68,10 @@ pub(super) struct Outgoings {
     nstart: usize,
     messages: BTreeMap<(FlowId, u64), Outgoing>,
     peers: BTreeMap<FlowId, Peer>,
-    delays: BTreeSet<(Instant, Place)>,
-    backoffs: BTreeSet<(Instant, Place)>,
+    delays: BTreeSet<(Instant, MessageKey)>,
+    backoffs: BTreeSet<(Instant, MessageKey)>,
     /// Messages that may be sent. Of a peer's confirmable messages only the first one, if NSTART allows it.
-    turns: BTreeSet<Place>,
+    turns: BTreeSet<MessageKey>,
     /// The number of messages created so far.
     made: u64,
     separate: usize,
@@ -97,10 +97,10 @@ impl Outgoings {
     }
 
     /// Adds a message that is delayed or waits.
-    pub(super) fn push(&mut self, outgoing: Outgoing) -> Place {
+    pub(super) fn push(&mut self, outgoing: Outgoing) -> MessageKey {
         let flow = outgoing.flow;
         let number = self.made;
-        let place = Place { number, flow };
+        let place = MessageKey { number, flow };
         self.made += 1;
         let separate = usize::from(outgoing.purpose == Purpose::Separate);
         self.separate += separate;
@@ -139,7 +139,7 @@ impl Outgoings {
     }
 
     /// Takes the first message that may be sent: its peer has fewer than NSTART outstanding ones.
-    pub(super) fn next_turn(&mut self) -> Option<Place> {
+    pub(super) fn next_turn(&mut self) -> Option<MessageKey> {
         while let Some(place) = self.turns.pop_first() {
             let confirmable = self.get_mut(place).is_some_and(|outgoing| outgoing.confirmable);
             if !confirmable || self.may_send(place.flow) {
@@ -150,7 +150,7 @@ impl Outgoings {
     }
 
     /// Records that a confirmable message was sent.
-    pub(super) fn await_ack(&mut self, place: Place, backoff: Backoff) {
+    pub(super) fn await_ack(&mut self, place: MessageKey, backoff: Backoff) {
         let Some(outgoing) = self.get_mut(place) else {
             return;
         };
@@ -168,7 +168,7 @@ impl Outgoings {
         &mut self,
         parameters: &TransmissionParameters,
         now: Instant,
-    ) -> Option<(Place, Expiry)> {
+    ) -> Option<(MessageKey, Expiry)> {
         while let Some((_, place)) = pop_due(&mut self.backoffs, now) {
             let Some(State::AwaitAck(backoff)) = self.get_mut(place).map(|outgoing| &mut outgoing.state)
             else {
@@ -192,10 +192,10 @@ impl Outgoings {
             outgoing.is_some_and(|outgoing| outgoing.message_id == message_id)
         };
         let number = *sent.iter().find(matches)?;
-        self.remove(Place { number, flow })
+        self.remove(MessageKey { number, flow })
     }
 
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut Outgoing> {
+    pub(super) fn get_mut(&mut self, place: MessageKey) -> Option<&mut Outgoing> {
         #[cfg(test)]
         {
             self.visits += 1;
@@ -204,7 +204,7 @@ impl Outgoings {
     }
 
     /// Removes a message. The next one of its peer may get its turn.
-    pub(super) fn remove(&mut self, place: Place) -> Option<Outgoing> {
+    pub(super) fn remove(&mut self, place: MessageKey) -> Option<Outgoing> {
         let outgoing = self.messages.remove(&(place.flow, place.number))?;
         match &outgoing.state {
             State::Delayed { due } => drop(self.delays.remove(&(*due, place))),
@@ -227,7 +227,7 @@ impl Outgoings {
         let mut of_peer = self.messages.range((flow, 0)..=(flow, u64::MAX));
         let number = of_peer.next().map(|((_, number), _)| *number);
         match number {
-            Some(number) => self.remove(Place { number, flow }),
+            Some(number) => self.remove(MessageKey { number, flow }),
             None => {
                 self.peers.remove(&flow);
                 None
@@ -235,7 +235,7 @@ impl Outgoings {
         }
     }
 
-    fn wait(&mut self, place: Place, confirmable: bool) {
+    fn wait(&mut self, place: MessageKey, confirmable: bool) {
         if !confirmable {
             self.turns.insert(place);
             return;
@@ -261,14 +261,14 @@ impl Outgoings {
         };
         let idle = peer.sent.is_empty() && peer.waiting.is_empty() && peer.separate == 0;
         match peer.waiting.first() {
-            Some(&number) if may_send => drop(self.turns.insert(Place { number, flow })),
+            Some(&number) if may_send => drop(self.turns.insert(MessageKey { number, flow })),
             _ if idle => drop(self.peers.remove(&flow)),
             _ => {}
         }
     }
 }
 
-fn pop_due(times: &mut BTreeSet<(Instant, Place)>, now: Instant) -> Option<(Instant, Place)> {
+fn pop_due(times: &mut BTreeSet<(Instant, MessageKey)>, now: Instant) -> Option<(Instant, MessageKey)> {
     times.first().filter(|(at, _)| *at <= now)?;
     times.pop_first()
 }

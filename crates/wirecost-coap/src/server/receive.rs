@@ -6,7 +6,7 @@ use super::assembly::{Key, Limits, Progress};
 use super::protection::{Incoming, Protected};
 use super::resource::{self, Answer, Body, Effect, Request};
 use super::respond::Exchange;
-use super::write::Asked;
+use super::write::Requested;
 use super::{Event, Server};
 use crate::block::Block;
 use crate::code::{Class, Code, Method};
@@ -246,14 +246,14 @@ impl Server {
             });
         }
         let observe = self.observe(exchange, key, options, &answer, now);
-        let asked = Asked {
+        let requested = Requested {
             observe,
             block1: options.block1(),
             block2: options.block2(),
             wants_size2: options.uint(OptionNumber::SIZE2) == Some(0),
         };
         let effect = answer.effect;
-        self.respond(exchange, key, answer, asked, now);
+        self.respond(exchange, key, answer, requested, now);
         self.apply(key.resource, effect, now);
     }
 
@@ -274,10 +274,10 @@ impl Server {
     }
 
     fn respond_code(&mut self, exchange: &Exchange, code: Code, block1: Option<Block>) {
-        let asked = Asked {
+        let requested = Requested {
             block1,
-            ..Asked::default()
+            ..Requested::default()
         };
-        self.respond_bare(exchange, &Answer::code(code), &asked);
+        self.respond_bare(exchange, &Answer::code(code), &requested);
     }
 }

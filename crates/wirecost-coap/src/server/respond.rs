@@ -9,7 +9,7 @@ use super::assembly::Key;
 use super::protection::Protected;
 use super::queue::{Outgoing, Purpose, State};
 use super::resource::{Answer, Content};
-use super::write::{Asked, Envelope};
+use super::write::{Envelope, Requested};
 use crate::code::{Code, Method};
 use crate::describe::Kind;
 use crate::layout::Layout;
@@ -84,14 +84,14 @@ pub(super) struct Continuation {
 
 impl Server {
     /// Sends an answer that does not depend on a resource.
-    pub(super) fn respond_bare(&mut self, exchange: &Exchange, answer: &Answer, asked: &Asked) {
+    pub(super) fn respond_bare(&mut self, exchange: &Exchange, answer: &Answer, requested: &Requested) {
         self.stats.refused += u64::from(!answer.code.is_success());
         if self.suppress(exchange, answer.code) {
             return;
         }
         let message_id = self.response_id(exchange);
         let envelope = exchange.envelope(exchange.response_kind(), message_id);
-        if let Some(layout) = self.write(&envelope, None, answer, asked) {
+        if let Some(layout) = self.write(&envelope, None, answer, requested) {
             self.send_response(exchange, layout);
         }
     }
@@ -102,7 +102,7 @@ impl Server {
         exchange: &Exchange,
         key: Key,
         answer: Answer,
-        asked: Asked,
+        requested: Requested,
         now: Instant,
     ) {
         self.stats.refused += u64::from(!answer.code.is_success());
@@ -111,11 +111,11 @@ impl Server {
         }
         let resource = Some(key.resource);
         if answer.separate && self.may_separate(exchange.flow) {
-            return self.respond_separately(exchange, resource, &answer, &asked, now);
+            return self.respond_separately(exchange, resource, &answer, &requested, now);
         }
         let message_id = self.response_id(exchange);
         let envelope = exchange.envelope(exchange.response_kind(), message_id);
-        if let Some(layout) = self.write(&envelope, resource, &answer, &asked) {
+        if let Some(layout) = self.write(&envelope, resource, &answer, &requested) {
             self.send_response(exchange, layout);
             self.keep_continuation(key, answer, layout.payload as usize, now);
         }
@@ -172,14 +172,14 @@ impl Server {
         exchange: &Exchange,
         resource: Option<usize>,
         answer: &Answer,
-        asked: &Asked,
+        requested: &Requested,
         now: Instant,
     ) {
         self.acknowledge(exchange);
         let message_id = self.next_message_id(exchange.flow);
         // RFC 7252 section 5.2.3: a NON request gets a NON response.
         let envelope = exchange.envelope(exchange.kind, message_id);
-        let Some(layout) = self.write(&envelope, resource, answer, asked) else {
+        let Some(layout) = self.write(&envelope, resource, answer, requested) else {
             return;
         };
         self.outgoings.push(Outgoing {
@@ -236,17 +236,17 @@ impl Server {
         let Some(kept) = place.and_then(|place| self.continuations.get_mut(place)) else {
             // RFC 7959 section 2.9.2: the body of this block is not known any more.
             let incomplete = Answer::code(Code::REQUEST_ENTITY_INCOMPLETE);
-            self.respond_bare(exchange, &incomplete, &Asked::default());
+            self.respond_bare(exchange, &incomplete, &Requested::default());
             return true;
         };
         let mut answer = Answer::code(kept.code);
         // The answer borrows the body while it is encoded.
         answer.content = Content::Made(kept.format, core::mem::take(&mut kept.body));
-        let asked = Asked {
+        let requested = Requested {
             block2: Some(block),
-            ..Asked::default()
+            ..Requested::default()
         };
-        self.respond_bare(exchange, &answer, &asked);
+        self.respond_bare(exchange, &answer, &requested);
         let kept = place.and_then(|place| self.continuations.get_mut(place));
         if let (Content::Made(_, body), Some(kept)) = (answer.content, kept) {
             kept.body = body;

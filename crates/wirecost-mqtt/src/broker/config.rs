@@ -66,7 +66,7 @@ pub struct Config {
     /// How long a flow may stay open without CONNECT.
     pub connect_timeout: Duration,
     /// How long a client may take to close the flow after its DISCONNECT, before the broker closes it.
-    pub close_patience: Duration,
+    pub close_timeout: Duration,
 }
 
 /// The limit of the unsent data for a connected client that does not read, too.
@@ -103,7 +103,7 @@ impl Default for Config {
             response_information: None,
             report_no_subscribers: true,
             connect_timeout: Duration::from_secs(30),
-            close_patience: Duration::from_secs(1),
+            close_timeout: Duration::from_secs(1),
         }
     }
 }
@@ -112,43 +112,25 @@ impl Config {
     /// The CONNACK properties that differ from the standard's defaults (section 3.2.2.3).
     pub(super) fn announced(&self) -> PropertiesBuf {
         let mut properties = PropertiesBuf::new();
-        if self.receive_maximum != u16::MAX {
-            properties.push(Property::ReceiveMaximum(self.receive_maximum));
-        }
-        // [MQTT-3.2.2-9]: 0 or 1; left out it is 2.
-        if self.maximum_qos != QoS::ExactlyOnce {
-            properties.push(Property::MaximumQos(self.maximum_qos.bits()));
-        }
-        if let Some(bytes) = self.maximum_packet_size {
-            properties.push(Property::MaximumPacketSize(bytes));
-        }
-        if self.topic_alias_maximum != 0 {
-            properties.push(Property::TopicAliasMaximum(self.topic_alias_maximum));
-        }
-        if let Some(seconds) = self.server_keep_alive {
-            properties.push(Property::ServerKeepAlive(seconds));
-        }
-        let unavailable = [
-            (self.retain_available, Property::RetainAvailable(0)),
-            (
-                self.wildcard_subscriptions,
-                Property::WildcardSubscriptionAvailable(0),
-            ),
-            (
-                self.subscription_identifiers,
-                Property::SubscriptionIdentifiersAvailable(0),
-            ),
-            (
-                self.shared_subscriptions,
-                Property::SharedSubscriptionAvailable(0),
-            ),
-        ];
-        properties.extend(
-            unavailable
-                .into_iter()
-                .filter(|(available, _)| !available)
-                .map(|(_, property)| property),
+        let receive_maximum = self.receive_maximum;
+        properties.push_if(
+            receive_maximum != u16::MAX,
+            Property::ReceiveMaximum(receive_maximum),
         );
+        // [MQTT-3.2.2-9]: 0 or 1; without the property it is 2.
+        let maximum_qos = Property::MaximumQos(self.maximum_qos.bits());
+        properties.push_if(self.maximum_qos != QoS::ExactlyOnce, maximum_qos);
+        properties.extend(self.maximum_packet_size.map(Property::MaximumPacketSize));
+        let aliases = self.topic_alias_maximum;
+        properties.push_if(aliases != 0, Property::TopicAliasMaximum(aliases));
+        properties.extend(self.server_keep_alive.map(Property::ServerKeepAlive));
+        properties.push_if(!self.retain_available, Property::RetainAvailable(0));
+        let wildcards = Property::WildcardSubscriptionAvailable(0);
+        properties.push_if(!self.wildcard_subscriptions, wildcards);
+        let identifiers = Property::SubscriptionIdentifiersAvailable(0);
+        properties.push_if(!self.subscription_identifiers, identifiers);
+        let shared = Property::SharedSubscriptionAvailable(0);
+        properties.push_if(!self.shared_subscriptions, shared);
         properties
     }
 }

@@ -7,8 +7,8 @@ use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
-use super::connection::{Link, PacketLimit, Stage};
-use super::lifetime::WillFate;
+use super::connection::{Accepted, PacketLimit, State};
+use super::lifetime::WillHandling;
 use super::session::{NEVER, SessionId};
 use super::{Broker, Deadline, Event};
 use crate::aliases::{ReceivedAliases, SentAliases};
@@ -19,45 +19,46 @@ use crate::reply::{ConnackReply, Reply};
 use crate::topic;
 
 /// The properties of a CONNECT, with the standard's defaults (section 3.1.2.11).
-struct Wishes {
+struct ConnectProperties {
     session_expiry: u32,
     receive_maximum: u16,
-    takes: PacketLimit,
+    packet_limit: PacketLimit,
     topic_alias_maximum: u16,
     response_information: bool,
     authentication_method: bool,
 }
 
-impl From<Properties<'_>> for Wishes {
+impl From<Properties<'_>> for ConnectProperties {
     fn from(properties: Properties<'_>) -> Self {
-        let mut wishes = Self {
+        let mut wanted = Self {
             session_expiry: 0,
             receive_maximum: u16::MAX,
-            takes: PacketLimit::new(None),
+            packet_limit: PacketLimit::new(None),
             topic_alias_maximum: 0,
             response_information: false,
             authentication_method: false,
         };
         for property in properties.iter() {
             match property {
-                Property::SessionExpiryInterval(seconds) => wishes.session_expiry = seconds,
-                Property::ReceiveMaximum(maximum) => wishes.receive_maximum = maximum,
-                Property::MaximumPacketSize(bytes) => wishes.takes = PacketLimit::new(Some(bytes)),
-                Property::TopicAliasMaximum(maximum) => wishes.topic_alias_maximum = maximum,
-                Property::RequestResponseInformation(flag) => wishes.response_information = flag != 0,
-                Property::AuthenticationMethod(_) => wishes.authentication_method = true,
+                Property::SessionExpiryInterval(seconds) => wanted.session_expiry = seconds,
+                Property::ReceiveMaximum(maximum) => wanted.receive_maximum = maximum,
+                Property::MaximumPacketSize(bytes) => wanted.packet_limit = PacketLimit::new(Some(bytes)),
+                Property::TopicAliasMaximum(maximum) => wanted.topic_alias_maximum = maximum,
+                Property::RequestResponseInformation(flag) => wanted.response_information = flag != 0,
+                Property::AuthenticationMethod(_) => wanted.authentication_method = true,
                 _ => {}
             }
         }
-        wishes
+        wanted
     }
 }
 
 impl Broker {
     pub(super) fn connect(&mut self, flow: FlowId, connect: &Connect<'_>) {
-        let wishes = Wishes::from(connect.properties);
-        if let Err(reason) = self.admit(connect, &wishes) {
-            return self.refuse(flow, connect.version, reason, wishes.takes);
+        let wanted = ConnectProperties::from(connect.properties);
+        let (version, limit) = (connect.version, wanted.packet_limit);
+        if let Err(reason) = self.admit(connect, &wanted) {
+            return self.refuse(flow, version, reason, limit);
         }
         let mut properties = self.config.announced();
         let assigned;
@@ -71,30 +72,30 @@ impl Broker {
         } else {
             connect.client_id.as_str()
         };
-        self.answer_wishes(connect.version, &wishes, &mut properties);
+        self.add_wanted(version, &wanted, &mut properties);
         // [MQTT-3.1.2-24]: the broker cannot send anything to such a client.
-        if !wishes.takes.takes(connack_bytes(connect.version, &properties)) {
-            return self.refuse(flow, connect.version, ReasonCode::PacketTooLarge, wishes.takes);
+        if !limit.allows(connack_bytes(version, &properties)) {
+            return self.refuse(flow, version, ReasonCode::PacketTooLarge, limit);
         }
         let Some((id, session_present)) = self.claim_session(client_id, connect.clean_start) else {
-            return self.refuse(flow, connect.version, ReasonCode::QuotaExceeded, wishes.takes);
+            return self.refuse(flow, version, ReasonCode::QuotaExceeded, limit);
         };
         let connack = ConnackReply {
             session_present,
             reason: ReasonCode::Success,
             properties,
         };
-        self.send(flow, connect.version, Reply::Connack(Box::new(connack)));
-        self.attach(id, flow, connect, &wishes);
-        self.accept(id, flow, connect, &wishes);
-        self.report_connected(id, flow, connect.version, session_present);
+        self.send(flow, version, Reply::Connack(Box::new(connack)));
+        self.attach(id, flow, connect, &wanted);
+        self.accept(id, flow, connect, &wanted);
+        self.report_connected(id, flow, version, session_present);
         self.schedule(id);
     }
 
     /// Returns the reason if the client must not connect.
-    fn admit(&self, connect: &Connect<'_>, wishes: &Wishes) -> Result<(), ReasonCode> {
+    fn admit(&self, connect: &Connect<'_>, wanted: &ConnectProperties) -> Result<(), ReasonCode> {
         // Section 4.12: no authentication method is supported.
-        if wishes.authentication_method {
+        if wanted.authentication_method {
             return Err(ReasonCode::BadAuthenticationMethod);
         }
         // [MQTT-3.1.3-8] of 3.1.1
@@ -102,7 +103,7 @@ impl Broker {
         if must_name && connect.client_id.is_empty() {
             return Err(ReasonCode::ClientIdentifierNotValid);
         }
-        if !self.knows(connect) {
+        if !self.is_authenticated(connect) {
             return Err(ReasonCode::BadUserNameOrPassword);
         }
         let Some(will) = connect.will else {
@@ -116,13 +117,13 @@ impl Broker {
         if will.retain && !self.config.retain_available {
             return Err(ReasonCode::RetainNotSupported);
         }
-        if !self.takes_topic(&will.topic) {
+        if !self.allows_topic(&will.topic) {
             return Err(ReasonCode::TopicNameInvalid);
         }
         Ok(())
     }
 
-    fn knows(&self, connect: &Connect<'_>) -> bool {
+    fn is_authenticated(&self, connect: &Connect<'_>) -> bool {
         let Some(users) = &self.config.users else {
             return true;
         };
@@ -132,18 +133,18 @@ impl Broker {
     }
 
     /// Whether clients may publish to `topic`.
-    pub(super) fn takes_topic(&self, topic: &str) -> bool {
-        !topic::is_reserved(topic) && self.takes_levels(topic)
+    pub(super) fn allows_topic(&self, topic: &str) -> bool {
+        !topic::is_reserved(topic) && self.allows_levels(topic)
     }
 
-    pub(super) fn takes_levels(&self, topic: &str) -> bool {
+    pub(super) fn allows_levels(&self, topic: &str) -> bool {
         topic.split('/').count() <= self.config.maximum_topic_levels
     }
 
     /// Refuses a CONNECT and closes the flow [MQTT-3.2.2-7]. Sends CONNACK if the client accepts packets of its size.
-    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode, takes: PacketLimit) {
+    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode, limit: PacketLimit) {
         let properties = PropertiesBuf::new();
-        if takes.takes(connack_bytes(version, &properties)) {
+        if limit.allows(connack_bytes(version, &properties)) {
             let connack = ConnackReply {
                 // [MQTT-3.2.2-6]
                 session_present: false,
@@ -153,7 +154,7 @@ impl Broker {
             self.send(flow, version, Reply::Connack(Box::new(connack)));
         }
         self.report(Event::ClientRefused { flow, reason });
-        self.end(flow, reason, WillFate::Discard);
+        self.end(flow, reason, WillHandling::Discard);
     }
 
     /// A client identifier without a session.
@@ -189,64 +190,64 @@ impl Broker {
     }
 
     /// Adds the CONNACK properties that depend on the client.
-    fn answer_wishes(&self, version: Version, wishes: &Wishes, properties: &mut PropertiesBuf) {
-        if version == Version::V5 && wishes.session_expiry > self.config.maximum_session_expiry {
+    fn add_wanted(&self, version: Version, wanted: &ConnectProperties, properties: &mut PropertiesBuf) {
+        if version == Version::V5 && wanted.session_expiry > self.config.maximum_session_expiry {
             let granted = self.config.maximum_session_expiry;
             properties.push(Property::SessionExpiryInterval(granted));
         }
         if let Some(information) = &self.config.response_information
-            && wishes.response_information
+            && wanted.response_information
         {
             properties.push(Property::ResponseInformation(information.as_text()));
         }
     }
 
-    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wanted: &ConnectProperties) {
         self.timers.stop(Deadline::Will(id));
         self.timers.stop(Deadline::SessionExpiry(id));
-        self.subscriptions.return_of(id);
+        self.subscriptions.session_online(id);
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };
         session.flow = Some(flow);
         session.expiry = match connect.version {
-            Version::V5 => wishes.session_expiry.min(self.config.maximum_session_expiry),
+            Version::V5 => wanted.session_expiry.min(self.config.maximum_session_expiry),
             // Clean session means clean start without an expiry interval (MQTT 5, appendix C).
             Version::V3_1_1 if connect.clean_start => 0,
             Version::V3_1_1 => NEVER,
         };
         // A will of an earlier connection that is still delayed is not published [MQTT-3.1.3-9].
         session.set_will(connect.will.map(Into::into));
-        let maximum = wishes.receive_maximum.min(self.config.maximum_inflight);
+        let maximum = wanted.receive_maximum.min(self.config.maximum_inflight);
         session.outbound.connect(maximum);
         session.note_places();
     }
 
-    fn accept(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+    fn accept(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wanted: &ConnectProperties) {
         let imposed = match connect.version {
             Version::V3_1_1 => None,
             Version::V5 => self.config.server_keep_alive,
         };
         let keep_alive = imposed.unwrap_or(connect.keep_alive);
         // [MQTT-3.1.2-22]: one and a half times the keep-alive.
-        let patience = Duration::from_millis(u64::from(keep_alive) * 1_500);
-        let patience = (!patience.is_zero()).then_some(patience);
-        let aliases = wishes.topic_alias_maximum.min(self.config.sent_topic_aliases);
+        let time_out = Duration::from_millis(u64::from(keep_alive) * 1_500);
+        let time_out = (!time_out.is_zero()).then_some(time_out);
+        let aliases = wanted.topic_alias_maximum.min(self.config.sent_topic_aliases);
         let Some(connection) = self.connections.get_mut(&flow) else {
             return;
         };
-        connection.stage = Stage::Connected(Link {
+        connection.state = State::Connected(Accepted {
             session: id,
             version: connect.version,
-            patience,
-            takes: wishes.takes,
+            time_out,
+            packet_limit: wanted.packet_limit,
             sent_aliases: SentAliases::new(aliases),
             received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
             is_congested: false,
         });
         self.timers.stop(Deadline::Connect(flow));
-        if let Some(patience) = patience {
-            self.timers.set(Deadline::KeepAlive(flow), self.now + patience);
+        if let Some(time_out) = time_out {
+            self.timers.set(Deadline::KeepAlive(flow), self.now + time_out);
         }
     }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::memory::{Memory, Share};
+use super::memory::{Memory, Reservation};
 use super::session::SessionId;
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::LARGEST_PACKET;
@@ -15,29 +15,29 @@ use crate::codec::{Framer, Version};
 pub(super) struct Connection {
     pub(super) framer: Framer,
     /// The memory of an incomplete packet.
-    pub(super) partial: Share,
+    pub(super) partial: Reservation,
     /// When the last packet arrived.
-    pub(super) heard: Instant,
-    pub(super) stage: Stage,
+    pub(super) last_received: Instant,
+    pub(super) state: State,
 }
 
 /// The state of a flow.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum State {
     AwaitConnect,
-    Connected(Link),
+    Connected(Accepted),
     /// The broker closes the flow after its last packet, and ignores what it receives.
     Ending,
 }
 
 /// The state of an accepted connection.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Accepted {
     pub(super) session: SessionId,
     pub(super) version: Version,
     /// How long the client may send nothing; `None` means no limit.
-    pub(super) patience: Option<Duration>,
-    pub(super) takes: PacketLimit,
+    pub(super) time_out: Option<Duration>,
+    pub(super) packet_limit: PacketLimit,
     pub(super) sent_aliases: SentAliases,
     pub(super) received_aliases: ReceivedAliases,
     /// Whether the transport is full. Messages then stay in the queue of the session, where they are shared, instead of
@@ -45,9 +45,9 @@ pub(super) struct Link {
     pub(super) is_congested: bool,
 }
 
-impl Link {
-    pub(super) const fn takes(&self, bytes: usize) -> bool {
-        self.takes.takes(bytes)
+impl Accepted {
+    pub(super) const fn allows(&self, bytes: usize) -> bool {
+        self.packet_limit.allows(bytes)
     }
 }
 
@@ -60,7 +60,7 @@ impl PacketLimit {
         Self(maximum.unwrap_or(LARGEST_PACKET))
     }
 
-    pub(super) const fn takes(self, bytes: usize) -> bool {
+    pub(super) const fn allows(self, bytes: usize) -> bool {
         bytes as u64 <= self.0 as u64
     }
 }
@@ -69,23 +69,23 @@ impl Connection {
     pub(super) fn new(limit: u32, now: Instant, memory: &Memory) -> Self {
         Self {
             framer: Framer::new(limit),
-            partial: memory.share(0),
-            heard: now,
-            stage: Stage::AwaitConnect,
+            partial: memory.reserve(0),
+            last_received: now,
+            state: State::AwaitConnect,
         }
     }
 
-    pub(super) const fn link(&self) -> Option<&Link> {
-        match &self.stage {
-            Stage::Connected(link) => Some(link),
-            Stage::AwaitConnect | Stage::Ending => None,
+    pub(super) const fn accepted(&self) -> Option<&Accepted> {
+        match &self.state {
+            State::Connected(accepted) => Some(accepted),
+            State::AwaitConnect | State::Ending => None,
         }
     }
 
-    pub(super) const fn link_mut(&mut self) -> Option<&mut Link> {
-        match &mut self.stage {
-            Stage::Connected(link) => Some(link),
-            Stage::AwaitConnect | Stage::Ending => None,
+    pub(super) const fn accepted_mut(&mut self) -> Option<&mut Accepted> {
+        match &mut self.state {
+            State::Connected(accepted) => Some(accepted),
+            State::AwaitConnect | State::Ending => None,
         }
     }
 }

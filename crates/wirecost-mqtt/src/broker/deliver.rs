@@ -2,8 +2,8 @@
 
 use wirecost_proto::{Buffer, Cause, FlowId, Instant, Output};
 
-use super::connection::Link;
-use super::message::Delivery;
+use super::connection::Accepted;
+use super::message::QueuedMessage;
 use super::session::{Session, SessionId};
 use super::{Action, Broker, Event};
 use crate::codec::{Acknowledgement, Packet, PropertiesBuf, Publish, ReasonCode, Text};
@@ -16,15 +16,15 @@ const ALIAS_BYTES: usize = 4;
 impl Broker {
     /// Schedules the session of `flow`.
     pub(super) fn schedule_flow(&mut self, flow: FlowId) {
-        if let Some(link) = self.link(flow) {
-            self.schedule(link.session);
+        if let Some(accepted) = self.accepted(flow) {
+            self.schedule(accepted.session);
         }
     }
 
     /// Keeps messages in the queue while the transport is full, and continues when it is not.
     pub(super) fn set_congested(&mut self, flow: FlowId, is_congested: bool) {
-        if let Some(link) = self.link_mut(flow) {
-            link.is_congested = is_congested;
+        if let Some(accepted) = self.accepted_mut(flow) {
+            accepted.is_congested = is_congested;
         }
         if !is_congested {
             self.schedule_flow(flow);
@@ -60,13 +60,13 @@ impl Broker {
         let free = self.free_for_messages();
         let session = self.sessions.get_mut(id)?;
         let flow = session.flow?;
-        let link = self.connections.get_mut(&flow)?.link_mut()?;
-        if link.is_congested {
+        let accepted = self.connections.get_mut(&flow)?.accepted_mut()?;
+        if accepted.is_congested {
             return None;
         }
         while let Some(exchange) = session.outbound.next_resend() {
             let (id, stage) = (exchange.id, exchange.stage);
-            if resend(exchange, link, self.now, &mut self.properties, out) {
+            if resend(exchange, accepted, self.now, &mut self.properties, out) {
                 self.stats.resent += 1;
                 return Some(Output::Transmit { flow });
             }
@@ -85,21 +85,21 @@ impl Broker {
                 self.stats.dropped_expired += 1;
                 continue;
             }
-            let draft = Draft::new(&delivery, link);
+            let draft = Draft::new(&delivery, accepted);
             let publish = draft.publish(PacketId::MAX, self.now, &mut self.properties);
             // [MQTT-3.1.2-24], [MQTT-3.1.2-25]
-            if !link.takes(publish.packet_bytes(link.version)) {
+            if !accepted.allows(publish.packet_bytes(accepted.version)) {
                 self.stats.dropped_too_large += 1;
                 continue;
             }
             self.stats.delivered += 1;
             if delivery.qos == QoS::AtMostOnce {
-                Packet::Publish(publish).emit(link.version, out);
+                Packet::Publish(publish).emit(accepted.version, out);
                 return Some(Output::Transmit { flow });
             }
             let packet_id = session.outbound.publish(delivery.qos, delivery.clone())?;
             let publish = draft.publish(packet_id, self.now, &mut self.properties);
-            Packet::Publish(publish).emit(link.version, out);
+            Packet::Publish(publish).emit(accepted.version, out);
             return Some(Output::Transmit { flow });
         }
     }
@@ -113,20 +113,20 @@ pub(super) fn may_send(session: &Session, free: usize) -> bool {
 
 /// A queued message with its topic or topic alias.
 struct Draft<'a> {
-    delivery: &'a Delivery,
+    delivery: &'a QueuedMessage,
     topic: Text<'a>,
     alias: Option<u16>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(delivery: &'a Delivery, link: &mut Link) -> Self {
+    fn new(delivery: &'a QueuedMessage, accepted: &mut Accepted) -> Self {
         let topic = delivery.message.topic.as_text();
         let message = &delivery.message;
         // The receiver must learn a new alias, so assign one only if the packet is small enough to be sent.
         let bytes = message.payload.len() + topic.len() + message.properties.as_properties().written_bytes();
-        let fits = link.takes(bytes + delivery.identifiers.len() * 5 + 16 + ALIAS_BYTES);
+        let fits = accepted.allows(bytes + delivery.identifiers.len() * 5 + 16 + ALIAS_BYTES);
         let (topic, alias) = if fits {
-            link.sent_aliases.replace(topic)
+            accepted.sent_aliases.replace(topic)
         } else {
             (topic, None)
         };
@@ -157,15 +157,15 @@ impl<'a> Draft<'a> {
 /// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1]. Returns false if the packet is too
 /// large for the client now [MQTT-3.1.2-24].
 fn resend(
-    exchange: &Exchange<Delivery>,
-    link: &Link,
+    exchange: &Exchange<QueuedMessage>,
+    accepted: &Accepted,
     now: Instant,
     scratch: &mut PropertiesBuf,
     out: &mut Buffer,
 ) -> bool {
     if exchange.stage == Stage::AwaitPubcomp {
         let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
-        Packet::Pubrel(release).emit_as(link.version, Cause::Retransmission, out);
+        Packet::Pubrel(release).emit_as(accepted.version, Cause::Retransmission, out);
         return true;
     }
     let draft = Draft {
@@ -178,9 +178,9 @@ fn resend(
         dup: true,
         ..draft.publish(exchange.id, now, scratch)
     };
-    let fits = link.takes(publish.packet_bytes(link.version));
+    let fits = accepted.allows(publish.packet_bytes(accepted.version));
     if fits {
-        Packet::Publish(publish).emit(link.version, out);
+        Packet::Publish(publish).emit(accepted.version, out);
     }
     fits
 }

@@ -22,24 +22,24 @@ impl Memory {
     }
 
     /// Reserves `bytes`.
-    pub(super) fn share(&self, bytes: usize) -> Share {
-        let mut share = Share {
+    pub(super) fn reserve(&self, bytes: usize) -> Reservation {
+        let mut reservation = Reservation {
             memory: self.clone(),
             bytes: 0,
         };
-        share.set(bytes);
-        share
+        reservation.set(bytes);
+        reservation
     }
 }
 
 /// A number of reserved bytes. They are free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct Reservation {
     memory: Memory,
     bytes: usize,
 }
 
-impl Share {
+impl Reservation {
     /// Changes the number of reserved bytes.
     pub(super) fn set(&mut self, bytes: usize) {
         if bytes != self.bytes {
@@ -56,7 +56,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn dropped_reservations_are_free_again() {
         let memory = Memory::default();
-        let mut one = memory.share(10);
-        let other = memory.share(5);
+        let mut one = memory.reserve(10);
+        let other = memory.reserve(5);
         one.set(20);
         assert_eq!((memory.held(), memory.free(100), memory.free(7)), (25, 75, 0));
         drop(other);

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::memory::{Memory, Share};
+use super::memory::{Memory, Reservation};
 use crate::codec::properties::{Property, Variable};
 use crate::codec::text::OwnedText;
 use crate::codec::{Properties, PropertiesBuf, Text};
@@ -23,7 +23,7 @@ pub(super) struct Message {
     pub(super) properties: PropertiesBuf,
     pub(super) expires: Option<Instant>,
     /// The reserved memory, until the last receiver drops the message.
-    _held: Share,
+    _held: Reservation,
 }
 
 /// The memory of a message without its topic, properties and payload.
@@ -52,7 +52,7 @@ impl Message {
             qos,
             properties: forwarded,
             expires,
-            _held: memory.share(MESSAGE_BYTES + bytes),
+            _held: memory.reserve(MESSAGE_BYTES + bytes),
         }
     }
 
@@ -88,7 +88,7 @@ const fn is_forwarded(property: &Property<'_>) -> bool {
 
 /// A message for one session.
 #[derive(Clone, Debug)]
-pub(super) struct Delivery {
+pub(super) struct QueuedMessage {
     pub(super) message: Arc<Message>,
     pub(super) qos: QoS,
     pub(super) retain: bool,
@@ -96,7 +96,7 @@ pub(super) struct Delivery {
     pub(super) identifiers: Vec<u32>,
 }
 
-impl Delivery {
+impl QueuedMessage {
     /// The properties of the PUBLISH to the subscriber. They are written to `scratch` if they differ from the
     /// message's.
     pub(super) fn properties<'a>(

@@ -39,7 +39,7 @@ pub use event::{Command, Event, Limit, Stats};
 use crate::codec::framing::LARGEST_PACKET;
 use crate::codec::{Footprint, PropertiesBuf, Version};
 use crate::reply::Reply;
-use connection::{Connection, Link};
+use connection::{Accepted, Connection};
 use memory::Memory;
 use retained::Retained;
 use session::{SessionId, Sessions};
@@ -164,12 +164,12 @@ impl Broker {
     }
 
     /// The accepted connection on `flow`.
-    fn link(&self, flow: FlowId) -> Option<&Link> {
-        self.connections.get(&flow)?.link()
+    fn accepted(&self, flow: FlowId) -> Option<&Accepted> {
+        self.connections.get(&flow)?.accepted()
     }
 
-    fn link_mut(&mut self, flow: FlowId) -> Option<&mut Link> {
-        self.connections.get_mut(&flow)?.link_mut()
+    fn accepted_mut(&mut self, flow: FlowId) -> Option<&mut Accepted> {
+        self.connections.get_mut(&flow)?.accepted_mut()
     }
 
     fn report(&mut self, event: Event) {

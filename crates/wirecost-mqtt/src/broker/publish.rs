@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use wirecost_proto::{FlowId, Front};
 
 use super::deliver::may_send;
-use super::message::{Delivery, Message};
+use super::message::{Message, QueuedMessage};
 use super::session::SessionId;
 use super::subscriptions::Match;
 use super::{Broker, Event, Limit};
@@ -34,12 +34,12 @@ impl Broker {
         if publish.properties.iter().any(identifies) {
             return Err(ProtocolError::PropertyNotAllowed(0x0b).into());
         }
-        let Some(link) = self.link_mut(flow) else {
+        let Some(accepted) = self.accepted_mut(flow) else {
             return Ok(());
         };
-        let (version, session) = (link.version, link.session);
+        let (version, session) = (accepted.version, accepted.session);
         // The topic borrows from the aliases while the broker changes, so take them out.
-        let mut aliases = core::mem::take(&mut link.received_aliases);
+        let mut aliases = core::mem::take(&mut accepted.received_aliases);
         let resolved = match publish.topic_alias() {
             None => Ok(publish.topic),
             Some(alias) => aliases.resolve(publish.topic, alias),
@@ -48,8 +48,8 @@ impl Broker {
             let publish = Publish { topic, ..*publish };
             self.accept_publish(flow, version, session, &publish);
         });
-        if let Some(link) = self.link_mut(flow) {
-            link.received_aliases = aliases;
+        if let Some(accepted) = self.accepted_mut(flow) {
+            accepted.received_aliases = aliases;
         }
         Ok(outcome?)
     }
@@ -115,7 +115,7 @@ impl Broker {
 
     /// Routes a client's message. Returns the reason code for the acknowledgement.
     fn publish(&mut self, flow: FlowId, session: SessionId, publish: &Publish<'_>) -> ReasonCode {
-        if !self.takes_topic(&publish.topic) {
+        if !self.allows_topic(&publish.topic) {
             self.stats.dropped_by_limit += 1;
             return ReasonCode::TopicNameInvalid;
         }
@@ -247,7 +247,7 @@ impl Broker {
         identifiers.dedup();
         self.enqueue(
             first.subscription.session,
-            Delivery {
+            QueuedMessage {
                 message: message.clone(),
                 qos: message.qos.min(granted.unwrap_or_default()),
                 // [MQTT-3.3.1-12], [MQTT-3.3.1-13]
@@ -258,7 +258,7 @@ impl Broker {
     }
 
     /// Queues a message for its session, if there is room.
-    pub(super) fn enqueue(&mut self, id: SessionId, delivery: Delivery) {
+    pub(super) fn enqueue(&mut self, id: SessionId, delivery: QueuedMessage) {
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };
@@ -292,9 +292,9 @@ impl Broker {
         let Some(session) = self.sessions.get(id) else {
             return false;
         };
-        let link = session.flow.and_then(|flow| self.link(flow));
+        let accepted = session.flow.and_then(|flow| self.accepted(flow));
         let may_go = qos == QoS::AtMostOnce || may_send(session, self.free_for_messages());
-        link.is_some_and(|link| !link.is_congested) && may_go
+        accepted.is_some_and(|accepted| !accepted.is_congested) && may_go
     }
 
     /// Reports that messages of a session are dropped; once, until its queue is empty.

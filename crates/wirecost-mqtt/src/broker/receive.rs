@@ -2,8 +2,8 @@
 
 use wirecost_proto::FlowId;
 
-use super::connection::{PacketLimit, Stage};
-use super::lifetime::WillFate;
+use super::connection::{PacketLimit, State};
+use super::lifetime::WillHandling;
 use super::session::Session;
 use super::{Action, Broker};
 use crate::codec::properties::Property;
@@ -21,8 +21,8 @@ impl Broker {
             self.stats.ignored_bytes += bytes.len() as u64;
             return;
         };
-        connection.heard = self.now;
-        let awaits_connect = matches!(connection.stage, Stage::AwaitConnect);
+        connection.last_received = self.now;
+        let awaits_connect = matches!(connection.state, State::AwaitConnect);
         let mut framer = core::mem::take(&mut connection.framer);
         loop {
             match framer.next(&mut bytes) {
@@ -60,8 +60,10 @@ impl Broker {
         let Some(connection) = self.connections.get(&flow) else {
             return;
         };
-        let version = connection.link().map_or(Version::V5, |link| link.version);
-        let is_ending = matches!(connection.stage, Stage::Ending);
+        let version = connection
+            .accepted()
+            .map_or(Version::V5, |accepted| accepted.version);
+        let is_ending = matches!(connection.state, State::Ending);
         let decoded = Packet::decode(frame, version);
         let footprint = Footprint::of(frame, decoded.as_ref().ok());
         self.actions.push_back(Action::Consumed(flow, footprint));
@@ -79,14 +81,14 @@ impl Broker {
         let Some(connection) = self.connections.get(&flow) else {
             return Ok(());
         };
-        let version = match (connection.link(), &packet) {
+        let version = match (connection.accepted(), &packet) {
             (None, Packet::Connect(connect)) => {
                 self.connect(flow, connect);
                 return Ok(());
             }
             // [MQTT-3.1.0-1]
             (None, packet) => return Err(ProtocolError::Unexpected(packet.packet_type()).into()),
-            (Some(link), _) => link.version,
+            (Some(accepted), _) => accepted.version,
         };
         match packet {
             Packet::Publish(publish) => return self.receive_publish(flow, &publish),
@@ -110,7 +112,7 @@ impl Broker {
 
     /// The session of the client on `flow`.
     pub(super) fn session_of(&mut self, flow: FlowId) -> Option<&mut Session> {
-        let id = self.link(flow)?.session;
+        let id = self.accepted(flow)?.session;
         self.sessions.get_mut(id)
     }
 
@@ -118,9 +120,9 @@ impl Broker {
         let Some(session) = self.session_of(flow) else {
             return Ok(());
         };
-        if let Err(unasked) = session.outbound.finish(id, stage) {
+        if let Err(mismatch) = session.outbound.finish(id, stage) {
             self.stats.unexpected_answers += 1;
-            unasked.fault(stage.answer())?;
+            mismatch.fault(stage.answer())?;
         }
         self.schedule_flow(flow);
         Ok(())
@@ -139,9 +141,9 @@ impl Broker {
         match session.outbound.pubrec(id, refused) {
             Ok(Pubrec::Release) => self.send(flow, version, Reply::Pubrel(id, ReasonCode::Success)),
             Ok(Pubrec::Refused(_)) => self.schedule_flow(flow),
-            Err(unasked) => {
+            Err(mismatch) => {
                 self.stats.unexpected_answers += 1;
-                unasked.fault(PacketType::Pubrec)?;
+                mismatch.fault(PacketType::Pubrec)?;
                 // [MQTT-4.3.3-4]: no PUBREL after a PUBREC with a failure.
                 if !refused {
                     let reason = ReasonCode::PacketIdentifierNotFound;
@@ -179,8 +181,8 @@ impl Broker {
         }
         let will = match disconnect.code {
             // [MQTT-3.14.4-3]
-            ReasonCode::Success => WillFate::Discard,
-            _ => WillFate::Publish,
+            ReasonCode::Success => WillHandling::Discard,
+            _ => WillHandling::Publish,
         };
         self.end_after_client(flow, disconnect.code, will);
         if disconnect.code.is_failure() {
@@ -192,9 +194,9 @@ impl Broker {
     /// Ends a connection because of an error of the client. `offered` is the version in a CONNECT.
     fn fail(&mut self, flow: FlowId, offered: Option<u8>, error: DecodeError) {
         self.stats.faults += 1;
-        let stage = self.connections.get(&flow).map(|connection| &connection.stage);
+        let stage = self.connections.get(&flow).map(|connection| &connection.state);
         match (stage, offered) {
-            (Some(Stage::AwaitConnect), Some(level)) => self.refuse_malformed(flow, level, error),
+            (Some(State::AwaitConnect), Some(level)) => self.refuse_malformed(flow, level, error),
             // [MQTT-4.13.1-1], [MQTT-4.13.2-1]
             _ => self.disconnect(flow, error.disconnect_reason()),
         }
@@ -212,7 +214,7 @@ impl Broker {
         if version == Version::V5 || is_version {
             self.refuse(flow, version, error.reason_code(), PacketLimit::new(None));
         } else {
-            self.end(flow, error.reason_code(), WillFate::Discard);
+            self.end(flow, error.reason_code(), WillHandling::Discard);
         }
     }
 }

@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
-use super::memory::{Memory, Share};
-use super::message::Delivery;
+use super::memory::{Memory, Reservation};
+use super::message::QueuedMessage;
 use super::queue::Queue;
 use crate::codec::OwnedWill;
 use crate::codec::properties::Property;
@@ -30,7 +30,7 @@ pub(super) struct Session {
     pub(super) expiry: u32,
     will: Option<OwnedWill>,
     pub(super) filters: BTreeSet<Arc<str>>,
-    pub(super) outbound: Outbound<Delivery>,
+    pub(super) outbound: Outbound<QueuedMessage>,
     pub(super) inbound: Inbound,
     pub(super) queue: Queue,
     /// Whether the session has a delivery action in the broker's queue.
@@ -38,9 +38,9 @@ pub(super) struct Session {
     /// Whether a message was dropped since the queue was last empty.
     pub(super) is_dropping: bool,
     /// The memory of its identifier, its filters and its will.
-    state: Share,
+    state: Reservation,
     /// The memory of its queue entries and exchanges.
-    places: Share,
+    places: Reservation,
 }
 
 /// The memory of a session without its identifier, its filters and its will.
@@ -48,13 +48,13 @@ const SESSION_BYTES: usize = size_of::<Session>() + size_of::<SessionId>();
 /// The memory of a filter without its characters, which are in the session and in the tree of subscriptions.
 const FILTER_BYTES: usize = 128;
 /// The memory of a queue entry or an exchange.
-const PLACE_BYTES: usize = size_of::<Exchange<Delivery>>();
+const PLACE_BYTES: usize = size_of::<Exchange<QueuedMessage>>();
 
 impl Session {
     fn new(client_id: Arc<str>, memory: &Memory) -> Self {
         Self {
-            state: memory.share(SESSION_BYTES + client_id.len()),
-            places: memory.share(0),
+            state: memory.reserve(SESSION_BYTES + client_id.len()),
+            places: memory.reserve(0),
             is_dropping: false,
             client_id,
             flow: None,

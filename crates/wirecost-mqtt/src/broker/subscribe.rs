@@ -7,7 +7,7 @@ use core::ops::ControlFlow;
 
 use wirecost_proto::FlowId;
 
-use super::message::Delivery;
+use super::message::QueuedMessage;
 use super::session::{SessionId, filter_bytes};
 use super::subscriptions::Subscription;
 use super::{Broker, Event};
@@ -27,7 +27,7 @@ impl Broker {
         version: Version,
         subscribe: &Subscribe<'_>,
     ) -> Result<(), DecodeError> {
-        let Some(id) = self.link(flow).map(|link| link.session) else {
+        let Some(id) = self.accepted(flow).map(|accepted| accepted.session) else {
             return Ok(());
         };
         let identifier = subscribe.properties.iter().find_map(|property| match property {
@@ -79,7 +79,7 @@ impl Broker {
         if !config.shared_subscriptions && topic::split_shared(filter).is_some() {
             return Err(ReasonCode::SharedSubscriptionsNotSupported);
         }
-        if !self.takes_levels(filter) {
+        if !self.allows_levels(filter) {
             return Err(ReasonCode::TopicFilterInvalid);
         }
         let has_room = |held: &BTreeSet<Arc<str>>| {
@@ -114,7 +114,7 @@ impl Broker {
         filter: &str,
         granted: Subscription,
         is_new: bool,
-        retained: &mut Vec<Delivery>,
+        retained: &mut Vec<QueuedMessage>,
     ) {
         let wanted = match granted.options.retain_handling {
             RetainHandling::AtSubscribe => true,
@@ -130,7 +130,7 @@ impl Broker {
             if retained.len() > self.config.maximum_queued {
                 return ControlFlow::Break(());
             }
-            retained.push(Delivery {
+            retained.push(QueuedMessage {
                 message: message.clone(),
                 qos: message.qos.min(granted.options.qos),
                 // [MQTT-3.3.1-8] of 3.1.1
@@ -142,7 +142,7 @@ impl Broker {
     }
 
     pub(super) fn unsubscribe(&mut self, flow: FlowId, version: Version, unsubscribe: &Unsubscribe<'_>) {
-        let Some(id) = self.link(flow).map(|link| link.session) else {
+        let Some(id) = self.accepted(flow).map(|accepted| accepted.session) else {
             return;
         };
         let mut codes = Vec::new();
@@ -171,7 +171,10 @@ impl Broker {
         let properties = Properties::EMPTY.written_bytes_in(version);
         let bytes = packet_bytes(2 + properties + codes);
         // [MQTT-3.1.2-24]: the client cannot continue without this answer [MQTT-3.8.4-1], [MQTT-3.10.4-4].
-        if self.link(flow).is_some_and(|link| !link.takes(bytes)) {
+        if self
+            .accepted(flow)
+            .is_some_and(|accepted| !accepted.allows(bytes))
+        {
             self.stats.dropped_too_large += 1;
             return self.disconnect(flow, ReasonCode::PacketTooLarge);
         }

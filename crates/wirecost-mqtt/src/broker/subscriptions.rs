@@ -85,8 +85,8 @@ impl Subscriptions {
     }
 
     /// Gives a session that connects again its turns in shared groups.
-    pub(super) fn return_of(&mut self, session: SessionId) {
-        self.groups.return_of(session);
+    pub(super) fn session_online(&mut self, session: SessionId) {
+        self.groups.session_online(session);
     }
 
     /// Appends the subscriptions that match `name`. For each shared group, this is the next member that is online, or

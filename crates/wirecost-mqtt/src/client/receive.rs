@@ -15,7 +15,7 @@ use crate::codec::{
 };
 use crate::quality::{Delivery, PacketId};
 use crate::reply::Reply;
-use crate::session::{Pubrec, Stage, Unasked};
+use crate::session::{Mismatch, Pubrec, Stage};
 
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
@@ -217,7 +217,7 @@ impl Client {
     fn finish(&mut self, acknowledgement: Acknowledgement<'_>, stage: Stage) -> Result<(), DecodeError> {
         match self.outbound.finish(acknowledgement.packet_id, stage) {
             Ok(subject) => self.acknowledged(subject, acknowledgement.reason),
-            Err(unasked) => self.unexpected(unasked, stage.answer(), acknowledgement.packet_id)?,
+            Err(mismatch) => self.unexpected(mismatch, stage.answer(), acknowledgement.packet_id)?,
         }
         Ok(())
     }
@@ -231,7 +231,12 @@ impl Client {
         }
     }
 
-    fn unexpected(&mut self, unasked: Unasked, answer: PacketType, id: PacketId) -> Result<(), DecodeError> {
+    fn unexpected(
+        &mut self,
+        mismatch: Mismatch,
+        answer: PacketType,
+        id: PacketId,
+    ) -> Result<(), DecodeError> {
         self.stats.unexpected_answers += 1;
         if let Some((awaited, stage)) = self.outbound.oldest() {
             self.stats.last_unexpected = Some(Unexpected {
@@ -240,7 +245,7 @@ impl Client {
                 awaited: (stage.answer().name(), awaited),
             });
         }
-        Ok(unasked.fault(answer)?)
+        Ok(mismatch.fault(answer)?)
     }
 
     fn pubrec(&mut self, pubrec: Acknowledgement<'_>) -> Result<(), DecodeError> {
@@ -248,8 +253,8 @@ impl Client {
         match self.outbound.pubrec(id, reason.is_failure()) {
             Ok(Pubrec::Release) => self.answer(Reply::Pubrel(id, ReasonCode::Success)),
             Ok(Pubrec::Refused(subject)) => self.acknowledged(subject, reason),
-            Err(unasked) => {
-                self.unexpected(unasked, PacketType::Pubrec, id)?;
+            Err(mismatch) => {
+                self.unexpected(mismatch, PacketType::Pubrec, id)?;
                 // [MQTT-4.3.3-4]: no PUBREL after a PUBREC with a failure.
                 if !reason.is_failure() {
                     self.answer(Reply::Pubrel(id, ReasonCode::PacketIdentifierNotFound));
@@ -269,8 +274,8 @@ impl Client {
     }
 
     fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) -> Result<(), DecodeError> {
-        if let Err(unasked) = self.outbound.finish(outcomes.packet_id, stage) {
-            return self.unexpected(unasked, stage.answer(), outcomes.packet_id);
+        if let Err(mismatch) = self.outbound.finish(outcomes.packet_id, stage) {
+            return self.unexpected(mismatch, stage.answer(), outcomes.packet_id);
         }
         let codes = outcomes.reasons().collect();
         self.report(match stage {

@@ -145,18 +145,12 @@ impl Client {
     fn emit_connect(&self, out: &mut Buffer) {
         let config = &self.config;
         let mut properties = PropertiesBuf::new();
-        if config.session_expiry != 0 {
-            properties.push(Property::SessionExpiryInterval(config.session_expiry));
-        }
-        if config.receive_maximum != u16::MAX {
-            properties.push(Property::ReceiveMaximum(config.receive_maximum));
-        }
-        if let Some(bytes) = config.maximum_packet_size {
-            properties.push(Property::MaximumPacketSize(bytes));
-        }
-        if config.topic_alias_maximum != 0 {
-            properties.push(Property::TopicAliasMaximum(config.topic_alias_maximum));
-        }
+        let (expiry, maximum) = (config.session_expiry, config.receive_maximum);
+        properties.push_if(expiry != 0, Property::SessionExpiryInterval(expiry));
+        properties.push_if(maximum != u16::MAX, Property::ReceiveMaximum(maximum));
+        properties.extend(config.maximum_packet_size.map(Property::MaximumPacketSize));
+        let aliases = config.topic_alias_maximum;
+        properties.push_if(aliases != 0, Property::TopicAliasMaximum(aliases));
         let extra = config.extra.as_deref();
         if let Some(extra) = extra {
             properties.extend(extra.properties.as_properties().iter());

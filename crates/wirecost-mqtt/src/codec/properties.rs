@@ -266,6 +266,13 @@ impl PropertiesBuf {
         property.put(&mut self.bytes);
     }
 
+    /// Appends a property if its value `differs` from the standard's default.
+    pub(crate) fn push_if(&mut self, differs: bool, property: Property<'_>) {
+        if differs {
+            self.push(property);
+        }
+    }
+
     /// Removes all properties and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

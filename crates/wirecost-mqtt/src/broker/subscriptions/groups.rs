@@ -69,7 +69,7 @@ impl Groups {
     }
 
     /// Gives a session that connects again its turns.
-    pub(super) fn return_of(&mut self, session: SessionId) {
+    pub(super) fn session_online(&mut self, session: SessionId) {
         let of_session = (session, GroupId(0))..=(session, GroupId(u64::MAX));
         while let Some(away) = self.away.range(of_session.clone()).next().copied() {
             self.away.remove(&away);
@@ -155,7 +155,7 @@ mod tests {
         }
         assert!(looked_at.get() <= members.len() + 100, "{looked_at:?}");
 
-        groups.return_of(members[7]);
+        groups.session_online(members[7]);
         let two = |session| session == one || session == members[7];
         let turns = [0; 3].map(|_| groups.next(group, &two).map(|next| next.session));
         assert_eq!(turns, [Some(members[7]), Some(one), Some(members[7])]);

@@ -1,5 +1,7 @@
 //! Round trips, forgeries and limits of sessions.
 
+mod vectors;
+
 use alloc::vec;
 use alloc::vec::Vec;
 

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::nonce::Aad;
-use super::option::OscoreOption;
-use super::{Binding, Context, Parameters, PartialIv, ResponseNonce, Session, inner_message};
 use crate::layout::Layout;
 use crate::message::Repr;
+use crate::oscore::nonce::Aad;
+use crate::oscore::option::OscoreOption;
+use crate::oscore::{Binding, Context, Parameters, PartialIv, ResponseNonce, Session, inner_message};
 use crate::testing::digits;
 
 /// One of the derivations C.1 to C.3: its input, and the result at the client.
@@ -89,7 +89,7 @@ fn c1_to_c3_keys_and_nonces_are_derived() {
         assert_eq!(server.sender().key, client.recipient().key);
         assert_eq!(server.recipient().key, client.sender().key);
         // With an empty id and Partial IV 0, the nonce is the Common IV.
-        let common_iv = client.nonce(&super::context::Id::EMPTY, piv(0));
+        let common_iv = client.nonce(&crate::oscore::context::Id::EMPTY, piv(0));
         assert_eq!(common_iv[..], key(derivation.common_iv));
         for context in [&client, &server] {
             let (sender, recipient) = (derivation.sender_nonce, derivation.recipient_nonce);
