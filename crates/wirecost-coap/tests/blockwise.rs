@@ -1,4 +1,4 @@
-//! Block-wise transfers (RFC 7959), both ways, with loss and without.
+//! Block-wise transfers (RFC 7959) in both directions, with and without loss.
 
 mod common;
 
@@ -52,9 +52,9 @@ fn a_body_of_exactly_one_block_is_one_datagram() {
     }
 }
 
-/// The server may put blocks together by all their options, so the last cannot be the only one with No-Response.
+/// A server may match blocks by all their options, so the last one must not be the only one with No-Response.
 #[test]
-fn non_confirmable_blocks_leave_no_response_out_and_are_answered() {
+fn non_confirmable_blocks_omit_no_response_and_are_answered() {
     let mut pair = pair(Lossy::default());
     let response = exchange(&mut pair, Request::put_without_response("/test", pattern(2500)));
     assert_eq!((response.code, response.transmissions), (Code::CHANGED, 3));
@@ -71,7 +71,7 @@ fn non_confirmable_blocks_leave_no_response_out_and_are_answered() {
 }
 
 #[test]
-fn a_last_non_confirmable_block_without_an_answer_was_sent() {
+fn a_last_non_confirmable_block_needs_no_answer() {
     let mut pair = pair(Lossy {
         up: vec![2],
         ..Lossy::default()
@@ -162,7 +162,7 @@ fn a_post_with_large_content_and_large_response() {
 }
 
 #[test]
-fn transfers_complete_over_a_lossy_path_and_are_carried_out_once() {
+fn transfers_over_a_lossy_path_are_processed_once() {
     for seed in 0..30 {
         // At 20 % a round trip fails with 36 %: 5 attempts would give up once in 165 blocks.
         let (share, max_retransmit) = if seed % 2 == 0 { (0.1, 4) } else { (0.2, 8) };
@@ -202,7 +202,7 @@ fn a_forgotten_body_is_started_over() {
     let mut client = client_config();
     client.parameters.nstart = 2;
     let mut pair = pair_with(Lossy::default(), client, config);
-    // Two uploads of one peer push each other out, until one starts over alone.
+    // Two uploads of one peer replace each other until one of them starts over alone.
     pair.command(request(Request::put("/test", pattern(2000))));
     pair.command(request(Request::put("/large-update", pattern(4000))));
     pair.drive_for(Duration::from_secs(60));
@@ -211,7 +211,7 @@ fn a_forgotten_body_is_started_over() {
 }
 
 #[test]
-fn a_representation_that_changes_between_blocks_is_read_again() {
+fn a_download_restarts_when_the_representation_changes() {
     let mut client = client_config();
     client.parameters.nstart = 2;
     client.block_size = 2000;
@@ -226,7 +226,7 @@ fn a_representation_that_changes_between_blocks_is_read_again() {
 }
 
 #[test]
-fn a_body_that_never_stays_the_same_fails() {
+fn a_body_that_changes_every_time_fails() {
     let mut config = server_config();
     config.observe_interval = DELAY;
     let mut client = client_config();
@@ -255,7 +255,7 @@ fn an_unfinished_body_expires() {
 }
 
 #[test]
-fn a_block_behind_the_end_and_a_reserved_size_are_bad_requests() {
+fn a_block_after_the_end_and_a_reserved_size_are_bad_requests() {
     for value in [0x7e, 0x07] {
         let get = Request {
             options: vec![(OptionNumber::BLOCK2, vec![value])],
@@ -266,7 +266,7 @@ fn a_block_behind_the_end_and_a_reserved_size_are_bad_requests() {
 }
 
 #[test]
-fn size2_is_told_when_it_is_asked_for() {
+fn size2_is_sent_on_request() {
     let get = Request {
         options: vec![(OptionNumber::SIZE2, vec![]), (OptionNumber::BLOCK2, vec![0x02])],
         ..Request::get("/large")
@@ -278,7 +278,7 @@ fn size2_is_told_when_it_is_asked_for() {
     assert_eq!(repr.options.uint(OptionNumber::SIZE2), Some(1280));
 }
 
-/// What a client reports of one response to its request; `options` and what follows them as they are on the wire.
+/// The event of a client for one response to its request. `options` is the encoded rest of the response.
 fn reported(what: Request, code: u8, options: &[u8]) -> Vec<Event> {
     let mut client = Client::new(client_config());
     open(&mut client);
@@ -308,17 +308,17 @@ fn failed(failure: Failure) -> Vec<Event> {
 }
 
 #[test]
-fn a_continue_is_no_response() {
+fn a_continue_is_not_a_response() {
     // RFC 7959 section 2.9.1: 2.31 asks for the next block.
     let refused = failed(Failure::UnexpectedContinue);
     assert_eq!(reported(Request::get("/test"), 0x5f, &[]), refused);
     assert_eq!(reported(Request::put("/test", pattern(10)), 0x5f, &[]), refused);
-    // To a first block of several, without saying which.
+    // To a first block of several, without Block1.
     assert_eq!(reported(Request::put("/test", pattern(2000)), 0x5f, &[]), refused);
 }
 
 #[test]
-fn a_block_of_the_reserved_size_is_no_response() {
+fn a_response_with_a_reserved_block_size_is_refused() {
     // RFC 7959 section 2.2; Block2 is option 23, Block1 option 27.
     let refused = failed(Failure::ReservedBlockSize);
     for (code, number) in [(0x45, 23), (0x44, 27)] {
@@ -335,7 +335,7 @@ fn a_block_of_the_reserved_size_is_no_response() {
 
 /// A server that always has one more block.
 #[test]
-fn a_body_without_end_fails_at_the_clients_limit() {
+fn an_endless_body_fails_at_the_clients_limit() {
     let limit = 64 << 10;
     let mut client = Client::new(Config {
         max_body_bytes: limit,

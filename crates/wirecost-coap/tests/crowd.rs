@@ -1,4 +1,4 @@
-//! Many observations at once: what one peer may hold, and what the others notice of it.
+//! Many observations at once: the limits per peer, and the effect on other peers.
 
 mod common;
 
@@ -10,7 +10,7 @@ use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::server::{Config, Server};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
-/// A server, the time, and what it has sent.
+/// A server, the time, and its sent datagrams.
 struct Crowd {
     server: Server,
     now: Instant,
@@ -45,7 +45,7 @@ impl Crowd {
         }
     }
 
-    /// Sends a confirmable GET of a peer's, which registers where it is to `observe`; returns what the server sends then.
+    /// Sends a confirmable GET of a peer, which registers if `observe`. Returns the datagrams that the server sends.
     fn get(&mut self, peer: u32, path: &str, token: u32, observe: bool) -> Vec<Reply> {
         self.next_id = self.next_id.wrapping_add(1);
         let [high, low] = self.next_id.to_be_bytes();
@@ -62,7 +62,7 @@ impl Crowd {
         self.sent[before..].iter().map(Reply::new).collect()
     }
 
-    /// Lets time pass until `end`; nobody answers.
+    /// Lets time pass until `end`, without answers.
     fn pass(&mut self, end: Instant) {
         while let Some(at) = self.wakes.filter(|at| *at <= end) {
             self.now = self.now.max(at);
@@ -71,7 +71,7 @@ impl Crowd {
         self.now = end;
     }
 
-    /// Registers observations of `/obs` by a peer; returns how many were taken.
+    /// Registers observations of `/obs` by a peer. Returns the number of accepted ones.
     fn observe(&mut self, peer: u32, count: u32) -> usize {
         let taken = |crowd: &mut Self, token| {
             let replies = crowd.get(peer, "obs", token, true);
@@ -81,7 +81,7 @@ impl Crowd {
     }
 }
 
-/// What a test wants to know of a datagram.
+/// The fields of a datagram that tests check.
 #[derive(Debug, PartialEq, Eq)]
 struct Reply {
     peer: u32,
@@ -103,7 +103,7 @@ impl Reply {
 }
 
 #[test]
-fn one_peer_holds_so_many_observations_and_the_next_peer_as_many() {
+fn the_observation_limit_applies_to_each_peer() {
     let mut crowd = Crowd::new(server_config());
     assert_eq!(crowd.observe(1, 1_100), 1_024);
     assert_eq!(crowd.observe(2, 10), 10);
@@ -111,7 +111,7 @@ fn one_peer_holds_so_many_observations_and_the_next_peer_as_many() {
 }
 
 #[test]
-fn all_peers_together_hold_so_many_observations() {
+fn the_observation_limit_applies_to_all_peers_together() {
     let mut config = server_config();
     config.max_observers = 30;
     let mut crowd = Crowd::new(config);
@@ -120,7 +120,7 @@ fn all_peers_together_hold_so_many_observations() {
 }
 
 #[test]
-fn a_peer_that_acknowledges_nothing_observes_nothing_after_one_time_out() {
+fn a_peer_without_acks_loses_all_observations_at_one_time_out() {
     let mut crowd = Crowd::new(server_config());
     crowd.observe(1, 100);
     let registered = crowd.sent.len();
@@ -136,7 +136,7 @@ fn a_peer_that_acknowledges_nothing_observes_nothing_after_one_time_out() {
 }
 
 #[test]
-fn who_acknowledges_stays_an_observer_beside_one_who_does_not() {
+fn an_observer_that_acknowledges_stays_when_another_is_removed() {
     let mut crowd = Crowd::new(server_config());
     crowd.observe(1, 1);
     crowd.observe(2, 1);
@@ -159,7 +159,7 @@ fn who_acknowledges_stays_an_observer_beside_one_who_does_not() {
 }
 
 #[test]
-fn ten_thousand_unacknowledged_observations_change_nothing_for_another_peer() {
+fn unacknowledged_observations_do_not_affect_other_peers() {
     let mut crowd = Crowd::new(server_config());
     for peer in 1..=100 {
         assert_eq!(crowd.observe(peer, 100), 100);
@@ -171,7 +171,7 @@ fn ten_thousand_unacknowledged_observations_change_nothing_for_another_peer() {
         .map(|reply| (reply.peer, reply.kind, reply.code))
         .collect();
     assert_eq!(answers, [(200, Type::Acknowledgement, Code::CONTENT)]);
-    // A separate response is still one: its empty ACK comes first.
+    // A separate response, after its empty ACK.
     let separate = crowd.get(200, "separate", 2, false);
     assert_eq!(
         (separate[0].kind, separate[0].code),

@@ -1,4 +1,4 @@
-//! The ETSI plugtest cases TD_COAP_CORE, LINK and BLOCK against our own server.
+//! The ETSI plugtest cases TD_COAP_CORE, LINK and BLOCK with our server.
 
 mod common;
 
@@ -332,7 +332,7 @@ fn errors_name_what_is_wrong() {
 }
 
 #[test]
-fn a_refused_request_is_no_message() {
+fn a_refused_request_is_not_reported_as_a_message() {
     let mut pair = pair(Lossy::default());
     exchange(&mut pair, Request::put("/none", *b"x"));
     assert!(carried_out(&pair).is_empty());

@@ -47,7 +47,7 @@ fn an_unsettled_message_is_acknowledged_after_one_round_trip() {
 }
 
 #[test]
-fn a_settled_message_is_sent_and_nothing_answers() {
+fn a_settled_message_gets_no_answer() {
     let config = client::Config {
         settled: true,
         ..client::Config::default()
@@ -89,7 +89,7 @@ fn close_is_answered_and_ends_the_flow_on_both_sides() {
 }
 
 #[test]
-fn plain_lets_in_who_has_the_password() {
+fn plain_requires_the_password() {
     let container = container::Config {
         anonymous: false,
         users: vec![("user".into(), "secret".into())],

@@ -1,4 +1,4 @@
-//! The container and clients of any kind: receivers, and those that break the rules.
+//! The container with receivers, and with clients that break the rules.
 
 use wirecost_amqp::codec::{
     Attach, DeliveryState, Detach, Disposition, Flow, Performative, ProtocolHeader, Role, SenderSettleMode,
@@ -29,7 +29,7 @@ fn sender() -> Talk<Container> {
     talk
 }
 
-/// Makes of the one link of `talk` one that receives from a queue with `messages`.
+/// Attaches a receiving link to a queue with `messages` messages.
 fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
     let mut talk = sender();
     for id in 0..messages {
@@ -76,7 +76,7 @@ fn settle(first: u32, last: Option<u32>, settled: bool, state: DeliveryState<'_>
 }
 
 #[test]
-fn delivers_as_far_as_credit_goes() {
+fn delivers_only_with_credit() {
     let mut talk = receiver(5, SenderSettleMode::Unsettled);
     talk.say(credit(2, 0, false), &[]);
     assert_eq!(talk.heard(), ["transfer 6", "transfer 6"]);
@@ -90,7 +90,7 @@ fn delivers_as_far_as_credit_goes() {
 }
 
 #[test]
-fn messages_stay_in_their_queue_while_the_transport_takes_no_more() {
+fn messages_stay_in_their_queue_while_the_transport_is_full() {
     for mode in [SenderSettleMode::Settled, SenderSettleMode::Unsettled] {
         let mut talk = receiver(5, mode);
         talk.input(Input::Congested { flow: FLOW }, Instant::START);
@@ -102,7 +102,7 @@ fn messages_stay_in_their_queue_while_the_transport_takes_no_more() {
 }
 
 #[test]
-fn what_waits_in_a_queue_follows_what_a_link_has_sent() {
+fn queued_messages_follow_those_in_flight_on_a_link() {
     let config = Config {
         queue_messages: 2,
         ..Config::default()
@@ -133,7 +133,7 @@ fn what_waits_in_a_queue_follows_what_a_link_has_sent() {
 }
 
 #[test]
-fn drains_what_is_there_and_gives_the_rest_of_the_credit_back() {
+fn a_drain_sends_queued_messages_and_returns_unused_credit() {
     let mut talk = receiver(2, SenderSettleMode::Settled);
     talk.say(credit(10, 0, true), &[]);
     assert_eq!(talk.heard(), ["transfer 6", "transfer 6", "flow 0"]);
@@ -141,7 +141,7 @@ fn drains_what_is_there_and_gives_the_rest_of_the_credit_back() {
 }
 
 #[test]
-fn what_a_receiver_does_not_take_goes_back_to_the_front() {
+fn released_messages_return_to_the_front_of_the_queue() {
     let mut talk = receiver(3, SenderSettleMode::Unsettled);
     talk.say(credit(1, 0, false), &[]);
     talk.say(settle(0, None, true, DeliveryState::Released), &[]);
@@ -159,7 +159,7 @@ fn what_a_receiver_does_not_take_goes_back_to_the_front() {
 }
 
 #[test]
-fn settles_where_the_receiver_waits_for_it() {
+fn settles_when_the_receiver_waits_for_it() {
     let mut talk = receiver(1, SenderSettleMode::Unsettled);
     talk.say(credit(1, 0, false), &[]);
     talk.heard();
@@ -169,7 +169,7 @@ fn settles_where_the_receiver_waits_for_it() {
 }
 
 #[test]
-fn an_older_client_hears_what_is_spoken_here() {
+fn an_older_client_gets_the_supported_header() {
     for header in [*b"AMQP\0\0\x09\x01", *b"AMQP\x02\x01\0\0", *b"AMQP\0\x02\0\0"] {
         let mut talk = Talk::new(Container::new(Config::default()));
         talk.say_bytes(&header);
@@ -179,7 +179,7 @@ fn an_older_client_hears_what_is_spoken_here() {
 }
 
 #[test]
-fn a_fault_ends_what_it_concerns_and_says_why() {
+fn an_error_ends_its_link_session_or_connection_with_a_reason() {
     let transfer = |handle| {
         Performative::Transfer(Transfer {
             handle,
@@ -225,7 +225,7 @@ fn a_message_that_is_too_large_ends_its_link_only() {
     talk.say(a_transfer(0, true), BODY);
     talk.say(a_transfer(0, false), BODY);
     assert_eq!(talk.heard(), ["detach amqp:link:message-size-exceeded"]);
-    // Until the client has heard, it goes on.
+    // The client continues until it gets the detach.
     talk.say(a_transfer(1, false), BODY);
     assert!(talk.heard().is_empty());
     let detach = Detach {
@@ -250,12 +250,12 @@ fn a_window_of_one_is_renewed_with_every_transfer() {
     let mut burst = frame(a_transfer(0, true));
     burst.extend(frame(a_transfer(0, true)));
     talk.say_bytes(&burst);
-    // The window is renewed as soon as a transfer is taken.
+    // Every transfer renews the window.
     assert_eq!(talk.heard(), ["flow", "flow"]);
 }
 
 #[test]
-fn an_aborted_message_leaves_nothing() {
+fn an_aborted_message_is_dropped() {
     let mut talk = sender();
     talk.say(a_transfer(0, true), BODY);
     let aborted = Transfer {
@@ -270,7 +270,7 @@ fn an_aborted_message_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_be_read_closes_the_connection() {
+fn undecodable_bytes_close_the_connection() {
     let cases: [(&[u8], &str); 4] = [
         (&[0, 0, 0, 7, 2, 0, 0, 0], "close amqp:connection:framing-error"),
         (&[0, 0, 0, 8, 1, 0, 0, 0], "close amqp:connection:framing-error"),
@@ -328,7 +328,7 @@ fn a_session_ends_and_another_begins() {
 }
 
 #[test]
-fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
+fn every_byte_of_a_damaged_conversation_is_accounted_for() {
     let whole = [
         ProtocolHeader::AMQP.bytes().to_vec(),
         frame(an_open()),
@@ -359,7 +359,7 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
 }
 
 #[test]
-fn messages_of_all_queues_together_have_a_bound() {
+fn all_queues_together_have_a_limit() {
     let mut talk = attached(
         Config {
             stored_bytes: 10 * BODY.len(),
@@ -371,7 +371,7 @@ fn messages_of_all_queues_together_have_a_bound() {
         talk.say(a_transfer(id, false), BODY);
     }
     assert_eq!(talk.endpoint.stats().overflowed, 90);
-    // What a receiver has not settled counts as well.
+    // Unsettled deliveries count, too.
     let receiver = Attach {
         handle: 1,
         name: "receiver",
@@ -385,9 +385,9 @@ fn messages_of_all_queues_together_have_a_bound() {
     assert_eq!(talk.endpoint.stats().overflowed, 190);
 }
 
-/// The container skips a full receiver until one of its deliveries has an outcome.
+/// The container skips a full receiver until one of its deliveries gets an outcome.
 #[test]
-fn a_receiver_that_had_too_many_deliveries_without_an_outcome_gets_the_next_ones() {
+fn a_receiver_at_its_delivery_limit_continues_after_outcomes() {
     let config = Config {
         queue_messages: 3,
         ..Config::default()
@@ -407,7 +407,7 @@ fn a_receiver_that_had_too_many_deliveries_without_an_outcome_gets_the_next_ones
             ["disposition"],
             "as many as a queue holds have no outcome"
         );
-        // The newest first.
+        // Newest first.
         let newest = settle(id - 1, None, true, DeliveryState::Accepted);
         talk.say(newest, &[]);
         assert_eq!(talk.heard(), ["transfer 6"]);

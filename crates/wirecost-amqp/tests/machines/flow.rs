@@ -20,7 +20,7 @@ fn small_frames() -> container::Config {
 }
 
 #[test]
-fn a_message_of_100_kb_goes_in_frames_that_the_peer_takes() {
+fn a_message_of_100_kb_is_split_to_the_peers_frame_size() {
     let mut rig = open(client::Config::default(), small_frames());
     let before = rig.sent.len();
     rig.command(send(0, &[5; 100_000]));
@@ -32,7 +32,7 @@ fn a_message_of_100_kb_goes_in_frames_that_the_peer_takes() {
         .map(|sent| sent.bytes.len())
         .collect();
     assert!(up.iter().all(|len| *len <= 512), "{up:?}");
-    // 512 less 8 of header, 12 of performative.
+    // 512 B minus 8 B of frame header and 12 B of performative.
     assert_eq!(up.len(), 100_043_usize.div_ceil(512 - 20));
     let kind = (Layer::Payload, Phase::Message, Cause::Original);
     assert_eq!(bytes(&rig, Direction::Up, kind.0, kind.1, kind.2), 100_000);
@@ -75,7 +75,7 @@ fn messages_wait_for_credit_and_go_in_order() {
     rig.drive_for(Duration::from_secs(10));
     let expected: Vec<Event> = (0..20).map(acknowledged).collect();
     assert_eq!(events(&rig)[1..], expected);
-    // Of the flows only the first belongs to the connect.
+    // Only the first flow belongs to phase connect.
     let kind = (Layer::Application, Phase::Message, Cause::Acknowledgement);
     assert!(bytes(&rig, Direction::Down, kind.0, kind.1, kind.2) > 20 * 22);
     assert_eq!(rig.unconsumed(), 0);
@@ -102,7 +102,7 @@ fn a_message_above_the_receivers_limit_is_not_sent() {
 }
 
 #[test]
-fn after_a_lost_connection_everything_starts_afresh() {
+fn a_new_connection_starts_with_new_state() {
     let mut rig = open(client::Config::default(), small_frames());
     rig.command(send(0, &[1; 2_000]));
     rig.reset(FLOW, ResetReason::TimedOut);
@@ -127,7 +127,7 @@ fn both_sides_keep_an_idle_connection_alive() {
     assert_eq!(events(&rig), [Event::Opened]);
     let kind = (Layer::Application, Phase::KeepAlive, Cause::Original);
     let alive = |direction| bytes(&rig, direction, kind.0, kind.1, kind.2);
-    // Every 30 s, half of what the other side announced, an empty frame of 8 B.
+    // An empty frame of 8 B every 30 s: half of the announced time-out.
     assert_eq!(alive(Direction::Up), 160);
     assert_eq!(alive(Direction::Down), 160);
     assert_eq!(rig.client.stats().empty_frames, 20);
@@ -135,7 +135,7 @@ fn both_sides_keep_an_idle_connection_alive() {
 }
 
 #[test]
-fn a_client_that_nobody_answers_says_what_it_waited_for() {
+fn a_time_out_names_the_awaited_frame() {
     use wirecost_proto::{Endpoint, Input, Instant, Output};
     let mut client = client::Client::new(client::Config::default());
     let peer = "10.0.0.1:5672".parse().expect("an address");
@@ -163,7 +163,7 @@ fn a_client_that_nobody_answers_says_what_it_waited_for() {
 }
 
 #[test]
-fn shutdown_closes_with_a_reason() {
+fn shutdown_closes_with_an_error_condition() {
     let mut rig = open(client::Config::default(), container::Config::default());
     rig.server_command(container::Command::Shutdown);
     rig.drive_for(Duration::from_secs(100));
@@ -176,7 +176,7 @@ fn shutdown_closes_with_a_reason() {
 }
 
 #[test]
-fn a_close_with_messages_on_their_way_says_which() {
+fn a_close_reports_the_messages_in_flight() {
     let mut rig = open(client::Config::default(), container::Config::default());
     rig.command(send(4, b"x"));
     rig.command(Command::Close);
@@ -187,7 +187,7 @@ fn a_close_with_messages_on_their_way_says_which() {
 }
 
 #[test]
-fn a_full_queue_gives_up_its_oldest_messages() {
+fn a_full_queue_drops_its_oldest_messages() {
     let container = container::Config {
         queue_messages: 5,
         ..container::Config::default()

@@ -1,4 +1,4 @@
-//! Client and container against each other, in virtual time.
+//! Client and container in virtual time.
 
 mod connect;
 mod container;

@@ -43,7 +43,7 @@ pub(crate) fn server_events(rig: &Rig) -> Vec<container::Event> {
     rig.server_events.iter().map(|(_, event)| event.clone()).collect()
 }
 
-/// Bytes sent in one direction since `since`, of one layer, phase and cause.
+/// The bytes sent in one direction, of one layer, phase and cause.
 pub(crate) fn bytes(rig: &Rig, direction: Direction, layer: Layer, phase: Phase, cause: Cause) -> u64 {
     let sent = rig.sent.iter().filter(|sent| sent.direction == direction);
     let spans = sent.flat_map(|sent: &Sent| &sent.spans);
@@ -51,7 +51,7 @@ pub(crate) fn bytes(rig: &Rig, direction: Direction, layer: Layer, phase: Phase,
     kind.map(|span| u64::from(span.len)).sum()
 }
 
-/// When the client reported `event` first.
+/// When the client first reported `event`.
 pub(crate) fn when(rig: &Rig, event: &client::Event) -> Option<Instant> {
     let mut events = rig.client_events.iter();
     events.find(|(_, found)| found == event).map(|(at, _)| *at)

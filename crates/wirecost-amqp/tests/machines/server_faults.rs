@@ -1,4 +1,4 @@
-//! The client and servers that refuse, fail or break the rules.
+//! The client with servers that refuse, fail or break the rules.
 
 use wirecost_amqp::client::{Client, Config, Event, Failure, Refusal, SaslConfig};
 use wirecost_amqp::codec::{
@@ -34,7 +34,7 @@ fn config() -> Config {
     }
 }
 
-/// A client with a server that has said everything up to the link's attach.
+/// A client whose server has sent everything up to the attach.
 fn attached() -> Talk<Client> {
     let mut talk = Talk::new(Client::new(config()));
     assert_eq!(talk.heard(), ["header 0", "open", "begin", "attach"]);
@@ -116,7 +116,7 @@ fn a_range_of_any_length_settles_what_is_in_flight() {
 }
 
 #[test]
-fn settles_where_the_receiver_waits_for_it() {
+fn settles_when_the_receiver_waits_for_it() {
     let mut talk = busy();
     talk.say(settle(0, Some(1), false, Some(DeliveryState::Accepted)), &[]);
     assert_eq!(talk.heard(), ["disposition"]);
@@ -136,7 +136,7 @@ fn gives_unused_credit_back_when_drained() {
 }
 
 #[test]
-fn what_the_peer_ends_is_told_with_its_reason() {
+fn ends_by_the_peer_are_reported_with_their_condition() {
     let error = Some(ERROR);
     let owned = || Some(ERROR.into());
     let detach = Detach {
@@ -208,7 +208,7 @@ fn a_refused_link_is_attached_first_and_then_detached() {
 }
 
 #[test]
-fn another_protocol_is_told_by_its_header() {
+fn another_protocol_is_reported_with_its_header() {
     let mut talk = Talk::new(Client::new(Config::default()));
     talk.say_bytes(b"AMQP\0\0\x09\x01");
     let [Event::Failed(failure)] = talk.events.as_slice() else {
@@ -222,7 +222,7 @@ fn another_protocol_is_told_by_its_header() {
 }
 
 #[test]
-fn a_server_that_speaks_no_amqp_at_all_is_told_from_one_that_breaks_it() {
+fn a_server_without_amqp_is_reported_as_not_amqp() {
     let mut talk = Talk::new(Client::new(Config::default()));
     talk.say_bytes(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(talk.events, [Event::Failed(Failure::NotAmqp)]);
@@ -230,7 +230,7 @@ fn a_server_that_speaks_no_amqp_at_all_is_told_from_one_that_breaks_it() {
 }
 
 #[test]
-fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
+fn every_byte_of_a_damaged_conversation_is_accounted_for() {
     let whole = [
         ProtocolHeader::AMQP.bytes().to_vec(),
         frame(an_open()),
@@ -256,9 +256,9 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
     }
 }
 
-/// Whatever a server says of a frame's length, at most the client's maximum frame size of it is held.
+/// The client stores at most its maximum frame size, whatever the size field says.
 #[test]
-fn no_frame_of_a_server_is_larger_than_the_client_takes() {
+fn a_frame_above_the_clients_limit_is_refused() {
     let limit = config().max_frame_size;
     for size in [limit + 1, 100_000_000, u32::MAX] {
         let mut talk = attached();

@@ -1,4 +1,4 @@
-//! One of our endpoints and a hand that writes frames to it.
+//! One of our endpoints, and frames written by the test.
 
 use wirecost_amqp::codec::{
     Attach, Attribution, Begin, Frame, Framer, Open, Performative, ProtocolHeader, Role, SenderSettleMode,
@@ -61,7 +61,7 @@ impl<E: Endpoint> Talk<E> {
         self.input(Input::Received { flow: FLOW, bytes }, Instant::START);
     }
 
-    /// Says a frame on channel 0 with `payload` behind its performative.
+    /// Sends a frame on channel 0 with `payload` after its performative.
     pub(crate) fn say(&mut self, performative: Performative<'_>, payload: &[u8]) {
         let mut body = Vec::new();
         performative.write(&mut body);
@@ -76,7 +76,7 @@ impl<E: Endpoint> Talk<E> {
         self.say_bytes(&header.bytes());
     }
 
-    /// What was heard since the last time: a header, or a frame as `name` and the rest of its text.
+    /// The frames since the last call: `header` with its protocol id, or the frame's name with details.
     pub(crate) fn heard(&mut self) -> Vec<String> {
         let heard = std::mem::take(&mut self.heard);
         let (mut framer, mut bytes, mut told) = (Framer::new(u32::MAX), heard.as_slice(), Vec::new());
@@ -90,13 +90,13 @@ impl<E: Endpoint> Talk<E> {
         told
     }
 
-    /// Whether every byte that was said is accounted for.
+    /// Whether every sent byte is accounted for.
     pub(crate) fn is_accounted(&self) -> bool {
         self.consumed == self.said
     }
 }
 
-/// A frame's name, and the condition that it carries.
+/// A frame's name, and its error condition.
 fn tell(frame: Frame<'_>) -> String {
     let body = frame.body().expect("a body");
     let Ok((performative, payload)) = Performative::decode(body) else {
@@ -163,7 +163,7 @@ pub(crate) fn a_transfer(delivery_id: u32, more: bool) -> Performative<'static> 
     })
 }
 
-/// A performative as bytes, to be damaged.
+/// A performative as bytes, for tests that damage it.
 pub(crate) fn frame(performative: Performative<'_>) -> Vec<u8> {
     let mut out = Buffer::new();
     performative.emit(0, Attribution::MESSAGE, &mut out);

@@ -84,7 +84,7 @@ fn format_errors_say_what_was_found_and_expected() {
 }
 
 #[test]
-fn only_confirmable_messages_of_version_1_are_rejected_with_a_reset() {
+fn only_con_messages_of_version_1_are_rejected_with_an_rst() {
     for (text, answer) in [
         ("49 01 12 34", Some(0x1234)),
         ("59 01 12 34", None),
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn what_parses_emits_its_own_meaning(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn parsed_messages_are_emitted_and_parse_to_the_same(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let view = View::new(&bytes);
         let _ = (view.version(), view.kind(), view.code(), view.message_id(), view.token_len());
         if let Ok(repr) = Repr::parse(&bytes) {

@@ -103,7 +103,7 @@ fn the_lowest_bit_of_the_number_says_critical() {
 }
 
 #[test]
-fn critical_options_are_refused_when_unknown_malformed_or_repeated() {
+fn unknown_malformed_and_repeated_critical_options_are_refused() {
     let everything = |_| true;
     let refused = |list: &[(u16, &[u8])]| options(list).view().unacceptable(everything);
     assert_eq!(refused(&[(11, b"a"), (11, b"b")]), None);

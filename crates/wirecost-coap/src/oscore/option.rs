@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn what_parses_is_emitted_to_the_same_bytes(value in proptest::collection::vec(any::<u8>(), 0..20)) {
+        fn parsed_options_are_emitted_as_the_same_bytes(value in proptest::collection::vec(any::<u8>(), 0..20)) {
             if let Ok(option) = OscoreOption::parse(&value) {
                 let mut emitted = Vec::new();
                 option.emit(&mut emitted);

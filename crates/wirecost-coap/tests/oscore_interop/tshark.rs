@@ -1,4 +1,4 @@
-//! tshark decrypts what our endpoints sent, and finds the lengths that our spans say.
+//! tshark decrypts the datagrams of our endpoints, and its lengths agree with our spans.
 
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,7 @@ fn tshark_decrypts_every_datagram_and_agrees_on_every_length() {
     assert_eq!(seen, said);
 }
 
-/// What is said of a datagram, in bytes.
+/// The lengths of the parts of a datagram, in bytes.
 #[derive(Debug, PartialEq, Eq)]
 struct Witness {
     len: usize,
@@ -133,7 +133,7 @@ impl Witness {
     fn of_row(row: &[String]) -> Self {
         let number = |text: &str| text.parse().unwrap_or(0);
         assert_ne!(row[4], "", "decrypted: {row:?}");
-        // The options of the datagram; the first is OSCORE, whose header is of one byte.
+        // The options of the datagram. The first one is OSCORE; its header has one byte.
         let option: usize = number(row[1].split(',').next().unwrap_or_default());
         let payload = number(&row[3]);
         Self {

@@ -15,7 +15,7 @@ const QOS2: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::ExactlyOnce);
 
 /// [MQTT-3.1.2-24], [MQTT-3.1.2-25]
 #[test]
-fn a_message_above_the_clients_packet_size_is_dropped_as_if_it_were_sent() {
+fn a_message_above_the_clients_packet_size_is_dropped() {
     let mut talk = Talk::two();
     let small = properties([Property::MaximumPacketSize(20)]);
     talk.connect(
@@ -48,7 +48,7 @@ fn a_message_above_the_clients_packet_size_is_dropped_as_if_it_were_sent() {
 
 /// [MQTT-3.3.4-9]
 #[test]
-fn no_more_messages_are_in_flight_than_the_client_takes() {
+fn messages_in_flight_stay_within_the_receive_maximum() {
     let mut talk = Talk::two();
     let one = properties([Property::ReceiveMaximum(1)]);
     talk.connect(
@@ -174,7 +174,7 @@ fn a_full_queue_drops_and_counts() {
     assert_eq!(talk.broker.stats().dropped_queue_full, 2);
 }
 
-/// What waits while another message is in flight, in a broker that keeps so many bytes for a session.
+/// Queues messages while another one is in flight, in a broker with this queue limit in bytes.
 fn payloads_kept(maximum_queued_bytes: usize, payloads: &[&str]) -> (Vec<String>, u64) {
     let mut talk = Talk::new(Config {
         maximum_queued_bytes,
@@ -204,7 +204,7 @@ fn payloads_kept(maximum_queued_bytes: usize, payloads: &[&str]) -> (Vec<String>
 
 #[test]
 fn a_queue_is_full_by_its_bytes_too() {
-    // A topic of a byte, the length of no properties, and 10 B of payload: 12 B each.
+    // A topic of 1 B, an empty property length and 10 B of payload: 12 B each.
     let payloads = ["in flight.", "one waits..", "1234567890", "1234567890", "x"];
     let (heard, dropped) = payloads_kept(13 + 12, &payloads);
     assert_eq!((heard.len(), dropped), (3, 2), "{heard:?}");
@@ -214,9 +214,9 @@ fn a_queue_is_full_by_its_bytes_too() {
     assert_eq!((heard.len(), dropped), (2, 3), "one alone is taken: {heard:?}");
 }
 
-/// [MQTT-3.1.2-24] on a new connection that takes less than the one before
+/// [MQTT-3.1.2-24] on a new connection with a smaller maximum packet size
 #[test]
-fn what_became_too_large_is_not_resent() {
+fn a_message_above_a_new_packet_size_is_not_resent() {
     let mut talk = Talk::two();
     let lasting = |size| {
         properties([

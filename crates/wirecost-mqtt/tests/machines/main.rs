@@ -1,4 +1,4 @@
-//! The client and the broker in virtual time, rule by rule.
+//! Client and broker in virtual time.
 
 mod common;
 mod conversation;

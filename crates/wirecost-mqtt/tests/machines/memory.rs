@@ -1,4 +1,4 @@
-//! What the broker holds for all clients together, and which message is dropped for whom when that is full.
+//! The memory limit of the broker, and which messages it drops for which clients.
 
 use crate::talk::*;
 use wirecost_mqtt::broker::{Config, Event, Limit};
@@ -14,7 +14,7 @@ fn of(qos: QoS) -> SubscriptionOptions {
     SubscriptionOptions::of_qos(qos)
 }
 
-/// A broker that may hold so much, with a publisher on flow 0.
+/// A broker with this memory limit, and a publisher on flow 0.
 fn bounded(maximum_held_bytes: usize) -> Talk {
     let mut talk = Talk::new(Config {
         maximum_held_bytes,
@@ -24,7 +24,7 @@ fn bounded(maximum_held_bytes: usize) -> Talk {
     talk
 }
 
-/// A subscriber to `topic` whose transport takes nothing.
+/// A subscriber to `topic` whose transport is full.
 fn stalled(talk: &mut Talk, flow: u32, topic: &str, qos: QoS) {
     talk.join(flow, &format!("stalled{flow}"));
     talk.subscribe(flow, topic, of(qos));
@@ -46,7 +46,7 @@ fn publish(talk: &mut Talk, topic: &str, qos: QoS, count: u16) {
 }
 
 #[test]
-fn a_message_is_held_once_for_all_who_do_not_take_it() {
+fn a_message_is_held_once_for_all_subscribers() {
     for qos in QoS::ALL {
         let mut talk = bounded(usize::MAX);
         for flow in 1..=100 {
@@ -73,7 +73,7 @@ fn a_message_is_held_once_for_all_who_do_not_take_it() {
 }
 
 #[test]
-fn what_the_broker_says_it_holds_is_nothing_once_all_are_gone() {
+fn the_broker_holds_no_memory_after_all_clients_are_gone() {
     let mut talk = bounded(100_000);
     for flow in 1..=3 {
         stalled(&mut talk, flow, "t", QoS::ExactlyOnce);
@@ -87,7 +87,7 @@ fn what_the_broker_says_it_holds_is_nothing_once_all_are_gone() {
     assert_eq!(talk.broker.held_bytes(), 0);
 }
 
-/// Messages of QoS 0 leave half of what is free to those of QoS 1 and 2.
+/// QoS 0 messages leave half of the free memory to QoS 1 and 2.
 #[test]
 fn messages_of_qos_0_are_dropped_first() {
     let kept = |qos| {
@@ -114,7 +114,7 @@ fn messages_of_qos_0_are_dropped_first() {
 }
 
 #[test]
-fn who_takes_its_messages_gets_them_all_while_others_fill_the_memory() {
+fn a_client_that_reads_gets_all_messages_under_memory_pressure() {
     let mut talk = bounded(100_000);
     talk.join(1, "reader");
     talk.subscribe(1, "#", of(QoS::AtLeastOnce));
@@ -135,7 +135,7 @@ fn who_takes_its_messages_gets_them_all_while_others_fill_the_memory() {
 }
 
 #[test]
-fn who_does_not_acknowledge_fills_no_more_than_the_memory() {
+fn a_client_without_acks_stays_within_the_memory_limit() {
     let mut talk = bounded(100_000);
     talk.join(1, "silent");
     talk.subscribe(1, "t", of(QoS::AtLeastOnce));
@@ -155,7 +155,7 @@ fn who_does_not_acknowledge_fills_no_more_than_the_memory() {
 }
 
 #[test]
-fn sessions_that_nobody_uses_fill_no_more_than_the_memory() {
+fn unused_sessions_stay_within_the_memory_limit() {
     let mut talk = bounded(30_000);
     let lasting = properties([Property::SessionExpiryInterval(1_000)]);
     let names: Vec<String> = (0..100).map(|number| format!("{number:0500}")).collect();
@@ -177,7 +177,7 @@ fn sessions_that_nobody_uses_fill_no_more_than_the_memory() {
 }
 
 #[test]
-fn a_subscription_and_a_retained_message_that_find_no_room_are_refused() {
+fn subscriptions_and_retained_messages_without_room_are_refused() {
     let mut talk = bounded(20_000);
     talk.join(1, "subscriber");
     let filters: Vec<String> = (0..100)
@@ -214,7 +214,7 @@ fn fill(talk: &mut Talk, subscribers: u32) {
 }
 
 #[test]
-fn subscribers_that_take_nothing_leave_room_for_the_packets_of_others() {
+fn subscribers_that_do_not_read_leave_memory_for_other_clients() {
     let mut talk = bounded(1 << 20);
     fill(&mut talk, 30);
     assert!(talk.broker.stats().dropped_memory_full > 0);
@@ -227,7 +227,7 @@ fn subscribers_that_take_nothing_leave_room_for_the_packets_of_others() {
 }
 
 #[test]
-fn retained_messages_take_no_more_than_what_others_leave() {
+fn retained_messages_use_only_free_memory() {
     let mut talk = bounded(1 << 20);
     fill(&mut talk, 10);
     let retained = |talk: &mut Talk, topic: &str, payload: &str| {
@@ -250,9 +250,9 @@ fn retained_messages_take_no_more_than_what_others_leave() {
     assert!(kept == 0 || retained(&mut talk, "r0", "shorter") == kept);
 }
 
-/// A SUBSCRIBE has as many filters as its packet takes, and each may match every retained message.
+/// A SUBSCRIBE can have many filters, and each can match every retained message.
 #[test]
-fn a_subscription_collects_no_more_retained_messages_than_its_queue_takes() {
+fn a_subscription_gets_at_most_a_queue_of_retained_messages() {
     let mut talk = Talk::new(Config {
         maximum_queued: 10,
         ..Config::default()

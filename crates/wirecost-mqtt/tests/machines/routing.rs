@@ -1,4 +1,4 @@
-//! To whom a message goes, and as what (sections 3.3.4, 4.7 and 4.8).
+//! Which sessions get a message, and with which properties (sections 3.3.4, 4.7 and 4.8).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const QOS2: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::ExactlyOnce);
 
 /// [MQTT-3.8.4-8]
 #[test]
-fn a_message_comes_with_the_lower_of_both_qualities() {
+fn a_message_has_the_lower_of_both_qos() {
     let mut talk = Talk::two();
     talk.subscribe(1, "a", QOS1);
     talk.publish(0, message("a", "0"));
@@ -54,7 +54,7 @@ fn wildcards_match_and_dollar_topics_hide_from_them() {
 
 /// [MQTT-3.3.4-2], [MQTT-3.3.4-4]
 #[test]
-fn overlapping_subscriptions_give_one_copy_of_the_highest_quality_with_every_identifier() {
+fn overlapping_subscriptions_deliver_one_copy_at_the_highest_qos() {
     let mut talk = Talk::two();
     for (filter, options, number) in [("a/#", QOS2, 5), ("a/+", QOS0, 6)] {
         let identifier = properties([Property::SubscriptionIdentifier(Variable(number))]);
@@ -80,7 +80,7 @@ fn overlapping_subscriptions_give_one_copy_of_the_highest_quality_with_every_ide
 
 /// [MQTT-3.8.3-3]
 #[test]
-fn no_local_keeps_a_client_from_its_own_messages() {
+fn no_local_excludes_a_clients_own_messages() {
     let mut talk = Talk::two();
     let no_local = SubscriptionOptions {
         no_local: true,
@@ -94,7 +94,7 @@ fn no_local_keeps_a_client_from_its_own_messages() {
 }
 
 #[test]
-fn a_shared_subscription_takes_turns_and_skips_members_that_are_away() {
+fn a_shared_subscription_takes_turns_among_online_members() {
     let mut talk = Talk::two();
     talk.join(2, "second");
     for flow in [1, 2] {
@@ -115,7 +115,7 @@ fn a_shared_subscription_takes_turns_and_skips_members_that_are_away() {
 }
 
 #[test]
-fn unsubscribing_ends_delivery_and_says_whether_there_was_a_subscription() {
+fn unsubscribing_ends_delivery_and_reports_missing_subscriptions() {
     let mut talk = Talk::two();
     talk.subscribe(1, "a/+", QOS0);
     talk.unsubscribe(1, "a/+");
@@ -124,7 +124,7 @@ fn unsubscribing_ends_delivery_and_says_whether_there_was_a_subscription() {
     assert_eq!(talk.hear(1), ["unsuback [00]", "unsuback [11]"]);
 }
 
-/// Section 3.3.2.3: what goes on and what does not.
+/// Section 3.3.2.3: which properties are forwarded.
 #[test]
 fn properties_go_to_the_subscriber_in_their_order() {
     let mut talk = Talk::two();
@@ -150,7 +150,7 @@ fn properties_go_to_the_subscriber_in_their_order() {
 }
 
 #[test]
-fn a_3_1_1_subscriber_gets_no_properties_and_its_publisher_plain_acknowledgements() {
+fn mqtt_3_1_1_clients_get_no_properties_and_no_reason_codes() {
     let mut talk = Talk::two();
     let old = Connect {
         version: Version::V3_1_1,
@@ -251,7 +251,7 @@ fn retain_handling_and_retain_as_published() {
 
 /// [MQTT-3.3.2-5], [MQTT-3.3.2-6]
 #[test]
-fn a_message_expires_and_says_how_long_it_still_lives() {
+fn a_message_expires_and_its_interval_decreases() {
     let mut talk = Talk::two();
     let expiry = properties([Property::MessageExpiryInterval(10)]);
     let retained = Publish {

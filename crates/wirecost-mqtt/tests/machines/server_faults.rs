@@ -1,4 +1,4 @@
-//! What the client does when a server breaks the rules.
+//! The client with a server that breaks the rules.
 
 use wirecost_mqtt::client::{Client, Command, Config, Event};
 use wirecost_mqtt::codec::{DecodeError, ProtocolError, ReasonCode, Version};
@@ -7,7 +7,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 use crate::common::{hex, of_version, publish};
 use wirecost_mqtt::quality::QoS;
 
-/// A client whose server is played by hand.
+/// A client whose server is the test.
 struct Played {
     client: Client,
     flow: FlowId,
@@ -32,14 +32,14 @@ impl Played {
         played
     }
 
-    /// A client of MQTT 5 that is connected.
+    /// A connected MQTT 5 client.
     fn connected() -> Self {
         let mut played = Self::new(of_version(Version::V5));
         played.receive("2003 00 00 00");
         played
     }
 
-    /// What the client failed with, if it did.
+    /// The error of the client, if it failed.
     fn failure(&self) -> Option<DecodeError> {
         self.events.iter().find_map(|event| match event {
             Event::Failed(error) => Some(*error),
@@ -80,7 +80,7 @@ impl Played {
 }
 
 #[test]
-fn a_fault_before_connack_closes_without_a_word() {
+fn an_error_before_connack_closes_without_a_packet() {
     for bytes in ["d000", "2003 02 00 00", "2003 01 00 00", "0000", "e001 00"] {
         let mut played = Played::new(of_version(Version::V5));
         played.receive(bytes);
@@ -90,7 +90,7 @@ fn a_fault_before_connack_closes_without_a_word() {
 }
 
 #[test]
-fn a_fault_after_connack_is_answered_by_disconnect() {
+fn an_error_after_connack_is_answered_with_disconnect() {
     let table = [
         ("2003 00 00 00", "82"),
         ("8207 0001 00 0001 61 00", "82"),
@@ -135,7 +135,7 @@ fn a_servers_disconnect_is_reported_and_the_flow_closed() {
 }
 
 #[test]
-fn answers_to_nothing_are_counted() {
+fn unexpected_answers_are_counted() {
     let mut played = Played::connected();
     for bytes in ["4002 0001", "7002 0001", "9004 0001 00 00", "b004 0001 00 00"] {
         played.receive(bytes);
@@ -163,7 +163,7 @@ fn a_message_of_qos_2_is_reported_once_until_it_is_released() {
 
 /// [MQTT-3.2.2-5]
 #[test]
-fn a_new_session_knows_no_identifiers_of_the_old_one() {
+fn a_new_session_forgets_the_packet_identifiers_of_the_old_one() {
     let mut played = Played::connected();
     played.receive("3406 0001 61 0001 00");
     played.reopen();
@@ -173,7 +173,7 @@ fn a_new_session_knows_no_identifiers_of_the_old_one() {
 
 /// [MQTT-3.3.4-9]
 #[test]
-fn a_server_must_keep_within_the_clients_receive_maximum() {
+fn a_server_must_stay_within_the_clients_receive_maximum() {
     let mut played = Played::new(Config {
         receive_maximum: 1,
         ..of_version(Version::V5)
@@ -210,9 +210,9 @@ fn the_assigned_identifier_is_used_from_then_on() {
     assert!(played.sent.ends_with(&[0, 1, b'z']));
 }
 
-/// Told before the packet is there: a server that is none fills no memory.
+/// Refused before the packet is complete: a peer that is not a server uses no memory.
 #[test]
-fn no_packet_of_a_server_is_larger_than_the_client_takes() {
+fn a_packet_above_the_clients_packet_size_is_refused() {
     let too_large =
         |limit| move |error| matches!(error, DecodeError::TooLarge { limit: found, .. } if found == limit);
     for version in Version::ALL {
@@ -227,7 +227,7 @@ fn no_packet_of_a_server_is_larger_than_the_client_takes() {
         assert!(played.closed);
     }
     let mut played = Played::connected();
-    // 64 MiB are a remaining length of 67,108,859 B.
+    // A packet of 64 MiB has a remaining length of 67,108,859 B.
     played.receive("30 fbffff1f");
     assert_eq!(played.failure(), None, "{:?}", played.events);
     let mut played = Played::connected();
@@ -247,9 +247,9 @@ fn no_packet_of_a_server_is_larger_than_the_client_takes() {
     assert_eq!(small.sent, hex("e001 95"));
 }
 
-/// Sections 4.3.2, 4.3.3 and 4.13.1, of the server's answers
+/// Sections 4.3.2, 4.3.3 and 4.13.1, for the server's answers
 #[test]
-fn an_acknowledgement_of_another_kind_ends_the_clients_connection() {
+fn an_acknowledgement_of_the_wrong_type_disconnects_the_client() {
     let cases = [
         (QoS::AtLeastOnce, "7002 0001"),
         (QoS::AtLeastOnce, "5002 0001"),
@@ -278,7 +278,7 @@ fn an_acknowledgement_of_another_kind_ends_the_clients_connection() {
 }
 
 #[test]
-fn what_only_clients_may_say_ends_the_connection() {
+fn client_packets_from_the_server_end_the_connection() {
     // [MQTT-3.14.2-2]: a session expiry interval in the server's DISCONNECT
     let mut played = Played::connected();
     played.receive("e007 00 05 11 00000001");

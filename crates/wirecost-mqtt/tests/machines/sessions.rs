@@ -12,7 +12,7 @@ use wirecost_mqtt::quality::{Delivery, QoS};
 const QOS1: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::AtLeastOnce);
 const QOS2: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::ExactlyOnce);
 
-/// A broker with a watcher of `will` on flow 0.
+/// A broker with a subscriber to `will` on flow 0.
 fn watched() -> Talk {
     let mut talk = Talk::new(Config::default());
     talk.join(0, "watcher");
@@ -61,7 +61,7 @@ fn a_session_keeps_subscriptions_and_messages_until_it_expires() {
 
 /// [MQTT-3.3.2-5]
 #[test]
-fn a_message_that_expires_while_its_receiver_is_away_is_dropped() {
+fn a_message_that_expires_while_queued_is_dropped() {
     let mut talk = watched();
     lasting(&mut talk, 1, true, 100);
     talk.subscribe(1, "a", QOS1);
@@ -98,7 +98,7 @@ fn a_clean_start_forgets_the_session() {
 }
 
 #[test]
-fn version_3_1_1_sessions_last_for_ever_or_as_long_as_the_connection() {
+fn version_3_1_1_sessions_last_forever_or_for_one_connection() {
     let mut talk = watched();
     let old = |clean_start| Connect {
         version: Version::V3_1_1,
@@ -119,7 +119,7 @@ fn version_3_1_1_sessions_last_for_ever_or_as_long_as_the_connection() {
 
 /// [MQTT-4.4.0-1], [MQTT-4.6.0-1]
 #[test]
-fn what_is_unacknowledged_is_resent_in_order_and_only_on_a_new_connection() {
+fn unacknowledged_messages_are_resent_in_order_on_reconnect() {
     let mut talk = watched();
     lasting(&mut talk, 1, true, 100);
     talk.subscribe(1, "a", QOS2);
@@ -154,7 +154,7 @@ fn what_is_unacknowledged_is_resent_in_order_and_only_on_a_new_connection() {
 
 /// [MQTT-4.8.2-3] to [MQTT-4.8.2-6], [MQTT-4.4.0-2]
 #[test]
-fn what_a_member_of_a_group_was_given_goes_to_no_other_member() {
+fn a_message_for_a_group_member_goes_to_no_other_member() {
     let mut talk = watched();
     lasting(&mut talk, 1, true, 100);
     talk.subscribe(1, "$share/g/a", QOS1);
@@ -274,7 +274,7 @@ fn a_session_lasts_no_longer_than_the_broker_grants() {
 }
 
 #[test]
-fn a_client_without_a_name_is_given_one() {
+fn a_client_without_an_identifier_is_assigned_one() {
     let mut talk = watched();
     talk.connect(1, hello(""));
     talk.connect(2, hello(""));
@@ -341,7 +341,7 @@ fn with_will(talk: &mut Talk, flow: u32, keep_alive: u16) {
 
 /// [MQTT-3.1.2-8], [MQTT-3.14.4-3]
 #[test]
-fn a_will_is_published_unless_the_client_says_goodbye() {
+fn a_will_is_published_unless_the_client_disconnects() {
     let mut talk = watched();
     with_will(&mut talk, 1, 0);
     talk.leave(1, ReasonCode::Success);
@@ -366,7 +366,7 @@ fn a_will_is_published_unless_the_client_says_goodbye() {
 
 /// Section 3.1.3.2.2 and [MQTT-3.1.3-9]
 #[test]
-fn a_will_delay_gives_the_client_time_to_come_back() {
+fn a_client_can_return_before_its_will_delay_ends() {
     let connect = |talk: &mut Talk, flow, clean_start, expiry| {
         let delay = properties([Property::WillDelayInterval(10)]);
         let expiry = properties([Property::SessionExpiryInterval(expiry)]);
@@ -406,7 +406,7 @@ fn a_will_delay_gives_the_client_time_to_come_back() {
 }
 
 #[test]
-fn a_retained_will_of_qos_1_is_both() {
+fn a_will_can_be_retained_and_have_qos_1() {
     let mut talk = watched();
     let will = Will {
         qos: QoS::AtLeastOnce,

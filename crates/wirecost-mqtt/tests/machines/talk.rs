@@ -1,4 +1,4 @@
-//! Several devices that speak to one broker, packet by packet, and what they hear, in words.
+//! Devices that send packets to one broker, and the packets that they receive, as text.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl Talk {
         self.say(flow, Packet::Connect(connect));
     }
 
-    /// Connects `client_id` by MQTT 5 and forgets the CONNACK.
+    /// Connects `client_id` with MQTT 5 and drops the CONNACK.
     pub(crate) fn join(&mut self, flow: u32, client_id: &str) {
         self.connect(flow, hello(client_id));
         self.hear(flow);
@@ -113,7 +113,7 @@ impl Talk {
         });
     }
 
-    /// Says the first `bytes` of a packet.
+    /// Sends the first `bytes` bytes of a packet.
     pub(crate) fn begin(&mut self, flow: u32, packet: Packet<'_>, bytes: usize) {
         let flow = FlowId(flow);
         let mut out = Buffer::new();
@@ -126,7 +126,7 @@ impl Talk {
         self.say(flow, Packet::Publish(publish));
     }
 
-    /// Subscribes and forgets the SUBACK, but not the retained messages after it.
+    /// Subscribes and drops the SUBACK, but not the retained messages after it.
     pub(crate) fn subscribe(&mut self, flow: u32, filter: &str, options: SubscriptionOptions) {
         self.subscribe_with(flow, filter, options, Properties::EMPTY);
         let heard = self.heard.entry(FlowId(flow)).or_default();
@@ -189,12 +189,12 @@ impl Talk {
         self.input(Input::Command(command));
     }
 
-    /// What `flow` heard since it was last asked.
+    /// The packets on `flow` since the last call.
     pub(crate) fn hear(&mut self, flow: u32) -> Vec<String> {
         self.heard.remove(&FlowId(flow)).unwrap_or_default()
     }
 
-    /// Has the broker hear that the transport of `flow` takes no more, or takes more again.
+    /// Tells the broker that the transport of `flow` is full, or has room again.
     pub(crate) fn congest(&mut self, flow: u32, is_congested: bool) {
         let flow = FlowId(flow);
         self.input(match is_congested {

@@ -148,7 +148,7 @@ fn as_written(performative: Performative<'_>) -> Performative<'_> {
 
 proptest! {
     #[test]
-    fn every_performative_survives_both_ways_and_through_another_codec(parts in parts()) {
+    fn every_performative_round_trips_also_through_another_codec(parts in parts()) {
         for performative in parts.performatives() {
             let mut bytes = Vec::new();
             performative.write(&mut bytes);
@@ -159,14 +159,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_decode_or_fail_without_a_panic(bytes in any::<Vec<u8>>()) {
+    fn random_bytes_never_panic_the_decoder(bytes in any::<Vec<u8>>()) {
         let frame = Frame::new(&bytes);
         let _ = (frame.frame_type(), frame.channel(), frame.body());
         let _ = (Performative::decode(&bytes), Sasl::decode(&bytes), Reader::new(&bytes).value());
     }
 
     #[test]
-    fn what_decodes_is_written_and_decodes_to_the_same(
+    fn decoded_performatives_are_written_and_decode_to_the_same(
         code in 0x10u8..0x19,
         fields in proptest::collection::vec(field(), 0..12),
     ) {
@@ -248,7 +248,7 @@ fn field() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn a_state_that_is_no_outcome_is_not_written() {
+fn a_state_that_is_not_an_outcome_is_not_written() {
     let received = Disposition {
         role: Role::Receiver,
         first: 0,
