@@ -17,7 +17,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session with an incoming window of `window` transfer frames, at least one. `begun` sets the peer's values.
+    /// A session with an incoming window of `window` transfer frames, at least one. `accept_begin` sets the peer's values.
     pub(crate) fn new(window: u32) -> Self {
         let window = window.max(1);
         Self {
@@ -41,7 +41,7 @@ impl Session {
     }
 
     /// Takes the peer's begin.
-    pub(crate) fn begun(&mut self, begin: &Begin) {
+    pub(crate) fn accept_begin(&mut self, begin: &Begin) {
         self.next_incoming_id = begin.next_outgoing_id;
         self.remote_incoming_window = begin.incoming_window;
     }
@@ -134,7 +134,7 @@ impl Credit {
     }
 
     /// Uses one unit for a delivery.
-    pub(crate) const fn use_one(&mut self) {
+    pub(crate) const fn take_one(&mut self) {
         self.left = self.left.saturating_sub(1);
         self.delivery_count = self.delivery_count.wrapping_add(1);
     }
@@ -204,20 +204,20 @@ mod tests {
         }
     }
 
-    fn begun(incoming_window: u32) -> Session {
+    fn accept_begin(incoming_window: u32) -> Session {
         let mut session = Session::new(4);
         let begin = Begin {
             incoming_window,
             next_outgoing_id: 7,
             ..Session::new(4).begin(None)
         };
-        session.begun(&begin);
+        session.accept_begin(&begin);
         session
     }
 
     #[test]
     fn stops_at_the_end_of_the_window_and_continues_after_a_flow() {
-        let mut session = begun(2);
+        let mut session = accept_begin(2);
         session.sent();
         assert!(session.may_transfer());
         session.sent();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_window_that_ends_before_our_next_transfer_id_is_zero() {
-        let mut session = begun(3);
+        let mut session = accept_begin(3);
         (0..3).for_each(|_| session.sent());
         session.flowed(&Flow {
             next_incoming_id: Some(0),
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn counts_the_received_transfers() {
-        let mut session = begun(1);
+        let mut session = accept_begin(1);
         assert!((0..4).all(|_| session.received()));
         assert!(session.wants_flow());
         assert!(!session.received());

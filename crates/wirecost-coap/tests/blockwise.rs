@@ -29,7 +29,7 @@ fn a_put_above_the_block_size_takes_a_round_trip_per_block() {
     let response = exchange(&mut pair, Request::put("/test", body.clone()));
     assert_eq!((response.code, response.transmissions), (Code::CHANGED, 10));
     assert_eq!(pair.server.content("/test"), Some(&body[..]));
-    assert_eq!(carried_out(&pair), [10_000]);
+    assert_eq!(processed_bodies(&pair), [10_000]);
     let up = blocks(&pair, OptionNumber::BLOCK1, Direction::Up);
     let expected: Vec<_> = (0..10).map(|number| (number, number < 9, 1024)).collect();
     assert_eq!(up, expected);
@@ -63,7 +63,7 @@ fn non_confirmable_blocks_omit_no_response_and_are_answered() {
         flow_of(&pair),
         [block, block, [">NON 0.03", "<NON 2.04"]].concat()
     );
-    assert_eq!(carried_out(&pair), [2500]);
+    assert_eq!(processed_bodies(&pair), [2500]);
     let no_response = |sent: &&wirecost_proto::pair::Sent| {
         Repr::parse(&sent.bytes).is_ok_and(|repr| repr.options.no_response().is_some())
     };
@@ -97,7 +97,7 @@ fn a_lost_non_confirmable_block_is_sent_again_under_a_new_id() {
         });
         pair.command(request(Request::put_without_response("/test", pattern(2500))));
         pair.drive_for(Duration::from_secs(30));
-        assert_eq!(carried_out(&pair), [2500]);
+        assert_eq!(processed_bodies(&pair), [2500]);
         let up = sent(&pair, Direction::Up);
         assert_eq!(up.len(), 4);
         assert_ne!(up[1].bytes[2..4], up[2].bytes[2..4]);
@@ -158,7 +158,7 @@ fn a_post_with_large_content_and_large_response() {
     let response = exchange(&mut pair, post);
     assert_eq!(response.code, Code::CHANGED);
     assert_eq!(response.payload, body.to_ascii_uppercase());
-    assert_eq!(carried_out(&pair), [3000]);
+    assert_eq!(processed_bodies(&pair), [3000]);
 }
 
 #[test]
@@ -173,11 +173,15 @@ fn transfers_over_a_lossy_path_are_processed_once() {
         pair.command(request(Request::put("/large-update", body.clone())));
         pair.drive_for(Duration::from_secs(2000));
         assert_eq!(responses(&pair).len(), 1, "seed {seed}: {:?}", pair.client_events);
-        assert_eq!(carried_out(&pair), [6000], "seed {seed}");
+        assert_eq!(processed_bodies(&pair), [6000], "seed {seed}");
         pair.command(request(Request::get("/large-update")));
         pair.drive_for(Duration::from_secs(2000));
         assert_eq!(responses(&pair)[1].payload, body, "seed {seed}");
-        assert_eq!(carried_out(&pair).len(), 1 + 6, "seed {seed}: a GET per block");
+        assert_eq!(
+            processed_bodies(&pair).len(),
+            1 + 6,
+            "seed {seed}: a GET per block"
+        );
     }
 }
 
@@ -192,7 +196,7 @@ fn a_body_above_the_limit_is_refused_with_the_limit() {
     assert_eq!(response.code, Code::REQUEST_ENTITY_TOO_LARGE);
     assert_eq!(response.options.view().uint(OptionNumber::SIZE1), Some(2000));
     assert_eq!(response.transmissions, 1, "Size1 tells before the blocks do");
-    assert!(carried_out(&pair).is_empty());
+    assert!(processed_bodies(&pair).is_empty());
 }
 
 #[test]
@@ -248,10 +252,10 @@ fn an_unfinished_body_expires() {
     pair.command(request(Request::put("/test", pattern(2000))));
     pair.drive_for(Duration::from_secs(400));
     assert!(matches!(pair.client_events[0].1, Event::TimedOut { .. }));
-    assert!(carried_out(&pair).is_empty());
+    assert!(processed_bodies(&pair).is_empty());
     let response = exchange(&mut pair, Request::put("/test", pattern(1500)));
     assert_eq!(response.code, Code::CHANGED);
-    assert_eq!(carried_out(&pair), [1500]);
+    assert_eq!(processed_bodies(&pair), [1500]);
 }
 
 #[test]

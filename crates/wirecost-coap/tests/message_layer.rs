@@ -45,7 +45,7 @@ fn a_put_without_response_is_one_datagram() {
             }
         )]
     );
-    assert_eq!(carried_out(&pair), [16]);
+    assert_eq!(processed_bodies(&pair), [16]);
     assert_eq!(pair.server.stats().suppressed, 1);
     assert_eq!(pair.sent[0].bytes.len(), 17 + 16, "No-Response costs 3 bytes");
 }
@@ -119,7 +119,7 @@ fn a_lost_ack_is_sent_again_without_repeating_the_request() {
     pair.command(request(Request::put("/test", pattern(8))));
     pair.drive_for(Duration::from_secs(20));
     assert_eq!(flow_of(&pair), [">CON 0.03", "<ACK 2.04"].repeat(3));
-    assert_eq!(carried_out(&pair), [8]);
+    assert_eq!(processed_bodies(&pair), [8]);
     assert_eq!(pair.server_events.len(), 3);
     assert_eq!(pair.server.stats().duplicates, 2);
     assert_eq!(responses(&pair)[0].transmissions, 3);
@@ -141,7 +141,7 @@ fn a_repeated_non_is_ignored() {
     }));
     pair.drive_for(Duration::from_secs(5));
     assert_eq!(flow_of(&pair), [">NON 0.03", "<NON 2.04"]);
-    assert_eq!(carried_out(&pair), [8]);
+    assert_eq!(processed_bodies(&pair), [8]);
     assert_eq!(responses(&pair).len(), 1);
     assert_eq!(
         (pair.server.stats().duplicates, pair.client.stats().duplicates),

@@ -137,11 +137,11 @@ fn observers_get_4_04_for_deletion_and_5_00_for_a_new_format() {
         let mut pair = observing("/obs", Lossy::default());
         pair.command(request(what));
         pair.drive_for(INTERVAL * 3);
-        let told: Vec<_> = notifications(&pair)
+        let notification: Vec<_> = notifications(&pair)
             .iter()
             .map(|n| (n.code, n.options.view().observe()))
             .collect();
-        assert_eq!(told, [(code, None)]);
+        assert_eq!(notification, [(code, None)]);
         assert_eq!(pair.server.observers(), 0);
     }
 }
@@ -170,8 +170,11 @@ fn an_observation_restores_the_resources_own_format() {
     };
     pair.command(request(text));
     pair.drive_for(Duration::from_secs(1));
-    let told = notifications(&pair).pop().expect("a notification");
-    assert_eq!((told.code, &told.payload[..]), (Code::CONTENT, &b"New value"[..]));
+    let notification = notifications(&pair).pop().expect("a notification");
+    assert_eq!(
+        (notification.code, &notification.payload[..]),
+        (Code::CONTENT, &b"New value"[..])
+    );
     assert_eq!(pair.server.observers(), 1);
 }
 
@@ -192,8 +195,11 @@ fn an_observation_begins_with_the_stored_content_in_any_format() {
     );
     pair.command(request(put(b"22.0")));
     pair.drive_for(Duration::from_secs(1));
-    let told = notifications(&pair).pop().expect("a notification");
-    assert_eq!((told.code, &told.payload[..]), (Code::CONTENT, &b"22.0"[..]));
+    let notification = notifications(&pair).pop().expect("a notification");
+    assert_eq!(
+        (notification.code, &notification.payload[..]),
+        (Code::CONTENT, &b"22.0"[..])
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn contents_of_every_size_use_inner_blocks() {
         let mut pair = protected(Lossy::default());
         let put = exchange(&mut pair, Request::put("/test", pattern(size)));
         assert_eq!(put.code, Code::CHANGED);
-        assert_eq!(carried_out(&pair), [size as u64]);
+        assert_eq!(processed_bodies(&pair), [size as u64]);
         let blocks = size.div_ceil(1_024).max(1);
         assert_eq!(up(&pair).len(), blocks);
         let payload: u32 = up(&pair).iter().map(|sent| layers(sent)[2]).sum();
@@ -102,7 +102,7 @@ fn a_retransmission_has_the_same_bytes() {
     let datagrams = up(&pair);
     assert_eq!(datagrams.len(), 4);
     assert!(datagrams.iter().all(|sent| sent.bytes == datagrams[0].bytes));
-    assert_eq!(carried_out(&pair), [50]);
+    assert_eq!(processed_bodies(&pair), [50]);
     let server = pair.server.stats();
     assert_eq!((server.duplicates, server.replayed, server.unverified), (1, 0, 0));
 }
@@ -152,7 +152,7 @@ fn repeated_non_confirmable_blocks_get_new_sequence_numbers() {
     });
     pair.command(request(Request::put_without_response("/test", pattern(3_000))));
     pair.drive_for(Duration::from_secs(300));
-    assert_eq!(carried_out(&pair), [3_000]);
+    assert_eq!(processed_bodies(&pair), [3_000]);
     let distinct: std::collections::BTreeSet<_> = up(&pair).iter().map(|sent| &sent.bytes).collect();
     assert_eq!(distinct.len(), up(&pair).len());
     assert_eq!(pair.server.stats().replayed, 0);

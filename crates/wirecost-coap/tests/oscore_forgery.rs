@@ -58,7 +58,7 @@ fn forged(genuine: &[u8], rng: &mut Rng) -> Vec<u8> {
 }
 
 /// Whether the protected parts of two datagrams are equal.
-fn says_the_same(one: &[u8], other: &[u8]) -> bool {
+fn have_equal_protection(one: &[u8], other: &[u8]) -> bool {
     // The ciphertext and the option. Type, message id and token are not protected.
     let protected = |bytes: &[u8]| bytes.get(6..).map(<[u8]>::to_vec);
     protected(one) == protected(other)
@@ -72,7 +72,7 @@ fn no_forged_request_takes_effect() {
         let before = server.content("/test").map(<[u8]>::to_vec);
         for second in 0..FORGERIES {
             let bytes = forged(&genuine, &mut rng);
-            if says_the_same(&bytes, &genuine) {
+            if have_equal_protection(&bytes, &genuine) {
                 continue;
             }
             answer_to(&mut server, &bytes, Instant::from_millis(second as u64 * 1_000));
@@ -87,10 +87,10 @@ fn no_forged_response_is_accepted() {
     let mut rng = Rng::new(2);
     let recorded = recorded(Direction::Down);
     // This client sends the same request, so the first recorded answer belongs to it.
-    let (mut asking, _) = client_that_asks();
-    assert!(believed(&mut asking, &recorded[0]));
+    let (mut client, _) = client_with_request();
+    assert!(is_accepted(&mut client, &recorded[0]));
     for genuine in recorded {
-        let (mut client, sent) = client_that_asks();
+        let (mut client, sent) = client_with_request();
         for _ in 0..FORGERIES {
             // With the message id and the token of the awaited answer.
             let mut bytes = forged(&genuine, &mut rng);
@@ -99,16 +99,16 @@ fn no_forged_response_is_accepted() {
             // An ACK with a token of 2 B and a success code, because errors may be unprotected.
             let head = [0x62, 0x44];
             bytes.iter_mut().zip(head).for_each(|(byte, new)| *byte = new);
-            if says_the_same(&bytes, &genuine) {
+            if have_equal_protection(&bytes, &genuine) {
                 continue;
             }
-            assert!(!believed(&mut client, &bytes), "{bytes:02x?}");
+            assert!(!is_accepted(&mut client, &bytes), "{bytes:02x?}");
         }
     }
 }
 
 /// A client after it sent a request, and the request.
-fn client_that_asks() -> (Client, Vec<u8>) {
+fn client_with_request() -> (Client, Vec<u8>) {
     let mut client = client();
     open(&mut client);
     let command: Command = request(Request::put("/test", pattern(20)));
@@ -120,7 +120,7 @@ fn client_that_asks() -> (Client, Vec<u8>) {
 }
 
 /// Whether the client reports a response after this datagram.
-fn believed(client: &mut Client, bytes: &[u8]) -> bool {
+fn is_accepted(client: &mut Client, bytes: &[u8]) -> bool {
     let flow = wirecost_proto::pair::FIRST_FLOW;
     let received = Input::Received { flow, bytes };
     client.handle_input(received, Instant::START).unwrap();

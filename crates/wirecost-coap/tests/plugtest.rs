@@ -100,7 +100,7 @@ fn core_15_and_16_a_lossy_context() {
             pair.command(request(Request::get(path)));
             pair.drive_for(Duration::from_secs(200));
             assert_eq!(responses(&pair).len(), 1, "{path}, seed {seed}");
-            assert_eq!(carried_out(&pair).len(), 1, "{path}, seed {seed}");
+            assert_eq!(processed_bodies(&pair).len(), 1, "{path}, seed {seed}");
         }
     }
 }
@@ -335,7 +335,7 @@ fn errors_name_what_is_wrong() {
 fn a_refused_request_is_not_reported_as_a_message() {
     let mut pair = pair(Lossy::default());
     exchange(&mut pair, Request::put("/none", *b"x"));
-    assert!(carried_out(&pair).is_empty());
+    assert!(processed_bodies(&pair).is_empty());
     assert_eq!(pair.server.stats().refused, 1);
     assert_eq!(sent(&pair, Direction::Down).len(), 1);
 }

@@ -277,20 +277,20 @@ pub(crate) struct Inbound {
 impl Inbound {
     /// Stores `id`. Returns whether its message is new [MQTT-4.3.3-10].
     pub(crate) fn receive(&mut self, id: PacketId) -> bool {
-        let place = self.unreleased.binary_search(&id);
-        if let Err(place) = place {
-            self.unreleased.insert(place, id);
+        let position = self.unreleased.binary_search(&id);
+        if let Err(position) = position {
+            self.unreleased.insert(position, id);
         }
-        place.is_err()
+        position.is_err()
     }
 
     /// Removes `id` after its PUBREL. Returns whether it was stored.
     pub(crate) fn release(&mut self, id: PacketId) -> bool {
-        let place = self.unreleased.binary_search(&id);
-        if let Ok(place) = place {
-            self.unreleased.remove(place);
+        let position = self.unreleased.binary_search(&id);
+        if let Ok(position) = position {
+            self.unreleased.remove(position);
         }
-        place.is_ok()
+        position.is_ok()
     }
 
     /// Whether the message of `id` waits for its PUBREL.

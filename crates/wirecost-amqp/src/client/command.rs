@@ -114,7 +114,7 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Outcome rejected: the message is invalid.
-    #[error("message rejected{}", because(.0))]
+    #[error("message rejected{}", error_suffix(.0))]
     Rejected(Option<OwnedCondition>),
     /// Outcome released: the receiver will not act on it.
     #[error("message released")]
@@ -162,10 +162,10 @@ pub enum Failure {
     #[error("peer must send a frame that is allowed in this state, got {0}")]
     Unexpected(&'static str),
     /// The peer ended the link.
-    #[error("link detached by the peer{}", because(.0))]
+    #[error("link detached by the peer{}", error_suffix(.0))]
     Detached(Option<OwnedCondition>),
     /// The peer ended the session.
-    #[error("session ended by the peer{}", because(.0))]
+    #[error("session ended by the peer{}", error_suffix(.0))]
     Ended(Option<OwnedCondition>),
     /// The peer did not send in time.
     #[error("peer must send {0} in time")]
@@ -192,7 +192,7 @@ pub enum Awaited {
     Close,
 }
 
-fn because(condition: &Option<OwnedCondition>) -> String {
+fn error_suffix(condition: &Option<OwnedCondition>) -> String {
     condition
         .as_ref()
         .map(|condition| format!(": {condition}"))

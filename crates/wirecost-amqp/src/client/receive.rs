@@ -135,7 +135,7 @@ impl Receiver<'_> {
             // Frames that crossed our close are ignored (section 2.4.6).
             (State::AwaitClose, _) => {}
             (State::AwaitOpen, Performative::Open(open)) => self.opened(open),
-            (State::AwaitBegin, Performative::Begin(begin)) => self.begun(begin),
+            (State::AwaitBegin, Performative::Begin(begin)) => self.receive_begin(begin),
             (&mut State::AwaitAttach(session), Performative::Attach(attach)) => {
                 self.attached(session, attach);
             }
@@ -166,9 +166,9 @@ impl Receiver<'_> {
         frames.sent(self.now);
     }
 
-    fn begun(&mut self, begin: Begin) {
+    fn receive_begin(&mut self, begin: Begin) {
         let mut session = Session::new(self.config.session_window);
-        session.begun(&begin);
+        session.accept_begin(&begin);
         self.connection.state = State::AwaitAttach(session);
     }
 

@@ -44,7 +44,7 @@ impl Client {
                 Ok(request) => request,
                 Err(event) => return Some(Output::Event(event)),
             };
-            link.credit.use_one();
+            link.credit.take_one();
             link.current = Some(Current::new(request, session.next_delivery()));
         }
         let current = link.current.as_mut()?;

@@ -81,7 +81,7 @@ impl Sending {
 
     /// Uses one unit of credit for a message.
     pub(super) fn take(&mut self, message: Stored) {
-        self.credit.use_one();
+        self.credit.take_one();
         self.outbox.push_back(message);
     }
 

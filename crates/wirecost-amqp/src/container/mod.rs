@@ -247,7 +247,7 @@ impl Container {
     }
 
     /// Updates the wake-up list with the next timer of a flow.
-    fn note_timeout(&mut self, flow: FlowId) {
+    fn update_wake_up(&mut self, flow: FlowId) {
         let Some(connection) = self.connections.get_mut(&flow) else {
             return;
         };
@@ -373,7 +373,7 @@ impl Endpoint for Container {
             if let Some(connection) = self.connections.get_mut(&flow) {
                 connection.is_touched = false;
             }
-            self.note_timeout(flow);
+            self.update_wake_up(flow);
             // The transfer may have made room for another message.
             self.deliver();
         }

@@ -60,8 +60,8 @@ impl Receivers {
     /// Gives a receiver a turn if it has none.
     fn wake(&mut self, key: LinkKey) {
         let ticket = self.given;
-        if let Some(place @ None) = self.tickets.get_mut(&key) {
-            *place = Some(ticket);
+        if let Some(entry @ None) = self.tickets.get_mut(&key) {
+            *entry = Some(ticket);
             self.given += 1;
             self.turns.push_back((ticket, key));
         }
@@ -86,14 +86,14 @@ impl Receivers {
     fn next(&mut self, mut is_ready: impl FnMut(LinkKey) -> bool) -> Option<LinkKey> {
         for _ in 0..self.turns.len() {
             let (ticket, key) = self.turns.pop_front()?;
-            let Some(place) = self.tickets.get_mut(&key).filter(|place| **place == Some(ticket)) else {
+            let Some(entry) = self.tickets.get_mut(&key).filter(|entry| **entry == Some(ticket)) else {
                 continue;
             };
             if is_ready(key) {
                 self.turns.push_back((ticket, key));
                 return Some(key);
             }
-            *place = None;
+            *entry = None;
         }
         None
     }

@@ -210,7 +210,7 @@ fn receive_begin(
         return Err(Fault::NotAllowed("begin on a channel that is not free"));
     }
     let mut session = Session::new(config.session_window);
-    session.begun(&begin);
+    session.accept_begin(&begin);
     let answer = Performative::Begin(Begin {
         handle_max: config.handle_max,
         ..session.begin(Some(channel))

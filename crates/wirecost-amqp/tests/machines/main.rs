@@ -3,6 +3,6 @@
 mod connect;
 mod container;
 mod flow;
-mod rig;
+mod harness;
+mod pair;
 mod server_faults;
-mod talk;

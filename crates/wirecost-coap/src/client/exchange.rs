@@ -119,9 +119,9 @@ impl Exchange {
     }
 
     /// Whether no response of any class will come.
-    pub(super) fn expects_nothing(&self) -> bool {
+    pub(super) fn suppresses_all(&self) -> bool {
         let transfer = self.subject.transfer();
-        transfer.is_some_and(|transfer| transfer.template.wants_nothing() && transfer.is_first())
+        transfer.is_some_and(|transfer| transfer.template.suppresses_all() && transfer.is_first())
     }
 
     /// Whether the request asked for no response, so that a missing response is not a failure.

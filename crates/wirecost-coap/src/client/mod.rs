@@ -271,7 +271,7 @@ impl Client {
             exchange.state = State::AwaitAck(backoff(&mut self.timeout_rng));
         } else if intermediate {
             exchange.state = State::AwaitContinue(backoff(&mut self.timeout_rng));
-        } else if exchange.expects_nothing() {
+        } else if exchange.suppresses_all() {
             let (message, transmissions) = (exchange.message, exchange.transmissions);
             self.outbox.event(Event::Sent {
                 message,
@@ -318,7 +318,9 @@ impl Endpoint for Client {
                 self.flow = Some(flow);
                 self.outbox.event(Event::Opened);
             }
-            Input::Received { flow, bytes } if self.flow != Some(flow) => self.receive_late(flow, bytes),
+            Input::Received { flow, bytes } if self.flow != Some(flow) => {
+                self.receive_after_close(flow, bytes)
+            }
             Input::Received { flow, bytes } => self.receive(flow, bytes, now),
             Input::Command(command) => self.command(command),
             Input::Timeout => {

@@ -77,7 +77,7 @@ impl Protection {
         }
     }
 
-    fn knows(&self, token: Token) -> bool {
+    fn has_request(&self, token: Token) -> bool {
         self.requests.iter().any(|request| request.token == token)
     }
 
@@ -152,7 +152,7 @@ impl Client {
         let Some(protection) = &mut self.protection else {
             return plain;
         };
-        if !outer.code.is_response() || !protection.knows(outer.token) {
+        if !outer.code.is_response() || !protection.has_request(outer.token) {
             return plain;
         }
         if outer.options.first(OptionNumber::OSCORE).is_none() {
@@ -170,7 +170,7 @@ impl Client {
         };
         Incoming {
             repr,
-            layout: plain.layout.revealing(repr.payload.len()),
+            layout: plain.layout.decrypted(repr.payload.len()),
             observe: sequence.filter(|_| repr.options.observe().is_some()),
             is_verified: sequence.is_some(),
         }

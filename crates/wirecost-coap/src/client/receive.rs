@@ -27,7 +27,7 @@ fn is_acceptable(repr: &Repr<'_>) -> bool {
 
 impl Client {
     /// Handles a datagram that arrives after its flow was closed. It gets no answer, because the flow is closed.
-    pub(super) fn receive_late(&mut self, flow: FlowId, bytes: &[u8]) {
+    pub(super) fn receive_after_close(&mut self, flow: FlowId, bytes: &[u8]) {
         self.stats.unmatched += 1;
         self.outbox
             .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
@@ -128,7 +128,7 @@ impl Client {
         // RFC 7252 section 5.3.2: both the message id and the token of a piggybacked response must match.
         if exchange.token != ack.token || ack.options.unacceptable(supports).is_some() {
             self.stats.unmatched += 1;
-            return self.note_strange(ack);
+            return self.record_mismatch(ack);
         }
         self.take_response(at, incoming, now);
     }
@@ -143,7 +143,7 @@ impl Client {
     }
 
     /// Records why a message with a token answers no request.
-    fn note_strange(&mut self, repr: &Repr<'_>) {
+    fn record_mismatch(&mut self, repr: &Repr<'_>) {
         let oldest = self.exchanges.first().map(|exchange| exchange.token);
         let acceptable = is_acceptable(repr);
         self.stats.last_ignored = match oldest {
@@ -164,7 +164,7 @@ impl Client {
             outstanding_until: now,
         };
         let (message, transmissions) = (exchange.message, exchange.transmissions);
-        if exchange.expects_nothing() {
+        if exchange.suppresses_all() {
             self.end(at);
         }
         self.outbox.event(Event::Acknowledged {
@@ -222,7 +222,7 @@ impl Client {
     /// Rejects an unexpected message. A NON is rejected only if the RST ends an observation (RFC 7641 section 3.6), and
     /// ignored otherwise (RFC 7252 section 4.3).
     fn refuse(&mut self, flow: FlowId, repr: &Repr<'_>) {
-        self.note_strange(repr);
+        self.record_mismatch(repr);
         if repr.kind == Type::Confirmable || repr.options.observe().is_some() {
             self.stats.rejected += 1;
             self.answer_with(flow, repr, Type::Reset);

@@ -132,7 +132,7 @@ impl RequestTemplate {
     }
 
     /// Whether the request suppresses responses of every class.
-    pub(super) fn wants_nothing(&self) -> bool {
+    pub(super) fn suppresses_all(&self) -> bool {
         self.no_response & NO_RESPONSE_AT_ALL == NO_RESPONSE_AT_ALL
     }
 }

@@ -180,7 +180,7 @@ impl Transfer {
             return Step::Failed(Failure::ReservedBlockSize);
         }
         match &mut self.stage {
-            Stage::Whole => match block_asked_for(response) {
+            Stage::Whole => match requested_block_size(response) {
                 Some(size) if self.template.content.len() > size.bytes() => self.upload_again(size, response),
                 _ => self.begin_download(response, max_body),
             },
@@ -199,7 +199,7 @@ impl Transfer {
         match (response.code, response.options.block1()) {
             // RFC 7959 section 2.9.2: the server lost blocks, start over.
             (Code::REQUEST_ENTITY_INCOMPLETE, _) => self.upload_again(size, response),
-            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match block_asked_for(response) {
+            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match requested_block_size(response) {
                 Some(smaller) if smaller < size => self.upload_again(smaller, response),
                 _ => self.begin_download(response, max_body),
             },
@@ -303,7 +303,7 @@ impl Download {
 }
 
 /// The block size that a 4.13 response asks for (RFC 7959 section 2.9.3).
-fn block_asked_for(response: &Repr<'_>) -> Option<BlockSize> {
+fn requested_block_size(response: &Repr<'_>) -> Option<BlockSize> {
     let block = response.options.block1()?;
     (response.code == Code::REQUEST_ENTITY_TOO_LARGE).then_some(block.size)
 }

@@ -32,8 +32,8 @@ impl Index {
     }
 
     pub(super) fn find(&self, key: u64) -> Option<u64> {
-        let place = self.place(key)?;
-        self.slots.get(place).map(|slot| slot.number)
+        let old = self.slot_of(key)?;
+        self.slots.get(old).map(|slot| slot.number)
     }
 
     /// Adds a key that is not in the map.
@@ -47,7 +47,7 @@ impl Index {
     }
 
     pub(super) fn remove(&mut self, key: u64) {
-        let Some(mut hole) = self.place(key) else {
+        let Some(mut hole) = self.slot_of(key) else {
             return;
         };
         self.taken -= 1;
@@ -68,7 +68,7 @@ impl Index {
         self.set(hole, Slot::default());
     }
 
-    fn place(&self, key: u64) -> Option<usize> {
+    fn slot_of(&self, key: u64) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
         }
@@ -99,14 +99,14 @@ impl Index {
     }
 
     fn set(&mut self, at: usize, slot: Slot) {
-        if let Some(place) = self.slots.get_mut(at) {
-            *place = slot;
+        if let Some(old) = self.slots.get_mut(at) {
+            *old = slot;
         }
     }
 
     /// The slot of a key in an empty map.
     #[cfg(test)]
-    pub(super) fn place_of(&self, key: u64) -> usize {
+    pub(super) fn home_slot(&self, key: u64) -> usize {
         self.home(key)
     }
 

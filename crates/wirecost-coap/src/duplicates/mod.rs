@@ -133,7 +133,7 @@ impl Window {
 
     fn remember(&mut self, key: u64, now: Instant) {
         self.expire(now);
-        while self.held() + ENTRY_BYTES > self.maximum_held && self.forget_first() {}
+        while self.held() + ENTRY_BYTES > self.maximum_held && self.forget_oldest() {}
         self.index.insert(key, self.gone + self.entries.len() as u64);
         self.entries.push_back(Entry {
             key,
@@ -151,11 +151,11 @@ impl Window {
     }
 
     fn expire(&mut self, now: Instant) {
-        while self.entries.front().is_some_and(|entry| entry.expires <= now) && self.forget_first() {}
+        while self.entries.front().is_some_and(|entry| entry.expires <= now) && self.forget_oldest() {}
     }
 
     /// Forgets the oldest message. Returns whether there was one.
-    fn forget_first(&mut self) -> bool {
+    fn forget_oldest(&mut self) -> bool {
         let Some(entry) = self.entries.pop_front() else {
             return false;
         };

@@ -6,7 +6,7 @@ use wirecost_proto::Rng;
 const FLOW: FlowId = FlowId(3);
 
 /// Whether the message is a duplicate; it is one from now on.
-fn knows(duplicates: &mut Duplicates, message: Message, now: Instant) -> bool {
+fn is_duplicate(duplicates: &mut Duplicates, message: Message, now: Instant) -> bool {
     let known = duplicates.find(message, now, &mut Vec::new()).is_some();
     if !known {
         duplicates.remember(message, now);
@@ -15,7 +15,7 @@ fn knows(duplicates: &mut Duplicates, message: Message, now: Instant) -> bool {
 }
 
 fn known(duplicates: &mut Duplicates, id: u16, kind: Type, at: u64) -> bool {
-    knows(duplicates, (FLOW, id, kind), Instant::from_millis(at * 1000))
+    is_duplicate(duplicates, (FLOW, id, kind), Instant::from_millis(at * 1000))
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_same_id_of_two_peers_is_two_messages() {
     let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     let mut is_known = |flow| {
         let message = (FlowId(flow), 1, Type::Confirmable);
-        knows(&mut duplicates, message, Instant::START)
+        is_duplicate(&mut duplicates, message, Instant::START)
     };
     assert!(!is_known(1));
     assert!(!is_known(2));
@@ -105,7 +105,8 @@ fn ids_that_collide_for_one_seed_do_not_collide_for_another() {
     (0..4_096).for_each(|number| alone.insert(u64::MAX - number, number));
     let first_of = |flow: u64| {
         let ids = (0..=u64::from(u16::MAX)).map(|id| flow << 16 | id);
-        ids.min_by_key(|key| alone.place_of(*key)).expect("there are ids")
+        ids.min_by_key(|key| alone.home_slot(*key))
+            .expect("there are ids")
     };
     let keys: Vec<u64> = (0..200).map(first_of).collect();
     let run = |seed| {

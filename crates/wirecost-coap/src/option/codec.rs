@@ -94,7 +94,7 @@ impl<'a> OptionsView<'a> {
     }
 
     /// The range of the first option with this number, header included.
-    pub(crate) fn place(&self, number: OptionNumber) -> Option<Range<usize>> {
+    pub(crate) fn range_of(&self, number: OptionNumber) -> Option<Range<usize>> {
         if !self.may_have(number) {
             return None;
         }

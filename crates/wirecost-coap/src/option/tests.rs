@@ -28,8 +28,8 @@ fn options_whose_numbers_are_equal_modulo_64_stay_distinct() {
     for (view, path) in [(both.view(), Some("a")), (other.view(), None), (received, None)] {
         assert_eq!(view.uri_path().next(), path);
         assert_eq!(view.first(OptionNumber::URI_PATH).is_some(), path.is_some());
-        assert_eq!(view.place(OptionNumber::URI_PATH).is_some(), path.is_some());
-        assert!(view.place(OptionNumber(75)).is_some());
+        assert_eq!(view.range_of(OptionNumber::URI_PATH).is_some(), path.is_some());
+        assert!(view.range_of(OptionNumber(75)).is_some());
     }
 }
 

@@ -130,7 +130,7 @@ impl Session {
         if self.rederivation.is_answered_by(id_context) {
             // The R2 of an accepted request 2 cannot be used again.
             *self = derived;
-            self.take_fresh(binding.partial_iv);
+            self.mark_used(binding.partial_iv);
             return Ok((binding, Stage::Settled));
         }
         if let Some(r2) = r2 {
@@ -243,7 +243,7 @@ impl Session {
     }
 
     /// Records the number of an authentic request as used.
-    pub(crate) fn take_fresh(&mut self, partial_iv: PartialIv) {
+    pub(crate) fn mark_used(&mut self, partial_iv: PartialIv) {
         self.window.take(partial_iv);
     }
 
@@ -305,7 +305,7 @@ fn partial_iv_of(option: &OscoreOption<'_>) -> Result<PartialIv, Refusal> {
 }
 
 fn check_protectable(message: &Repr<'_>) -> Result<(), ProtectError> {
-    match message.options.place(OptionNumber::PROXY_URI) {
+    match message.options.range_of(OptionNumber::PROXY_URI) {
         Some(_) => Err(ProtectError::ProxyUri),
         None => Ok(()),
     }
@@ -405,7 +405,7 @@ impl Layout {
     }
 
     /// The layout after decryption: the ciphertext ends with `payload` bytes of payload.
-    pub(crate) fn revealing(self, payload: usize) -> Self {
+    pub(crate) fn decrypted(self, payload: usize) -> Self {
         let payload = bytes(payload);
         Self {
             inner: self.inner.saturating_sub(payload),
@@ -416,9 +416,9 @@ impl Layout {
 
     /// The layout of a protected datagram of `len` bytes before decryption; `None` if there is no OSCORE option.
     pub(crate) fn protected(message: &Repr<'_>, len: usize) -> Option<Self> {
-        let place = message.options.place(OptionNumber::OSCORE)?;
-        let head = HEADER_BYTES + message.token.bytes().len() + place.start;
-        let option = place.len();
+        let range = message.options.range_of(OptionNumber::OSCORE)?;
+        let head = HEADER_BYTES + message.token.bytes().len() + range.start;
+        let option = range.len();
         let tag = message.payload.len().min(TAG_BYTES);
         Some(Self {
             head: bytes(head),

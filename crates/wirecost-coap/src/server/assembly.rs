@@ -69,30 +69,30 @@ impl Assemblies {
         }
         self.kept.expire(now);
         let is_of_body = |assembly: &Assembly| assembly.key == key && assembly.tag.as_deref() == tag;
-        let place = self.kept.find(key.flow, is_of_body);
+        let entry = self.kept.find(key.flow, is_of_body);
         let announced = size1.map_or(0, |size| size as usize);
         if announced.max(block.offset() + payload.len()) > limits.max_body {
-            place.and_then(|place| self.kept.remove(place));
+            entry.and_then(|entry| self.kept.remove(entry));
             return Progress::Refused(Code::REQUEST_ENTITY_TOO_LARGE);
         }
         let expires = now + limits.lifetime;
-        let place = match (block.number, place) {
-            (0, place) => {
-                place.and_then(|place| self.kept.remove(place));
+        let entry = match (block.number, entry) {
+            (0, entry) => {
+                entry.and_then(|entry| self.kept.remove(entry));
                 let (tag, body) = (tag.map(<[u8]>::to_vec), Vec::new());
                 let begun = Assembly { key, tag, body };
                 self.kept.push(key.flow, begun, expires, limits.max_per_peer)
             }
-            (_, Some(place)) => place,
+            (_, Some(entry)) => entry,
             // RFC 7959 section 2.9.2: earlier blocks are missing.
             (_, None) => return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
         };
-        self.kept.postpone(place, expires);
-        self.append(place, block, payload)
+        self.kept.postpone(entry, expires);
+        self.append(entry, block, payload)
     }
 
-    fn append(&mut self, place: EntryKey, block: Block, payload: &[u8]) -> Progress {
-        let Some(assembly) = self.kept.get_mut(place) else {
+    fn append(&mut self, entry: EntryKey, block: Block, payload: &[u8]) -> Progress {
+        let Some(assembly) = self.kept.get_mut(entry) else {
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         };
         let (have, offset) = (assembly.body.len(), block.offset());
@@ -100,12 +100,12 @@ impl Assemblies {
         if offset == have {
             assembly.body.extend_from_slice(payload);
         } else if !is_repeated {
-            self.kept.remove(place);
+            self.kept.remove(entry);
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         }
         match block.more {
             true => Progress::Continue,
-            false => match self.kept.remove(place) {
+            false => match self.kept.remove(entry) {
                 Some(whole) => Progress::Whole(whole.body),
                 None => Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
             },
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(take(&mut all, 0, 0, true, 0), Progress::Continue);
         assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
         assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
-        let place = all.kept.find(FlowId(0), |_| true).expect("a body");
-        let body = all.kept.get_mut(place).map(|assembly| assembly.body.len());
+        let entry = all.kept.find(FlowId(0), |_| true).expect("a body");
+        let body = all.kept.get_mut(entry).map(|assembly| assembly.body.len());
         assert_eq!(body, Some(32));
         assert_eq!(take(&mut all, 0, 3, true, 0), INCOMPLETE);
     }

@@ -29,11 +29,11 @@ impl<T> Default for Kept<T> {
 impl<T> Kept<T> {
     /// Removes expired entries.
     pub(super) fn expire(&mut self, now: Instant) {
-        while let Some(&(at, place)) = self.expiries.first() {
+        while let Some(&(at, key)) = self.expiries.first() {
             if at > now {
                 return;
             }
-            self.remove(place);
+            self.remove(key);
         }
     }
 
@@ -42,47 +42,47 @@ impl<T> Kept<T> {
         let mut of_peer = self.of_peer(flow);
         of_peer
             .find(|(_, (_, entry))| is_wanted(entry))
-            .map(|(place, _)| *place)
+            .map(|(key, _)| *key)
     }
 
-    /// The entry at a place.
-    pub(super) fn get_mut(&mut self, place: EntryKey) -> Option<&mut T> {
-        self.entries.get_mut(&place).map(|(_, entry)| entry)
+    /// The entry with this key.
+    pub(super) fn get_mut(&mut self, key: EntryKey) -> Option<&mut T> {
+        self.entries.get_mut(&key).map(|(_, entry)| entry)
     }
 
     /// Adds an entry of a peer. If the peer has `most` entries, the oldest is dropped.
     pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> EntryKey {
         while self.of_peer(flow).count() >= most.max(1) {
-            let oldest = self.of_peer(flow).next().map(|(place, _)| *place);
-            oldest.and_then(|place| self.remove(place));
+            let oldest = self.of_peer(flow).next().map(|(key, _)| *key);
+            oldest.and_then(|key| self.remove(key));
         }
-        let place = (flow, self.made);
+        let key = (flow, self.made);
         self.made += 1;
-        self.entries.insert(place, (expires, entry));
-        self.expiries.insert((expires, place));
-        place
+        self.entries.insert(key, (expires, entry));
+        self.expiries.insert((expires, key));
+        key
     }
 
     /// Changes the expiry time of an entry.
-    pub(super) fn postpone(&mut self, place: EntryKey, expires: Instant) {
-        if let Some((at, _)) = self.entries.get_mut(&place) {
+    pub(super) fn postpone(&mut self, key: EntryKey, expires: Instant) {
+        if let Some((at, _)) = self.entries.get_mut(&key) {
             let before = core::mem::replace(at, expires);
-            self.expiries.remove(&(before, place));
-            self.expiries.insert((expires, place));
+            self.expiries.remove(&(before, key));
+            self.expiries.insert((expires, key));
         }
     }
 
     /// Removes an entry.
-    pub(super) fn remove(&mut self, place: EntryKey) -> Option<T> {
-        let (expires, entry) = self.entries.remove(&place)?;
-        self.expiries.remove(&(expires, place));
+    pub(super) fn remove(&mut self, key: EntryKey) -> Option<T> {
+        let (expires, entry) = self.entries.remove(&key)?;
+        self.expiries.remove(&(expires, key));
         Some(entry)
     }
 
     /// Removes all entries of a peer.
     pub(super) fn forget(&mut self, flow: FlowId) {
-        while let Some(place) = self.find(flow, |_| true) {
-            self.remove(place);
+        while let Some(key) = self.find(flow, |_| true) {
+            self.remove(key);
         }
     }
 

@@ -113,7 +113,7 @@ impl Server {
     /// Removes an observer and its unacknowledged notification. Returns the observed resource.
     fn take_observer(&mut self, flow: FlowId, token: Token) -> Option<usize> {
         let (resource, pending) = self.observers.remove(flow, token)?;
-        pending.and_then(|place| self.outgoings.remove(place));
+        pending.and_then(|key| self.outgoings.remove(key));
         Some(resource)
     }
 
@@ -174,8 +174,8 @@ impl Server {
                 .send_encoded(flow, &self.datagram, written.layout, Kind::ORIGINAL);
             return;
         }
-        let place = self.push_notification(flow, written, Purpose::Notification { token });
-        self.observers.set_pending(flow, token, Some(place));
+        let key = self.push_notification(flow, written, Purpose::Notification { token });
+        self.observers.set_pending(flow, token, Some(key));
     }
 
     fn push_notification(&mut self, flow: FlowId, written: Written, purpose: Purpose) -> MessageKey {

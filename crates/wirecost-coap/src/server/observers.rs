@@ -157,10 +157,10 @@ impl Observers {
             return;
         };
         observer.pending = pending;
-        let place = (observer.resource, observer.number);
+        let key = (observer.resource, observer.number);
         match pending {
-            Some(_) => drop(self.ready.remove(&place)),
-            None => drop(self.ready.insert(place, (flow, token))),
+            Some(_) => drop(self.ready.remove(&key)),
+            None => drop(self.ready.insert(key, (flow, token))),
         }
     }
 

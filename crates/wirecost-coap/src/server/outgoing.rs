@@ -11,17 +11,17 @@ impl Server {
     /// Sends every message whose turn it is.
     pub(super) fn start_outgoing(&mut self, now: Instant) {
         self.outgoings.end_delays(now);
-        while let Some(place) = self.outgoings.next_turn() {
+        while let Some(key) = self.outgoings.next_turn() {
             let backoff = Backoff::start(&self.config.parameters, &mut self.timeout_rng, now);
-            let Some(outgoing) = self.outgoings.get_mut(place) else {
+            let Some(outgoing) = self.outgoings.get_mut(key) else {
                 continue;
             };
             let (flow, layout) = (outgoing.flow, outgoing.layout);
             self.outbox
                 .send_encoded(flow, &outgoing.datagram, layout, Kind::ORIGINAL);
             match outgoing.confirmable {
-                true => self.outgoings.await_ack(place, backoff),
-                false => drop(self.outgoings.remove(place)),
+                true => self.outgoings.await_ack(key, backoff),
+                false => drop(self.outgoings.remove(key)),
             }
         }
     }
@@ -29,17 +29,17 @@ impl Server {
     /// Retransmits unacknowledged messages, or gives up on their peers.
     pub(super) fn retransmit(&mut self, now: Instant) {
         let parameters = self.config.parameters;
-        while let Some((place, expiry)) = self.outgoings.expire(&parameters, now) {
+        while let Some((key, expiry)) = self.outgoings.expire(&parameters, now) {
             match expiry {
-                Expiry::Retransmit => self.send_again(place, now),
-                Expiry::GiveUp => self.give_up(place.flow),
+                Expiry::Retransmit => self.send_again(key, now),
+                Expiry::GiveUp => self.give_up(key.flow),
             }
         }
     }
 
-    fn send_again(&mut self, place: MessageKey, now: Instant) {
-        let renewed = self.renew(place, now);
-        let Some(outgoing) = self.outgoings.get_mut(place) else {
+    fn send_again(&mut self, key: MessageKey, now: Instant) {
+        let renewed = self.renew(key, now);
+        let Some(outgoing) = self.outgoings.get_mut(key) else {
             return;
         };
         let kind = match renewed {
@@ -53,16 +53,16 @@ impl Server {
 
     /// Replaces a notification by one with the resource's current state, if that has changed. The retransmission timer
     /// continues (RFC 7641 section 4.5.2).
-    fn renew(&mut self, place: MessageKey, now: Instant) -> bool {
-        let purpose = self.outgoings.get_mut(place).map(|outgoing| outgoing.purpose);
+    fn renew(&mut self, key: MessageKey, now: Instant) -> bool {
+        let purpose = self.outgoings.get_mut(key).map(|outgoing| outgoing.purpose);
         let Some(Purpose::Notification { token }) = purpose else {
             return false;
         };
-        if !self.is_outdated(place.flow, token) {
+        if !self.is_outdated(key.flow, token) {
             return false;
         }
-        let written = self.write_notification(place.flow, token, now);
-        match (written, self.outgoings.get_mut(place)) {
+        let written = self.write_notification(key.flow, token, now);
+        match (written, self.outgoings.get_mut(key)) {
             (Some(written), Some(outgoing)) => {
                 outgoing.message_id = written.message_id;
                 outgoing.layout = written.layout;

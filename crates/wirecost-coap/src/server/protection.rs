@@ -127,7 +127,7 @@ impl Sessions {
         }
         let binding = session.open_request(&option, request, plaintext)?;
         // RFC 8613 section 8.2, step 7: only an authentic request moves the window.
-        session.take_fresh(binding.partial_iv);
+        session.mark_used(binding.partial_iv);
         Ok(Protected {
             session: at,
             binding,
@@ -200,7 +200,7 @@ impl Server {
         let repr = inner_message(plaintext, &outer)?;
         Ok(Incoming {
             repr,
-            layout: visible.revealing(repr.payload.len()),
+            layout: visible.decrypted(repr.payload.len()),
             protected: Some(protected),
         })
     }

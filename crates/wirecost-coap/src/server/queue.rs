@@ -100,7 +100,7 @@ impl Outgoings {
     pub(super) fn push(&mut self, outgoing: Outgoing) -> MessageKey {
         let flow = outgoing.flow;
         let number = self.made;
-        let place = MessageKey { number, flow };
+        let key = MessageKey { number, flow };
         self.made += 1;
         let separate = usize::from(outgoing.purpose == Purpose::Separate);
         self.separate += separate;
@@ -108,10 +108,10 @@ impl Outgoings {
         let (state, confirmable) = (outgoing.state, outgoing.confirmable);
         self.messages.insert((flow, number), outgoing);
         match state {
-            State::Delayed { due } => drop(self.delays.insert((due, place))),
-            _ => self.wait(place, confirmable),
+            State::Delayed { due } => drop(self.delays.insert((due, key))),
+            _ => self.wait(key, confirmable),
         }
-        place
+        key
     }
 
     /// The number of separate responses to a peer, and to all peers.
@@ -128,39 +128,39 @@ impl Outgoings {
 
     /// Ends the delay of messages that are due. They may still have to wait for their turn.
     pub(super) fn end_delays(&mut self, now: Instant) {
-        while let Some((_, place)) = pop_due(&mut self.delays, now) {
-            let Some(outgoing) = self.get_mut(place) else {
+        while let Some((_, key)) = pop_due(&mut self.delays, now) {
+            let Some(outgoing) = self.get_mut(key) else {
                 continue;
             };
             outgoing.state = State::Waiting;
             let confirmable = outgoing.confirmable;
-            self.wait(place, confirmable);
+            self.wait(key, confirmable);
         }
     }
 
     /// Takes the first message that may be sent: its peer has fewer than NSTART outstanding ones.
     pub(super) fn next_turn(&mut self) -> Option<MessageKey> {
-        while let Some(place) = self.turns.pop_first() {
-            let confirmable = self.get_mut(place).is_some_and(|outgoing| outgoing.confirmable);
-            if !confirmable || self.may_send(place.flow) {
-                return Some(place);
+        while let Some(key) = self.turns.pop_first() {
+            let confirmable = self.get_mut(key).is_some_and(|outgoing| outgoing.confirmable);
+            if !confirmable || self.may_send(key.flow) {
+                return Some(key);
             }
         }
         None
     }
 
     /// Records that a confirmable message was sent.
-    pub(super) fn await_ack(&mut self, place: MessageKey, backoff: Backoff) {
-        let Some(outgoing) = self.get_mut(place) else {
+    pub(super) fn await_ack(&mut self, key: MessageKey, backoff: Backoff) {
+        let Some(outgoing) = self.get_mut(key) else {
             return;
         };
         outgoing.state = State::AwaitAck(backoff);
-        self.backoffs.insert((backoff.deadline(), place));
-        if let Some(peer) = self.peers.get_mut(&place.flow) {
-            peer.waiting.remove(&place.number);
-            peer.sent.push(place.number);
+        self.backoffs.insert((backoff.deadline(), key));
+        if let Some(peer) = self.peers.get_mut(&key.flow) {
+            peer.waiting.remove(&key.number);
+            peer.sent.push(key.number);
         }
-        self.offer_turn(place.flow);
+        self.schedule_next(key.flow);
     }
 
     /// Takes the first message whose time-out expired, and the resulting action.
@@ -169,16 +169,15 @@ impl Outgoings {
         parameters: &TransmissionParameters,
         now: Instant,
     ) -> Option<(MessageKey, Expiry)> {
-        while let Some((_, place)) = pop_due(&mut self.backoffs, now) {
-            let Some(State::AwaitAck(backoff)) = self.get_mut(place).map(|outgoing| &mut outgoing.state)
-            else {
+        while let Some((_, key)) = pop_due(&mut self.backoffs, now) {
+            let Some(State::AwaitAck(backoff)) = self.get_mut(key).map(|outgoing| &mut outgoing.state) else {
                 continue;
             };
             let expiry = backoff.expire(parameters, now);
             let again = backoff.deadline();
-            self.backoffs.insert((again, place));
+            self.backoffs.insert((again, key));
             if let Some(expiry) = expiry {
-                return Some((place, expiry));
+                return Some((key, expiry));
             }
         }
         None
@@ -195,30 +194,30 @@ impl Outgoings {
         self.remove(MessageKey { number, flow })
     }
 
-    pub(super) fn get_mut(&mut self, place: MessageKey) -> Option<&mut Outgoing> {
+    pub(super) fn get_mut(&mut self, key: MessageKey) -> Option<&mut Outgoing> {
         #[cfg(test)]
         {
             self.visits += 1;
         }
-        self.messages.get_mut(&(place.flow, place.number))
+        self.messages.get_mut(&(key.flow, key.number))
     }
 
     /// Removes a message. The next one of its peer may get its turn.
-    pub(super) fn remove(&mut self, place: MessageKey) -> Option<Outgoing> {
-        let outgoing = self.messages.remove(&(place.flow, place.number))?;
+    pub(super) fn remove(&mut self, key: MessageKey) -> Option<Outgoing> {
+        let outgoing = self.messages.remove(&(key.flow, key.number))?;
         match &outgoing.state {
-            State::Delayed { due } => drop(self.delays.remove(&(*due, place))),
-            State::Waiting => drop(self.turns.remove(&place)),
-            State::AwaitAck(backoff) => drop(self.backoffs.remove(&(backoff.deadline(), place))),
+            State::Delayed { due } => drop(self.delays.remove(&(*due, key))),
+            State::Waiting => drop(self.turns.remove(&key)),
+            State::AwaitAck(backoff) => drop(self.backoffs.remove(&(backoff.deadline(), key))),
         }
         let separate = usize::from(outgoing.purpose == Purpose::Separate);
         self.separate -= separate;
-        if let Some(peer) = self.peers.get_mut(&place.flow) {
+        if let Some(peer) = self.peers.get_mut(&key.flow) {
             peer.separate -= separate;
-            peer.waiting.remove(&place.number);
-            peer.sent.retain(|number| *number != place.number);
+            peer.waiting.remove(&key.number);
+            peer.sent.retain(|number| *number != key.number);
         }
-        self.offer_turn(place.flow);
+        self.schedule_next(key.flow);
         Some(outgoing)
     }
 
@@ -235,17 +234,13 @@ impl Outgoings {
         }
     }
 
-    fn wait(&mut self, place: MessageKey, confirmable: bool) {
+    fn wait(&mut self, key: MessageKey, confirmable: bool) {
         if !confirmable {
-            self.turns.insert(place);
+            self.turns.insert(key);
             return;
         }
-        self.peers
-            .entry(place.flow)
-            .or_default()
-            .waiting
-            .insert(place.number);
-        self.offer_turn(place.flow);
+        self.peers.entry(key.flow).or_default().waiting.insert(key.number);
+        self.schedule_next(key.flow);
     }
 
     fn may_send(&self, flow: FlowId) -> bool {
@@ -254,7 +249,7 @@ impl Outgoings {
     }
 
     /// Gives the first waiting confirmable message of a peer its turn, if NSTART allows it.
-    fn offer_turn(&mut self, flow: FlowId) {
+    fn schedule_next(&mut self, flow: FlowId) {
         let may_send = self.may_send(flow);
         let Some(peer) = self.peers.get(&flow) else {
             return;

@@ -89,7 +89,7 @@ impl Server {
         // The plaintext is borrowed while the server changes, so take its memory out and put it back.
         let mut plaintext = core::mem::take(&mut self.plaintext);
         match (self.open(outer, len, answer.is_some(), &mut plaintext), answer) {
-            (opened, Some(answer)) => self.take_again(flow, (&outer, len), opened.ok(), answer),
+            (opened, Some(answer)) => self.answer_duplicate(flow, (&outer, len), opened.ok(), answer),
             (Ok(incoming), None) => {
                 self.duplicates.remember(message, now);
                 self.outbox.consumed(flow, incoming.layout, Kind::of(&outer));
@@ -105,7 +105,7 @@ impl Server {
     }
 
     /// Answers a duplicate as the first time.
-    fn take_again(
+    fn answer_duplicate(
         &mut self,
         flow: FlowId,
         (outer, len): (&Repr<'_>, usize),

@@ -205,7 +205,7 @@ impl Server {
         }
         self.continuations.expire(now);
         let earlier = self.continuations.find(key.flow, |kept| kept.key == key);
-        earlier.and_then(|place| self.continuations.remove(place));
+        earlier.and_then(|entry| self.continuations.remove(entry));
         let expires = now + self.config.parameters.exchange_lifetime();
         let made = Continuation {
             key,
@@ -232,8 +232,8 @@ impl Server {
             return false;
         };
         self.continuations.expire(now);
-        let place = self.continuations.find(key.flow, |kept| kept.key == key);
-        let Some(kept) = place.and_then(|place| self.continuations.get_mut(place)) else {
+        let entry = self.continuations.find(key.flow, |kept| kept.key == key);
+        let Some(kept) = entry.and_then(|entry| self.continuations.get_mut(entry)) else {
             // RFC 7959 section 2.9.2: the body of this block is not known any more.
             let incomplete = Answer::code(Code::REQUEST_ENTITY_INCOMPLETE);
             self.respond_bare(exchange, &incomplete, &Requested::default());
@@ -247,7 +247,7 @@ impl Server {
             ..Requested::default()
         };
         self.respond_bare(exchange, &answer, &requested);
-        let kept = place.and_then(|place| self.continuations.get_mut(place));
+        let kept = entry.and_then(|entry| self.continuations.get_mut(entry));
         if let (Content::Made(_, body), Some(kept)) = (answer.content, kept) {
             kept.body = body;
         }

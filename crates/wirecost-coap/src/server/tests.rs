@@ -25,7 +25,7 @@ fn visits(server: &Server) -> u64 {
 }
 
 /// A server with this many peers, each with 10 observations of `/obs` that it does not acknowledge.
-fn crowded(peers: u32) -> (Server, Instant) {
+fn with_observers(peers: u32) -> (Server, Instant) {
     let mut server = Server::new(Config::new(Rng::new(1)));
     let now = Instant::START;
     for number in 0..peers * 10 {
@@ -43,7 +43,7 @@ fn crowded(peers: u32) -> (Server, Instant) {
 
 /// How many entries each of these inputs visits.
 fn visits_of_inputs(peers: u32) -> Vec<u64> {
-    let (mut server, now) = crowded(peers);
+    let (mut server, now) = with_observers(peers);
     assert_eq!(server.observers(), peers as usize * 10);
     let put = [0x40, 3, 0, 1, 0xb3, b'o', b'b', b's', 0x10, 0xff, b'x'];
     let get = [0x40, 1, 0, 2, 0xb4, b't', b'e', b's', b't'];

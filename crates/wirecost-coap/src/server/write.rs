@@ -176,7 +176,9 @@ fn write_options(
         options.push(OptionNumber::LOCATION_QUERY, argument.as_bytes());
     }
     uint(options, OptionNumber::BLOCK2, part.block.map(Block::value));
-    let block1 = requested.block1.map(|block| echoed(block, answer.code, config));
+    let block1 = requested
+        .block1
+        .map(|block| block1_answer(block, answer.code, config));
     uint(options, OptionNumber::BLOCK1, block1.map(Block::value));
     uint(options, OptionNumber::SIZE2, part.size2);
     let too_large = answer.code == Code::REQUEST_ENTITY_TOO_LARGE;
@@ -186,7 +188,7 @@ fn write_options(
 
 /// The Block1 option of a response: the block's number, the preferred size, and whether the answer is not final yet
 /// (RFC 7959 section 2.3).
-fn echoed(block: Block, code: Code, config: &Config) -> Block {
+fn block1_answer(block: Block, code: Code, config: &Config) -> Block {
     Block {
         number: block.number,
         more: code == Code::CONTINUE,

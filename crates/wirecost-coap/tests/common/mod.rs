@@ -155,7 +155,7 @@ fn type_name(kind: Type) -> &'static str {
 }
 
 /// The payload bytes of each message that the server processed, without duplicates.
-pub(crate) fn carried_out(pair: &CoapPair) -> Vec<u64> {
+pub(crate) fn processed_bodies(pair: &CoapPair) -> Vec<u64> {
     let message = |(_, event): &(Instant, server::Event)| match event {
         server::Event::MessageReceived {
             payload_bytes,

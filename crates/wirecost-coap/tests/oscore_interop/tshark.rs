@@ -102,16 +102,16 @@ fn tshark_decrypts_every_datagram_and_agrees_on_every_length() {
     fs::create_dir_all(&folder).expect("a temporary folder");
     let capture = folder.join("oscore.pcap");
     fs::write(&capture, pcap(&pair.sent)).expect("a capture");
-    let rows = fields(&capture, &Witness::FIELDS);
+    let rows = fields(&capture, &PartLengths::FIELDS);
     fs::remove_dir_all(&folder).expect("the folder goes");
-    let seen: Vec<_> = rows.iter().map(|row| Witness::of_row(row)).collect();
-    let said: Vec<_> = pair.sent.iter().map(Witness::of_spans).collect();
-    assert_eq!(seen, said);
+    let from_tshark: Vec<_> = rows.iter().map(|row| PartLengths::of_row(row)).collect();
+    let from_spans: Vec<_> = pair.sent.iter().map(PartLengths::of_spans).collect();
+    assert_eq!(from_tshark, from_spans);
 }
 
 /// The lengths of the parts of a datagram, in bytes.
 #[derive(Debug, PartialEq, Eq)]
-struct Witness {
+struct PartLengths {
     len: usize,
     /// Option and tag.
     security: usize,
@@ -121,7 +121,7 @@ struct Witness {
     ciphertext_without_payload: usize,
 }
 
-impl Witness {
+impl PartLengths {
     const FIELDS: [&str; 5] = [
         "udp.length",
         "coap.opt.length",

@@ -30,7 +30,7 @@ struct ConnectProperties {
 
 impl From<Properties<'_>> for ConnectProperties {
     fn from(properties: Properties<'_>) -> Self {
-        let mut wanted = Self {
+        let mut requested = Self {
             session_expiry: 0,
             receive_maximum: u16::MAX,
             packet_limit: PacketLimit::new(None),
@@ -40,24 +40,24 @@ impl From<Properties<'_>> for ConnectProperties {
         };
         for property in properties.iter() {
             match property {
-                Property::SessionExpiryInterval(seconds) => wanted.session_expiry = seconds,
-                Property::ReceiveMaximum(maximum) => wanted.receive_maximum = maximum,
-                Property::MaximumPacketSize(bytes) => wanted.packet_limit = PacketLimit::new(Some(bytes)),
-                Property::TopicAliasMaximum(maximum) => wanted.topic_alias_maximum = maximum,
-                Property::RequestResponseInformation(flag) => wanted.response_information = flag != 0,
-                Property::AuthenticationMethod(_) => wanted.authentication_method = true,
+                Property::SessionExpiryInterval(seconds) => requested.session_expiry = seconds,
+                Property::ReceiveMaximum(maximum) => requested.receive_maximum = maximum,
+                Property::MaximumPacketSize(bytes) => requested.packet_limit = PacketLimit::new(Some(bytes)),
+                Property::TopicAliasMaximum(maximum) => requested.topic_alias_maximum = maximum,
+                Property::RequestResponseInformation(flag) => requested.response_information = flag != 0,
+                Property::AuthenticationMethod(_) => requested.authentication_method = true,
                 _ => {}
             }
         }
-        wanted
+        requested
     }
 }
 
 impl Broker {
     pub(super) fn connect(&mut self, flow: FlowId, connect: &Connect<'_>) {
-        let wanted = ConnectProperties::from(connect.properties);
-        let (version, limit) = (connect.version, wanted.packet_limit);
-        if let Err(reason) = self.admit(connect, &wanted) {
+        let requested = ConnectProperties::from(connect.properties);
+        let (version, limit) = (connect.version, requested.packet_limit);
+        if let Err(reason) = self.admit(connect, &requested) {
             return self.refuse(flow, version, reason, limit);
         }
         let mut properties = self.config.announced();
@@ -72,7 +72,7 @@ impl Broker {
         } else {
             connect.client_id.as_str()
         };
-        self.add_wanted(version, &wanted, &mut properties);
+        self.add_client_properties(version, &requested, &mut properties);
         // [MQTT-3.1.2-24]: the broker cannot send anything to such a client.
         if !limit.allows(connack_bytes(version, &properties)) {
             return self.refuse(flow, version, ReasonCode::PacketTooLarge, limit);
@@ -86,16 +86,16 @@ impl Broker {
             properties,
         };
         self.send(flow, version, Reply::Connack(Box::new(connack)));
-        self.attach(id, flow, connect, &wanted);
-        self.accept(id, flow, connect, &wanted);
+        self.attach(id, flow, connect, &requested);
+        self.accept(id, flow, connect, &requested);
         self.report_connected(id, flow, version, session_present);
         self.schedule(id);
     }
 
     /// Returns the reason if the client must not connect.
-    fn admit(&self, connect: &Connect<'_>, wanted: &ConnectProperties) -> Result<(), ReasonCode> {
+    fn admit(&self, connect: &Connect<'_>, requested: &ConnectProperties) -> Result<(), ReasonCode> {
         // Section 4.12: no authentication method is supported.
-        if wanted.authentication_method {
+        if requested.authentication_method {
             return Err(ReasonCode::BadAuthenticationMethod);
         }
         // [MQTT-3.1.3-8] of 3.1.1
@@ -190,19 +190,24 @@ impl Broker {
     }
 
     /// Adds the CONNACK properties that depend on the client.
-    fn add_wanted(&self, version: Version, wanted: &ConnectProperties, properties: &mut PropertiesBuf) {
-        if version == Version::V5 && wanted.session_expiry > self.config.maximum_session_expiry {
+    fn add_client_properties(
+        &self,
+        version: Version,
+        requested: &ConnectProperties,
+        properties: &mut PropertiesBuf,
+    ) {
+        if version == Version::V5 && requested.session_expiry > self.config.maximum_session_expiry {
             let granted = self.config.maximum_session_expiry;
             properties.push(Property::SessionExpiryInterval(granted));
         }
         if let Some(information) = &self.config.response_information
-            && wanted.response_information
+            && requested.response_information
         {
             properties.push(Property::ResponseInformation(information.as_text()));
         }
     }
 
-    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wanted: &ConnectProperties) {
+    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, requested: &ConnectProperties) {
         self.timers.stop(Deadline::Will(id));
         self.timers.stop(Deadline::SessionExpiry(id));
         self.subscriptions.session_online(id);
@@ -211,19 +216,19 @@ impl Broker {
         };
         session.flow = Some(flow);
         session.expiry = match connect.version {
-            Version::V5 => wanted.session_expiry.min(self.config.maximum_session_expiry),
+            Version::V5 => requested.session_expiry.min(self.config.maximum_session_expiry),
             // Clean session means clean start without an expiry interval (MQTT 5, appendix C).
             Version::V3_1_1 if connect.clean_start => 0,
             Version::V3_1_1 => NEVER,
         };
         // A will of an earlier connection that is still delayed is not published [MQTT-3.1.3-9].
         session.set_will(connect.will.map(Into::into));
-        let maximum = wanted.receive_maximum.min(self.config.maximum_inflight);
+        let maximum = requested.receive_maximum.min(self.config.maximum_inflight);
         session.outbound.connect(maximum);
-        session.note_places();
+        session.update_memory();
     }
 
-    fn accept(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wanted: &ConnectProperties) {
+    fn accept(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, requested: &ConnectProperties) {
         let imposed = match connect.version {
             Version::V3_1_1 => None,
             Version::V5 => self.config.server_keep_alive,
@@ -232,7 +237,7 @@ impl Broker {
         // [MQTT-3.1.2-22]: one and a half times the keep-alive.
         let time_out = Duration::from_millis(u64::from(keep_alive) * 1_500);
         let time_out = (!time_out.is_zero()).then_some(time_out);
-        let aliases = wanted.topic_alias_maximum.min(self.config.sent_topic_aliases);
+        let aliases = requested.topic_alias_maximum.min(self.config.sent_topic_aliases);
         let Some(connection) = self.connections.get_mut(&flow) else {
             return;
         };
@@ -240,7 +245,7 @@ impl Broker {
             session: id,
             version: connect.version,
             time_out,
-            packet_limit: wanted.packet_limit,
+            packet_limit: requested.packet_limit,
             sent_aliases: SentAliases::new(aliases),
             received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
             is_congested: false,

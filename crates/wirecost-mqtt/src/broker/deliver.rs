@@ -49,7 +49,7 @@ impl Broker {
                 if let Some(session) = self.sessions.get_mut(id) {
                     session.is_scheduled = false;
                     session.is_dropping &= session.queue.len() > 0;
-                    session.note_places();
+                    session.update_memory();
                 }
             }
         }

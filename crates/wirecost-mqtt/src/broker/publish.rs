@@ -200,7 +200,7 @@ impl Broker {
                 !one.shared && !other.shared && one.subscription.session == other.subscription.session
             };
             for overlapping in matches.chunk_by(is_same) {
-                self.hand_over(&message, routed.retain, overlapping);
+                self.queue_overlapping(&message, routed.retain, overlapping);
                 receivers += 1;
             }
         }
@@ -228,7 +228,7 @@ impl Broker {
     fn may_retain(&self, message: &Message) -> bool {
         let name = message.topic.as_text();
         let has_place = self.retained.len() < self.config.maximum_retained || self.retained.contains(&name);
-        let bytes = self.retained.bytes_beside(&name) + message.bytes();
+        let bytes = self.retained.bytes_except(&name) + message.bytes();
         // The memory of the message itself is reserved already.
         let has_room = self.free_for_messages() > 0 || bytes <= self.retained.bytes();
         has_place && has_room && bytes <= self.config.maximum_held_bytes / 2
@@ -236,7 +236,7 @@ impl Broker {
 
     /// Queues a message once for a session with several matching (`overlapping`) subscriptions, with the highest QoS
     /// [MQTT-3.3.4-2] and every identifier [MQTT-3.3.4-4].
-    fn hand_over(&mut self, message: &Arc<Message>, retain: bool, overlapping: &[Match]) {
+    fn queue_overlapping(&mut self, message: &Arc<Message>, retain: bool, overlapping: &[Match]) {
         let Some(first) = overlapping.first() else {
             return;
         };
@@ -282,7 +282,7 @@ impl Broker {
         }
         if let Some(session) = self.sessions.get_mut(id) {
             session.queue.push_back(delivery);
-            session.note_places();
+            session.update_memory();
         }
         self.schedule(id);
     }

@@ -48,7 +48,7 @@ impl Retained {
     }
 
     /// The bytes of all messages except the one of `name`.
-    pub(super) fn bytes_beside(&self, name: &str) -> usize {
+    pub(super) fn bytes_except(&self, name: &str) -> usize {
         self.bytes - self.by_topic.get(name).map_or(0, |message| message.bytes())
     }
 

@@ -69,7 +69,7 @@ impl Session {
     }
 
     /// Updates the memory of queue entries and exchanges.
-    pub(super) fn note_places(&mut self) {
+    pub(super) fn update_memory(&mut self) {
         self.places
             .set((self.queue.len() + self.outbound.len()) * PLACE_BYTES);
     }

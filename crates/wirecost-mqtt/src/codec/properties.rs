@@ -30,7 +30,7 @@ trait Value<'a>: Sized {
 pub struct Variable(pub u32);
 
 macro_rules! properties {
-    ($($(#[$doc:meta])* $variant:ident($($field:ident: $type:ty),+) = $id:literal, $places:expr;)*) => {
+    ($($(#[$doc:meta])* $variant:ident($($field:ident: $type:ty),+) = $id:literal, $packets:expr;)*) => {
         /// One property of a packet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Property<'a> {
@@ -46,9 +46,9 @@ macro_rules! properties {
             }
 
             /// The packets that may have the property, one bit each.
-            const fn places(&self) -> u16 {
+            const fn packets(&self) -> u16 {
                 match self {
-                    $(Self::$variant(..) => $places,)*
+                    $(Self::$variant(..) => $packets,)*
                 }
             }
 
@@ -135,11 +135,11 @@ properties! {
 
 impl<'a> Property<'a> {
     /// Whether a packet may have the property more than once.
-    const fn repeats(&self, place: u16) -> bool {
+    const fn repeats(&self, packet: u16) -> bool {
         match self {
             Self::UserProperty(..) => true,
             // Section 3.3.2.3.8: one for each overlapping subscription.
-            Self::SubscriptionIdentifier(_) => place == PacketType::Publish.bit(),
+            Self::SubscriptionIdentifier(_) => packet == PacketType::Publish.bit(),
             _ => false,
         }
     }
@@ -180,8 +180,12 @@ impl<'a> Properties<'a> {
     /// No properties.
     pub const EMPTY: Self = Self { bytes: &[] };
 
-    /// Reads the property length and checks that every property is allowed in `place`. MQTT 3.1.1 has no properties.
-    pub(crate) fn decode(reader: &mut Reader<'a>, version: Version, place: u16) -> Result<Self, DecodeError> {
+    /// Reads the property length and checks that every property is allowed in `packet`. MQTT 3.1.1 has no properties.
+    pub(crate) fn decode(
+        reader: &mut Reader<'a>,
+        version: Version,
+        packet: u16,
+    ) -> Result<Self, DecodeError> {
         if version == Version::V3_1_1 {
             return Ok(Self::EMPTY);
         }
@@ -192,10 +196,10 @@ impl<'a> Properties<'a> {
         while !left.is_empty() {
             let property = Property::read(&mut left)?;
             let id = property.id();
-            if property.places() & place == 0 {
+            if property.packets() & packet == 0 {
                 return Err(ProtocolError::PropertyNotAllowed(id).into());
             }
-            if seen & 1 << id != 0 && !property.repeats(place) {
+            if seen & 1 << id != 0 && !property.repeats(packet) {
                 return Err(ProtocolError::PropertyRepeated(id).into());
             }
             property.check()?;

@@ -106,7 +106,7 @@ impl Raw {
     pub(crate) fn input(&mut self, input: Input<'_, broker::Command>, flow: FlowId) -> Answer {
         self.broker
             .handle_input(input, self.now)
-            .expect("the broker lives on");
+            .expect("the broker does not fail");
         let mut answer = Answer::default();
         let mut out = Buffer::new();
         loop {

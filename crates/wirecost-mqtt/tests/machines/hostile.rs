@@ -176,7 +176,7 @@ fn announced_limits_are_enforced() {
         retain_available: false,
         ..Config::default()
     };
-    // [MQTT-3.2.2-15], told before the packet is there
+    // [MQTT-3.2.2-15], reported before the packet is complete
     let mut raw = connected(CONNECT_5, limited());
     assert_eq!(raw.send(0, &hex("30 7f")), closing("e001 95"));
     // [MQTT-3.3.4-7]

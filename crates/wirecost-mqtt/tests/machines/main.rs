@@ -2,6 +2,7 @@
 
 mod common;
 mod conversation;
+mod harness;
 mod hostile;
 mod limits;
 mod memory;
@@ -10,4 +11,3 @@ mod reconnect;
 mod routing;
 mod server_faults;
 mod sessions;
-mod talk;

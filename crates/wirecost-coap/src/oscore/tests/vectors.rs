@@ -187,6 +187,6 @@ fn c7_and_c8_responses_are_protected_and_opened() {
         let opened = client.open_response(binding, &option, &outer, &mut plaintext);
         assert_eq!(opened, Ok(number));
         assert_eq!(inner_message(&plaintext, &outer), Ok(response));
-        assert_eq!(Layout::visible(&outer, protected.len()).revealing(12), layout);
+        assert_eq!(Layout::visible(&outer, protected.len()).decrypted(12), layout);
     }
 }

@@ -12,20 +12,20 @@ use wirecost_proto::{Cause, Direction, Instant, Layer, Phase};
 
 pub(crate) const ONE_WAY: Duration = Duration::from_millis(10);
 
-pub(crate) type Rig = Pair<Client, Container, FixedDelay>;
+pub(crate) type TestPair = Pair<Client, Container, FixedDelay>;
 
-pub(crate) fn rig(client: client::Config, container: container::Config) -> Rig {
+pub(crate) fn pair(client: client::Config, container: container::Config) -> TestPair {
     let (client, container) = (Client::new(client), Container::new(container));
     Pair::new(Transport::Stream, client, container, FixedDelay(ONE_WAY))
 }
 
-/// A rig whose client has credit.
-pub(crate) fn open(client: client::Config, container: container::Config) -> Rig {
-    let mut rig = rig(client, container);
-    rig.open();
-    rig.drive_for(Duration::from_secs(1));
-    assert_eq!(events(&rig), [client::Event::Opened]);
-    rig
+/// A pair whose client has credit.
+pub(crate) fn open(client: client::Config, container: container::Config) -> TestPair {
+    let mut pair = pair(client, container);
+    pair.open();
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(events(&pair), [client::Event::Opened]);
+    pair
 }
 
 pub(crate) fn send(message: u64, payload: &[u8]) -> Command {
@@ -35,25 +35,31 @@ pub(crate) fn send(message: u64, payload: &[u8]) -> Command {
     }
 }
 
-pub(crate) fn events(rig: &Rig) -> Vec<client::Event> {
-    rig.client_events.iter().map(|(_, event)| event.clone()).collect()
+pub(crate) fn events(pair: &TestPair) -> Vec<client::Event> {
+    pair.client_events
+        .iter()
+        .map(|(_, event)| event.clone())
+        .collect()
 }
 
-pub(crate) fn server_events(rig: &Rig) -> Vec<container::Event> {
-    rig.server_events.iter().map(|(_, event)| event.clone()).collect()
+pub(crate) fn server_events(pair: &TestPair) -> Vec<container::Event> {
+    pair.server_events
+        .iter()
+        .map(|(_, event)| event.clone())
+        .collect()
 }
 
 /// The bytes sent in one direction, of one layer, phase and cause.
-pub(crate) fn bytes(rig: &Rig, direction: Direction, layer: Layer, phase: Phase, cause: Cause) -> u64 {
-    let sent = rig.sent.iter().filter(|sent| sent.direction == direction);
+pub(crate) fn bytes(pair: &TestPair, direction: Direction, layer: Layer, phase: Phase, cause: Cause) -> u64 {
+    let sent = pair.sent.iter().filter(|sent| sent.direction == direction);
     let spans = sent.flat_map(|sent: &Sent| &sent.spans);
     let kind = spans.filter(|span| (span.layer, span.phase, span.cause) == (layer, phase, cause));
     kind.map(|span| u64::from(span.len)).sum()
 }
 
 /// When the client first reported `event`.
-pub(crate) fn when(rig: &Rig, event: &client::Event) -> Option<Instant> {
-    let mut events = rig.client_events.iter();
+pub(crate) fn when(pair: &TestPair, event: &client::Event) -> Option<Instant> {
+    let mut events = pair.client_events.iter();
     events.find(|(_, found)| found == event).map(|(at, _)| *at)
 }
 
