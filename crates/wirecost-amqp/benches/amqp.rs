@@ -1,4 +1,5 @@
-//! A message unsettled and settled, client and container, beside fe2o3-amqp-types' codec doing the same frames.
+//! An unsettled and a settled message, client and container, compared with the codec of fe2o3-amqp-types for the same
+//! frames.
 
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
@@ -24,7 +25,7 @@ fn main() {
             let template = Arc::clone(&template);
             both.message(Command::Send { message: 1, template });
         });
-        // The peer is a codec without connection, session and link.
+        // The compared codec has no connection, session and link.
         bench.peer(&format!("{name}, fe2o3-amqp-types"), || peer_exchange(settled));
     }
 }
@@ -35,7 +36,7 @@ fn connected(settled: bool) -> Loop<Client, Container> {
         ..client::Config::default()
     };
     let container = container::Config {
-        // Nobody receives: the queue is full before anything is counted.
+        // There is no receiver: the queue is full before the measurement.
         queue_messages: 10,
         ..container::Config::default()
     };
@@ -73,7 +74,7 @@ fn peer_exchange(settled: bool) {
     }
 }
 
-/// A performative encoded and decoded.
+/// Encodes and decodes a performative.
 fn carried(performative: &Performative) -> Performative {
     let bytes = to_vec(performative).expect("a performative that can be written");
     from_slice(&bytes).expect("a performative that can be read")

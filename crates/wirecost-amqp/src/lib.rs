@@ -1,11 +1,10 @@
-//! AMQP 1.0 without IO: a client that sends on one link, and a reference container with queues.
+//! AMQP 1.0 without IO: a client with one sending link, and a reference container with queues.
 //!
 //! - [`codec`]: frames, performatives, message sections on borrowed bytes
-//! - [`client`]: connects, sends, learns the outcome, closes
-//! - [`container`]: accepts connections, takes messages into queues and delivers them
-//! - `session`: the windows that both sides keep (section 2.5.6)
-//! - `outgoing`: what both sides do with what they have written
-//! - `timer`: what either side waits for
+//! - [`client`]: connects, sends, reports outcomes, closes
+//! - [`container`]: accepts connections, stores messages in queues and delivers them
+//! - `frames`: framing and timers of either side of a connection
+//! - `session`: session windows (section 2.5.6) and link credit (section 2.6.7) of either side
 //!
 //! Section numbers are those of the OASIS standard, part and section: 2.4.1 is section 4.1 of part 2, transport.
 //!
@@ -28,6 +27,5 @@ extern crate std;
 pub mod client;
 pub mod codec;
 pub mod container;
-mod outgoing;
+mod frames;
 mod session;
-mod timer;

@@ -1,5 +1,4 @@
-//! The windows of a session (section 2.5.6): how many transfer frames may go either way, and how deliveries are
-//! numbered.
+//! The windows of a session (section 2.5.6), the numbers of its deliveries, and the credit of a link.
 
 use alloc::collections::VecDeque;
 
@@ -13,12 +12,12 @@ pub(crate) struct Session {
     next_outgoing_id: u32,
     remote_incoming_window: u32,
     next_delivery_id: u32,
-    /// The incoming window when it is full.
+    /// The size of a full incoming window.
     window: u32,
 }
 
 impl Session {
-    /// A session that takes `window` transfer frames at once, at least one; the peer's begin fills in the rest.
+    /// A session with an incoming window of `window` transfer frames, at least one. `accept_begin` sets the peer's values.
     pub(crate) fn new(window: u32) -> Self {
         let window = window.max(1);
         Self {
@@ -42,20 +41,20 @@ impl Session {
     }
 
     /// Takes the peer's begin.
-    pub(crate) fn begun(&mut self, begin: &Begin) {
+    pub(crate) fn accept_begin(&mut self, begin: &Begin) {
         self.next_incoming_id = begin.next_outgoing_id;
         self.remote_incoming_window = begin.incoming_window;
     }
 
-    /// Takes the session's part of a flow: the peer may not have seen our last transfers yet.
+    /// Takes the session's fields of a flow. The peer may not have seen our last transfers when it sent the flow.
     pub(crate) fn flowed(&mut self, flow: &Flow) {
         self.next_incoming_id = flow.next_outgoing_id;
-        // Where the peer has not seen our begin, it starts from our initial outgoing id, which is 0.
+        // A peer that has not seen our begin counts from our initial outgoing id, which is 0.
         let expected = flow.next_incoming_id.unwrap_or(0);
         let window = expected
             .wrapping_add(flow.incoming_window)
             .wrapping_sub(self.next_outgoing_id);
-        // A window that lies behind what was sent is none (RFC 1982: serial numbers).
+        // If the window ends before our next transfer-id, it is 0 (RFC 1982: serial numbers).
         self.remote_incoming_window = if window > u32::MAX / 2 && flow.incoming_window < u32::MAX / 2 {
             0
         } else {
@@ -63,7 +62,7 @@ impl Session {
         };
     }
 
-    /// The session's part of a flow; it fills the incoming window up again.
+    /// The session's fields of a flow. The flow renews the incoming window.
     pub(crate) fn flow(&mut self) -> Flow {
         self.incoming_window = self.window;
         Flow {
@@ -75,18 +74,18 @@ impl Session {
         }
     }
 
-    /// Whether the peer takes another transfer frame.
+    /// Whether the peer accepts another transfer frame.
     pub(crate) const fn may_transfer(&self) -> bool {
         self.remote_incoming_window > 0
     }
 
-    /// Counts a transfer frame that is sent.
+    /// Counts a sent transfer frame.
     pub(crate) const fn sent(&mut self) {
         self.next_outgoing_id = self.next_outgoing_id.wrapping_add(1);
         self.remote_incoming_window = self.remote_incoming_window.saturating_sub(1);
     }
 
-    /// Counts a transfer frame that came; false where it is beyond the window.
+    /// Counts a received transfer frame. Returns false if it exceeds the window.
     pub(crate) const fn received(&mut self) -> bool {
         self.next_incoming_id = self.next_incoming_id.wrapping_add(1);
         let is_allowed = self.incoming_window > 0;
@@ -94,7 +93,7 @@ impl Session {
         is_allowed
     }
 
-    /// Whether so little of the window is left that the peer should hear of a full one.
+    /// Whether the window is so small that the peer needs a flow with a full one.
     pub(crate) const fn wants_flow(&self) -> bool {
         self.incoming_window <= self.window / 2
     }
@@ -107,14 +106,61 @@ impl Session {
     }
 }
 
-/// Where the first delivery lies that `disposition` covers, among those in flight with what is kept of each: their numbers rise
-/// (RFC 1982).
-pub(crate) fn first_covered<M>(
-    unsettled: &VecDeque<(u32, M)>,
+/// The credit of a link that sends (section 2.6.7).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Credit {
+    /// The number of deliveries so far.
+    pub(crate) delivery_count: u32,
+    /// The number of further deliveries that the receiver accepts.
+    pub(crate) left: u32,
+    /// Whether the link has ever had credit.
+    pub(crate) was_granted: bool,
+}
+
+impl Credit {
+    /// Takes the receiver's credit. Returns whether this is the link's first credit.
+    pub(crate) fn grant(&mut self, flow: &Flow) -> bool {
+        let Some(link_credit) = flow.link_credit else {
+            return false;
+        };
+        let delivery_count = flow.delivery_count.unwrap_or(0);
+        let left = delivery_count
+            .wrapping_add(link_credit)
+            .wrapping_sub(self.delivery_count);
+        self.left = if left > link_credit { 0 } else { left };
+        let is_first = !self.was_granted && self.left > 0;
+        self.was_granted |= is_first;
+        is_first
+    }
+
+    /// Uses one unit for a delivery.
+    pub(crate) const fn take_one(&mut self) {
+        self.left = self.left.saturating_sub(1);
+        self.delivery_count = self.delivery_count.wrapping_add(1);
+    }
+
+    /// Gives the unused credit back to a receiver that drains the link.
+    pub(crate) const fn give_back(&mut self) {
+        self.delivery_count = self.delivery_count.wrapping_add(self.left);
+        self.left = 0;
+    }
+}
+
+/// Removes and returns the deliveries in flight that `disposition` covers, one by one.
+pub(crate) fn take_covered<M>(
+    unsettled: &mut VecDeque<(u32, M)>,
     disposition: &Disposition<'_>,
-) -> Option<usize> {
+) -> impl Iterator<Item = M> {
+    core::iter::from_fn(move || {
+        let at = first_covered(unsettled, disposition)?;
+        unsettled.remove(at).map(|(_, delivery)| delivery)
+    })
+}
+
+/// The index of the first delivery in flight that `disposition` covers. The delivery-ids rise (RFC 1982).
+fn first_covered<M>(unsettled: &VecDeque<(u32, M)>, disposition: &Disposition<'_>) -> Option<usize> {
     let (oldest, _) = unsettled.front()?;
-    // Most are settled in order.
+    // Most deliveries are settled in order.
     if disposition.covers(*oldest) {
         return Some(0);
     }
@@ -133,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_delivery_of_a_range_is_the_one_that_a_search_finds(
+        fn the_binary_search_finds_the_first_delivery_of_a_range(
             begin: u32,
             gaps in proptest::collection::vec(1u32..4, 0..20),
             first in -5i32..60,
@@ -158,20 +204,20 @@ mod tests {
         }
     }
 
-    fn begun(incoming_window: u32) -> Session {
+    fn accept_begin(incoming_window: u32) -> Session {
         let mut session = Session::new(4);
         let begin = Begin {
             incoming_window,
             next_outgoing_id: 7,
             ..Session::new(4).begin(None)
         };
-        session.begun(&begin);
+        session.accept_begin(&begin);
         session
     }
 
     #[test]
-    fn stops_at_the_end_of_the_peers_window_and_goes_on_with_a_flow() {
-        let mut session = begun(2);
+    fn stops_at_the_end_of_the_window_and_continues_after_a_flow() {
+        let mut session = accept_begin(2);
         session.sent();
         assert!(session.may_transfer());
         session.sent();
@@ -192,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn a_window_behind_what_was_sent_is_none() {
-        let mut session = begun(3);
+    fn a_window_that_ends_before_our_next_transfer_id_is_zero() {
+        let mut session = accept_begin(3);
         (0..3).for_each(|_| session.sent());
         session.flowed(&Flow {
             next_incoming_id: Some(0),
@@ -204,8 +250,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_the_transfers_that_it_takes() {
-        let mut session = begun(1);
+    fn counts_the_received_transfers() {
+        let mut session = accept_begin(1);
         assert!((0..4).all(|_| session.received()));
         assert!(session.wants_flow());
         assert!(!session.received());

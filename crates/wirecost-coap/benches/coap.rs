@@ -1,4 +1,5 @@
-//! A PUT, confirmable and not, plain and under OSCORE, client and server, beside coap-lite's codec doing the same messages.
+//! A confirmable and a non-confirmable PUT, plain and with OSCORE, client and server, compared with the codec of
+//! coap-lite for the same messages.
 
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
@@ -33,12 +34,12 @@ fn main() {
             let template = Arc::clone(&template);
             both.message(Command::Request { message: 1, template });
         });
-        // The peer is a codec without a message layer: no duplicates, no time-outs, no block-wise transfer.
+        // The compared codec has no message layer: no duplicates, no time-outs, no block-wise transfer.
         bench.peer(&format!("{name}, coap-lite"), || peer_exchange(kind));
     }
 }
 
-/// The same under OSCORE: a request and, where there is one, a response, each encrypted once and decrypted once.
+/// The same with OSCORE: a request and possibly a response, each encrypted once and decrypted once.
 fn protected() -> Loop<Client, Server> {
     let context = |role| Context::lab(&[7; 16], role, 1).expect("ids that fit");
     let client = client::Config::new(Rng::new(1)).with_oscore(context(Role::Client));
@@ -46,7 +47,7 @@ fn protected() -> Loop<Client, Server> {
     Loop::connected(Client::new(client), Server::new(server), Duration::from_secs(1))
 }
 
-/// A message a second, as a device would: EXCHANGE_LIFETIME (RFC 7252, section 4.8.2) bounds what is remembered.
+/// A message a second, like a device: EXCHANGE_LIFETIME (RFC 7252, section 4.8.2) limits the recorded messages.
 fn connected() -> Loop<Client, Server> {
     let client = Client::new(client::Config::new(Rng::new(1)));
     let server = Server::new(server::Config::new(Rng::new(2)));
@@ -76,7 +77,7 @@ fn peer_exchange(kind: MessageType) {
     }
 }
 
-/// A packet encoded and decoded.
+/// Encodes and decodes a packet.
 fn carried(packet: &Packet) -> Packet {
     let bytes = packet.to_bytes().expect("a packet that can be written");
     Packet::from_bytes(&bytes).expect("a packet that can be read")

@@ -1,4 +1,4 @@
-//! The value of Block1 and Block2 (RFC 7959 section 2.2): which part of a body a message carries.
+//! The value of Block1 and Block2 (RFC 7959 section 2.2): the block of a body that a message carries.
 
 /// The size exponent of a block: 2^(SZX + 4) bytes, 16 to 1,024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,12 +10,12 @@ impl BlockSize {
     /// 1,024 bytes.
     pub const MAX: Self = Self(6);
 
-    /// The size that the exponent `szx` means, or `None` for the reserved 7 and above.
+    /// The size with the exponent `szx`, or `None` for the reserved 7 and above.
     pub(crate) const fn from_szx(szx: u8) -> Option<Self> {
         if szx <= Self::MAX.0 { Some(Self(szx)) } else { None }
     }
 
-    /// The largest block of at most `bytes` bytes; 16 bytes where `bytes` is less.
+    /// The largest block of at most `bytes` bytes; 16 bytes if `bytes` is less.
     pub const fn at_most(bytes: usize) -> Self {
         let mut szx = Self::MAX.0;
         while szx > 0 && (16 << szx) > bytes {
@@ -24,7 +24,7 @@ impl BlockSize {
         Self(szx)
     }
 
-    /// The exponent on the wire.
+    /// The size exponent (SZX).
     pub const fn szx(self) -> u8 {
         self.0
     }
@@ -38,19 +38,19 @@ impl BlockSize {
 /// The largest block number: 20 bits.
 pub(crate) const MAX_BLOCK_NUMBER: u32 = (1 << 20) - 1;
 
-/// Number, more-flag and size of a block.
+/// The number, the more flag and the size of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// NUM: the block's place in the body, in blocks of `size`.
+    /// NUM: the position of the block in the body, in blocks of `size`.
     pub number: u32,
     /// M: whether more blocks follow.
     pub more: bool,
-    /// SZX: the blocks' size.
+    /// SZX: the size of the blocks.
     pub size: BlockSize,
 }
 
 impl Block {
-    /// The block that the option value means, or `None` where the size exponent is the reserved 7.
+    /// The block that the option value encodes, or `None` if the size exponent is the reserved 7.
     pub const fn from_value(value: u32) -> Option<Self> {
         match BlockSize::from_szx((value & 0x07) as u8) {
             Some(size) => Some(Self {
@@ -62,7 +62,7 @@ impl Block {
         }
     }
 
-    /// The block that begins at `offset` bytes, or `None` where its number exceeds 20 bits.
+    /// The block that begins at `offset` bytes, or `None` if its number exceeds 20 bits.
     pub fn at(offset: usize, more: bool, size: BlockSize) -> Option<Self> {
         let number = u32::try_from(offset / size.bytes()).ok()?;
         (number <= MAX_BLOCK_NUMBER).then_some(Self { number, more, size })
@@ -73,12 +73,12 @@ impl Block {
         (self.number & MAX_BLOCK_NUMBER) << 4 | (self.more as u32) << 3 | self.size.szx() as u32
     }
 
-    /// Where the block begins in the body, in bytes.
+    /// The offset of the block in the body, in bytes.
     pub const fn offset(self) -> usize {
         self.number as usize * self.size.bytes()
     }
 
-    /// The part of `body` that the block carries; empty where it begins at or after the end.
+    /// The part of `body` in this block; empty if the block begins at or after the end.
     pub fn slice(self, body: &[u8]) -> &[u8] {
         let rest = body.get(self.offset()..).unwrap_or_default();
         rest.get(..self.size.bytes()).unwrap_or(rest)

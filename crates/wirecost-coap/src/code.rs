@@ -1,12 +1,12 @@
-//! Codes of messages: class and detail (RFC 7252 section 3), with the names of the registry.
+//! The code of a message: class and detail (RFC 7252 section 3), with the names of the registry.
 
 use core::fmt;
 
-/// A message's code: a class of 3 bits and a detail of 5, written `c.dd`.
+/// A code: a class of 3 bits and a detail of 5 bits, written `c.dd`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(u8);
 
-/// What a code says about its message.
+/// The class of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// 0.00: neither request nor response.
@@ -113,12 +113,12 @@ codes! {
 }
 
 impl Code {
-    /// The code `class.detail`; only the low 3 and 5 bits count.
+    /// The code `class.detail`. Only the low 3 bits of `class` and 5 bits of `detail` are used.
     pub const fn new(class: u8, detail: u8) -> Self {
         Self((class & 0x07) << 5 | detail & 0x1f)
     }
 
-    /// The code that `byte` of a header means.
+    /// The code in this byte of the header.
     pub const fn from_byte(byte: u8) -> Self {
         Self(byte)
     }
@@ -138,7 +138,7 @@ impl Code {
         self.0 & 0x1f
     }
 
-    /// What the code says about its message.
+    /// The class of the code.
     pub const fn class(self) -> Class {
         match (self.class_digit(), self.detail()) {
             (0, 0) => Class::Empty,
@@ -175,7 +175,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// What a request asks of its resource.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// Retrieve a representation.
@@ -186,11 +186,11 @@ pub enum Method {
     Put,
     /// Delete the resource.
     Delete,
-    /// Retrieve with a body (RFC 8132).
+    /// Retrieve with a request body (RFC 8132).
     Fetch,
-    /// Change in part (RFC 8132).
+    /// Modify in part (RFC 8132).
     Patch,
-    /// Change in part, idempotent (RFC 8132).
+    /// Modify in part, idempotent (RFC 8132).
     IPatch,
 }
 
@@ -208,18 +208,11 @@ impl Method {
 
     /// The code of requests with this method.
     pub const fn code(self) -> Code {
-        match self {
-            Self::Get => Code::GET,
-            Self::Post => Code::POST,
-            Self::Put => Code::PUT,
-            Self::Delete => Code::DELETE,
-            Self::Fetch => Code::FETCH,
-            Self::Patch => Code::PATCH,
-            Self::IPatch => Code::IPATCH,
-        }
+        // The methods are in the order of their codes, from 0.01 on.
+        Code::new(0, self as u8 + 1)
     }
 
-    /// The method of requests with `code`, or `None` where it is not one of the registry's.
+    /// The method of requests with `code`, or `None` if there is none.
     pub(crate) fn from_code(code: Code) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.code() == code)
     }

@@ -1,17 +1,17 @@
-//! Which layer, phase and cause the bytes of a datagram have.
+//! The layer, the phase and the cause of each byte of a datagram.
 //!
 //! | datagram | phase | cause |
 //! |---|---|---|
-//! | request, separate response, notification | message | original; retransmission where it was sent before |
+//! | request, separate response, notification | message | original; retransmission if it was sent before |
 //! | ACK, empty or with a response | message | acknowledgement |
 //! | ping, and the RST that answers it | keep_alive | original, acknowledgement |
 //! | any other RST | message | acknowledgement |
 //! | not a message | message | original |
 //!
-//! Header, token, options and payload marker are of the application layer, the content of the payload layer;
-//! of a datagram that is not a message every byte is of the application layer. Of a message that OSCORE protects the
-//! option and the tag are of the security layer, and the rest of the ciphertext is the application's, payload or not:
-//! only the two ends know where it begins ([`crate::oscore`] has the whole table).
+//! Header, token, options and payload marker belong to the application layer, the content to the payload layer. All
+//! bytes of a datagram that is not a message belong to the application layer. In a message that OSCORE protects, the
+//! option and the tag belong to the security layer. The rest of the ciphertext counts as application, because only the
+//! two ends know where the payload begins ([`crate::oscore`] has the whole table).
 
 use wirecost_proto::{Buffer, Cause, Phase};
 
@@ -28,27 +28,19 @@ pub(crate) struct Kind {
 
 impl Kind {
     /// A message sent for the first time.
-    pub(crate) const ORIGINAL: Self = Self {
-        phase: Phase::Message,
-        cause: Cause::Original,
-    };
+    pub(crate) const ORIGINAL: Self = Self::new(Phase::Message, Cause::Original);
     /// A ping.
-    pub(crate) const PING: Self = Self {
-        phase: Phase::KeepAlive,
-        cause: Cause::Original,
-    };
-    /// An ACK, or an RST that answers no ping.
-    pub(crate) const ACKNOWLEDGEMENT: Self = Self {
-        phase: Phase::Message,
-        cause: Cause::Acknowledgement,
-    };
+    pub(crate) const PING: Self = Self::new(Phase::KeepAlive, Cause::Original);
+    /// An ACK, or an RST that does not answer a ping.
+    pub(crate) const ACKNOWLEDGEMENT: Self = Self::new(Phase::Message, Cause::Acknowledgement);
     /// An RST that answers a ping.
-    pub(crate) const PONG: Self = Self {
-        phase: Phase::KeepAlive,
-        cause: Cause::Acknowledgement,
-    };
+    pub(crate) const PONG: Self = Self::new(Phase::KeepAlive, Cause::Acknowledgement);
 
-    /// What `repr` is by itself; an RST counts as the answer to a ping.
+    const fn new(phase: Phase, cause: Cause) -> Self {
+        Self { phase, cause }
+    }
+
+    /// The kind of `repr` without context; an RST counts as the answer to a ping.
     pub(crate) fn of(repr: &Repr<'_>) -> Self {
         match repr.kind {
             Type::Confirmable if repr.code == Code::EMPTY => Self::PING,
@@ -58,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// The same, sent before.
+    /// The kind of a retransmission.
     pub(crate) fn again(self) -> Self {
         match self.cause {
             Cause::Original => Self {
@@ -77,8 +69,8 @@ impl Kind {
     }
 }
 
-/// Appends to `out` the spans of a datagram of which nothing else is known: one that the link lost before an
-/// endpoint consumed it. An RST counts as the answer to a ping, a repetition as an original.
+/// Appends the spans of a datagram without context: one that the link lost before an endpoint consumed it. An RST
+/// counts as the answer to a ping, and a retransmission as an original.
 ///
 /// ```
 /// use wirecost_proto::{Buffer, Layer};

@@ -1,29 +1,30 @@
-//! Which layer each run of a datagram's bytes belongs to.
+//! The layer of each run of bytes in a datagram.
 
 use wirecost_proto::Layer;
 
 use crate::message::Repr;
 
-/// Bytes of the tag of a protected datagram (AES-CCM-16-64-128).
+/// The length of the tag of a protected datagram (AES-CCM-16-64-128) in bytes.
 pub(crate) const TAG_BYTES: usize = 8;
 
-/// The runs of a datagram, end to end, in bytes; many are remembered, so that the numbers are small. A message without OSCORE has a head and a payload only.
+/// The lengths of the runs of a datagram in bytes, end to end. Many layouts are kept, so the fields are small. Without
+/// OSCORE there are only a head and a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Application: header, token, the options before the OSCORE option; where that is absent, all but the payload.
+    /// Application: header, token, the options before the OSCORE option. Without OSCORE, all but the payload.
     pub(crate) head: u32,
     /// Security: the OSCORE option.
     pub(crate) option: u32,
     /// Application: later options and the payload marker, then the inner code, options and marker as ciphertext.
     pub(crate) inner: u32,
-    /// Payload, as ciphertext where there is an OSCORE option.
+    /// Payload; ciphertext if there is an OSCORE option.
     pub(crate) payload: u32,
     /// Security: the tag.
     pub(crate) tag: u32,
 }
 
 impl Layout {
-    /// A datagram of `len` bytes that carries `payload` bytes and is not protected.
+    /// The layout of an unprotected datagram of `len` bytes with `payload` bytes of payload.
     pub(crate) fn plain(len: usize, payload: usize) -> Self {
         Self {
             head: bytes(len.saturating_sub(payload)),
@@ -32,17 +33,17 @@ impl Layout {
         }
     }
 
-    /// The layout of `repr`, which has `len` bytes and is not protected.
+    /// The layout of `repr`, an unprotected message of `len` bytes.
     pub(crate) fn of(repr: &Repr<'_>, len: usize) -> Self {
         Self::plain(len, repr.payload.len())
     }
 
-    /// Bytes of the whole datagram.
+    /// The length of the datagram in bytes.
     pub(crate) fn len(&self) -> usize {
         self.runs().map(|(len, _)| len).sum()
     }
 
-    /// The runs of at least a byte, in order, with their layers.
+    /// The runs that are not empty, in order, with their layers.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (usize, Layer)> {
         [
             (self.head, Layer::Application),
@@ -57,7 +58,7 @@ impl Layout {
     }
 }
 
-/// A length of a datagram's part; no datagram has more than 64 KiB.
+/// The length of a part of a datagram; a datagram has at most 64 KiB.
 pub(crate) fn bytes(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

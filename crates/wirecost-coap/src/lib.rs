@@ -1,14 +1,14 @@
 //! Sans-IO CoAP (RFC 7252) over datagrams, with block-wise transfers (RFC 7959), observation (RFC 7641),
 //! No-Response (RFC 7967) and OSCORE (RFC 8613). A flow is a UDP peer, or a channel that carries datagrams as DTLS does.
 //!
-//! - [`message`]: a datagram as it is, and as what it means
+//! - [`message`]: a view over any datagram, and its decoded meaning
 //! - [`code`], [`token`], [`option`], [`block`]: the parts of a message
-//! - [`parameters`]: transmission parameters and the times derived from them
+//! - [`parameters`]: transmission parameters and times derived from them
 //! - [`client`]: requests, block-wise transfers, observations and pings to one server
-//! - [`shared`]: one endpoint, hence one socket, that many clients are
+//! - [`shared`]: one endpoint, and so one socket, for many clients
 //! - [`server`]: the plugtest resources for any number of clients
 //! - [`oscore`]: contexts that protect messages end to end
-//! - [`describe()`]: which layer, phase and cause the bytes of any datagram have
+//! - [`describe()`]: the layer, phase and cause of the bytes of a datagram
 //!
 //! ```
 //! use std::sync::Arc;

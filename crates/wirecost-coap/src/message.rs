@@ -1,4 +1,4 @@
-//! Messages (RFC 7252 section 3): [`View`] over any bytes, [`Repr`] that can always be emitted.
+//! Messages (RFC 7252 section 3): [`View`] over any bytes, and [`Repr`], which can always be emitted.
 
 use alloc::vec::Vec;
 
@@ -10,15 +10,15 @@ use crate::token::{MAX_TOKEN_BYTES, Token};
 pub const HEADER_BYTES: usize = 4;
 /// The version of every message (RFC 7252 section 3).
 pub const VERSION: u8 = 1;
-/// What is between the options and the payload.
+/// The byte between the options and the payload.
 pub(crate) const PAYLOAD_MARKER: u8 = 0xff;
 
 /// The type of a message (RFC 7252 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// CON: asks for an acknowledgement.
+    /// CON: requires an acknowledgement.
     Confirmable,
-    /// NON: asks for none.
+    /// NON: requires no acknowledgement.
     NonConfirmable,
     /// ACK: a confirmable message arrived.
     Acknowledgement,
@@ -27,14 +27,17 @@ pub enum Type {
 }
 
 impl Type {
+    /// The type of a message that answers no other one: CON or NON.
+    pub(crate) const fn unsolicited(confirmable: bool) -> Self {
+        match confirmable {
+            true => Self::Confirmable,
+            false => Self::NonConfirmable,
+        }
+    }
+
     /// The type's two bits in the header.
     pub const fn bits(self) -> u8 {
-        match self {
-            Self::Confirmable => 0,
-            Self::NonConfirmable => 1,
-            Self::Acknowledgement => 2,
-            Self::Reset => 3,
-        }
+        self as u8
     }
 
     /// The type's abbreviation in RFC 7252.
@@ -47,7 +50,7 @@ impl Type {
         }
     }
 
-    /// The type of the low two bits.
+    /// The type with these low two bits.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0x03 {
             0 => Self::Confirmable,
@@ -58,55 +61,55 @@ impl Type {
     }
 }
 
-/// Why a datagram is not a message, or not one that may be processed.
+/// Why a datagram is not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Less than a header.
-    #[error("datagram of {len} B is shorter than the header of 4 B")]
+    /// The datagram is shorter than a header.
+    #[error("datagram must have at least 4 B, got {len} B")]
     TooShort {
         /// The datagram's length in bytes.
         len: usize,
     },
-    /// Not version 1.
-    #[error("version {version} is unknown, expected 1")]
+    /// The version is not 1.
+    #[error("version must be 1, got {version}")]
     Version {
         /// The version in the header.
         version: u8,
     },
     /// A token length from 9 to 15.
-    #[error("token length {len} is reserved, expected 0 to 8")]
+    #[error("token length must be 0 to 8, got {len}")]
     TokenLength {
         /// The length in the header.
         len: u8,
     },
     /// The datagram ends within the token.
-    #[error("token needs {needed} B, {left} are left")]
+    #[error("token must have {needed} B, got {left} B")]
     TruncatedToken {
         /// The token's length in bytes.
         needed: usize,
-        /// Bytes that are left.
+        /// The length of the rest of the datagram, in bytes.
         left: usize,
     },
     /// The options are not well-formed.
     #[error(transparent)]
     Option(#[from] OptionError),
     /// A payload marker without a payload.
-    #[error("payload marker is followed by no payload")]
+    #[error("payload marker must precede a payload, got the end of the datagram")]
     EmptyPayload,
-    /// An empty message with more than a header.
-    #[error("empty message has {len} B, expected 4")]
+    /// An empty message that is longer than a header.
+    #[error("empty message must have 4 B, got {len} B")]
     NotEmpty {
         /// The datagram's length in bytes.
         len: usize,
     },
     /// A code of a reserved class.
-    #[error("code {code} has a reserved class")]
+    #[error("code must have class 0, 2, 4 or 5, got {code}")]
     ReservedClass {
         /// The code.
         code: Code,
     },
-    /// A type that the code must not have: a request in an ACK, anything in an RST.
-    #[error("code {code} must not be carried by a message of type {kind:?}")]
+    /// A code that the type must not carry: a request in an ACK, any code in an RST.
+    #[error("message of type {kind:?} must not carry code {code}")]
     MisplacedCode {
         /// The code.
         code: Code,
@@ -115,7 +118,7 @@ pub enum MessageError {
     },
 }
 
-/// A datagram as it is: accepts any bytes, knows what can be known of them.
+/// A view over any datagram. Its methods return `None` for a field that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     bytes: &'a [u8],
@@ -137,7 +140,7 @@ impl<'a> View<'a> {
         self.bytes.first().map(|byte| Type::from_bits(byte >> 4))
     }
 
-    /// The token's length as written, 0 to 15.
+    /// The token length in the header, 0 to 15.
     pub fn token_len(&self) -> Option<u8> {
         self.bytes.first().map(|byte| byte & 0x0f)
     }
@@ -153,34 +156,28 @@ impl<'a> View<'a> {
         Some(u16::from_be_bytes(bytes.try_into().ok()?))
     }
 
-    /// The token, where it is whole and of at most 8 bytes.
-    pub fn token(&self) -> Option<Token> {
-        let end = HEADER_BYTES + usize::from(self.token_len()?);
-        Token::new(self.bytes.get(HEADER_BYTES..end)?)
-    }
-
-    /// The message id to answer with an RST, where the datagram is confirmable and of version 1, so that what
-    /// is wrong with it must be rejected (RFC 7252 section 4.2). Everything else is ignored (sections 3, 4.3).
+    /// The message id for an RST, if the malformed datagram must be rejected: if it is confirmable and of version 1
+    /// (RFC 7252 section 4.2). Every other one is ignored (sections 3, 4.3).
     pub(crate) fn rejectable(&self) -> Option<u16> {
         let confirmable = self.version() == Some(VERSION) && self.kind() == Some(Type::Confirmable);
         self.message_id().filter(|_| confirmable)
     }
 }
 
-/// The meaning of a message. Emission never fails; an empty message is emitted as its header alone.
+/// The decoded message. It can always be emitted; an empty message is emitted as a header only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr<'a> {
     /// CON, NON, ACK or RST.
     pub kind: Type,
-    /// Method or response code.
+    /// The method or the response code.
     pub code: Code,
-    /// What an ACK or RST refers to.
+    /// The message id, which an ACK or RST repeats.
     pub message_id: u16,
-    /// What ties a response to its request.
+    /// The token, which a response repeats.
     pub token: Token,
     /// The options.
     pub options: OptionsView<'a>,
-    /// The content; its marker is written where it is not empty.
+    /// The payload. The marker is written if the payload is not empty.
     pub payload: &'a [u8],
 }
 
@@ -197,10 +194,10 @@ impl<'a> Repr<'a> {
         }
     }
 
-    /// The meaning of `datagram`.
+    /// Decodes `datagram`.
     ///
     /// # Errors
-    /// The datagram has a message format error (RFC 7252 section 3) or a code that its type must not carry.
+    /// The datagram has a message format error (RFC 7252 section 3), or a code that its type must not carry.
     pub fn parse(datagram: &'a [u8]) -> Result<Self, MessageError> {
         let len = datagram.len();
         let view = View::new(datagram);
@@ -260,7 +257,7 @@ impl Repr<'_> {
     }
 }
 
-/// Which codes a type may carry (RFC 7252 section 4.3, table 1).
+/// Checks that the type may carry the code (RFC 7252 section 4.3, table 1).
 fn check_code(kind: Type, code: Code) -> Result<(), MessageError> {
     match (code.class(), kind) {
         (Class::Reserved, _) => Err(MessageError::ReservedClass { code }),
@@ -287,7 +284,7 @@ fn split_token<'a>(view: View<'_>, datagram: &'a [u8]) -> Result<(Token, &'a [u8
     Ok((token, rest))
 }
 
-/// The options at the start of `bytes`, and the payload behind their marker.
+/// The options at the start of `bytes`, and the payload after their marker.
 pub(crate) fn split_options(bytes: &[u8]) -> Result<(OptionsView<'_>, &[u8]), MessageError> {
     let (mut rest, mut number) = (bytes, 0);
     let mut numbers = Numbers::default();

@@ -1,17 +1,17 @@
-//! Message ids in sequence, none used twice within its lifetime (RFC 7252 section 4.4).
+//! Consecutive message ids, none used twice within its lifetime (RFC 7252 section 4.4).
 
 use core::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-/// Ids whose end of life is remembered together.
+/// The number of ids whose end of life is recorded together.
 const RUN: usize = 1024;
 const RUNS: usize = (1 << 16) / RUN;
 
-/// The next id, and when each run of 1,024 ids is free again, in nanoseconds.
+/// The next id, and the time when each run of 1,024 ids is free again, in nanoseconds.
 ///
-/// Clients that share it draw one after the other, never at once: it is atomic only to be shared without a lock.
+/// The clients of a shared endpoint take ids in turn, never at the same time. The atomics only avoid a lock.
 #[derive(Debug)]
 pub(crate) struct MessageIds {
     next: AtomicU16,
@@ -26,10 +26,10 @@ impl MessageIds {
         }
     }
 
-    /// The next id, taken for `lifetime`.
+    /// The next id, which stays in use for `lifetime`.
     ///
     /// # Errors
-    /// All 65,536 ids are taken; the instant is when the next one is free.
+    /// All 65,536 ids are in use. The error is the time when the next one is free.
     pub(crate) fn take(&self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
         let id = self.next.load(Ordering::Relaxed);
         let begins_run = usize::from(id).is_multiple_of(RUN);
@@ -40,7 +40,7 @@ impl MessageIds {
         if begins_run && free > now.as_nanos() {
             return Err(Instant::from_nanos(free));
         }
-        // The ids of a run may have lives of different lengths: those of non-confirmable messages are shorter.
+        // The lifetimes in a run may differ: those of non-confirmable messages are shorter.
         free_from.store(free.max((now + lifetime).as_nanos()), Ordering::Relaxed);
         self.next.store(id.wrapping_add(1), Ordering::Relaxed);
         Ok(id)
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_comes_again_only_after_its_lifetime() {
+    fn an_id_is_not_reused_within_its_lifetime() {
         let lifetime = Duration::from_secs(247);
         let ids = MessageIds::new(500);
         let start = Instant::from_millis(10);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_with_a_shorter_life_does_not_end_that_of_another() {
+    fn a_shorter_lifetime_does_not_shorten_that_of_another_id() {
         let (long, short) = (Duration::from_secs(247), Duration::from_secs(145));
         let ids = MessageIds::new(0);
         assert_eq!(ids.take(long, Instant::START), Ok(0));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_go_on_when_they_are_free_again() {
+    fn ids_continue_when_they_are_free_again() {
         let lifetime = Duration::from_secs(247);
         let ids = MessageIds::new(0);
         for second in 0..200_000u64 {

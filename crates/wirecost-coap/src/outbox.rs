@@ -1,4 +1,4 @@
-//! What an endpoint has to put out, in order, in memory that is kept.
+//! The outputs of an endpoint, in order, in reused memory.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::Repr;
 
-/// A queue of outputs; the bytes of queued datagrams lie end to end in one buffer.
+/// A queue of outputs. The bytes of queued datagrams lie end to end in one buffer.
 #[derive(Debug)]
 pub(crate) struct Outbox<E> {
     queue: VecDeque<Queued<E>>,
@@ -19,36 +19,11 @@ pub(crate) struct Outbox<E> {
 
 #[derive(Debug)]
 enum Queued<E> {
-    Transmit(FlowId, Datagram),
+    /// A datagram, with the content of which its payload is a part, and the offset of that part.
+    Transmit(FlowId, Layout, Kind, Option<(Content, usize)>),
     Consumed(FlowId, Layout, Kind),
     Event(E),
     Close(FlowId),
-}
-
-/// What is known of a datagram's bytes.
-#[derive(Clone, Debug)]
-pub(crate) struct Datagram {
-    layout: Layout,
-    kind: Kind,
-    /// What the payload is a part of, and where that part begins.
-    content: Option<(Content, usize)>,
-}
-
-impl Datagram {
-    /// A datagram whose payload is payload throughout.
-    pub(crate) fn new(layout: Layout, kind: Kind) -> Self {
-        Self {
-            layout,
-            kind,
-            content: None,
-        }
-    }
-
-    /// The same, its payload the part of a content that begins at the offset given.
-    pub(crate) fn carrying(self, content: Option<(&Content, usize)>) -> Self {
-        let content = content.map(|(content, offset)| (content.clone(), offset));
-        Self { content, ..self }
-    }
 }
 
 impl<E> Outbox<E> {
@@ -60,22 +35,35 @@ impl<E> Outbox<E> {
         }
     }
 
-    /// Queues a message that carries no content of the user's.
+    /// Queues a message without content of the user.
     pub(crate) fn send(&mut self, flow: FlowId, repr: &Repr<'_>, kind: Kind) {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
         let layout = Layout::of(repr, self.bytes.len() - start);
-        let datagram = Datagram::new(layout, kind);
-        self.queue.push_back(Queued::Transmit(flow, datagram));
+        self.queue.push_back(Queued::Transmit(flow, layout, kind, None));
     }
 
-    /// Queues a message that was encoded before.
-    pub(crate) fn send_encoded(&mut self, flow: FlowId, bytes: &[u8], datagram: Datagram) {
+    /// Queues an encoded message without content of the user.
+    pub(crate) fn send_encoded(&mut self, flow: FlowId, bytes: &[u8], layout: Layout, kind: Kind) {
         self.bytes.extend_from_slice(bytes);
-        self.queue.push_back(Queued::Transmit(flow, datagram));
+        self.queue.push_back(Queued::Transmit(flow, layout, kind, None));
     }
 
-    /// Says what a received datagram was.
+    /// Queues an encoded message. Its payload is the part of `content` at an offset.
+    pub(crate) fn send_content(
+        &mut self,
+        flow: FlowId,
+        bytes: &[u8],
+        (layout, kind): (Layout, Kind),
+        (content, offset): (&Content, usize),
+    ) {
+        self.bytes.extend_from_slice(bytes);
+        let content = Some((content.clone(), offset));
+        self.queue
+            .push_back(Queued::Transmit(flow, layout, kind, content));
+    }
+
+    /// Queues the spans of a received datagram.
     pub(crate) fn consumed(&mut self, flow: FlowId, layout: Layout, kind: Kind) {
         self.queue.push_back(Queued::Consumed(flow, layout, kind));
     }
@@ -88,7 +76,7 @@ impl<E> Outbox<E> {
         self.queue.push_back(Queued::Close(flow));
     }
 
-    /// The next output, or `None` where nothing is queued.
+    /// The next output, or `None` if the queue is empty.
     pub(crate) fn poll(&mut self, out: &mut Buffer) -> Option<Output<E>> {
         let Some(next) = self.queue.pop_front() else {
             self.bytes.clear();
@@ -96,8 +84,12 @@ impl<E> Outbox<E> {
             return None;
         };
         Some(match next {
-            Queued::Transmit(flow, datagram) => {
-                self.write(&datagram, out);
+            Queued::Transmit(flow, layout, kind, content) => {
+                let since = out.spans().len();
+                self.write(layout, kind, out);
+                if let Some((content, offset)) = content {
+                    content.relabel(out, since, offset);
+                }
                 Output::Transmit { flow }
             }
             Queued::Consumed(flow, layout, kind) => {
@@ -109,15 +101,11 @@ impl<E> Outbox<E> {
         })
     }
 
-    fn write(&mut self, datagram: &Datagram, out: &mut Buffer) {
-        let (since, Kind { phase, cause }) = (out.spans().len(), datagram.kind);
-        for (len, layer) in datagram.layout.runs() {
+    fn write(&mut self, layout: Layout, Kind { phase, cause }: Kind, out: &mut Buffer) {
+        for (len, layer) in layout.runs() {
             let run = self.bytes.get(self.read..self.read + len).unwrap_or_default();
             out.push(run, layer, phase, cause);
             self.read += len;
-        }
-        if let Some((content, offset)) = &datagram.content {
-            content.relabel(out, since, *offset);
         }
     }
 }

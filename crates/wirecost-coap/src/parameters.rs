@@ -4,25 +4,24 @@ use core::time::Duration;
 
 use wirecost_proto::{Instant, Rng};
 
-/// How patiently an endpoint retransmits, and how long a message id stays taken.
+/// The time-outs of retransmissions, and the lifetimes of message ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransmissionParameters {
     /// The shortest first time-out of a confirmable message.
     pub ack_timeout: Duration,
-    /// How far above `ack_timeout` the first time-out may lie, as a factor of at least 1.
+    /// The longest first time-out, as a multiple of `ack_timeout`; at least 1.
     pub ack_random_factor: f64,
-    /// Retransmissions before a confirmable message is given up.
+    /// The number of retransmissions before the endpoint gives up.
     pub max_retransmit: u32,
-    /// Outstanding interactions with one peer.
+    /// The number of outstanding interactions with one peer (NSTART).
     pub nstart: usize,
-    /// How long a server may wait before it answers a multicast.
-    pub default_leisure: Duration,
-    /// Bytes per second to a peer that does not answer: for so long a non-confirmable request counts as
-    /// outstanding. Requests whose No-Response allows silence are left to the user's offered load.
+    /// The average data rate to a peer that does not answer, in bytes per second. It determines how long a
+    /// non-confirmable request counts as outstanding. Requests whose No-Response allows silence do not count; the
+    /// offered load limits them.
     pub probing_rate: f64,
-    /// How long a datagram can stay in the network.
+    /// The longest time that a datagram stays in the network (MAX_LATENCY).
     pub max_latency: Duration,
-    /// How long a peer needs to turn a confirmable message into an acknowledgement.
+    /// How long a peer takes to acknowledge a confirmable message (PROCESSING_DELAY).
     pub processing_delay: Duration,
 }
 
@@ -34,7 +33,6 @@ impl Default for TransmissionParameters {
             ack_random_factor: 1.5,
             max_retransmit: 4,
             nstart: 1,
-            default_leisure: Duration::from_secs(5),
             probing_rate: 1.0,
             max_latency: Duration::from_secs(100),
             processing_delay: Duration::from_secs(2),
@@ -49,24 +47,24 @@ impl TransmissionParameters {
         self.scaled(doublings(self.max_retransmit) - 1.0)
     }
 
-    /// MAX_RTT: twice the latency and the processing delay; 202 s by default.
+    /// MAX_RTT: twice the latency plus the processing delay; 202 s by default.
     pub(crate) fn max_rtt(&self) -> Duration {
         self.max_latency * 2 + self.processing_delay
     }
 
-    /// EXCHANGE_LIFETIME: how long a confirmable message's id stays taken; 247 s by default.
+    /// EXCHANGE_LIFETIME: how long the id of a confirmable message stays in use; 247 s by default.
     pub fn exchange_lifetime(&self) -> Duration {
         // RFC 7252 section 4.8.2: MAX_TRANSMIT_SPAN + 2 * MAX_LATENCY + PROCESSING_DELAY.
         self.max_transmit_span() + self.max_rtt()
     }
 
-    /// NON_LIFETIME: how long a non-confirmable message's id stays taken; 145 s by default.
+    /// NON_LIFETIME: how long the id of a non-confirmable message stays in use; 145 s by default.
     pub fn non_lifetime(&self) -> Duration {
         self.max_transmit_span() + self.max_latency
     }
 
-    /// How long a client that hears nothing waits after `bytes` bytes, so that it does not exceed PROBING_RATE
-    /// (RFC 7252 section 4.7).
+    /// How long a client without an answer waits after sending `bytes` bytes, to stay below PROBING_RATE (RFC 7252
+    /// section 4.7).
     pub(crate) fn probing_time(&self, bytes: usize) -> Duration {
         Duration::try_from_secs_f64(bytes as f64 / self.probing_rate).unwrap_or(Duration::MAX)
     }
@@ -77,12 +75,12 @@ impl TransmissionParameters {
     }
 }
 
-/// 2 to the power of `exponent`, capped where the times leave any use.
+/// 2 to the power of `exponent`. The exponent is limited, because larger times are useless.
 fn doublings(exponent: u32) -> f64 {
     (1u64 << exponent.min(40)) as f64
 }
 
-/// The retransmission of one confirmable message (RFC 7252 section 4.2).
+/// The retransmission timer of a confirmable message (RFC 7252 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Backoff {
     timeout: Duration,
@@ -90,17 +88,17 @@ pub(crate) struct Backoff {
     retransmissions: u32,
 }
 
-/// What an expired time-out asks for.
+/// The action when a time-out expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// Send the message again.
     Retransmit,
-    /// The message was sent MAX_RETRANSMIT + 1 times: give up.
+    /// Give up: the message was sent MAX_RETRANSMIT + 1 times.
     GiveUp,
 }
 
 impl Backoff {
-    /// The back-off of a message that is sent now.
+    /// The timer of a message that is sent now.
     pub(crate) fn start(parameters: &TransmissionParameters, rng: &mut Rng, now: Instant) -> Self {
         // RFC 7252 section 4.2: a random time between ACK_TIMEOUT and ACK_TIMEOUT * ACK_RANDOM_FACTOR.
         let factor = 1.0 + rng.next_f64() * (parameters.ack_random_factor - 1.0).max(0.0);
@@ -118,7 +116,7 @@ impl Backoff {
         self.deadline
     }
 
-    /// What to do at `now`, or `None` where the time-out is not due; doubles it for a retransmission.
+    /// The action at `now`, or `None` before the deadline. For a retransmission it doubles the time-out.
     pub(crate) fn expire(&mut self, parameters: &TransmissionParameters, now: Instant) -> Option<Expiry> {
         if now < self.deadline {
             return None;
@@ -138,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn derived_times_are_those_of_the_table() {
+    fn derived_times_match_the_table_of_the_standard() {
         // RFC 7252 section 4.8.2, table 3.
         let parameters = TransmissionParameters::default();
         assert_eq!(parameters.max_transmit_span().as_secs(), 45);
@@ -148,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_parameters_do_not_overflow() {
+    fn extreme_parameters_do_not_overflow() {
         let parameters = TransmissionParameters {
             max_retransmit: u32::MAX,
             ack_random_factor: f64::MAX,
@@ -158,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backoff_doubles_and_gives_up() {
+    fn a_backoff_doubles_until_it_gives_up() {
         let parameters = TransmissionParameters::default();
         for seed in 0..100 {
             let mut backoff = Backoff::start(&parameters, &mut Rng::new(seed), Instant::START);

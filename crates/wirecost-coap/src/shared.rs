@@ -1,15 +1,16 @@
-//! One CoAP endpoint, an address with a port (RFC 7252 section 1.2), that many clients are together.
+//! One CoAP endpoint, an address with a port (RFC 7252 section 1.2), that many clients share.
 //!
-//! To the server they are one peer, so that what must be unique between two endpoints is unique among all of them:
+//! To the server they are one peer. Numbers that must be unique per endpoint are unique among all clients:
 //!
-//! - message ids (section 4.4): the clients draw from one sequence, and who has drawn an id is remembered, because an ACK
-//!   or an RST has nothing else that says whose it is
-//! - tokens (section 5.3.1): each client's begin with its number, by which responses and notifications find it
+//! - message ids (section 4.4): the clients take ids from one sequence. The endpoint records who has taken an id,
+//!   because an ACK or RST can only be assigned by its message id
+//! - tokens (section 5.3.1): each token begins with the client's number, so that responses and notifications can be
+//!   assigned
 //!
 //! ```text
 //!           token
 //! | client's number | random |
-//!   1 to 4 B          2 B, or what the client's configuration says
+//!   1 to 4 B          2 B, or as the client's configuration says
 //! ```
 
 use alloc::boxed::Box;
@@ -23,21 +24,21 @@ use crate::message::{Repr, Type};
 use crate::message_ids::MessageIds;
 use crate::token::Token;
 
-/// The number of no client.
+/// Marks a message id that no client has taken.
 const NONE: u32 = u32::MAX;
 
-/// The endpoint of so many clients.
+/// The endpoint of several clients.
 #[derive(Debug)]
 pub struct SharedEndpoint {
     ids: MessageIds,
-    /// Who has drawn each message id last.
-    drawn_by: Box<[AtomicU32]>,
-    /// Clients have numbers below this.
+    /// The number of the client that last took each message id.
+    taken_by: Box<[AtomicU32]>,
+    /// The number of clients.
     clients: u32,
     number_bytes: usize,
 }
 
-/// A client's share of an endpoint. Clients of one endpoint act in turn, never at once.
+/// A client's share of an endpoint. The clients of one endpoint act in turn, never at the same time.
 #[derive(Clone, Debug)]
 pub struct Share {
     endpoint: Arc<SharedEndpoint>,
@@ -45,34 +46,34 @@ pub struct Share {
 }
 
 impl SharedEndpoint {
-    /// An endpoint of clients with the numbers below `clients`.
+    /// An endpoint for the clients with numbers below `clients`.
     pub fn new(clients: u32, first_message_id: u16) -> Self {
         let highest = clients.saturating_sub(1).max(1);
         Self {
             ids: MessageIds::new(first_message_id),
-            drawn_by: (0..=u16::MAX).map(|_| AtomicU32::new(NONE)).collect(),
+            taken_by: (0..=u16::MAX).map(|_| AtomicU32::new(NONE)).collect(),
             clients,
             number_bytes: highest.ilog2() as usize / 8 + 1,
         }
     }
 
-    /// The number of the client that a datagram is for; `None` where it is for none and wants no answer. A datagram for none that
-    /// wants one is the first client's, which rejects it as any endpoint has to (section 4.2).
+    /// The number of the client that a datagram belongs to; `None` if it belongs to none and needs no answer. A datagram
+    /// without a client that needs an answer goes to the first client, which rejects it (section 4.2).
     pub fn route(&self, datagram: &[u8]) -> Option<u32> {
         let message = Repr::parse(datagram).ok()?;
         match message.kind {
-            Type::Acknowledgement | Type::Reset => self.drawn_by(message.message_id),
-            Type::Confirmable => Some(self.named_by(message.token).unwrap_or(0)),
-            Type::NonConfirmable => self.named_by(message.token),
+            Type::Acknowledgement | Type::Reset => self.taken_by(message.message_id),
+            Type::Confirmable => Some(self.client_of(message.token).unwrap_or(0)),
+            Type::NonConfirmable => self.client_of(message.token),
         }
     }
 
-    fn drawn_by(&self, message_id: u16) -> Option<u32> {
-        let client = self.drawn_by.get(usize::from(message_id))?;
+    fn taken_by(&self, message_id: u16) -> Option<u32> {
+        let client = self.taken_by.get(usize::from(message_id))?;
         Some(client.load(Ordering::Relaxed)).filter(|client| *client != NONE)
     }
 
-    fn named_by(&self, token: Token) -> Option<u32> {
+    fn client_of(&self, token: Token) -> Option<u32> {
         let number = token.bytes().get(..self.number_bytes)?;
         let client = number
             .iter()
@@ -87,16 +88,16 @@ impl Share {
         Self { endpoint, client }
     }
 
-    /// The next message id, taken for `lifetime`.
+    /// The next message id, which stays in use for `lifetime`.
     pub(crate) fn take_id(&self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
         let id = self.endpoint.ids.take(lifetime, now)?;
-        if let Some(drawn_by) = self.endpoint.drawn_by.get(usize::from(id)) {
-            drawn_by.store(self.client, Ordering::Relaxed);
+        if let Some(taken_by) = self.endpoint.taken_by.get(usize::from(id)) {
+            taken_by.store(self.client, Ordering::Relaxed);
         }
         Ok(id)
     }
 
-    /// A token of the client's: its number, then the low `random_bytes` bytes of `random`.
+    /// A token of the client: its number, then the low `random_bytes` bytes of `random`.
     pub(crate) fn token(&self, random: u64, random_bytes: usize) -> Token {
         let random_bits = 8 * random_bytes as u32;
         let low = random & !u64::MAX.checked_shl(random_bits).unwrap_or(0);
@@ -105,7 +106,7 @@ impl Share {
     }
 }
 
-/// Shares are equal where they are the same client's of the same endpoint.
+/// Shares are equal if they belong to the same client of the same endpoint.
 impl PartialEq for Share {
     fn eq(&self, other: &Self) -> bool {
         self.client == other.client && Arc::ptr_eq(&self.endpoint, &other.endpoint)
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_has_as_few_bytes_as_all_clients_need() {
+    fn the_number_has_only_the_bytes_that_all_clients_need() {
         for (clients, bytes) in [
             (1, 1),
             (2, 1),
@@ -160,12 +161,12 @@ mod tests {
             let endpoint = Arc::new(SharedEndpoint::new(clients, 0));
             let last = Share::new(endpoint.clone(), clients - 1).token(u64::MAX, 2);
             assert_eq!(last.bytes().len(), bytes + 2, "{clients} clients");
-            assert_eq!(endpoint.named_by(last), Some(clients - 1));
+            assert_eq!(endpoint.client_of(last), Some(clients - 1));
         }
     }
 
     #[test]
-    fn responses_find_their_client_by_token_and_acknowledgements_by_message_id() {
+    fn the_token_or_the_message_id_of_a_datagram_finds_its_client() {
         let (endpoint, shares) = shares(1_000);
         for (client, share) in shares.iter().enumerate() {
             let (client, token) = (client as u32, share.token(0xffff_0123_4567_89ab, 2));
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nobodys_is_dropped_or_rejected_by_the_first() {
+    fn a_datagram_for_no_client_is_dropped_or_goes_to_the_first() {
         let (endpoint, _) = shares(300);
         let foreign = [
             Token::EMPTY,
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_comes_again_is_the_last_ones_who_drew_it() {
+    fn a_reused_id_belongs_to_the_client_that_took_it_last() {
         let (endpoint, shares) = shares(2);
         let of = |share: &Share, millis| share.take_id(LIFETIME, Instant::from_millis(millis));
         // From 7 on: the run of ids that was begun first is not begun again in its lifetime.

@@ -1,4 +1,4 @@
-//! No allocation per message in steady state (a counting allocator; one test, so that nothing else counts).
+//! In steady state no message allocates memory (a counting allocator; one test, because it counts the whole process).
 
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
 mod allocator;
@@ -15,7 +15,7 @@ use wirecost_coap::server::{self, Server};
 use wirecost_proto::pair::FIRST_FLOW;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
 
-/// Client and server with nothing between them, and buffers that are kept.
+/// Client and server without a path between them, and reused buffers.
 struct Loop {
     client: Client,
     server: Server,
@@ -61,7 +61,7 @@ impl Loop {
     }
 }
 
-/// Polls until a datagram is to be sent; false where there is none.
+/// Polls until there is a datagram to send. Returns false if there is none.
 fn transmitted<E: Endpoint>(endpoint: &mut E, out: &mut Buffer) -> bool {
     loop {
         out.clear();
@@ -92,7 +92,7 @@ fn client_and_server_allocate_nothing_per_message() {
 }
 
 fn assert_no_allocation(mut both: Loop, template: &Arc<RequestTemplate>, answers: usize) {
-    // A message a second: after EXCHANGE_LIFETIME the memory of duplicates grows no more.
+    // A message a second: after EXCHANGE_LIFETIME the memory for duplicates stops growing.
     (0..600).for_each(|_| both.message(template));
     let before = allocations();
     (0..5_000).for_each(|_| both.message(template));

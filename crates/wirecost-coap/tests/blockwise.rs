@@ -1,4 +1,4 @@
-//! Block-wise transfers (RFC 7959), both ways, with loss and without.
+//! Block-wise transfers (RFC 7959) in both directions, with and without loss.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn a_put_above_the_block_size_takes_a_round_trip_per_block() {
     let response = exchange(&mut pair, Request::put("/test", body.clone()));
     assert_eq!((response.code, response.transmissions), (Code::CHANGED, 10));
     assert_eq!(pair.server.content("/test"), Some(&body[..]));
-    assert_eq!(carried_out(&pair), [10_000]);
+    assert_eq!(processed_bodies(&pair), [10_000]);
     let up = blocks(&pair, OptionNumber::BLOCK1, Direction::Up);
     let expected: Vec<_> = (0..10).map(|number| (number, number < 9, 1024)).collect();
     assert_eq!(up, expected);
@@ -52,9 +52,9 @@ fn a_body_of_exactly_one_block_is_one_datagram() {
     }
 }
 
-/// The server may put blocks together by all their options, so the last cannot be the only one with No-Response.
+/// A server may match blocks by all their options, so the last one must not be the only one with No-Response.
 #[test]
-fn non_confirmable_blocks_leave_no_response_out_and_are_answered() {
+fn non_confirmable_blocks_omit_no_response_and_are_answered() {
     let mut pair = pair(Lossy::default());
     let response = exchange(&mut pair, Request::put_without_response("/test", pattern(2500)));
     assert_eq!((response.code, response.transmissions), (Code::CHANGED, 3));
@@ -63,7 +63,7 @@ fn non_confirmable_blocks_leave_no_response_out_and_are_answered() {
         flow_of(&pair),
         [block, block, [">NON 0.03", "<NON 2.04"]].concat()
     );
-    assert_eq!(carried_out(&pair), [2500]);
+    assert_eq!(processed_bodies(&pair), [2500]);
     let no_response = |sent: &&wirecost_proto::pair::Sent| {
         Repr::parse(&sent.bytes).is_ok_and(|repr| repr.options.no_response().is_some())
     };
@@ -71,7 +71,7 @@ fn non_confirmable_blocks_leave_no_response_out_and_are_answered() {
 }
 
 #[test]
-fn a_last_non_confirmable_block_without_an_answer_was_sent() {
+fn a_last_non_confirmable_block_needs_no_answer() {
     let mut pair = pair(Lossy {
         up: vec![2],
         ..Lossy::default()
@@ -97,7 +97,7 @@ fn a_lost_non_confirmable_block_is_sent_again_under_a_new_id() {
         });
         pair.command(request(Request::put_without_response("/test", pattern(2500))));
         pair.drive_for(Duration::from_secs(30));
-        assert_eq!(carried_out(&pair), [2500]);
+        assert_eq!(processed_bodies(&pair), [2500]);
         let up = sent(&pair, Direction::Up);
         assert_eq!(up.len(), 4);
         assert_ne!(up[1].bytes[2..4], up[2].bytes[2..4]);
@@ -158,11 +158,11 @@ fn a_post_with_large_content_and_large_response() {
     let response = exchange(&mut pair, post);
     assert_eq!(response.code, Code::CHANGED);
     assert_eq!(response.payload, body.to_ascii_uppercase());
-    assert_eq!(carried_out(&pair), [3000]);
+    assert_eq!(processed_bodies(&pair), [3000]);
 }
 
 #[test]
-fn transfers_complete_over_a_lossy_path_and_are_carried_out_once() {
+fn transfers_over_a_lossy_path_are_processed_once() {
     for seed in 0..30 {
         // At 20 % a round trip fails with 36 %: 5 attempts would give up once in 165 blocks.
         let (share, max_retransmit) = if seed % 2 == 0 { (0.1, 4) } else { (0.2, 8) };
@@ -173,11 +173,15 @@ fn transfers_complete_over_a_lossy_path_and_are_carried_out_once() {
         pair.command(request(Request::put("/large-update", body.clone())));
         pair.drive_for(Duration::from_secs(2000));
         assert_eq!(responses(&pair).len(), 1, "seed {seed}: {:?}", pair.client_events);
-        assert_eq!(carried_out(&pair), [6000], "seed {seed}");
+        assert_eq!(processed_bodies(&pair), [6000], "seed {seed}");
         pair.command(request(Request::get("/large-update")));
         pair.drive_for(Duration::from_secs(2000));
         assert_eq!(responses(&pair)[1].payload, body, "seed {seed}");
-        assert_eq!(carried_out(&pair).len(), 1 + 6, "seed {seed}: a GET per block");
+        assert_eq!(
+            processed_bodies(&pair).len(),
+            1 + 6,
+            "seed {seed}: a GET per block"
+        );
     }
 }
 
@@ -192,7 +196,7 @@ fn a_body_above_the_limit_is_refused_with_the_limit() {
     assert_eq!(response.code, Code::REQUEST_ENTITY_TOO_LARGE);
     assert_eq!(response.options.view().uint(OptionNumber::SIZE1), Some(2000));
     assert_eq!(response.transmissions, 1, "Size1 tells before the blocks do");
-    assert!(carried_out(&pair).is_empty());
+    assert!(processed_bodies(&pair).is_empty());
 }
 
 #[test]
@@ -202,7 +206,7 @@ fn a_forgotten_body_is_started_over() {
     let mut client = client_config();
     client.parameters.nstart = 2;
     let mut pair = pair_with(Lossy::default(), client, config);
-    // Two uploads of one peer push each other out, until one starts over alone.
+    // Two uploads of one peer replace each other until one of them starts over alone.
     pair.command(request(Request::put("/test", pattern(2000))));
     pair.command(request(Request::put("/large-update", pattern(4000))));
     pair.drive_for(Duration::from_secs(60));
@@ -211,7 +215,7 @@ fn a_forgotten_body_is_started_over() {
 }
 
 #[test]
-fn a_representation_that_changes_between_blocks_is_read_again() {
+fn a_download_restarts_when_the_representation_changes() {
     let mut client = client_config();
     client.parameters.nstart = 2;
     client.block_size = 2000;
@@ -226,7 +230,7 @@ fn a_representation_that_changes_between_blocks_is_read_again() {
 }
 
 #[test]
-fn a_body_that_never_stays_the_same_fails() {
+fn a_body_that_changes_every_time_fails() {
     let mut config = server_config();
     config.observe_interval = DELAY;
     let mut client = client_config();
@@ -248,14 +252,14 @@ fn an_unfinished_body_expires() {
     pair.command(request(Request::put("/test", pattern(2000))));
     pair.drive_for(Duration::from_secs(400));
     assert!(matches!(pair.client_events[0].1, Event::TimedOut { .. }));
-    assert!(carried_out(&pair).is_empty());
+    assert!(processed_bodies(&pair).is_empty());
     let response = exchange(&mut pair, Request::put("/test", pattern(1500)));
     assert_eq!(response.code, Code::CHANGED);
-    assert_eq!(carried_out(&pair), [1500]);
+    assert_eq!(processed_bodies(&pair), [1500]);
 }
 
 #[test]
-fn a_block_behind_the_end_and_a_reserved_size_are_bad_requests() {
+fn a_block_after_the_end_and_a_reserved_size_are_bad_requests() {
     for value in [0x7e, 0x07] {
         let get = Request {
             options: vec![(OptionNumber::BLOCK2, vec![value])],
@@ -266,7 +270,7 @@ fn a_block_behind_the_end_and_a_reserved_size_are_bad_requests() {
 }
 
 #[test]
-fn size2_is_told_when_it_is_asked_for() {
+fn size2_is_sent_on_request() {
     let get = Request {
         options: vec![(OptionNumber::SIZE2, vec![]), (OptionNumber::BLOCK2, vec![0x02])],
         ..Request::get("/large")
@@ -278,7 +282,7 @@ fn size2_is_told_when_it_is_asked_for() {
     assert_eq!(repr.options.uint(OptionNumber::SIZE2), Some(1280));
 }
 
-/// What a client reports of one response to its request; `options` and what follows them as they are on the wire.
+/// The event of a client for one response to its request. `options` is the encoded rest of the response.
 fn reported(what: Request, code: u8, options: &[u8]) -> Vec<Event> {
     let mut client = Client::new(client_config());
     open(&mut client);
@@ -308,17 +312,17 @@ fn failed(failure: Failure) -> Vec<Event> {
 }
 
 #[test]
-fn a_continue_is_no_response() {
+fn a_continue_is_not_a_response() {
     // RFC 7959 section 2.9.1: 2.31 asks for the next block.
     let refused = failed(Failure::UnexpectedContinue);
     assert_eq!(reported(Request::get("/test"), 0x5f, &[]), refused);
     assert_eq!(reported(Request::put("/test", pattern(10)), 0x5f, &[]), refused);
-    // To a first block of several, without saying which.
+    // To a first block of several, without Block1.
     assert_eq!(reported(Request::put("/test", pattern(2000)), 0x5f, &[]), refused);
 }
 
 #[test]
-fn a_block_of_the_reserved_size_is_no_response() {
+fn a_response_with_a_reserved_block_size_is_refused() {
     // RFC 7959 section 2.2; Block2 is option 23, Block1 option 27.
     let refused = failed(Failure::ReservedBlockSize);
     for (code, number) in [(0x45, 23), (0x44, 27)] {
@@ -335,7 +339,7 @@ fn a_block_of_the_reserved_size_is_no_response() {
 
 /// A server that always has one more block.
 #[test]
-fn a_body_without_end_fails_at_the_clients_limit() {
+fn an_endless_body_fails_at_the_clients_limit() {
     let limit = 64 << 10;
     let mut client = Client::new(Config {
         max_body_bytes: limit,

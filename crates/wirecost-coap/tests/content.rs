@@ -1,4 +1,4 @@
-//! A protected object keeps its layers, whole and cut into blocks.
+//! A protected object keeps its layers, whole and in blocks.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn object(payload: usize) -> Content {
     Content::protected(pattern(20 + payload + 16), &parts)
 }
 
-/// Every datagram of a PUT, with its spans; a server knows nothing of objects, so that the two are not compared.
+/// Every datagram of a PUT, with its spans. A server cannot tell objects from payload, so its spans are not compared.
 fn put(content: Content) -> Vec<Buffer> {
     let (mut client, mut server) = (Client::new(client_config()), Server::new(server_config()));
     let (flow, peer) = (FIRST_FLOW, "192.0.2.1:5683".parse().unwrap());
@@ -58,7 +58,7 @@ fn transmitted(client: &mut Client) -> Option<Buffer> {
 }
 
 #[test]
-fn the_bytes_of_an_object_around_the_payload_are_the_security_layers() {
+fn the_bytes_of_an_object_belong_to_the_security_layer() {
     for (size, datagrams) in [(0, 1), (1, 1), (988, 1), (989, 2), (5_000, 5)] {
         let sent = put(object(size));
         assert_eq!(sent.len(), datagrams, "{size} B");

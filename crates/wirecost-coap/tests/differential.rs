@@ -1,4 +1,4 @@
-//! Our codec against coap-lite's: what one writes the other reads, and both read the same of any bytes.
+//! Our codec compared with coap-lite: each decodes the messages of the other, and both decode any bytes alike.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn assert_same(ours: &Repr<'_>, theirs: &Packet) {
 }
 
 #[test]
-fn what_our_endpoints_send_reads_the_same() {
+fn another_codec_decodes_our_messages_alike() {
     let mut pair = pair(Lossy::default());
     for request in [
         Request::put("/test", pattern(3000)),
@@ -61,7 +61,7 @@ fn what_our_endpoints_send_reads_the_same() {
 }
 
 #[test]
-fn what_coap_lite_writes_our_server_carries_out() {
+fn our_server_processes_requests_of_coap_lite() {
     let mut packet = Packet::new();
     packet.header.set_type(MessageType::Confirmable);
     packet.header.code = MessageClass::from(0x03);
@@ -79,7 +79,7 @@ fn what_coap_lite_writes_our_server_carries_out() {
 
 proptest! {
     #[test]
-    fn both_read_the_same_of_what_we_write(
+    fn both_codecs_decode_our_messages_alike(
         kind in 0u8..4, code in prop::sample::select(vec![1u8, 2, 3, 4, 0x44, 0x45, 0x5f, 0x84, 0xa0]),
         id in any::<u16>(), token in prop::collection::vec(any::<u8>(), 0..=8),
         options in prop::collection::vec((300u16..5000, prop::collection::vec(any::<u8>(), 0..300)), 0..6),

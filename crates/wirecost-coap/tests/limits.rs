@@ -1,4 +1,4 @@
-//! What bounds a client: NSTART, PROBING_RATE, message ids, and responses that are not wanted.
+//! The limits of a client: NSTART, PROBING_RATE, message ids, and suppressed responses.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn nstart_1_lets_one_confirmable_request_out_at_a_time() {
 }
 
 #[test]
-fn an_unanswered_non_request_counts_as_outstanding_for_its_bytes_at_probing_rate() {
+fn probing_rate_decides_how_long_a_non_request_is_outstanding() {
     // RFC 7252 section 4.7.
     let mut pair = pair(Lossy::share(1.0, 1));
     for _ in 0..2 {
@@ -78,7 +78,7 @@ fn separate_responses_to_one_peer_take_turns() {
     let mut pair = pair_with(Lossy::default(), client, server_config());
     pair.command(request(Request::get("/separate")));
     pair.command(request(Request::get("/separate")));
-    // Both responses are due while the ACK of the first is on its way.
+    // Both responses are due before the ACK of the first one arrives.
     pair.drive_for(Duration::from_secs(10));
     let turns = ["<CON 2.05", ">ACK 0.00", "<CON 2.05", ">ACK 0.00"];
     assert_eq!(flow_of(&pair)[4..], turns);
@@ -107,7 +107,7 @@ fn no_response_suppresses_classes_and_never_the_ack() {
 }
 
 #[test]
-fn silence_is_no_failure_where_no_response_asked_for_it() {
+fn no_answer_is_not_a_failure_with_no_response() {
     let mut pair = pair(Lossy::default());
     pair.command(request(Request {
         confirmable: false,
@@ -138,7 +138,7 @@ fn a_confirmable_request_without_response_ends_with_the_ack() {
 }
 
 #[test]
-fn separate_responses_that_nobody_acknowledges_do_not_pile_up() {
+fn unacknowledged_separate_responses_are_limited() {
     let mut server = Server::new(server_config());
     let flow = FlowId(0);
     let peer = "10.0.0.1:5683".parse().expect("an address");

@@ -45,7 +45,7 @@ fn a_put_without_response_is_one_datagram() {
             }
         )]
     );
-    assert_eq!(carried_out(&pair), [16]);
+    assert_eq!(processed_bodies(&pair), [16]);
     assert_eq!(pair.server.stats().suppressed, 1);
     assert_eq!(pair.sent[0].bytes.len(), 17 + 16, "No-Response costs 3 bytes");
 }
@@ -74,7 +74,7 @@ fn spans_say_layer_phase_and_cause() {
 }
 
 #[test]
-fn retransmits_con_after_ack_timeout_and_gives_up_after_max_transmit_wait() {
+fn retransmits_con_until_max_transmit_wait() {
     for seed in 0..20 {
         let mut config = client_config();
         config.rng = wirecost_proto::Rng::new(seed);
@@ -111,7 +111,7 @@ fn seconds(at: Instant) -> f64 {
 }
 
 #[test]
-fn a_lost_ack_is_sent_again_and_the_request_not_carried_out_again() {
+fn a_lost_ack_is_sent_again_without_repeating_the_request() {
     let mut pair = pair(Lossy {
         down: vec![0, 1],
         ..Lossy::default()
@@ -119,7 +119,7 @@ fn a_lost_ack_is_sent_again_and_the_request_not_carried_out_again() {
     pair.command(request(Request::put("/test", pattern(8))));
     pair.drive_for(Duration::from_secs(20));
     assert_eq!(flow_of(&pair), [">CON 0.03", "<ACK 2.04"].repeat(3));
-    assert_eq!(carried_out(&pair), [8]);
+    assert_eq!(processed_bodies(&pair), [8]);
     assert_eq!(pair.server_events.len(), 3);
     assert_eq!(pair.server.stats().duplicates, 2);
     assert_eq!(responses(&pair)[0].transmissions, 3);
@@ -141,7 +141,7 @@ fn a_repeated_non_is_ignored() {
     }));
     pair.drive_for(Duration::from_secs(5));
     assert_eq!(flow_of(&pair), [">NON 0.03", "<NON 2.04"]);
-    assert_eq!(carried_out(&pair), [8]);
+    assert_eq!(processed_bodies(&pair), [8]);
     assert_eq!(responses(&pair).len(), 1);
     assert_eq!(
         (pair.server.stats().duplicates, pair.client.stats().duplicates),
@@ -150,7 +150,7 @@ fn a_repeated_non_is_ignored() {
 }
 
 #[test]
-fn an_empty_ack_stops_retransmission_and_the_separate_response_is_acknowledged() {
+fn an_empty_ack_stops_retransmission_until_the_separate_response() {
     let mut config = server_config();
     config.separate_delay = Duration::from_secs(10);
     let mut pair = pair_with(Lossy::default(), client_config(), config);
@@ -174,7 +174,7 @@ fn an_empty_ack_stops_retransmission_and_the_separate_response_is_acknowledged()
 
 #[test]
 fn a_separate_response_overtakes_a_lost_ack() {
-    // RFC 7252 section 5.2.2: the response implies the acknowledgement that was lost.
+    // RFC 7252 section 5.2.2: the response replaces the lost acknowledgement.
     let mut config = server_config();
     config.separate_delay = Duration::from_secs(1);
     let path = Lossy {
@@ -254,7 +254,7 @@ fn a_lost_pong_is_repeated_in_the_same_phase() {
 }
 
 #[test]
-fn a_broken_flow_fails_what_waits() {
+fn a_broken_flow_fails_waiting_requests() {
     let mut pair = pair(Lossy::share(1.0, 1));
     pair.command(request(Request::get("/test")));
     pair.command(request(Request::get("/test")));

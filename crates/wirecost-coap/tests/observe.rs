@@ -41,7 +41,7 @@ fn notifications_come_confirmable_and_fresh() {
 }
 
 #[test]
-fn non_confirmable_notifications_get_no_ack_and_one_a_day_is_confirmable() {
+fn one_non_notification_a_day_is_sent_as_con() {
     // TD_COAP_OBS_02 and RFC 7641 section 4.5.
     let mut config = server_config();
     config.observe_interval = Duration::from_secs(3600);
@@ -99,12 +99,12 @@ fn an_observer_that_does_not_acknowledge_is_forgotten() {
     let flow = FIRST_FLOW;
     let last = pair.server_events.last().map(|(_, event)| *event);
     assert_eq!(last, Some(Event::ObserverRemoved { flow, path }));
-    // RFC 7641 section 4.5.2: 5 attempts together, though the resource changed in between.
+    // RFC 7641 section 4.5.2: 5 attempts in total, although the resource changed in between.
     assert_eq!(sent(&pair, Direction::Down).len(), 1 + 5);
 }
 
 #[test]
-fn an_attempt_again_carries_the_present_state() {
+fn a_retransmission_carries_the_current_state() {
     let mut pair = observing("/obs", Lossy::default());
     pair.path.down = vec![1, 2];
     pair.drive_for(INTERVAL * 5);
@@ -129,7 +129,7 @@ fn a_put_notifies_at_once() {
 }
 
 #[test]
-fn a_deleted_resource_tells_its_observers_4_04_and_a_changed_format_5_00() {
+fn observers_get_4_04_for_deletion_and_5_00_for_a_new_format() {
     // TD_COAP_OBS_07 and 08.
     let delete = Request::new(Method::Delete, "/obs");
     let reformat = Request::put("/obs", *b"new");
@@ -137,17 +137,17 @@ fn a_deleted_resource_tells_its_observers_4_04_and_a_changed_format_5_00() {
         let mut pair = observing("/obs", Lossy::default());
         pair.command(request(what));
         pair.drive_for(INTERVAL * 3);
-        let told: Vec<_> = notifications(&pair)
+        let notification: Vec<_> = notifications(&pair)
             .iter()
             .map(|n| (n.code, n.options.view().observe()))
             .collect();
-        assert_eq!(told, [(code, None)]);
+        assert_eq!(notification, [(code, None)]);
         assert_eq!(pair.server.observers(), 0);
     }
 }
 
 #[test]
-fn an_observation_starts_afresh_after_one_that_ended_with_another_format() {
+fn an_observation_restores_the_resources_own_format() {
     // TD_COAP_OBS_08 and then 09.
     let mut pair = observing("/obs", Lossy::default());
     pair.command(request(Request {
@@ -170,13 +170,16 @@ fn an_observation_starts_afresh_after_one_that_ended_with_another_format() {
     };
     pair.command(request(text));
     pair.drive_for(Duration::from_secs(1));
-    let told = notifications(&pair).pop().expect("a notification");
-    assert_eq!((told.code, &told.payload[..]), (Code::CONTENT, &b"New value"[..]));
+    let notification = notifications(&pair).pop().expect("a notification");
+    assert_eq!(
+        (notification.code, &notification.payload[..]),
+        (Code::CONTENT, &b"New value"[..])
+    );
     assert_eq!(pair.server.observers(), 1);
 }
 
 #[test]
-fn an_observation_begins_with_what_a_client_has_put_there_in_any_format() {
+fn an_observation_begins_with_the_stored_content_in_any_format() {
     let mut pair = pair(Lossy::default());
     let put = |body: &[u8]| Request {
         content_format: Some(content_format::OCTET_STREAM),
@@ -192,8 +195,11 @@ fn an_observation_begins_with_what_a_client_has_put_there_in_any_format() {
     );
     pair.command(request(put(b"22.0")));
     pair.drive_for(Duration::from_secs(1));
-    let told = notifications(&pair).pop().expect("a notification");
-    assert_eq!((told.code, &told.payload[..]), (Code::CONTENT, &b"22.0"[..]));
+    let notification = notifications(&pair).pop().expect("a notification");
+    assert_eq!(
+        (notification.code, &notification.payload[..]),
+        (Code::CONTENT, &b"22.0"[..])
+    );
 }
 
 #[test]
@@ -232,7 +238,7 @@ fn observations_survive_a_lossy_path() {
 }
 
 #[test]
-fn what_cannot_be_observed_is_a_plain_get() {
+fn a_registration_of_an_unobservable_resource_is_a_plain_get() {
     for path in ["/test", "/validate"] {
         let pair = observing(path, Lossy::default());
         assert_eq!(responses(&pair)[0].options.view().observe(), None);
@@ -256,7 +262,7 @@ fn a_repeated_registration_replaces_the_first() {
     assert_eq!(server.observers(), 1);
 }
 
-/// A client that has sent the registration that is returned with it.
+/// A client after it sent a registration, and the registration.
 fn registering() -> (Client, Vec<u8>, Instant) {
     let mut client = Client::new(client_config());
     let (peer, flow, now) = ("192.0.2.1:5683".parse().unwrap(), FIRST_FLOW, Instant::START);
@@ -301,8 +307,8 @@ fn observe_goes_into_the_registration_only() {
 }
 
 #[test]
-fn an_observation_is_renewed_when_nothing_comes_within_max_age() {
-    // TD_COAP_OBS_06 and RFC 7641 section 3.3.1: the server restarts and has forgotten its observers.
+fn an_observation_is_renewed_without_notification_in_max_age() {
+    // TD_COAP_OBS_06 and RFC 7641 section 3.3.1: after a restart, the server has forgotten its observers.
     let mut pair = observing("/obs", Lossy::default());
     let mut config = server_config();
     config.rng = wirecost_proto::Rng::new(3);
@@ -319,7 +325,7 @@ fn an_observation_is_renewed_when_nothing_comes_within_max_age() {
     assert_eq!(pair.server.observers(), 1);
 }
 
-/// A server sends notifications of which each is the first block of many, and answers no request for the rest.
+/// A server whose notifications are each the first block of many, and that does not answer requests for the rest.
 #[test]
 fn a_flood_of_large_notifications_makes_the_client_keep_one() {
     let (mut client, get, now) = registering();

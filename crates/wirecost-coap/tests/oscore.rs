@@ -1,4 +1,4 @@
-//! Whole exchanges under OSCORE: what arrives, what is on the wire, and what is refused.
+//! Whole exchanges with OSCORE: messages, datagrams and refusals.
 
 mod common;
 
@@ -61,12 +61,12 @@ fn a_put_and_its_response_are_protected_byte_by_byte() {
 }
 
 #[test]
-fn contents_of_every_size_travel_in_inner_blocks() {
+fn contents_of_every_size_use_inner_blocks() {
     for size in [0, 1, 1_024, 1_025, 10_000] {
         let mut pair = protected(Lossy::default());
         let put = exchange(&mut pair, Request::put("/test", pattern(size)));
         assert_eq!(put.code, Code::CHANGED);
-        assert_eq!(carried_out(&pair), [size as u64]);
+        assert_eq!(processed_bodies(&pair), [size as u64]);
         let blocks = size.div_ceil(1_024).max(1);
         assert_eq!(up(&pair).len(), blocks);
         let payload: u32 = up(&pair).iter().map(|sent| layers(sent)[2]).sum();
@@ -89,7 +89,7 @@ fn contents_of_every_size_travel_in_inner_blocks() {
 }
 
 #[test]
-fn a_retransmission_has_the_very_same_bytes() {
+fn a_retransmission_has_the_same_bytes() {
     let lossy = Lossy {
         up: vec![0, 1],
         down: vec![0],
@@ -102,13 +102,13 @@ fn a_retransmission_has_the_very_same_bytes() {
     let datagrams = up(&pair);
     assert_eq!(datagrams.len(), 4);
     assert!(datagrams.iter().all(|sent| sent.bytes == datagrams[0].bytes));
-    assert_eq!(carried_out(&pair), [50]);
+    assert_eq!(processed_bodies(&pair), [50]);
     let server = pair.server.stats();
     assert_eq!((server.duplicates, server.replayed, server.unverified), (1, 0, 0));
 }
 
 #[test]
-fn everything_arrives_over_a_path_that_loses_and_doubles() {
+fn every_message_arrives_over_a_path_with_loss_and_duplicates() {
     for seed in 0..20 {
         let path = Lossy {
             duplicate: true,
@@ -131,7 +131,7 @@ fn everything_arrives_over_a_path_that_loses_and_doubles() {
 }
 
 #[test]
-fn a_non_confirmable_request_without_response_says_so_inside_and_outside() {
+fn no_response_is_an_inner_and_an_outer_option() {
     let mut pair = protected(Lossy::default());
     pair.command(request(Request::put_without_response("/test", pattern(20))));
     pair.drive_for(Duration::from_secs(300));
@@ -144,7 +144,7 @@ fn a_non_confirmable_request_without_response_says_so_inside_and_outside() {
 }
 
 #[test]
-fn non_confirmable_blocks_get_numbers_of_their_own_when_they_are_sent_again() {
+fn repeated_non_confirmable_blocks_get_new_sequence_numbers() {
     let mut pair = protected(Lossy {
         up: vec![0],
         down: vec![0],
@@ -152,7 +152,7 @@ fn non_confirmable_blocks_get_numbers_of_their_own_when_they_are_sent_again() {
     });
     pair.command(request(Request::put_without_response("/test", pattern(3_000))));
     pair.drive_for(Duration::from_secs(300));
-    assert_eq!(carried_out(&pair), [3_000]);
+    assert_eq!(processed_bodies(&pair), [3_000]);
     let distinct: std::collections::BTreeSet<_> = up(&pair).iter().map(|sent| &sent.bytes).collect();
     assert_eq!(distinct.len(), up(&pair).len());
     assert_eq!(pair.server.stats().replayed, 0);
@@ -219,12 +219,12 @@ fn a_replayed_request_is_refused_and_one_in_the_window_taken() {
         let answers = answer_to(server, bytes, Instant::from_millis(seconds * 1_000));
         answers.first().map(|answer| code_of(answer))
     };
-    // Out of order, but each number once: 2, 0, 1; outer 2.04 says that the request was opened.
+    // Out of order, but each number once: 2, 0, 1. An outer 2.04 shows that the request was opened.
     for at in [2, 0, 1] {
         let bytes = up(&pair)[at].bytes.clone();
         assert_eq!(answer(&mut other, &bytes, 1), Some(Code::CHANGED));
     }
-    // After EXCHANGE_LIFETIME the message layer does not know the message any more.
+    // After EXCHANGE_LIFETIME the message layer has forgotten the message.
     let replayed = answer_to(&mut other, &first, Instant::from_millis(300_000));
     let response = Repr::parse(&replayed[0]).expect("a message");
     assert_eq!(
@@ -235,7 +235,7 @@ fn a_replayed_request_is_refused_and_one_in_the_window_taken() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_answered_in_the_words_of_the_standard() {
+fn unopened_requests_get_the_diagnostics_of_the_standard() {
     let mut pair = protected(Lossy::default());
     exchange(&mut pair, Request::put("/test", pattern(5)));
     let sent = up(&pair)[0].bytes.clone();
@@ -294,7 +294,7 @@ fn what_cannot_be_opened_is_answered_in_the_words_of_the_standard() {
         assert_eq!(response.code, code, "{bytes:02x?}");
         assert_eq!(response.payload, text.as_bytes());
         assert_eq!((server.stats().refused, server.stats().unverified), (1, 1));
-        // The forgery does not block the message whose id it has.
+        // The forgery does not block the message with the same id.
         let answers = answer_to(&mut server, &sent, Instant::START);
         assert_eq!(code_of(&answers[0]), Code::CHANGED);
         assert_eq!(server.content("/test"), Some(&pattern(5)[..]));
@@ -302,7 +302,7 @@ fn what_cannot_be_opened_is_answered_in_the_words_of_the_standard() {
 }
 
 #[test]
-fn plain_requests_are_taken_or_refused_as_the_server_wants() {
+fn unprotected_requests_are_accepted_unless_oscore_is_required() {
     for (required, code) in [(false, Code::CHANGED), (true, Code::UNAUTHORIZED)] {
         let mut pair = pair_with(Lossy::default(), client_config(), server_that(required));
         let response = exchange(&mut pair, Request::put("/test", pattern(5)));
@@ -311,7 +311,7 @@ fn plain_requests_are_taken_or_refused_as_the_server_wants() {
 }
 
 #[test]
-fn a_server_without_contexts_knows_no_such_option() {
+fn a_server_without_contexts_does_not_support_oscore() {
     let mut pair = pair_with(Lossy::default(), client(), server_config());
     let response = exchange(&mut pair, Request::get("/test"));
     assert_eq!(response.code, Code::BAD_OPTION);
@@ -328,7 +328,7 @@ fn a_server_of_another_secret_is_reported_by_its_code() {
 }
 
 #[test]
-fn a_success_without_protection_is_as_if_it_had_not_come() {
+fn an_unprotected_success_is_ignored() {
     let mut pair = protected(Lossy {
         down: (0..20).collect(),
         ..Lossy::default()
@@ -366,7 +366,7 @@ fn a_client_stops_at_the_last_sequence_number() {
 }
 
 #[test]
-fn devices_of_one_server_have_contexts_of_their_own() {
+fn devices_of_one_server_have_different_contexts() {
     let contexts = (0..300).map(|device| Context::lab(SECRET, Role::Server, device).expect("ids that fit"));
     let server = server_config().with_oscore(contexts, true);
     for device in [0, 1, 255, 299] {

@@ -1,4 +1,4 @@
-//! Whatever becomes of protected datagrams on their way: nothing takes effect but what was sent.
+//! Modified protected datagrams never take effect.
 
 mod common;
 
@@ -10,7 +10,7 @@ use wirecost_coap::oscore::{Context, Role};
 use wirecost_coap::server::Server;
 use wirecost_proto::{Direction, Endpoint, Input, Instant, Rng};
 
-/// Datagrams made of each recorded one.
+/// The number of forgeries per recorded datagram.
 const FORGERIES: usize = 300;
 
 fn context(role: Role) -> Context {
@@ -25,7 +25,7 @@ fn server() -> Server {
     Server::new(server_config().with_oscore([context(Role::Server)], true))
 }
 
-/// What a client and a server said to each other: PUTs of one and of many blocks, a GET, an observation.
+/// The datagrams between a client and a server: PUTs of one block and of many, a GET, an observation.
 fn recorded(direction: Direction) -> Vec<Vec<u8>> {
     let mut pair = pair_with(
         Lossy::default(),
@@ -42,7 +42,7 @@ fn recorded(direction: Direction) -> Vec<Vec<u8>> {
     bytes.map(|sent| sent.bytes.clone()).collect()
 }
 
-/// A datagram with a flipped bit, another byte, a part gone, a part more, or two parts in each other's place.
+/// A datagram with a flipped bit, a changed byte, a removed or added part, or two swapped parts.
 fn forged(genuine: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = genuine.to_vec();
     let mut place = |bytes: &[u8]| rng.next_below(bytes.len().max(1) as u64) as usize;
@@ -57,9 +57,9 @@ fn forged(genuine: &[u8], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Whether a datagram says the same as another under its protection: only what no end protects differs.
-fn says_the_same(one: &[u8], other: &[u8]) -> bool {
-    // The ciphertext and the option; type, message id and token are the message layer's.
+/// Whether the protected parts of two datagrams are equal.
+fn have_equal_protection(one: &[u8], other: &[u8]) -> bool {
+    // The ciphertext and the option. Type, message id and token are not protected.
     let protected = |bytes: &[u8]| bytes.get(6..).map(<[u8]>::to_vec);
     protected(one) == protected(other)
 }
@@ -72,7 +72,7 @@ fn no_forged_request_takes_effect() {
         let before = server.content("/test").map(<[u8]>::to_vec);
         for second in 0..FORGERIES {
             let bytes = forged(&genuine, &mut rng);
-            if says_the_same(&bytes, &genuine) {
+            if have_equal_protection(&bytes, &genuine) {
                 continue;
             }
             answer_to(&mut server, &bytes, Instant::from_millis(second as u64 * 1_000));
@@ -83,32 +83,32 @@ fn no_forged_request_takes_effect() {
 }
 
 #[test]
-fn no_forged_response_is_believed() {
+fn no_forged_response_is_accepted() {
     let mut rng = Rng::new(2);
     let recorded = recorded(Direction::Down);
-    // The first answer is the one that this client, which says the same, waits for.
-    let (mut asking, _) = client_that_asks();
-    assert!(believed(&mut asking, &recorded[0]));
+    // This client sends the same request, so the first recorded answer belongs to it.
+    let (mut client, _) = client_with_request();
+    assert!(is_accepted(&mut client, &recorded[0]));
     for genuine in recorded {
-        let (mut client, sent) = client_that_asks();
+        let (mut client, sent) = client_with_request();
         for _ in 0..FORGERIES {
-            // As if it were the answer to what the client waits for: its message id and token.
+            // With the message id and the token of the awaited answer.
             let mut bytes = forged(&genuine, &mut rng);
             let len = bytes.len().min(6);
             bytes[..len].copy_from_slice(&sent[..len]);
-            // An ACK with a token of 2 B; a success, so that it is no error without protection.
+            // An ACK with a token of 2 B and a success code, because errors may be unprotected.
             let head = [0x62, 0x44];
             bytes.iter_mut().zip(head).for_each(|(byte, new)| *byte = new);
-            if says_the_same(&bytes, &genuine) {
+            if have_equal_protection(&bytes, &genuine) {
                 continue;
             }
-            assert!(!believed(&mut client, &bytes), "{bytes:02x?}");
+            assert!(!is_accepted(&mut client, &bytes), "{bytes:02x?}");
         }
     }
 }
 
-/// A client that sent a request, and the request.
-fn client_that_asks() -> (Client, Vec<u8>) {
+/// A client after it sent a request, and the request.
+fn client_with_request() -> (Client, Vec<u8>) {
     let mut client = client();
     open(&mut client);
     let command: Command = request(Request::put("/test", pattern(20)));
@@ -120,7 +120,7 @@ fn client_that_asks() -> (Client, Vec<u8>) {
 }
 
 /// Whether the client reports a response after this datagram.
-fn believed(client: &mut Client, bytes: &[u8]) -> bool {
+fn is_accepted(client: &mut Client, bytes: &[u8]) -> bool {
     let flow = wirecost_proto::pair::FIRST_FLOW;
     let received = Input::Received { flow, bytes };
     client.handle_input(received, Instant::START).unwrap();

@@ -57,7 +57,7 @@ fn a_malformed_con_is_rejected_and_a_malformed_non_ignored() {
 }
 
 #[test]
-fn a_response_that_nothing_waits_for_is_rejected_when_confirmable() {
+fn an_unexpected_confirmable_response_is_rejected() {
     let mut client = Client::new(client_config());
     open(&mut client);
     let now = Instant::START;
@@ -74,7 +74,7 @@ fn a_response_that_nothing_waits_for_is_rejected_when_confirmable() {
 }
 
 #[test]
-fn a_rejected_request_changes_nothing_of_what_a_response_was_answered() {
+fn a_rejected_request_does_not_change_the_answer_to_a_response() {
     let mut client = Client::new(client_config());
     open(&mut client);
     let mut answers = |datagram| answer_to(&mut client, &hex(datagram), Instant::START);
@@ -96,7 +96,7 @@ fn a_closed_client_answers_nothing() {
 }
 
 #[test]
-fn a_piggybacked_response_needs_message_id_and_token() {
+fn a_piggybacked_response_must_match_message_id_and_token() {
     let mut client = Client::new(client_config());
     open(&mut client);
     let command = Input::Command(request(Request::get("/test")));

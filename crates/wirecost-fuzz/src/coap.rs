@@ -21,7 +21,7 @@ pub fn message(bytes: &[u8]) -> bool {
     let _ = (
         view.version(),
         view.kind(),
-        view.token(),
+        view.token_len(),
         view.code(),
         view.message_id(),
     );

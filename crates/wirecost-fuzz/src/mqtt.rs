@@ -29,13 +29,13 @@ pub fn packet(bytes: &[u8]) -> bool {
 fn decodes(frame: Frame<'_>, version: Version) -> bool {
     let _ = (frame.packet_type(), frame.flags(), frame.body());
     let mut out = Buffer::new();
-    Footprint::of_opaque(frame).cover(&mut out);
+    Footprint::of(frame, None).cover(&mut out);
     assert_eq!(out.covered(), frame.bytes().len() as u64);
     let Ok(packet) = Packet::decode(frame, version) else {
         return false;
     };
     out.clear();
-    Footprint::of(frame, &packet).cover(&mut out);
+    Footprint::of(frame, Some(&packet)).cover(&mut out);
     assert_eq!(out.covered(), frame.bytes().len() as u64);
     out.clear();
     packet.emit(version, &mut out);

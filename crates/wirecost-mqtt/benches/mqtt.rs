@@ -1,4 +1,4 @@
-//! A PUBLISH of either version and every quality, client and broker, beside mqtt-protocol-core in both roles.
+//! A PUBLISH in either version and at every QoS, client and broker, compared with mqtt-protocol-core in both roles.
 
 #[path = "../../wirecost-proto/benches/measure/mod.rs"]
 mod measure;
@@ -44,7 +44,7 @@ fn ours(version: Version) -> Loop<Client, Broker> {
     Loop::connected(client, broker, Duration::from_millis(1))
 }
 
-/// The peer as client and as server. It has sessions and packets; topics and subscriptions are left to its user.
+/// The compared implementation as client and server. It handles sessions and packets, but not topics and subscriptions.
 struct PeerPair {
     version: Version,
     client: peer::Connection<role::Client>,
@@ -136,7 +136,7 @@ impl PeerPair {
         self.carry_up(events);
     }
 
-    /// Carries what the client wants sent, and all that follows from it.
+    /// Carries the client's packets and all answers.
     fn carry_up(&mut self, mut events: Vec<Event>) {
         while !events.is_empty() {
             let answers = received(&mut self.server, events);
@@ -145,7 +145,7 @@ impl PeerPair {
     }
 }
 
-/// What `connection` makes of the packets that the other side wants sent, encoded and decoded.
+/// Encodes the packets of the other side and passes them to `connection`.
 fn received<R: role::RoleType>(connection: &mut peer::Connection<R>, events: Vec<Event>) -> Vec<Event> {
     let mut answers = Vec::new();
     for event in events {

@@ -1,28 +1,21 @@
-//! Topic aliases (section 3.3.2.3.4): numbers that represent topics within one connection and direction.
+//! Topic aliases (section 3.3.2.3.4): numbers that replace topics within one connection and direction.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::codec::Text;
 use crate::codec::text::OwnedText;
+use crate::codec::{ProtocolError, Text};
 
-/// Aliases that the other side has given to topics.
+/// The topic aliases that the peer has assigned.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceivedAliases {
     maximum: u16,
     topics: Vec<Option<OwnedText>>,
 }
 
-/// An alias that is 0, above the maximum, or not given to a topic yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AliasError {
-    OutOfRange,
-    Unknown,
-}
-
 impl ReceivedAliases {
-    /// No alias yet, of at most `maximum`.
+    /// No aliases yet. `maximum`: the highest alias that this side accepts.
     pub(crate) const fn new(maximum: u16) -> Self {
         Self {
             maximum,
@@ -30,16 +23,16 @@ impl ReceivedAliases {
         }
     }
 
-    /// The topic of a PUBLISH that carries `topic` and `alias`; a topic that is there is given the alias.
-    pub(crate) fn resolve<'a>(&'a mut self, topic: Text<'a>, alias: u16) -> Result<Text<'a>, AliasError> {
+    /// The topic of a PUBLISH with `topic` and `alias`. If `topic` is not empty, the alias is assigned to it.
+    pub(crate) fn resolve<'a>(&'a mut self, topic: Text<'a>, alias: u16) -> Result<Text<'a>, ProtocolError> {
         // [MQTT-3.3.2-9], [MQTT-3.3.2-10]
         if alias == 0 || alias > self.maximum {
-            return Err(AliasError::OutOfRange);
+            return Err(ProtocolError::TopicAlias);
         }
         let index = usize::from(alias - 1);
         if topic.is_empty() {
             let known = self.topics.get(index).and_then(Option::as_ref);
-            return known.map(OwnedText::as_text).ok_or(AliasError::Unknown);
+            return known.map(OwnedText::as_text).ok_or(ProtocolError::EmptyTopic);
         }
         if self.topics.len() <= index {
             self.topics.resize(index + 1, None);
@@ -53,26 +46,15 @@ impl ReceivedAliases {
     }
 }
 
-/// Aliases that this side has given to topics, first come first served.
+/// The topic aliases that this side has assigned, in the order of the topics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentAliases {
     maximum: u16,
     numbers: BTreeMap<Box<str>, u16>,
 }
 
-/// How a topic goes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alias {
-    /// As it is: every alias is taken.
-    None,
-    /// With a new alias, which the receiver learns.
-    New(u16),
-    /// As an alias that the receiver knows.
-    Known(u16),
-}
-
 impl SentAliases {
-    /// No alias yet, of at most `maximum`, the receiver's.
+    /// No aliases yet. `maximum`: the highest alias that the receiver accepts.
     pub(crate) const fn new(maximum: u16) -> Self {
         Self {
             maximum,
@@ -80,17 +62,18 @@ impl SentAliases {
         }
     }
 
-    /// The alias of `topic`, given now if one is free [MQTT-3.3.2-11].
-    pub(crate) fn alias(&mut self, topic: &str) -> Alias {
-        if let Some(number) = self.numbers.get(topic) {
-            return Alias::Known(*number);
+    /// The topic and the alias to send for `topic`. Assigns an alias if one is free [MQTT-3.3.2-11]; the topic is empty
+    /// if the receiver knows its alias.
+    pub(crate) fn replace<'a>(&mut self, topic: Text<'a>) -> (Text<'a>, Option<u16>) {
+        if let Some(number) = self.numbers.get(topic.as_str()) {
+            return (Text::EMPTY, Some(*number));
         }
         match u16::try_from(self.numbers.len()) {
-            Ok(given) if given < self.maximum => {
-                self.numbers.insert(topic.into(), given + 1);
-                Alias::New(given + 1)
+            Ok(assigned) if assigned < self.maximum => {
+                self.numbers.insert(topic.as_str().into(), assigned + 1);
+                (topic, Some(assigned + 1))
             }
-            _ => Alias::None,
+            _ => (topic, None),
         }
     }
 }

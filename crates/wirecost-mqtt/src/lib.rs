@@ -1,14 +1,14 @@
-//! MQTT 3.1.1 and 5 without IO: a client and a reference broker, one session for both versions.
+//! MQTT 3.1.1 and 5 without IO: a client and a reference broker. Both versions share one session.
 //!
 //! - [`codec`]: packets on borrowed bytes, properties, reason codes, framing
 //! - [`client`]: connects, publishes, subscribes, pings, resumes
 //! - [`broker`]: sessions, retained messages, wills, shared subscriptions, limits
 //! - [`topic`]: topic names and filters
 //! - [`quality`]: quality of service and packet identifiers
-//! - `session`: what both sides keep of messages of QoS 1 and 2
-//! - `aliases`: topic aliases, both ways
+//! - `session`: the QoS 1 and 2 state of either side
+//! - `aliases`: topic aliases in either direction
 //!
-//! Section numbers are those of MQTT 5 unless 3.1.1 is named.
+//! Section numbers are those of MQTT 5, unless 3.1.1 is named.
 //!
 //! ```
 //! use wirecost_mqtt::client::{Client, Config};

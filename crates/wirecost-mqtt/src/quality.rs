@@ -1,11 +1,11 @@
-//! Quality of service and packet identifiers: the numbers of section 4.3.
+//! Quality of service and packet identifiers (section 4.3).
 
 use core::num::NonZeroU16;
 
-/// A packet identifier; 0 is not one [MQTT-2.2.1-3].
+/// A packet identifier. It must not be 0 [MQTT-2.2.1-3].
 pub type PacketId = NonZeroU16;
 
-/// How often a message is delivered (section 4.3).
+/// The quality of service of a message (section 4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QoS {
     /// QoS 0: not acknowledged.
@@ -18,17 +18,12 @@ pub enum QoS {
 }
 
 impl QoS {
-    /// Every quality, lowest first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 3] = [Self::AtMostOnce, Self::AtLeastOnce, Self::ExactlyOnce];
 
-    /// The quality written as `bits`; `None` for 3, which is malformed [MQTT-3.3.1-4].
-    pub const fn from_bits(bits: u8) -> Option<Self> {
-        match bits {
-            0 => Some(Self::AtMostOnce),
-            1 => Some(Self::AtLeastOnce),
-            2 => Some(Self::ExactlyOnce),
-            _ => None,
-        }
+    /// The level with this number; `None` for 3, which is malformed [MQTT-3.3.1-4].
+    pub fn from_bits(bits: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(bits)).copied()
     }
 
     /// The number on the wire: 0, 1 or 2.
@@ -37,7 +32,7 @@ impl QoS {
     }
 }
 
-/// The quality of a PUBLISH with the packet identifier that only QoS 1 and 2 carry [MQTT-2.2.1-2].
+/// The QoS of a PUBLISH, with the packet identifier of QoS 1 and 2 [MQTT-2.2.1-2].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// QoS 0.
@@ -49,7 +44,7 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// The delivery of `qos` under `packet_id`, which QoS 0 leaves out.
+    /// The delivery with `qos`. QoS 0 ignores `packet_id`.
     pub const fn new(qos: QoS, packet_id: PacketId) -> Self {
         match qos {
             QoS::AtMostOnce => Self::AtMostOnce,
@@ -58,7 +53,7 @@ impl Delivery {
         }
     }
 
-    /// The quality alone.
+    /// The QoS.
     pub const fn qos(self) -> QoS {
         match self {
             Self::AtMostOnce => QoS::AtMostOnce,

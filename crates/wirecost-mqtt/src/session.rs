@@ -1,13 +1,13 @@
-//! What both sides of a session keep of messages of QoS 1 and 2 (section 4.3), and the flow control of section
-//! 4.9. The same for client and broker, and for both versions.
+//! The state of QoS 1 and 2 messages on either side of a session (section 4.3), and the flow control of section 4.9.
+//! Client and broker use it for both protocol versions.
 //!
 //! ```text
 //! sender                                     receiver
 //!   PUBLISH qos 1  -- AwaitPuback -->
 //!                                        <-- PUBACK
-//!   PUBLISH qos 2  -- AwaitPubrec -->          remember the identifier
+//!   PUBLISH qos 2  -- AwaitPubrec -->          store the identifier
 //!                                        <-- PUBREC
-//!   PUBREL         -- AwaitPubcomp -->         forget it
+//!   PUBREL         -- AwaitPubcomp -->         remove it
 //!                                        <-- PUBCOMP
 //! ```
 
@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use crate::codec::{PacketType, ProtocolError};
 use crate::quality::{PacketId, QoS};
 
-/// What an exchange waits for.
+/// The packet that an exchange waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "an exchange's state is what it awaits")]
 pub(crate) enum Stage {
@@ -29,12 +29,12 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Whether its PUBLISH is what is resent.
+    /// Whether PUBLISH is the packet to resend.
     const fn awaits_first_answer(self) -> bool {
         matches!(self, Self::AwaitPuback | Self::AwaitPubrec)
     }
 
-    /// The packet that is awaited.
+    /// The type of the awaited packet.
     pub(crate) const fn answer(self) -> PacketType {
         match self {
             Self::AwaitPuback => PacketType::Puback,
@@ -45,33 +45,33 @@ impl Stage {
         }
     }
 
-    /// Whether it lives as long as the session; otherwise as long as the connection.
+    /// Whether the exchange belongs to the session. Otherwise it ends with the connection.
     const fn is_session_state(self) -> bool {
         !matches!(self, Self::AwaitSuback | Self::AwaitUnsuback)
     }
 }
 
-/// An exchange that is not finished.
+/// An unfinished exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange<M> {
     pub(crate) id: PacketId,
     pub(crate) stage: Stage,
     pub(crate) message: M,
-    /// Whether its PUBLISH was sent on the present connection, and so counts against the receive maximum.
+    /// Whether its PUBLISH was sent on this connection, and so counts for the receive maximum.
     holds_quota: bool,
 }
 
-/// Why an answer ends nothing.
+/// Why an answer ends no exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unasked {
-    /// Nothing was sent under its identifier, or the exchange is over: what a network can cause.
+pub(crate) enum Mismatch {
+    /// No exchange has this identifier, for example because it ended. A network can cause this.
     Unknown,
-    /// The exchange waits for an answer of another kind, which no receiver that keeps to section 4.3 can cause.
+    /// The exchange waits for another packet. A receiver that follows section 4.3 cannot cause this.
     OtherKind,
 }
 
-impl Unasked {
-    /// The error of section 4.13.1 that an answer of another kind is.
+impl Mismatch {
+    /// The protocol error of the answer, if it is one (section 4.13.1).
     pub(crate) const fn fault(self, answer: PacketType) -> Result<(), ProtocolError> {
         match self {
             Self::Unknown => Ok(()),
@@ -80,24 +80,24 @@ impl Unasked {
     }
 }
 
-/// What a PUBREC leads to.
+/// The result of a PUBREC.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pubrec<M> {
-    /// Answer PUBREL.
+    /// Answer with PUBREL.
     Release,
-    /// The receiver refused the message: the exchange is over.
+    /// The receiver refused the message. The exchange ended.
     Refused(M),
 }
 
-/// The exchanges that this side has started, in the order of their first packets.
+/// The exchanges that this side started, in the order of their first packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbound<M> {
     exchanges: VecDeque<Exchange<M>>,
     last_id: u16,
-    /// Send quota of section 4.9.
+    /// The send quota of section 4.9.
     quota: u16,
     receive_maximum: u16,
-    /// Exchanges before this index were sent on the present connection.
+    /// The number of exchanges that were sent on this connection.
     resent: usize,
 }
 
@@ -112,7 +112,7 @@ impl<M> Outbound<M> {
         }
     }
 
-    /// Starts a connection whose receiver takes `receive_maximum` messages at once; what is unfinished is resent.
+    /// Starts a connection with this receive maximum. Unfinished exchanges will be resent.
     pub(crate) fn connect(&mut self, receive_maximum: u16) {
         self.exchanges
             .retain(|exchange| exchange.stage.is_session_state());
@@ -120,24 +120,24 @@ impl<M> Outbound<M> {
             exchange.holds_quota = false;
         }
         self.receive_maximum = receive_maximum;
-        // Section 4.9: the quota starts anew with every connection.
+        // Section 4.9: every connection starts with the full quota.
         self.quota = receive_maximum;
         self.resent = 0;
     }
 
-    /// Forgets every exchange, oldest first.
+    /// Drops all exchanges, oldest first.
     pub(crate) fn discard(&mut self) -> impl Iterator<Item = M> + '_ {
         self.resent = 0;
         self.exchanges.drain(..).map(|exchange| exchange.message)
     }
 
-    /// Whether a new message of QoS 1 or 2 may be sent now: order [MQTT-4.6.0-1], send quota [MQTT-4.9.0-2] and
-    /// a free packet identifier.
+    /// Whether a new QoS 1 or 2 message may be sent now: in order [MQTT-4.6.0-1], within the send quota [MQTT-4.9.0-2]
+    /// and with a free packet identifier.
     pub(crate) fn is_ready(&self) -> bool {
         self.quota > 0 && self.resent == self.exchanges.len() && self.next_id().is_some()
     }
 
-    /// Starts the exchange of a message of QoS 1 or 2; `None` where that must wait.
+    /// Starts the exchange of a QoS 1 or 2 message; `None` if it must wait.
     pub(crate) fn publish(&mut self, qos: QoS, message: M) -> Option<PacketId> {
         if !self.is_ready() {
             return None;
@@ -154,14 +154,14 @@ impl<M> Outbound<M> {
         Some(id)
     }
 
-    /// Starts an exchange that does not count against the receive maximum; `None` where no identifier is free.
+    /// Starts an exchange that does not count for the receive maximum; `None` if no identifier is free.
     pub(crate) fn start(&mut self, stage: Stage, message: M) -> Option<PacketId> {
         let id = self.next_id()?;
         self.last_id = id.get();
         if self.resent == self.exchanges.len() {
             self.resent += 1;
         }
-        // A ring of one has its exchange always in the same place, which stays in the caches.
+        // In a ring of one, the exchange is always in the same place, which stays in the caches.
         if self.exchanges.capacity() == 0 {
             self.exchanges.reserve_exact(1);
         }
@@ -174,57 +174,56 @@ impl<M> Outbound<M> {
         Some(id)
     }
 
-    /// The identifier after the last one. Identifiers are given in a ring, so that those in use lie in order
-    /// between the oldest and the newest one, and the next is free unless it is the oldest [MQTT-2.2.1-3].
+    /// The identifier after the last one. Identifiers are used in a ring. Those in use are in order between the oldest
+    /// and the newest one, so the next is free unless it is the oldest [MQTT-2.2.1-3].
     pub(crate) fn next_id(&self) -> Option<PacketId> {
         let id = PacketId::new(self.last_id.wrapping_add(1)).unwrap_or(PacketId::MIN);
         let oldest = self.exchanges.front().map(|exchange| exchange.id);
         (oldest != Some(id)).then_some(id)
     }
 
-    /// Ends the exchange `id` that is in `stage`.
-    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Result<M, Unasked> {
-        let index = self.position(id).ok_or(Unasked::Unknown)?;
+    /// Ends the exchange `id`, which must be in `stage`.
+    pub(crate) fn finish(&mut self, id: PacketId, stage: Stage) -> Result<M, Mismatch> {
+        let index = self.position(id).ok_or(Mismatch::Unknown)?;
         let is_awaited = |exchange: &Exchange<M>| exchange.stage == stage;
         if !self.exchanges.get(index).is_some_and(is_awaited) {
-            return Err(Unasked::OtherKind);
+            return Err(Mismatch::OtherKind);
         }
         let exchange = match index {
             0 => self.exchanges.pop_front(),
             _ => self.exchanges.remove(index),
         };
-        let exchange = exchange.ok_or(Unasked::Unknown)?;
+        let exchange = exchange.ok_or(Mismatch::Unknown)?;
         if index < self.resent {
             self.resent -= 1;
         }
-        // Section 4.9 gives one back for every PUBACK and PUBCOMP (and for a PUBREC that refuses, see `pubrec`), up
-        // to the maximum. For a PUBREL that was resent it would give back what was not taken, and break
-        // [MQTT-4.9.0-2] with the next messages.
+        // Section 4.9 returns one for every PUBACK and PUBCOMP (and for a PUBREC with a failure, see `pubrec`), up to
+        // the maximum. A resent PUBREL has taken none on this connection. To return one for it would break
+        // [MQTT-4.9.0-2].
         if exchange.holds_quota {
             self.quota = self.quota.saturating_add(1).min(self.receive_maximum);
         }
         Ok(exchange.message)
     }
 
-    /// Takes a PUBREC for `id`.
-    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Result<Pubrec<M>, Unasked> {
+    /// Handles a PUBREC for `id`.
+    pub(crate) fn pubrec(&mut self, id: PacketId, refused: bool) -> Result<Pubrec<M>, Mismatch> {
         if refused {
             return self.finish(id, Stage::AwaitPubrec).map(Pubrec::Refused);
         }
         let index = self.position(id);
         match index.and_then(|index| self.exchanges.get_mut(index)) {
             Some(exchange) if matches!(exchange.stage, Stage::AwaitPubrec | Stage::AwaitPubcomp) => {
-                // [MQTT-4.3.3-6]: from here on PUBREL is resent, never PUBLISH.
+                // [MQTT-4.3.3-6]: from now on PUBREL is resent, never PUBLISH.
                 exchange.stage = Stage::AwaitPubcomp;
                 Ok(Pubrec::Release)
             }
-            Some(_) => Err(Unasked::OtherKind),
-            None => Err(Unasked::Unknown),
+            Some(_) => Err(Mismatch::OtherKind),
+            None => Err(Mismatch::Unknown),
         }
     }
 
-    /// The next exchange to resend on this connection [MQTT-4.4.0-1]; `None` where there is none or the quota is
-    /// used up.
+    /// The next exchange to resend on this connection [MQTT-4.4.0-1]; `None` if there is none or the quota is used up.
     pub(crate) fn next_resend(&mut self) -> Option<&Exchange<M>> {
         let exchange = self.exchanges.get_mut(self.resent)?;
         if exchange.stage.awaits_first_answer() {
@@ -235,27 +234,27 @@ impl<M> Outbound<M> {
         Some(exchange)
     }
 
-    /// Whether another exchange can have a packet identifier of its own.
+    /// Whether a packet identifier is free for another exchange.
     pub(crate) fn has_free_id(&self) -> bool {
         self.next_id().is_some()
     }
 
-    /// Exchanges that are not finished.
+    /// The number of unfinished exchanges.
     pub(crate) fn len(&self) -> usize {
         self.exchanges.len()
     }
 
-    /// The oldest exchange: its packet id and what it waits for.
+    /// The packet identifier and the stage of the oldest exchange.
     pub(crate) fn oldest(&self) -> Option<(PacketId, Stage)> {
         self.exchanges
             .front()
             .map(|exchange| (exchange.id, exchange.stage))
     }
 
-    /// Where `id` is: exchanges lie in the order of the ring.
+    /// The index of `id`. The exchanges are in the order of the ring.
     fn position(&self, id: PacketId) -> Option<usize> {
         let oldest = self.exchanges.front()?.id;
-        // Most are answered in order.
+        // Most exchanges are answered in order.
         if id == oldest {
             return Some(0);
         }
@@ -269,37 +268,37 @@ impl<M> Outbound<M> {
     }
 }
 
-/// The identifiers of messages of QoS 2 that arrived and are not released.
+/// The identifiers of received QoS 2 messages without PUBREL.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbound {
     unreleased: Vec<PacketId>,
 }
 
 impl Inbound {
-    /// Remembers `id`; whether its message is new [MQTT-4.3.3-10].
+    /// Stores `id`. Returns whether its message is new [MQTT-4.3.3-10].
     pub(crate) fn receive(&mut self, id: PacketId) -> bool {
-        let place = self.unreleased.binary_search(&id);
-        if let Err(place) = place {
-            self.unreleased.insert(place, id);
+        let position = self.unreleased.binary_search(&id);
+        if let Err(position) = position {
+            self.unreleased.insert(position, id);
         }
-        place.is_err()
+        position.is_err()
     }
 
-    /// Forgets `id` at its PUBREL; whether it was known.
+    /// Removes `id` after its PUBREL. Returns whether it was stored.
     pub(crate) fn release(&mut self, id: PacketId) -> bool {
-        let place = self.unreleased.binary_search(&id);
-        if let Ok(place) = place {
-            self.unreleased.remove(place);
+        let position = self.unreleased.binary_search(&id);
+        if let Ok(position) = position {
+            self.unreleased.remove(position);
         }
-        place.is_ok()
+        position.is_ok()
     }
 
-    /// Whether a message of `id` waits for its PUBREL.
+    /// Whether the message of `id` waits for its PUBREL.
     pub(crate) fn contains(&self, id: PacketId) -> bool {
         self.unreleased.binary_search(&id).is_ok()
     }
 
-    /// Messages that wait for their PUBREL.
+    /// The number of messages that wait for their PUBREL.
     pub(crate) fn len(&self) -> usize {
         self.unreleased.len()
     }
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_go_round_and_never_meet_one_in_use() {
+    fn identifiers_are_used_in_a_ring_and_never_twice_at_once() {
         let mut outbound = connected(u16::MAX);
         for number in 1..=u16::MAX {
             assert_eq!(outbound.publish(QoS::AtLeastOnce, number), Some(id(number)));
@@ -339,11 +338,11 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_wrong_kind_ends_nothing() {
+    fn an_answer_of_the_wrong_type_ends_no_exchange() {
         let mut outbound = connected(2);
         outbound.publish(QoS::AtLeastOnce, 1);
         outbound.publish(QoS::ExactlyOnce, 2);
-        let (unknown, other_kind) = (Unasked::Unknown, Unasked::OtherKind);
+        let (unknown, other_kind) = (Mismatch::Unknown, Mismatch::OtherKind);
         assert_eq!(outbound.finish(id(3), Stage::AwaitPuback), Err(unknown));
         assert_eq!(outbound.finish(id(1), Stage::AwaitPubcomp), Err(other_kind));
         assert_eq!(outbound.pubrec(id(1), false), Err(other_kind));
@@ -358,7 +357,7 @@ mod tests {
 
     /// [MQTT-4.9.0-2] across connections
     #[test]
-    fn a_resent_pubrel_gives_no_quota_back() {
+    fn a_resent_pubrel_returns_no_quota() {
         let mut outbound = connected(2);
         outbound.publish(QoS::ExactlyOnce, 1);
         outbound.publish(QoS::ExactlyOnce, 2);
@@ -375,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn resending_waits_for_the_receive_maximum_and_new_messages_wait_for_it() {
+    fn resent_and_new_messages_wait_for_the_receive_maximum() {
         let mut outbound = connected(3);
         for number in 1..=3 {
             outbound.publish(QoS::AtLeastOnce, number);

@@ -2,12 +2,12 @@
 
 /// The wildcard that matches one level.
 pub(crate) const SINGLE_LEVEL: &str = "+";
-/// The wildcard that matches its parent and any number of levels; the last level of a filter.
+/// The wildcard that matches its parent and any number of levels. It must be the last level of a filter.
 pub(crate) const MULTI_LEVEL: &str = "#";
 /// The first level of a shared subscription (section 4.8.2).
 const SHARE: &str = "$share/";
 
-/// Whether `name` has a character that only filters may have [MQTT-3.3.2-2].
+/// Whether `name` has a character that is allowed only in filters [MQTT-3.3.2-2].
 pub(crate) fn has_wildcard(name: &str) -> bool {
     name.contains(['+', '#'])
 }
@@ -17,15 +17,15 @@ pub fn is_hidden(name: &str) -> bool {
     name.starts_with('$')
 }
 
-/// Whether `name` has a meaning of its own to servers, so that clients do not exchange messages under it: what the server says
-/// of itself (section 4.7.2) and shared subscriptions (section 4.8.2). Other names with a dollar sign are left to applications,
-/// as Mosquitto leaves them.
+/// Whether the topic is reserved for the server, so that clients must not publish to it: server information (section
+/// 4.7.2) and shared subscriptions (section 4.8.2). Applications may use other names with a dollar sign, as with
+/// Mosquitto.
 pub(crate) fn is_reserved(name: &str) -> bool {
     matches!(name.split('/').next(), Some("$SYS" | "$share"))
 }
 
-/// Whether `filter` is well-formed: wildcards take whole levels, `#` the last one [MQTT-4.7.1-1], and a shared
-/// filter names its group [MQTT-4.8.2-1].
+/// Whether `filter` is valid: a wildcard takes a whole level, `#` is the last level [MQTT-4.7.1-1], and a shared filter
+/// names its group [MQTT-4.8.2-1].
 pub(crate) fn is_filter(filter: &str) -> bool {
     let shared = filter.starts_with(SHARE) || filter == "$share";
     if shared && split_shared(filter).is_none() {
@@ -41,15 +41,15 @@ pub(crate) fn is_filter(filter: &str) -> bool {
     !filter.is_empty()
 }
 
-/// The group and the filter of a shared subscription; `None` where `filter` is not one. MQTT 3.1.1 has no shared
-/// subscriptions; that they work there as in MQTT 5 departs from it, as the common brokers do.
+/// The group and the filter of a shared subscription; `None` if `filter` is not one. MQTT 3.1.1 does not have shared
+/// subscriptions. Like common brokers, this one supports them there, too.
 pub(crate) fn split_shared(filter: &str) -> Option<(&str, &str)> {
     let (group, filter) = filter.strip_prefix(SHARE)?.split_once('/')?;
     // [MQTT-4.8.2-1], [MQTT-4.8.2-2]
     (!group.is_empty() && !has_wildcard(group) && !filter.is_empty()).then_some((group, filter))
 }
 
-/// Whether a subscription to `filter` gets messages published to `name`.
+/// Whether a subscription to `filter` matches the topic `name`.
 ///
 /// ```
 /// use wirecost_mqtt::topic::matches;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_take_whole_levels() {
+    fn a_wildcard_takes_a_whole_level() {
         for filter in [
             "#",
             "+",

@@ -1,4 +1,4 @@
-//! No allocation per message in steady state: neither in the client nor in the broker.
+//! In steady state, neither client nor broker allocates memory per message.
 
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
 mod allocator;
@@ -12,7 +12,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 const FLOW: FlowId = FlowId(0);
 
-/// Takes everything out of `endpoint`; what it transmits is appended to `wire`.
+/// Polls all outputs of `endpoint`. Appends transmitted bytes to `wire`.
 fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
     loop {
         out.clear();
@@ -59,7 +59,7 @@ impl Run {
         run
     }
 
-    /// Carries bytes both ways until both sides are quiet.
+    /// Carries bytes in both directions until both sides are idle.
     fn exchange(&mut self) {
         drain(&mut self.client, &mut self.out, &mut self.up);
         while !self.up.is_empty() {
@@ -89,7 +89,7 @@ impl Run {
 }
 
 #[test]
-fn a_message_of_any_quality_allocates_nothing_after_the_first_ones() {
+fn steady_state_allocates_nothing_at_any_qos() {
     for version in Version::ALL {
         for qos in QoS::ALL {
             let template = PublishTemplate::new("test", qos, [7; 128]).expect("a message");

@@ -1,4 +1,4 @@
-//! The codec against another implementation of both versions: what it encodes we decode, and the reverse.
+//! Our codec compared with another implementation of both versions: each decodes the packets of the other.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use wirecost_mqtt::codec::{Frame, Packet, PacketType, Version};
 use wirecost_proto::Buffer;
 
-/// The bytes of a packet that our codec emits for `packet`.
+/// The bytes that our codec emits for `packet`.
 fn emitted(packet: &Packet<'_>, version: Version) -> Vec<u8> {
     let mut out = Buffer::new();
     packet.emit(version, &mut out);
@@ -19,7 +19,7 @@ fn ours(bytes: &[u8], version: Version) -> Option<Packet<'_>> {
     Packet::decode(Frame::new(bytes), version).ok()
 }
 
-/// What the peer makes of a packet, encoded again by it; `None` where it refuses the packet.
+/// The packet after the other codec has decoded and encoded it; `None` if it refuses the packet.
 fn theirs(bytes: &[u8], version: Version) -> Option<Vec<u8>> {
     let frame = Frame::new(bytes);
     let (body, flags) = (frame.body(), frame.flags());
@@ -70,7 +70,7 @@ fn whole<T, E: Debug>(parsed: Result<(T, usize), E>, body: &[u8]) -> Option<T> {
         .map(|(packet, _)| packet)
 }
 
-/// The bytes of hex digits, blanks ignored.
+/// Bytes from hex digits; white space is ignored.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let pairs = digits
@@ -154,7 +154,7 @@ fn every_packet_of_5_with_every_property() {
         .for_each(|packet| agree(&fixed(&hex(packet)), Version::V5));
 }
 
-/// The packet with its remaining length set to what follows the first two bytes.
+/// The packet with a remaining length that covers all bytes after the first two.
 fn fixed(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[1] = u8::try_from(bytes.len() - 2).expect("a short packet");
@@ -164,9 +164,9 @@ fn fixed(bytes: &[u8]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What both accept means the same to both.
+    /// If both codecs accept a packet, they agree on its meaning.
     #[test]
-    fn what_both_decode_they_encode_alike(
+    fn both_codecs_encode_decoded_packets_alike(
         kind in 1u8..16,
         flags in prop_oneof![Just(0u8), Just(2u8), 0u8..16],
         body in proptest::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..16),

@@ -1,4 +1,4 @@
-//! Whole conversations with another implementation: our client with its server, its client with our broker.
+//! Complete connections with another implementation: our client with its server, and its client with our broker.
 
 use mqtt_protocol_core::mqtt::packet::{GenericPacketTrait, Packet, Qos, SubEntry, SubOpts, v3_1_1, v5_0};
 use mqtt_protocol_core::mqtt::role::{Client as TheirClient, RoleType, Server as TheirServer};
@@ -13,7 +13,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
 const FLOW: FlowId = FlowId(0);
 
-/// One of our endpoints and what it has said.
+/// One of our endpoints and its sent bytes.
 struct Ours<E: Endpoint> {
     endpoint: E,
     sent: Vec<u8>,
@@ -47,7 +47,7 @@ impl<E: Endpoint> Ours<E> {
     }
 }
 
-/// One of their connections and what it has heard.
+/// A connection of the other implementation and its received packets.
 struct Theirs<R: RoleType> {
     connection: Connection<R>,
     sent: Vec<u8>,
@@ -92,7 +92,7 @@ impl<R: RoleType> Theirs<R> {
     }
 }
 
-/// Carries bytes both ways until both sides are quiet; `answer` may react to what they received.
+/// Carries bytes in both directions until both sides are idle. `answer` may react to received packets.
 fn exchange<E: Endpoint, R: RoleType>(
     ours: &mut Ours<E>,
     theirs: &mut Theirs<R>,
@@ -112,7 +112,7 @@ fn exchange<E: Endpoint, R: RoleType>(
     }
 }
 
-/// Has the peer publish a message to `a`.
+/// Publishes a message to `a` from the peer.
 fn send_message<R: RoleType>(peer: &mut Theirs<R>, version: TheirVersion, qos: Qos) {
     macro_rules! publish {
         ($module:ident) => {{
@@ -133,7 +133,7 @@ fn send_message<R: RoleType>(peer: &mut Theirs<R>, version: TheirVersion, qos: Q
     peer.send(packet);
 }
 
-/// Accepts connections; sends every message back under the same quality.
+/// Accepts connections and returns every message with the same QoS.
 fn serve(server: &mut Theirs<TheirServer>, packet: Packet) {
     match packet {
         Packet::V3_1_1Connect(_) => {
@@ -185,7 +185,7 @@ fn our_client_talks_to_their_server() {
     }
 }
 
-/// The first packets of their client: CONNECT, and SUBSCRIBE to everything with QoS 2.
+/// The first packets of the other client: CONNECT, and SUBSCRIBE to all topics with QoS 2.
 fn hello(version: TheirVersion) -> [Packet; 2] {
     let filter = || SubEntry::new("#", SubOpts::new().set_qos(Qos::ExactlyOnce)).expect("a filter");
     if version == TheirVersion::V5_0 {

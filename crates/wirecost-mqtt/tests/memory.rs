@@ -1,4 +1,4 @@
-//! What an idle client and an idle connection of the broker hold, so that a machine's memory bounds a load late.
+//! The memory of an idle client and of an idle connection in the broker. It limits the size of a load.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
@@ -12,16 +12,16 @@ use wirecost_mqtt::codec::Version;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 const CLIENTS: u32 = 1_000;
-/// The client's share of 2 KiB per connection; the rest is the loop's and the allocator's.
+/// The client's part of 2 KiB per connection. The driver and the allocator use the rest.
 const CLIENT_BYTES: usize = 700;
-/// The broker's share of 4 KiB per connection.
+/// The broker's part of 4 KiB per connection.
 const BROKER_BYTES: usize = 1_200;
 
 fn held() -> usize {
     usize::try_from(held_bytes()).unwrap_or_default()
 }
 
-/// Takes everything out of `endpoint`; what it transmits is appended to `wire`.
+/// Polls all outputs of `endpoint`. Appends transmitted bytes to `wire`.
 fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
     loop {
         out.clear();
@@ -33,7 +33,7 @@ fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
     }
 }
 
-/// Bytes held for each of many connected clients, and for each at their broker.
+/// The bytes per connected client, and per client in the broker.
 fn bytes_per_connection(version: Version) -> (usize, usize) {
     let mut broker = Broker::new(broker::Config::default());
     let mut clients: Vec<Client> = Vec::with_capacity(CLIENTS as usize);

@@ -206,7 +206,7 @@ pub(super) fn coap_event(event: coap::Event) -> ProbeEvent {
 }
 
 fn coap_response(response: &coap::Response) -> String {
-    let options = response.options.view().into_iter().map(option);
+    let options = response.options.view().iter().map(option);
     let mut words = vec![code(response.code)];
     words.extend(options);
     words.push(format!("{} B of payload", response.payload.len()));

@@ -1,8 +1,9 @@
-//! What a client can be asked, and what it reports.
+//! Commands to the client, and the events that it reports.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
 
 use wirecost_proto::{Buffer, Cause, Content, Layer, Phase, ResetReason};
@@ -31,17 +32,17 @@ impl MessageTemplate {
         }
     }
 
-    /// What the data section carries, with the layers of its bytes.
+    /// The content of the data section, with the layer of each byte.
     pub const fn content(&self) -> &Content {
         &self.content
     }
 
-    /// The same, to be changed in place between two uses; a content of another length is another template.
+    /// Like `content`, for changes in place between two uses. Keep the length: the head contains it.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }
 
-    /// Bytes of the encoded message, sections included.
+    /// The length of the encoded message in bytes, sections included.
     pub fn message_bytes(&self) -> usize {
         self.head.len() + self.content.len()
     }
@@ -57,7 +58,7 @@ impl MessageTemplate {
     }
 }
 
-/// What a client can be asked. What cannot be sent yet waits, in order.
+/// A command to the client. A message that cannot be sent yet waits in a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Send a message.
@@ -67,14 +68,14 @@ pub enum Command {
         /// The message.
         template: Arc<MessageTemplate>,
     },
-    /// Close the connection; messages that wait stay for the next one.
+    /// Close the connection. Messages in the queue stay for the next connection.
     Close,
 }
 
-/// What a client reports.
+/// An event of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The link has credit: messages may go.
+    /// The link has credit for the first time: the client can send messages.
     Opened,
     /// A settled message was handed to the transport: nothing will answer.
     Sent {
@@ -86,23 +87,23 @@ pub enum Event {
         /// Its number.
         message: u64,
     },
-    /// The receiver did not accept a message, or it was too large to be sent.
+    /// The receiver did not accept a message, or the message is larger than the link allows.
     Refused {
         /// Its number.
         message: u64,
         /// Why.
         reason: Refusal,
     },
-    /// The connection ended before a message had an outcome: it may have arrived or not.
+    /// The connection ended before a message had an outcome. The message may have arrived.
     Discarded {
         /// Its number.
         message: u64,
     },
-    /// The connection cannot go on; the client closes it.
+    /// The connection failed. The client closes it.
     Failed(Failure),
-    /// The peer closed the connection, first or in answer.
+    /// The peer closed the connection, on its own or in answer to our close.
     Closed {
-        /// Why, where it gave a reason.
+        /// The peer's reason, if it gave one.
         error: Option<OwnedCondition>,
     },
     /// The flow broke.
@@ -113,7 +114,7 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Outcome rejected: the message is invalid.
-    #[error("message rejected{}", because(.0))]
+    #[error("message rejected{}", error_suffix(.0))]
     Rejected(Option<OwnedCondition>),
     /// Outcome released: the receiver will not act on it.
     #[error("message released")]
@@ -124,7 +125,7 @@ pub enum Refusal {
     /// The receiver settled it without an outcome.
     #[error("message settled without an outcome")]
     NoOutcome,
-    /// Above the receiver's max-message-size; it was not sent.
+    /// The message is larger than the receiver's max-message-size. It was not sent.
     #[error("message must have at most {limit} B, got {bytes} B")]
     TooLarge {
         /// Bytes of the encoded message.
@@ -134,85 +135,66 @@ pub enum Refusal {
     },
 }
 
-/// Why a connection cannot go on.
+/// Why a connection failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The peer speaks another protocol or version.
-    #[error("peer must answer with protocol header {}, got {}", Hex(.expected), Hex(.got))]
+    /// The peer answered with the header of another protocol or version.
+    #[error("peer must answer with protocol header {expected}, got {got}")]
     Protocol {
         /// What was sent.
         expected: ProtocolHeader,
         /// What came.
         got: ProtocolHeader,
     },
-    /// What the peer sent first begins no protocol header: it speaks something else, such as HTTP or TLS.
-    #[error("peer must answer with a protocol header of AMQP, got something else")]
+    /// The peer's first bytes are not a protocol header: it speaks another protocol, such as HTTP or TLS.
+    #[error("peer must answer with an AMQP protocol header, got other bytes")]
     NotAmqp,
     /// The server does not offer the mechanism.
     #[error("server must offer SASL mechanism {0}")]
     Mechanism(&'static str),
-    /// The server did not let the client in (section 5.3.3.6).
-    #[error("server must let the client in (SASL code 0), got code {0}")]
+    /// The server rejected the client's credentials (section 5.3.3.6).
+    #[error("server must accept the login (SASL code 0), got code {0}")]
     Authentication(u8),
-    /// The peer sent what is not AMQP.
+    /// The peer sent bytes that are not valid AMQP.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The peer sent a frame that has no place where the connection stands.
-    #[error("frame must fit where the connection stands, got {0}")]
+    /// The peer sent a frame that is not allowed in this state of the connection.
+    #[error("peer must send a frame that is allowed in this state, got {0}")]
     Unexpected(&'static str),
     /// The peer ended the link.
-    #[error("link detached by the peer{}", because(.0))]
+    #[error("link detached by the peer{}", error_suffix(.0))]
     Detached(Option<OwnedCondition>),
     /// The peer ended the session.
-    #[error("session ended by the peer{}", because(.0))]
+    #[error("session ended by the peer{}", error_suffix(.0))]
     Ended(Option<OwnedCondition>),
-    /// The peer was silent for too long.
+    /// The peer did not send in time.
     #[error("peer must send {0} in time")]
     TimedOut(Awaited),
 }
 
-/// What did not come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A frame that the client waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Awaited {
     /// The peer's protocol header.
+    #[error("its protocol header")]
     Header,
     /// The server's SASL mechanisms or outcome.
+    #[error("its SASL frames")]
     Sasl,
     /// Open, begin, attach or credit.
+    #[error("open, begin, attach and credit")]
     Credit,
     /// Any frame, within the idle time-out.
+    #[error("a frame")]
     Frame,
     /// The answer to a close.
+    #[error("close")]
     Close,
 }
 
-impl fmt::Display for Awaited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Header => "its protocol header",
-            Self::Sasl => "its SASL frames",
-            Self::Credit => "open, begin, attach and credit",
-            Self::Frame => "a frame",
-            Self::Close => "close",
-        })
-    }
-}
-
-fn because(condition: &Option<OwnedCondition>) -> impl fmt::Display {
-    struct Because<'a>(&'a Option<OwnedCondition>);
-    impl fmt::Display for Because<'_> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.iter().try_for_each(|condition| write!(f, ": {condition}"))
-        }
-    }
-    Because(condition)
-}
-
-struct Hex<'a>(&'a ProtocolHeader);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [_, _, _, _, id, major, minor, revision] = self.0.bytes();
-        write!(f, "AMQP {id} {major}.{minor}.{revision}")
-    }
+fn error_suffix(condition: &Option<OwnedCondition>) -> String {
+    condition
+        .as_ref()
+        .map(|condition| format!(": {condition}"))
+        .unwrap_or_default()
 }

@@ -1,12 +1,12 @@
-//! What a client is asked to be.
+//! The configuration of a client.
 
 use alloc::string::String;
 use core::time::Duration;
 
-/// How a client proves who it is (section 5.3).
+/// How a client authenticates (section 5.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaslConfig {
-    /// Without SASL: AMQP begins at once.
+    /// No SASL: the connection begins with the AMQP header.
     None,
     /// Mechanism ANONYMOUS (RFC 4505).
     Anonymous,
@@ -30,41 +30,41 @@ impl SaslConfig {
     }
 }
 
-/// How a client ends its connection.
+/// Which frames a client sends to end its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
-    /// By close alone, which ends session and link with it (section 2.4.3).
+    /// Only close, which also ends the session and the link (section 2.4.3).
     Connection,
-    /// By detach, end and close, in one flight.
+    /// Detach, end and close, in one flight.
     Everything,
 }
 
 /// How a client connects and sends. `Default`: container `wc-00001`, SASL ANONYMOUS, target `test`, unsettled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The name of the container that the client is.
+    /// The container-id of the client.
     pub container_id: String,
-    /// The host that the client asks for.
+    /// The hostname in the open frame.
     pub hostname: Option<String>,
-    /// How the client proves who it is.
+    /// How the client authenticates.
     pub sasl: SaslConfig,
-    /// The address that messages go to.
+    /// The target address of the link.
     pub target: String,
-    /// The link's name.
+    /// The name of the link.
     pub link_name: String,
-    /// Whether messages are sent settled: nothing will answer.
+    /// Whether messages are sent settled: the receiver does not answer them.
     pub settled: bool,
-    /// The largest frame that the client takes, in bytes; at least 512.
+    /// The largest frame that the client accepts, in bytes; at least 512.
     pub max_frame_size: u32,
-    /// The highest channel number that the client takes; it uses channel 0.
+    /// The highest channel number that the client accepts. It uses channel 0.
     pub channel_max: u16,
-    /// The time without a frame that the client announces; it gives up after twice as long (section 2.4.5).
+    /// The idle time-out that the client announces. It closes the connection after twice this time (section 2.4.5).
     pub idle_time_out: Option<Duration>,
-    /// How many transfer frames the client takes at once.
+    /// The incoming window of the session, in transfer frames.
     pub session_window: u32,
-    /// How the client ends its connection.
+    /// Which frames the client sends to end its connection.
     pub closing: Closing,
-    /// How long to wait for credit after the flow has opened, and for the answer to a close.
+    /// How long the client waits for credit after the flow has opened, and for the answer to its close.
     pub answer_timeout: Duration,
 }
 

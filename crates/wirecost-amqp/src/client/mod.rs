@@ -1,4 +1,4 @@
-//! The client: one connection at a time, one session, one link on which it sends.
+//! The client: one connection at a time, with one session and one sending link.
 //!
 //! ```text
 //! client                                          server
@@ -15,9 +15,9 @@
 //!   FIN
 //! ```
 //!
-//! What waits for what: sasl-init for the mechanisms, because the client must choose one of them (section 5.3.2); the
-//! AMQP header for the outcome. The header, open, begin and attach leave in one flight (section 2.4.2 allows it: they
-//! keep to the limits that every peer has, 512-byte frames, channel 0 and handle 0). The first transfer waits for
+//! The client sends sasl-init after the mechanisms, because it must choose one of them (section 5.3.2), and the AMQP
+//! header after sasl-outcome. The header, open, begin and attach leave in one flight, as section 2.4.2 allows: they
+//! stay within the limits that every peer has (512-byte frames, channel 0, handle 0). The first transfer waits for
 //! credit (section 2.6.7).
 
 mod command;
@@ -38,14 +38,14 @@ pub use config::{Closing, Config, SaslConfig};
 
 use connection::{Connection, State};
 
-/// What the client ignored or sent of its own accord.
+/// Counters of ignored input and of frames that no command caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Empty frames sent.
     pub empty_frames: u64,
     /// Dispositions of deliveries that were not in flight.
     pub unexpected_answers: u64,
-    /// Inputs for a flow that is not this client's.
+    /// Inputs for a flow that is not the client's.
     pub foreign_inputs: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct Client {
     requests: VecDeque<Request>,
     events: VecDeque<Event>,
     now: Instant,
-    /// The head of one transfer frame, before its size is known.
+    /// Holds the head of a transfer frame until the frame's size is known.
     scratch: Vec<u8>,
     stats: Stats,
 }
@@ -83,15 +83,15 @@ impl Client {
         }
     }
 
-    /// What was ignored or sent unasked.
+    /// Counters of ignored input and of empty frames.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Whether the link has had credit and the connection stands.
+    /// Whether the connection is open and the link has had credit.
     pub fn is_open(&self) -> bool {
         let connection = self.connection.as_ref();
-        connection.is_some_and(|connection| connection.link().is_some_and(|link| link.has_credit))
+        connection.is_some_and(|connection| connection.link().is_some_and(|link| link.credit.was_granted))
     }
 
     /// Unsettled messages without an outcome.
@@ -100,7 +100,7 @@ impl Client {
         link.map_or(0, |link| link.unsettled.len())
     }
 
-    /// Messages that wait to be sent.
+    /// The number of messages in the queue.
     pub fn queued(&self) -> usize {
         self.requests.len()
     }
@@ -113,8 +113,7 @@ impl Client {
 
     fn open(&mut self, flow: FlowId) {
         self.discard();
-        let connection = Connection::open(flow, &self.config, self.now);
-        self.connection = Some(connection);
+        self.connection = Some(Connection::open(flow, &self.config, self.now));
     }
 
     fn command(&mut self, command: Command) {
@@ -128,7 +127,7 @@ impl Client {
         }
     }
 
-    /// Forgets the connection; the messages that were on their way have no outcome.
+    /// Drops the connection. The messages in flight get no outcome.
     fn discard(&mut self) {
         if let Some(connection) = &mut self.connection {
             connection.leave(State::Finished);
@@ -148,16 +147,16 @@ impl Client {
         let Some(connection) = &mut self.connection else {
             return;
         };
-        if !connection.is_peer_heard_out() {
+        if !connection.is_over() {
             self.events.push_back(Event::Closed { error: None });
         }
         connection.finish();
     }
 
-    /// A flow that breaks after its end is no news: some peers answer FIN by RST.
+    /// Drops the connection. A reset after the end is not reported: some peers answer FIN with RST.
     fn reset(&mut self, reason: ResetReason) {
         let connection = self.connection.as_ref();
-        let is_news = connection.is_some_and(|connection| !connection.is_peer_heard_out());
+        let is_news = connection.is_some_and(|connection| !connection.is_over());
         self.discard();
         if is_news {
             self.events.push_back(Event::Reset(reason));
@@ -173,7 +172,7 @@ impl Client {
         }
     }
 
-    /// Reports `failure` and closes the connection with the condition that tells the peer.
+    /// Reports `failure` and sends close with the matching condition.
     fn fail(&mut self, failure: Failure) {
         if let Some(connection) = &mut self.connection {
             connection.fail(&failure);
@@ -182,7 +181,7 @@ impl Client {
     }
 
     fn flow(&self) -> Option<FlowId> {
-        self.connection.as_ref().map(|connection| connection.flow)
+        self.connection.as_ref().map(|connection| connection.frames.flow)
     }
 }
 
@@ -212,8 +211,11 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        if let Some(output) = self.connection.as_mut().and_then(|it| it.take_consumed(out)) {
-            return output;
+        if let Some(connection) = &mut self.connection
+            && connection.frames.take_consumed(out)
+        {
+            let flow = connection.frames.flow;
+            return Output::Consumed { flow };
         }
         if let Some(event) = self.events.pop_front() {
             return Output::Event(event);
@@ -221,7 +223,7 @@ impl Endpoint for Client {
         if let Some(output) = self.transmit(out) {
             return output;
         }
-        let next = self.connection.as_ref().and_then(Connection::next_timeout);
-        Output::Timeout(next)
+        let connection = self.connection.as_ref();
+        Output::Timeout(connection.and_then(|connection| connection.frames.timers.next()))
     }
 }

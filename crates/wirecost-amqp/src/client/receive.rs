@@ -1,25 +1,24 @@
-//! What the client receives.
+//! How the client receives frames.
 
 use wirecost_proto::Instant;
 
-use super::connection::{Connection, Link, Remote, State};
+use super::connection::{CHANNEL, Connection, HANDLE, Link, State};
 use super::{Client, Config, Event, Failure, Refusal, Stats};
-use crate::codec::frame::MIN_MAX_FRAME_SIZE;
 use crate::codec::sasl::SASL_OK;
 use crate::codec::{
-    Attach, Attribution, Begin, DecodeError, DeliveryState, Disposition, Flow, Frame, FrameType, Open,
-    OwnedCondition, Performative, ProtocolHeader, Role, Sasl, Sections, Unit,
+    Attach, Attribution, Begin, Body, DeliveryState, Disposition, Flow, Open, OwnedCondition, Performative,
+    ProtocolHeader, Sasl, Sections, Unit,
 };
-use crate::outgoing::keep_alive;
-use crate::session::{Session, first_covered};
+use crate::frames::Timer;
+use crate::session::{Credit, Session, take_covered};
 
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
         let Some(connection) = &mut self.connection else {
             return;
         };
-        connection.heard(self.now);
-        let mut framer = core::mem::take(&mut connection.framer);
+        connection.frames.received(self.now);
+        let mut framer = core::mem::take(&mut connection.frames.framer);
         let mut receiver = Receiver {
             connection,
             config: &self.config,
@@ -28,7 +27,7 @@ impl Client {
             stats: &mut self.stats,
         };
         let failure = loop {
-            if receiver.connection.is_peer_heard_out() {
+            if receiver.connection.is_over() {
                 break None;
             }
             match framer.next(&mut bytes) {
@@ -41,17 +40,17 @@ impl Client {
                 Err(error) => break Some(error.into()),
             }
         };
-        // Nothing is read any more after the end.
+        // After the end of the connection the rest of the bytes is skipped.
         let unread = bytes.len() + if failure.is_some() { framer.held() } else { 0 };
-        Attribution::CLOSE.cover(unread, &mut receiver.connection.consumed);
-        connection.framer = framer;
+        Attribution::CLOSE.cover(unread, &mut receiver.connection.frames.consumed);
+        connection.frames.framer = framer;
         if let Some(failure) = failure {
             self.fail(failure);
         }
     }
 }
 
-/// What it takes to receive a header or frame.
+/// The parts of the client that receiving changes.
 struct Receiver<'a> {
     connection: &'a mut Connection,
     config: &'a Config,
@@ -66,49 +65,47 @@ impl Receiver<'_> {
             Unit::Header(header) => return self.header(header),
             Unit::Frame(frame) => frame,
         };
-        match frame.frame_type().and_then(|kind| Ok((kind, frame.body()?))) {
-            Ok((FrameType::Sasl, body)) => self.sasl(frame, body),
-            Ok((FrameType::Amqp, [])) => {
-                self.consumed(frame, Attribution::KEEP_ALIVE);
-                Ok(())
+        let len = frame.bytes().len();
+        let body = frame
+            .decode()
+            .inspect_err(|_| self.consumed(len, Attribution::CLOSE))?;
+        match body {
+            Body::Empty => self.consumed(len, Attribution::KEEP_ALIVE),
+            Body::Sasl(sasl) => {
+                self.consumed(len, Attribution::CONNECT);
+                self.sasl(sasl)?;
             }
-            Ok((FrameType::Amqp, body)) => self.amqp(frame, body),
-            Err(error) => self.unreadable(frame, error),
+            Body::Amqp(performative, payload) => {
+                let has_credit = self.connection.link().is_some_and(|link| link.credit.was_granted);
+                let head = len - payload.len();
+                self.consumed(head, Attribution::of(&performative, has_credit));
+                // The client has no receiving link; the payload of a transfer is accounted for anyway.
+                Sections::default().cover(payload, &mut self.connection.frames.consumed);
+                self.performative(performative)?;
+            }
         }
+        Ok(())
     }
 
-    fn consumed(&mut self, frame: Frame<'_>, attribution: Attribution) {
-        attribution.cover(frame.bytes().len(), &mut self.connection.consumed);
-    }
-
-    fn unreadable(&mut self, frame: Frame<'_>, error: DecodeError) -> Result<(), Failure> {
-        self.consumed(frame, Attribution::CLOSE);
-        Err(error.into())
+    fn consumed(&mut self, len: usize, attribution: Attribution) {
+        attribution.cover(len, &mut self.connection.frames.consumed);
     }
 
     fn header(&mut self, got: ProtocolHeader) -> Result<(), Failure> {
-        Attribution::CONNECT.cover(got.bytes().len(), &mut self.connection.consumed);
-        let expected = match self.connection.state {
-            State::AwaitSaslHeader => ProtocolHeader::SASL,
-            State::AwaitHeader => ProtocolHeader::AMQP,
+        self.consumed(got.bytes().len(), Attribution::CONNECT);
+        let (expected, next) = match self.connection.state {
+            State::AwaitSaslHeader => (ProtocolHeader::SASL, State::AwaitMechanisms),
+            State::AwaitHeader => (ProtocolHeader::AMQP, State::AwaitOpen),
             _ => return Err(Failure::Unexpected("protocol header")),
         };
         if got != expected {
             return Err(Failure::Protocol { expected, got });
         }
-        self.connection.state = match self.connection.state {
-            State::AwaitSaslHeader => State::AwaitMechanisms,
-            _ => State::AwaitOpen,
-        };
+        self.connection.state = next;
         Ok(())
     }
 
-    fn sasl(&mut self, frame: Frame<'_>, body: &[u8]) -> Result<(), Failure> {
-        let sasl = match Sasl::decode(body) {
-            Ok(sasl) => sasl,
-            Err(malformed) => return self.unreadable(frame, malformed.into()),
-        };
-        self.consumed(frame, Attribution::CONNECT);
+    fn sasl(&mut self, sasl: Sasl<'_>) -> Result<(), Failure> {
         match (&self.connection.state, sasl) {
             (State::AwaitMechanisms, Sasl::Mechanisms(mechanisms)) => {
                 let wanted = self.config.sasl.mechanism();
@@ -124,172 +121,116 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    fn amqp(&mut self, frame: Frame<'_>, body: &[u8]) -> Result<(), Failure> {
-        let (performative, payload) = match Performative::decode(body) {
-            Ok(decoded) => decoded,
-            Err(malformed) => return self.unreadable(frame, malformed.into()),
-        };
-        let has_credit = self.connection.link().is_some_and(|link| link.has_credit);
-        let head = frame.bytes().len() - payload.len();
-        Attribution::of(&performative, has_credit).cover(head, &mut self.connection.consumed);
-        // The client attaches no receiver; a transfer is accounted all the same.
-        Sections::default().cover(payload, &mut self.connection.consumed);
-        self.performative(performative)
-    }
-
     fn performative(&mut self, performative: Performative<'_>) -> Result<(), Failure> {
         match (&mut self.connection.state, performative) {
             (
                 State::AwaitSaslHeader | State::AwaitMechanisms | State::AwaitOutcome | State::AwaitHeader,
                 other,
             ) => return Err(Failure::Unexpected(other.name())),
-            (_, Performative::Close(close)) => {
+            (_, Performative::Close(error)) => {
                 self.connection.closed();
-                let error = close.error.map(OwnedCondition::from);
+                let error = error.map(OwnedCondition::from);
                 self.events.push_back(Event::Closed { error });
             }
-            // What crossed our close on its way says nothing any more (section 2.4.6).
+            // Frames that crossed our close are ignored (section 2.4.6).
             (State::AwaitClose, _) => {}
             (State::AwaitOpen, Performative::Open(open)) => self.opened(open),
-            (&mut State::AwaitBegin(remote), Performative::Begin(begin)) => self.begun(remote, begin),
-            (&mut State::AwaitAttach(remote, session), Performative::Attach(attach)) => {
-                self.attached(remote, session, attach);
+            (State::AwaitBegin, Performative::Begin(begin)) => self.receive_begin(begin),
+            (&mut State::AwaitAttach(session), Performative::Attach(attach)) => {
+                self.attached(session, attach);
             }
-            (State::AwaitAttach(_, session), Performative::Flow(flow)) => session.flowed(&flow),
+            (State::AwaitAttach(session), Performative::Flow(flow)) => session.flowed(&flow),
             (State::Attached(..), Performative::Flow(flow)) => self.flowed(&flow),
             (State::Attached(.., link), Performative::Disposition(disposition)) => {
-                let settles = settle(link, &disposition, self.events, self.stats);
-                self.answer(&disposition, settles);
+                if settle(link, &disposition, self.events, self.stats)
+                    && let Some(answer) = disposition.settlement()
+                {
+                    self.connection
+                        .frames
+                        .emit(answer, CHANNEL, Attribution::ACKNOWLEDGEMENT);
+                }
             }
             (_, Performative::Detach(detach)) => {
                 return Err(Failure::Detached(detach.error.map(OwnedCondition::from)));
             }
-            (_, Performative::End(end)) => return Err(Failure::Ended(end.error.map(OwnedCondition::from))),
+            (_, Performative::End(error)) => return Err(Failure::Ended(error.map(OwnedCondition::from))),
             (_, other) => return Err(Failure::Unexpected(other.name())),
         }
         Ok(())
     }
 
     fn opened(&mut self, open: Open<'_>) {
-        let max_frame_size = open.max_frame_size.max(MIN_MAX_FRAME_SIZE);
-        self.connection.state = State::AwaitBegin(Remote {
-            max_frame_size: usize::try_from(max_frame_size).unwrap_or(usize::MAX),
-            keep_alive: keep_alive(open.idle_time_out),
-        });
-        self.connection.demand_frames(self.config, self.now);
-        self.connection.said(self.now);
+        self.connection.state = State::AwaitBegin;
+        let frames = &mut self.connection.frames;
+        frames.peer_opened(&open, self.config.idle_time_out, self.now);
+        frames.sent(self.now);
     }
 
-    fn begun(&mut self, remote: Remote, begin: Begin) {
+    fn receive_begin(&mut self, begin: Begin) {
         let mut session = Session::new(self.config.session_window);
-        session.begun(&begin);
-        self.connection.state = State::AwaitAttach(remote, session);
+        session.accept_begin(&begin);
+        self.connection.state = State::AwaitAttach(session);
     }
 
-    fn attached(&mut self, remote: Remote, session: Session, attach: Attach<'_>) {
+    fn attached(&mut self, session: Session, attach: Attach<'_>) {
         let link = Link {
             remote_handle: attach.handle,
             max_message_size: attach
                 .max_message_size
                 .filter(|size| *size > 0)
                 .unwrap_or(u64::MAX),
-            delivery_count: 0,
-            credit: 0,
-            has_credit: false,
+            credit: Credit::default(),
             unsettled: Default::default(),
             current: None,
         };
-        self.connection.state = State::Attached(remote, session, link);
+        self.connection.state = State::Attached(session, link);
     }
 
     fn flowed(&mut self, flow: &Flow) {
-        let State::Attached(_, session, link) = &mut self.connection.state else {
+        let State::Attached(session, link) = &mut self.connection.state else {
             return;
         };
         session.flowed(flow);
         let is_first = match flow.handle {
-            Some(handle) if handle == link.remote_handle => link.grant(flow),
+            Some(handle) if handle == link.remote_handle => link.credit.grant(flow),
             _ => false,
         };
         if flow.drain {
-            // Section 2.6.7: what is not used is given back, and the receiver is told.
-            link.delivery_count = link.delivery_count.wrapping_add(link.credit);
-            link.credit = 0;
+            // Section 2.6.7: the sender gives unused credit back and tells the receiver.
+            link.credit.give_back();
         }
         if flow.echo || flow.drain {
             let answer = Performative::Flow(Flow {
-                handle: flow.handle.map(|_| super::connection::HANDLE),
-                delivery_count: flow.handle.map(|_| link.delivery_count),
-                link_credit: flow.handle.map(|_| link.credit),
+                handle: flow.handle.map(|_| HANDLE),
+                delivery_count: flow.handle.map(|_| link.credit.delivery_count),
+                link_credit: flow.handle.map(|_| link.credit.left),
                 drain: flow.drain,
                 ..session.flow()
             });
-            let attribution = Attribution::of(&answer, link.has_credit);
-            answer.emit(
-                super::connection::CHANNEL,
-                attribution,
-                &mut self.connection.outgoing,
-            );
+            let attribution = Attribution::of(&answer, link.credit.was_granted);
+            self.connection.frames.emit(answer, CHANNEL, attribution);
         }
         if is_first {
-            self.connection.opened();
+            self.connection.frames.timers.stop(Timer::Answer);
             self.events.push_back(Event::Opened);
         }
     }
-
-    /// A receiver that gave an outcome without settling waits for the sender to settle (section 2.6.12).
-    fn answer(&mut self, disposition: &Disposition<'_>, settles: bool) {
-        if !settles || disposition.settled {
-            return;
-        }
-        let answer = Performative::Disposition(Disposition {
-            role: Role::Sender,
-            settled: true,
-            ..*disposition
-        });
-        answer.emit(
-            super::connection::CHANNEL,
-            Attribution::ACKNOWLEDGEMENT,
-            &mut self.connection.outgoing,
-        );
-    }
 }
 
-impl Link {
-    /// Takes the receiver's credit (section 2.6.7); whether it is the first.
-    fn grant(&mut self, flow: &Flow) -> bool {
-        let Some(link_credit) = flow.link_credit else {
-            return false;
-        };
-        let delivery_count = flow.delivery_count.unwrap_or(0);
-        let credit = delivery_count
-            .wrapping_add(link_credit)
-            .wrapping_sub(self.delivery_count);
-        self.credit = if credit > link_credit { 0 } else { credit };
-        let is_first = !self.has_credit && self.credit > 0;
-        self.has_credit |= is_first;
-        is_first
-    }
-}
-
-/// Takes what became of deliveries; whether one of them was in flight.
+/// Reports the outcome of deliveries. Returns whether one of them was in flight.
 fn settle(
     link: &mut Link,
     disposition: &Disposition<'_>,
     events: &mut alloc::collections::VecDeque<Event>,
     stats: &mut Stats,
 ) -> bool {
-    let is_outcome = disposition.state.is_some_and(|state| state.is_outcome());
-    if disposition.role == Role::Sender || !(is_outcome || disposition.settled) {
+    if !disposition.is_final() {
         return false;
     }
-    let mut settles = false;
-    while let Some(at) = first_covered(&link.unsettled, disposition) {
-        if let Some((_, message)) = link.unsettled.remove(at) {
-            events.push_back(outcome(message, disposition.state));
-        }
-        settles = true;
-    }
+    let before = events.len();
+    let settled = take_covered(&mut link.unsettled, disposition);
+    events.extend(settled.map(|message| outcome(message, disposition.state)));
+    let settles = events.len() > before;
     stats.unexpected_answers += u64::from(!settles);
     settles
 }

@@ -1,29 +1,21 @@
-//! What the client sends.
+//! How the client sends frames.
 
 use wirecost_proto::{Buffer, Output};
 
 use super::connection::{CHANNEL, Connection, Current, HANDLE, Link, State};
 use super::{Client, Event, Refusal, Request};
-use crate::codec::{Transfer, emit_transfer};
-use crate::outgoing;
-
-/// The format of the messages that the standard describes (section 3.2.16).
-const MESSAGE_FORMAT: u32 = 0;
+use crate::codec::TransferHead;
 
 impl Client {
-    /// What is written, then messages as far as credit and window go, then the end.
+    /// Returns encoded frames first, then transfers while credit and window last, then the end of the flow.
     pub(super) fn transmit(&mut self, out: &mut Buffer) -> Option<Output<Event>> {
         let connection = self.connection.as_mut()?;
-        let flow = connection.flow;
-        if !connection.outgoing.is_empty() {
-            outgoing::move_into(&mut connection.outgoing, out);
-            connection.said(self.now);
+        let flow = connection.frames.flow;
+        if connection.frames.take_outgoing(out) {
+            connection.frames.sent(self.now);
             return Some(Output::Transmit { flow });
         }
-        if let Some(output) = self.send(out) {
-            return Some(output);
-        }
-        self.end()
+        self.send(out).or_else(|| self.end())
     }
 
     fn end(&mut self) -> Option<Output<Event>> {
@@ -33,7 +25,7 @@ impl Client {
         }
         connection.state = State::Finished;
         Some(Output::Close {
-            flow: connection.flow,
+            flow: connection.frames.flow,
             reset: false,
         })
     }
@@ -41,7 +33,7 @@ impl Client {
     /// The next transfer frame.
     fn send(&mut self, out: &mut Buffer) -> Option<Output<Event>> {
         let connection = self.connection.as_mut()?;
-        let State::Attached(remote, session, link) = &mut connection.state else {
+        let State::Attached(session, link) = &mut connection.state else {
             return None;
         };
         if !session.may_transfer() {
@@ -52,25 +44,24 @@ impl Client {
                 Ok(request) => request,
                 Err(event) => return Some(Output::Event(event)),
             };
-            link.delivery_count = link.delivery_count.wrapping_add(1);
-            link.credit -= 1;
+            link.credit.take_one();
             link.current = Some(Current::new(request, session.next_delivery()));
         }
         let current = link.current.as_mut()?;
-        let max_frame_size = remote.max_frame_size;
+        let max_frame_size = connection.frames.max_frame_size;
         let is_done = current.emit(self.config.settled, max_frame_size, &mut self.scratch, out);
         session.sent();
         if is_done {
             self.sent();
         }
         let connection = self.connection.as_mut()?;
-        connection.said(self.now);
+        connection.frames.sent(self.now);
         Some(Output::Transmit {
-            flow: connection.flow,
+            flow: connection.frames.flow,
         })
     }
 
-    /// The whole of a message is handed out.
+    /// Records that all frames of the current message are handed out.
     fn sent(&mut self) {
         let Some(State::Attached(.., link)) = self.connection.as_mut().map(Connection::state_mut) else {
             return;
@@ -89,9 +80,9 @@ impl Client {
 }
 
 impl Link {
-    /// The next message, if there is credit for it, or what to report of one that is too large.
+    /// The next message if there is credit for it, or the event for a message that is too large.
     fn take(&self, requests: &mut alloc::collections::VecDeque<Request>) -> Option<Result<Request, Event>> {
-        if self.credit == 0 {
+        if self.credit.left == 0 {
             return None;
         }
         let request = requests.pop_front()?;
@@ -116,7 +107,7 @@ impl Current {
         }
     }
 
-    /// Appends the next transfer frame of this message; whether it is the last.
+    /// Appends the next transfer frame of this message. Returns whether it is the last.
     fn emit(
         &mut self,
         settled: bool,
@@ -124,25 +115,16 @@ impl Current {
         scratch: &mut alloc::vec::Vec<u8>,
         out: &mut Buffer,
     ) -> bool {
-        let tag = self.delivery_id.to_be_bytes();
-        let transfer = match self.sent {
-            0 => Transfer {
-                handle: HANDLE,
-                delivery_id: Some(self.delivery_id),
-                delivery_tag: Some(&tag),
-                message_format: Some(MESSAGE_FORMAT),
-                // Section 2.7.5: not given is unsettled.
-                settled: settled.then_some(true),
-                ..Transfer::default()
-            },
-            _ => Transfer {
-                handle: HANDLE,
-                ..Transfer::default()
-            },
+        let head = TransferHead {
+            channel: CHANNEL,
+            handle: HANDLE,
+            delivery_id: self.delivery_id,
+            settled,
+            is_first: self.sent == 0,
+            max_frame_size,
         };
         let total = self.template.message_bytes();
-        let left = total - self.sent;
-        let taken = emit_transfer(transfer, CHANNEL, left, max_frame_size, scratch, out);
+        let taken = head.emit(total - self.sent, scratch, out);
         self.template.push(self.sent..self.sent + taken, out);
         self.sent += taken;
         self.sent == total

@@ -1,10 +1,10 @@
-//! Which phase and cause a frame belongs to. Sender and receiver ask the same function, so they agree.
+//! The phase and the cause of a frame. Sender and receiver call the same functions, so that they agree.
 
 use wirecost_proto::{Buffer, Cause, Layer, Phase};
 
 use crate::codec::Performative;
 
-/// Phase and cause of bytes of AMQP's own.
+/// Phase and cause of bytes that are not payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribution {
     /// The phase.
@@ -14,7 +14,7 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// Headers, SASL, open, begin, attach, and the flow that gives a link its first credit.
+    /// Headers, SASL, open, begin, attach, and the flow with a link's first credit.
     pub const CONNECT: Self = Self::original(Phase::Connect);
     /// The head of a transfer.
     pub const MESSAGE: Self = Self::original(Phase::Message);
@@ -25,7 +25,7 @@ impl Attribution {
     };
     /// An empty frame.
     pub const KEEP_ALIVE: Self = Self::original(Phase::KeepAlive);
-    /// Detach, end, close, and whatever cannot be read.
+    /// Detach, end, close, and frames that cannot be decoded.
     pub(crate) const CLOSE: Self = Self::original(Phase::Close);
 
     const fn original(phase: Phase) -> Self {
@@ -35,7 +35,7 @@ impl Attribution {
         }
     }
 
-    /// What `performative` belongs to; `has_credit` says whether the link of a flow was given credit before.
+    /// The attribution of `performative`. `has_credit`: whether the link of a flow already had credit.
     pub const fn of(performative: &Performative<'_>, has_credit: bool) -> Self {
         match performative {
             Performative::Open(_) | Performative::Begin(_) | Performative::Attach(_) => Self::CONNECT,
@@ -46,12 +46,12 @@ impl Attribution {
         }
     }
 
-    /// Appends `bytes` of AMQP's own to `out`.
+    /// Appends `bytes` to `out` as application bytes.
     pub fn push(self, bytes: &[u8], out: &mut Buffer) {
         out.push(bytes, Layer::Application, self.phase, self.cause);
     }
 
-    /// Appends to `out` that `len` consumed bytes were AMQP's own.
+    /// Appends a span of `len` received application bytes to `out`.
     pub fn cover(self, len: usize, out: &mut Buffer) {
         out.cover(len, Layer::Application, self.phase, self.cause);
     }

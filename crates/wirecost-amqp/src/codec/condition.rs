@@ -11,17 +11,17 @@ use crate::codec::writer::ListWriter;
 /// Descriptor of `error`.
 const ERROR: u64 = 0x1d;
 
-/// An error as it is sent: a condition of the standard's or another domain's, and a text for humans.
+/// An error to send: a condition of the standard or of another domain, and a text for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition<'a> {
     /// The condition, such as `amqp:not-found`.
     pub name: &'a str,
-    /// More about it.
+    /// Details for people.
     pub description: Option<&'a str>,
 }
 
 impl<'a> Condition<'a> {
-    /// A condition without further words.
+    /// A condition without a description.
     pub const fn new(name: &'a str) -> Self {
         Self {
             name,
@@ -54,7 +54,7 @@ impl<'a> Condition<'a> {
 pub struct OwnedCondition {
     /// The condition, such as `amqp:not-found`.
     pub name: PeerText,
-    /// More about it.
+    /// Details for people.
     pub description: Option<PeerText>,
 }
 
@@ -76,30 +76,30 @@ impl From<Condition<'_>> for OwnedCondition {
     }
 }
 
-/// What became of a delivery, or how far it got.
+/// The state or the outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryState<'a> {
-    /// Not an outcome: a part of the message arrived (section 3.4.1).
+    /// Not an outcome: the receiver has part of the message (section 3.4.1).
     Received,
-    /// The receiver took it (section 3.4.2).
+    /// The receiver accepted the message (section 3.4.2).
     Accepted,
-    /// The receiver found it invalid (section 3.4.3).
+    /// The receiver found the message invalid (section 3.4.3).
     Rejected(Option<Condition<'a>>),
-    /// The receiver did not and will not act on it (section 3.4.4).
+    /// The receiver did not and will not process the message (section 3.4.4).
     Released,
-    /// As released, and the message is to be changed (section 3.4.5).
+    /// Like `Released`, and the message is to be changed before it is sent again (section 3.4.5).
     Modified {
-        /// Whether it counts as a failed attempt.
+        /// Whether this counts as a failed delivery.
         delivery_failed: bool,
-        /// Whether it must not come back to this receiver.
+        /// Whether the message must not be sent to this receiver again.
         undeliverable_here: bool,
     },
-    /// A state of another domain, such as a transaction's.
+    /// A state of another domain, such as transactions.
     Other(u64),
 }
 
 impl<'a> DeliveryState<'a> {
-    /// Whether it ends the delivery.
+    /// Whether the state ends the delivery.
     pub(crate) const fn is_outcome(&self) -> bool {
         !matches!(self, Self::Received | Self::Other(_))
     }
@@ -127,7 +127,7 @@ impl<'a> DeliveryState<'a> {
             Some(Self::Rejected(_)) => 0x25,
             Some(Self::Released) => 0x26,
             Some(Self::Modified { .. }) => 0x27,
-            // What is not an outcome is never sent: it would say nothing.
+            // A state that is not an outcome is never sent.
             Some(Self::Received | Self::Other(_)) | None => {
                 list.null();
                 return;

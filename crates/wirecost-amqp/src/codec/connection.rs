@@ -1,21 +1,21 @@
-//! The performatives of a connection: open and close.
+//! The performative open.
 
+use crate::codec::Malformed;
 use crate::codec::reader::{Fields, mandatory};
 use crate::codec::writer::ListWriter;
-use crate::codec::{Condition, Malformed};
 
-/// What a peer says of itself and its limits (section 2.7.1).
+/// The name and the limits of a peer (section 2.7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open<'a> {
-    /// The name of the container.
+    /// The container-id.
     pub container_id: &'a str,
-    /// The host that is asked for.
+    /// The host that the peer connects to.
     pub hostname: Option<&'a str>,
-    /// The largest frame that it takes, in bytes; `u32::MAX` where it set none.
+    /// The largest frame that the peer accepts, in bytes; `u32::MAX` if it did not say.
     pub max_frame_size: u32,
-    /// The highest channel number that it takes.
+    /// The highest channel number that the peer accepts.
     pub channel_max: u16,
-    /// After how many milliseconds without a frame it gives up.
+    /// The peer's idle time-out in milliseconds.
     pub idle_time_out: Option<u32>,
 }
 
@@ -36,23 +36,5 @@ impl<'a> Open<'a> {
             .uint((self.max_frame_size != u32::MAX).then_some(self.max_frame_size))
             .ushort((self.channel_max != u16::MAX).then_some(self.channel_max))
             .uint(self.idle_time_out);
-    }
-}
-
-/// The end of a connection (section 2.7.9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Close<'a> {
-    /// Why, where something went wrong.
-    pub error: Option<Condition<'a>>,
-}
-
-impl<'a> Close<'a> {
-    pub(crate) fn read(mut fields: Fields<'a>) -> Result<Self, Malformed> {
-        let error = Condition::read(&mut fields, "error")?;
-        Ok(Self { error })
-    }
-
-    pub(crate) fn write(&self, list: &mut ListWriter<'_>) {
-        Condition::write(self.error, list);
     }
 }

@@ -1,24 +1,25 @@
-//! Protocol headers and frames out of a stream (sections 2.2 and 2.3).
+//! Reads protocol headers and frames from a stream (sections 2.2 and 2.3).
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use wirecost_proto::{Buffer, Layer};
 
-use crate::codec::{Attribution, DecodeError};
+use crate::codec::{Attribution, DecodeError, Performative, Sasl};
 
-/// Bytes of a protocol header, and of a frame header.
+/// The length of a protocol header and of a frame header in bytes.
 pub const HEADER_BYTES: usize = 8;
 
-/// Bytes of a frame's size field: they tell a frame from a protocol header, and how long either is.
+/// The length of a frame's size field in bytes. Its value tells a frame from a protocol header.
 const SIZE_BYTES: usize = 4;
 
-/// The smallest limit on frames that a peer may set, in bytes (section 2.7.1).
+/// The smallest max-frame-size that a peer may announce, in bytes (section 2.7.1).
 pub(crate) const MIN_MAX_FRAME_SIZE: u32 = 512;
 
-/// A frame cannot be this large: the first four bytes of a protocol header would be its size.
+/// A frame must be smaller than this: its size field would look like the start of a protocol header.
 const AMBIGUOUS_SIZE: u32 = u32::from_be_bytes(*b"AMQP");
 
-/// The eight bytes with which a protocol begins (section 2.2).
+/// The eight bytes that begin a protocol (section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolHeader {
     /// 0 for AMQP, 2 for TLS, 3 for SASL.
@@ -46,19 +47,37 @@ impl ProtocolHeader {
         [b'A', b'M', b'Q', b'P', self.protocol_id, major, minor, revision]
     }
 
-    /// Appends the header to `out`, as part of the connect.
+    /// Appends the header to `out`, in phase connect.
     pub fn emit(&self, out: &mut Buffer) {
         Attribution::CONNECT.push(&self.bytes(), out);
     }
 }
 
-/// What the type field of a frame says.
+impl fmt::Display for ProtocolHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, revision] = self.version;
+        write!(f, "AMQP {} {major}.{minor}.{revision}", self.protocol_id)
+    }
+}
+
+/// The type field of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameType {
     /// A frame of a connection (section 2.3.2).
     Amqp,
     /// A frame of the security layer (section 5.3.1).
     Sasl,
+}
+
+/// The decoded body of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// The frame has no body: it only keeps the connection from timing out (section 2.4.5).
+    Empty,
+    /// The body of an AMQP frame: a performative, and the payload if it is a transfer.
+    Amqp(Performative<'a>, &'a [u8]),
+    /// The body of a SASL frame.
+    Sasl(Sasl<'a>),
 }
 
 /// A view over one whole frame.
@@ -68,7 +87,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// A view over `bytes`, whatever they are.
+    /// A view over `bytes`, which may be any bytes.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -90,12 +109,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The channel, which only frames of type AMQP have.
+    /// The channel. Only frames of type AMQP have one.
     pub fn channel(&self) -> u16 {
         u16::from_be_bytes([self.byte(6), self.byte(7)])
     }
 
-    /// The bytes behind the frame header and its extension; none in an empty frame.
+    /// The bytes behind the frame header and its extension. The body of an empty frame has no bytes.
     ///
     /// # Errors
     /// The data offset points into the frame header or behind the frame.
@@ -112,12 +131,27 @@ impl<'a> Frame<'a> {
         self.bytes.get(start..).ok_or(out_of_bounds)
     }
 
+    /// Decodes the body.
+    ///
+    /// # Errors
+    /// The type is not defined, the data offset is out of bounds, or the body is malformed.
+    pub fn decode(&self) -> Result<Body<'a>, DecodeError> {
+        Ok(match (self.frame_type()?, self.body()?) {
+            (FrameType::Sasl, body) => Body::Sasl(Sasl::decode(body)?),
+            (FrameType::Amqp, []) => Body::Empty,
+            (FrameType::Amqp, body) => {
+                let (performative, payload) = Performative::decode(body)?;
+                Body::Amqp(performative, payload)
+            }
+        })
+    }
+
     fn byte(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or_default()
     }
 }
 
-/// Appends a frame to `out` with the body that `write` appends.
+/// Appends a frame to `out`; `write` appends its body.
 pub(crate) fn write_frame(
     out: &mut Vec<u8>,
     frame_type: FrameType,
@@ -141,7 +175,7 @@ pub(crate) fn set_frame_size(out: &mut [u8], start: usize, len: usize) {
         .for_each(|(byte, value)| *byte = value);
 }
 
-/// Appends a frame of the connection to `out`, all of it one span.
+/// Appends a frame to `out` as one span.
 pub(crate) fn emit_frame(
     attribution: Attribution,
     frame_type: FrameType,
@@ -155,12 +189,12 @@ pub(crate) fn emit_frame(
     });
 }
 
-/// Appends a frame without body, which only says that this side lives (section 2.4.5).
+/// Appends an empty frame, which keeps the connection from timing out (section 2.4.5).
 pub(crate) fn emit_empty_frame(out: &mut Buffer) {
     emit_frame(Attribution::KEEP_ALIVE, FrameType::Amqp, 0, out, |_| {});
 }
 
-/// What a stream consists of.
+/// A protocol header or a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit<'a> {
     /// A protocol header.
@@ -169,7 +203,7 @@ pub enum Unit<'a> {
     Frame(Frame<'a>),
 }
 
-/// Cuts a stream into protocol headers and frames. A frame that lies whole in what was received is not copied.
+/// Splits a stream into protocol headers and frames. It copies a frame only if the frame arrives in several pieces.
 ///
 /// ```
 /// use wirecost_amqp::codec::{Framer, ProtocolHeader, Unit};
@@ -189,7 +223,7 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// A framer for frames of at most `limit` bytes; it never holds more than that.
+    /// A framer for frames of at most `limit` bytes. It never stores more than one frame.
     pub const fn new(limit: u32) -> Self {
         let limit = if limit < AMBIGUOUS_SIZE {
             limit
@@ -203,15 +237,15 @@ impl Framer {
         }
     }
 
-    /// Bytes of an incomplete frame.
+    /// The number of stored bytes of an incomplete frame.
     pub fn held(&self) -> usize {
         if self.given { 0 } else { self.held.len() }
     }
 
-    /// The next whole header or frame, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    /// Takes the next whole header or frame from `bytes`. Returns `None` when all bytes are taken.
     ///
     /// # Errors
-    /// The size field is out of bounds: the stream cannot be read any further.
+    /// The size field is out of bounds. The rest of the stream cannot be read.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Unit<'a>>, DecodeError> {
         if core::mem::take(&mut self.given) {
             self.held.clear();
@@ -230,7 +264,7 @@ impl Framer {
         Ok(None)
     }
 
-    /// Goes on with a header or frame of which a part is held.
+    /// Continues a header or frame that is partly stored.
     fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Unit<'_>>, DecodeError> {
         loop {
             let len = unit_len(&self.held, self.limit)?;
@@ -259,7 +293,7 @@ fn unit_of(bytes: &[u8]) -> Unit<'_> {
     }
 }
 
-/// Bytes of the header or frame at the start of `bytes`; `None` as long as too little of it is there to say.
+/// The length of the header or frame at the start of `bytes`; `None` if `bytes` is too short to tell.
 fn unit_len(bytes: &[u8], limit: u32) -> Result<Option<usize>, DecodeError> {
     let Some(first) = bytes.first_chunk::<SIZE_BYTES>() else {
         return Ok(None);

@@ -12,14 +12,17 @@ use crate::codec::{Attribution, Condition, Malformed, Performative, Role};
 const SOURCE: u64 = 0x28; // section 3.5.3
 const TARGET: u64 = 0x29; // section 3.5.4
 
-/// How the sender settles (section 2.8.2).
+/// The message format of the standard (section 3.2.16).
+const MESSAGE_FORMAT: u32 = 0;
+
+/// Which deliveries the sender sends settled (section 2.8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderSettleMode {
     /// Every delivery is unsettled.
     Unsettled,
     /// Every delivery is settled when it is sent.
     Settled,
-    /// Some of either kind.
+    /// Some deliveries are settled, some are not.
     Mixed,
 }
 
@@ -38,12 +41,12 @@ impl SenderSettleMode {
 pub struct Terminus<'a> {
     /// The node's address.
     pub address: Option<&'a str>,
-    /// Whether the peer is to make up a node and its address.
+    /// Whether the peer is to create a node and choose its address.
     pub dynamic: bool,
 }
 
 impl<'a> Terminus<'a> {
-    /// The terminus at `address`.
+    /// The terminus with this address.
     pub const fn at(address: &'a str) -> Self {
         Self {
             address: Some(address),
@@ -57,7 +60,7 @@ impl<'a> Terminus<'a> {
         dynamic: false,
     };
 
-    /// The source or target, by `code`; one of another kind (a transaction coordinator) counts as none.
+    /// Reads the source or target with descriptor `code`. Another type (a transaction coordinator) counts as null.
     fn read(fields: &mut Fields<'a>, field: &'static str, code: u64) -> Result<Option<Self>, Malformed> {
         let Some((found, mut terminus)) = fields.described(field)? else {
             return Ok(None);
@@ -84,21 +87,21 @@ impl<'a> Terminus<'a> {
 pub struct Attach<'a> {
     /// The link's name.
     pub name: &'a str,
-    /// Its number at the speaker.
+    /// The sender's or receiver's number for the link.
     pub handle: u32,
-    /// The speaker's end.
+    /// Which end of the link sent this attach.
     pub role: Role,
-    /// How the sender settles.
+    /// Which deliveries the sender sends settled.
     pub snd_settle_mode: SenderSettleMode,
-    /// Whether the receiver settles only after the sender has (mode `second`).
+    /// Whether the receiver settles only after the sender (mode `second`).
     pub receiver_settles_second: bool,
-    /// Where messages come from.
+    /// The source of messages.
     pub source: Option<Terminus<'a>>,
-    /// Where messages go.
+    /// The target of messages.
     pub target: Option<Terminus<'a>>,
-    /// Where a sender's count of deliveries starts.
+    /// The initial delivery-count of a sender.
     pub initial_delivery_count: Option<u32>,
-    /// The largest message that the speaker takes, in bytes; 0 or none is no limit.
+    /// The largest message that this end accepts, in bytes; 0 or null means no limit.
     pub max_message_size: Option<u64>,
 }
 
@@ -146,17 +149,17 @@ impl<'a> Attach<'a> {
 pub struct Transfer<'a> {
     /// The link.
     pub handle: u32,
-    /// The delivery's number, on its first transfer.
+    /// The delivery-id, in the first transfer of a delivery.
     pub delivery_id: Option<u32>,
-    /// The delivery's tag, on its first transfer.
+    /// The delivery-tag, in the first transfer of a delivery.
     pub delivery_tag: Option<&'a [u8]>,
-    /// The message's format, on its first transfer.
+    /// The message-format, in the first transfer of a delivery.
     pub message_format: Option<u32>,
-    /// Whether the sender has forgotten it.
+    /// Whether the delivery is settled at the sender.
     pub settled: Option<bool>,
-    /// Whether more of the message follows.
+    /// Whether more transfers of the message follow.
     pub more: bool,
-    /// Whether the sender gave up amid the message.
+    /// Whether the sender aborted the delivery.
     pub aborted: bool,
 }
 
@@ -195,29 +198,51 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// Appends the head of a transfer frame to `out`; returns how many of the `left` bytes of the message go behind it.
-///
-/// The frame has at most `max_frame_size` bytes; `more` is set where not all is left in it.
-pub(crate) fn emit_transfer(
-    transfer: Transfer<'_>,
-    channel: u16,
-    left: usize,
-    max_frame_size: usize,
-    scratch: &mut Vec<u8>,
-    out: &mut Buffer,
-) -> usize {
-    let mut write = |more| {
-        scratch.clear();
-        let transfer = Performative::Transfer(Transfer { more, ..transfer });
-        write_frame(scratch, FrameType::Amqp, channel, |bytes| transfer.write(bytes));
-        max_frame_size.saturating_sub(scratch.len())
-    };
-    let room = write(false);
-    let taken = if left <= room { left } else { write(true).min(left) };
-    let size = scratch.len() + taken;
-    set_frame_size(scratch, 0, size);
-    Attribution::MESSAGE.push(scratch, out);
-    taken
+/// The head of a transfer frame.
+pub(crate) struct TransferHead {
+    pub(crate) channel: u16,
+    pub(crate) handle: u32,
+    pub(crate) delivery_id: u32,
+    pub(crate) settled: bool,
+    /// Whether the frame is the first of its delivery.
+    pub(crate) is_first: bool,
+    /// The length of the frame in bytes, at most.
+    pub(crate) max_frame_size: usize,
+}
+
+impl TransferHead {
+    /// Appends the head to `out`. Returns how many of the remaining `left` bytes of the message the caller appends
+    /// after it. `more` is set if the frame does not hold all of `left`.
+    pub(crate) fn emit(&self, left: usize, scratch: &mut Vec<u8>, out: &mut Buffer) -> usize {
+        let tag = self.delivery_id.to_be_bytes();
+        let mut write = |more| {
+            let transfer = Performative::Transfer(self.transfer(&tag, more));
+            scratch.clear();
+            write_frame(scratch, FrameType::Amqp, self.channel, |bytes| {
+                transfer.write(bytes)
+            });
+            self.max_frame_size.saturating_sub(scratch.len())
+        };
+        let room = write(false);
+        let taken = if left <= room { left } else { write(true).min(left) };
+        let size = scratch.len() + taken;
+        set_frame_size(scratch, 0, size);
+        Attribution::MESSAGE.push(scratch, out);
+        taken
+    }
+
+    fn transfer<'a>(&self, tag: &'a [u8], more: bool) -> Transfer<'a> {
+        Transfer {
+            handle: self.handle,
+            delivery_id: self.is_first.then_some(self.delivery_id),
+            delivery_tag: self.is_first.then_some(tag),
+            message_format: self.is_first.then_some(MESSAGE_FORMAT),
+            // Section 2.7.5: the default is unsettled.
+            settled: (self.is_first && self.settled).then_some(true),
+            more,
+            aborted: false,
+        }
+    }
 }
 
 /// The end of a link (section 2.7.7).
@@ -225,9 +250,9 @@ pub(crate) fn emit_transfer(
 pub struct Detach<'a> {
     /// The link.
     pub handle: u32,
-    /// Whether the link is gone for good.
+    /// Whether the link is closed for good.
     pub closed: bool,
-    /// Why, where something went wrong.
+    /// The error, if there was one.
     pub error: Option<Condition<'a>>,
 }
 

@@ -1,16 +1,16 @@
-//! Frames and what they carry, on borrowed bytes.
+//! Encoding and decoding of frames, on borrowed bytes.
 //!
 //! - [`reader`]: encoded values (part 1)
-//! - `writer`: described lists, as short as they can be
-//! - [`frame`]: protocol headers and frames out of a stream (section 2.3)
-//! - [`performative`]: what a frame of the connection carries (section 2.7)
+//! - `writer`: described lists in their shortest encoding
+//! - [`frame`]: protocol headers and frames in a stream (section 2.3)
+//! - [`performative`]: the content of an AMQP frame (section 2.7)
 //! - [`link`]: attach, transfer, detach
-//! - [`session`]: begin, flow, disposition, end
-//! - [`connection`]: open, close
-//! - [`condition`]: error conditions and outcomes
-//! - [`sasl`]: the frames of the security layer (section 5.3)
-//! - [`section`]: which bytes of a message are its body (section 3.2)
-//! - [`attribution`]: which phase and cause a frame belongs to
+//! - [`session`]: begin, flow, disposition
+//! - [`connection`]: the performative open
+//! - [`condition`]: error conditions and delivery states
+//! - [`sasl`]: the content of a SASL frame (section 5.3)
+//! - [`section`]: tells the body of a message from the rest (section 3.2)
+//! - [`attribution`]: the phase and the cause of a frame
 
 pub mod attribution;
 pub mod condition;
@@ -29,14 +29,14 @@ mod writer;
 
 pub use attribution::Attribution;
 pub use condition::{Condition, DeliveryState, OwnedCondition};
-pub use connection::{Close, Open};
+pub use connection::Open;
 pub use error::{DecodeError, Malformed};
-pub use frame::{Frame, FrameType, Framer, ProtocolHeader, Unit};
+pub use frame::{Body, Frame, FrameType, Framer, ProtocolHeader, Unit};
 pub use link::{Attach, Detach, SenderSettleMode, Terminus, Transfer};
 pub use performative::Performative;
 pub use reader::{Fields, Reader, Value};
 pub use sasl::Sasl;
 pub use section::Sections;
-pub use session::{Begin, Disposition, End, Flow, Role};
+pub use session::{Begin, Disposition, Flow, Role};
 
-pub(crate) use link::emit_transfer;
+pub(crate) use link::TransferHead;

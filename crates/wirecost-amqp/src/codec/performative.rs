@@ -1,4 +1,4 @@
-//! What a frame of a connection carries (section 2.7).
+//! The content of an AMQP frame (section 2.7).
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use wirecost_proto::Buffer;
 use crate::codec::frame::emit_frame;
 use crate::codec::writer::described_list;
 use crate::codec::{
-    Attach, Attribution, Begin, Close, Detach, Disposition, End, Flow, FrameType, Malformed, Open, Reader,
+    Attach, Attribution, Begin, Condition, Detach, Disposition, Flow, FrameType, Malformed, Open, Reader,
     Transfer,
 };
 
@@ -24,24 +24,24 @@ pub enum Performative<'a> {
     Flow(Flow),
     /// Send a message.
     Transfer(Transfer<'a>),
-    /// Tell what became of deliveries.
+    /// Report the state of deliveries.
     Disposition(Disposition<'a>),
     /// Detach a link.
     Detach(Detach<'a>),
-    /// End a session.
-    End(End<'a>),
-    /// Close the connection.
-    Close(Close<'a>),
+    /// End a session, with the error if there was one (section 2.7.8).
+    End(Option<Condition<'a>>),
+    /// Close the connection, with the error if there was one (section 2.7.9).
+    Close(Option<Condition<'a>>),
 }
 
 impl<'a> Performative<'a> {
     /// The performative at the start of a frame's body, and the bytes behind it: the payload of a transfer.
     ///
     /// # Errors
-    /// The body is no performative, or one of its fields is malformed.
+    /// The body is not a performative, or one of its fields is malformed.
     pub fn decode(body: &'a [u8]) -> Result<(Self, &'a [u8]), Malformed> {
         let mut reader = Reader::new(body);
-        let (code, fields) = reader.described_list()?;
+        let (code, mut fields) = reader.described_list()?;
         let performative = match code {
             0x10 => Self::Open(Open::read(fields)?),
             0x11 => Self::Begin(Begin::read(fields)?),
@@ -50,8 +50,8 @@ impl<'a> Performative<'a> {
             0x14 => Self::Transfer(Transfer::read(fields)?),
             0x15 => Self::Disposition(Disposition::read(fields)?),
             0x16 => Self::Detach(Detach::read(fields)?),
-            0x17 => Self::End(End::read(fields)?),
-            0x18 => Self::Close(Close::read(fields)?),
+            0x17 => Self::End(Condition::read(&mut fields, "error")?),
+            0x18 => Self::Close(Condition::read(&mut fields, "error")?),
             other => return Err(Malformed::DescribedType(other)),
         };
         Ok((performative, reader.rest()))
@@ -67,12 +67,12 @@ impl<'a> Performative<'a> {
             Self::Transfer(transfer) => described_list(out, 0x14, |list| transfer.write(list)),
             Self::Disposition(disposition) => described_list(out, 0x15, |list| disposition.write(list)),
             Self::Detach(detach) => described_list(out, 0x16, |list| detach.write(list)),
-            Self::End(end) => described_list(out, 0x17, |list| end.write(list)),
-            Self::Close(close) => described_list(out, 0x18, |list| close.write(list)),
+            Self::End(error) => described_list(out, 0x17, |list| Condition::write(*error, list)),
+            Self::Close(error) => described_list(out, 0x18, |list| Condition::write(*error, list)),
         }
     }
 
-    /// Appends a frame with this performative and nothing behind it to `out`.
+    /// Appends a frame with this performative and without payload to `out`.
     pub fn emit(&self, channel: u16, attribution: Attribution, out: &mut Buffer) {
         emit_frame(attribution, FrameType::Amqp, channel, out, |bytes| {
             self.write(bytes)

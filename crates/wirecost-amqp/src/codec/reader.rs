@@ -1,11 +1,11 @@
-//! Encoded values on borrowed bytes (part 1). Reading never recurses: a compound value knows its length.
+//! Decodes values on borrowed bytes (part 1). It needs no recursion, because a compound value has a size field.
 
 use crate::codec::Malformed;
 
-/// A value, or a view over its encoded parts.
+/// A decoded value, or a view over the encoded parts of a compound value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// Nothing was given.
+    /// Null.
     Null,
     /// A truth value.
     Boolean(bool),
@@ -15,11 +15,11 @@ pub enum Value<'a> {
     Binary(&'a [u8]),
     /// Text.
     String(&'a str),
-    /// A name from a constrained domain.
+    /// A symbol.
     Symbol(&'a str),
     /// A list.
     List(Fields<'a>),
-    /// Elements of one type.
+    /// An array.
     Array(Array<'a>),
     /// A value with a descriptor.
     Described(Described<'a>),
@@ -27,33 +27,22 @@ pub enum Value<'a> {
     Other(u8, &'a [u8]),
 }
 
-/// What a descriptor says of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Descriptor<'a> {
-    /// A number of the standard's, or of another domain.
-    Code(u64),
-    /// A name.
-    Symbol(&'a str),
-}
-
 /// A value with a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Described<'a> {
-    /// What it is.
-    pub descriptor: Descriptor<'a>,
+    /// The numeric descriptor of the standard or of another domain; `None` if the descriptor is a symbol.
+    pub code: Option<u64>,
     /// The encoded value.
     pub value: &'a [u8],
 }
 
 impl<'a> Described<'a> {
-    /// The descriptor's number and the list that it describes.
+    /// The numeric descriptor and the list that it describes.
     ///
     /// # Errors
-    /// The descriptor is a name, or the value is not a list.
+    /// The descriptor is a symbol, or the value is not a list.
     pub fn fields(&self) -> Result<(u64, Fields<'a>), Malformed> {
-        let Descriptor::Code(code) = self.descriptor else {
-            return Err(Malformed::Descriptor(SYMBOL8));
-        };
+        let code = self.code.ok_or(Malformed::Descriptor(SYMBOL8))?;
         match Reader::new(self.value).value()? {
             Value::List(fields) => Ok((code, fields)),
             _ => Err(Malformed::DescribedType(code)),
@@ -64,14 +53,14 @@ impl<'a> Described<'a> {
 /// Elements of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array<'a> {
-    /// How many, as the encoding says.
+    /// The number of elements that the encoding states.
     pub count: u32,
     /// Constructor and data of the elements.
     pub encoded: &'a [u8],
 }
 
 impl<'a> Array<'a> {
-    /// The elements, where they are symbols; ends at the first that cannot be read.
+    /// The elements of an array of symbols, up to the first malformed one.
     pub(crate) fn symbols(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let mut reader = Reader::new(self.encoded);
         let constructor = reader.byte().unwrap_or_default();
@@ -89,7 +78,7 @@ impl<'a> Array<'a> {
 const SYMBOL8: u8 = 0xa3;
 const SYMBOL32: u8 = 0xb3;
 
-/// Reads values off the front of some bytes.
+/// Reads values from the start of a byte slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -109,7 +98,7 @@ impl<'a> Reader<'a> {
     /// The next value.
     ///
     /// # Errors
-    /// It is cut short, has an undefined constructor or text that is not UTF-8.
+    /// The value is truncated, has an undefined constructor, or has text that is not UTF-8.
     pub fn value(&mut self) -> Result<Value<'a>, Malformed> {
         let constructor = self.byte()?;
         match constructor {
@@ -129,15 +118,21 @@ impl<'a> Reader<'a> {
             0xa1 | 0xb1 => Value::String(text(data)?),
             SYMBOL8 | SYMBOL32 => Value::Symbol(text(data)?),
             0xc0 | 0xd0 => Value::List(Fields::new(data, count_width(constructor))?),
-            0xe0 | 0xf0 => Value::Array(array(data, count_width(constructor))?),
+            0xe0 | 0xf0 => {
+                let Fields { left, reader } = Fields::new(data, count_width(constructor))?;
+                Value::Array(Array {
+                    count: left,
+                    encoded: reader.rest(),
+                })
+            }
             _ => Value::Other(constructor, data),
         })
     }
 
-    /// The next value, which must be a described list: its descriptor's number and its fields.
+    /// The next value, which must be a described list: its numeric descriptor and its fields.
     ///
     /// # Errors
-    /// It is something else, or malformed.
+    /// The value has another type or is malformed.
     pub(crate) fn described_list(&mut self) -> Result<(u64, Fields<'a>), Malformed> {
         let first = self.bytes.first().copied().unwrap_or_default();
         match self.value()? {
@@ -146,9 +141,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows the constructor 0x00: a descriptor and a value, which may be described in turn.
+    /// Reads what follows the constructor 0x00: a descriptor and a value, which may be described in turn.
     fn described(&mut self) -> Result<Described<'a>, Malformed> {
-        let descriptor = self.descriptor()?;
+        let code = self.descriptor()?;
         let before = self.bytes;
         loop {
             match self.byte()? {
@@ -161,20 +156,20 @@ impl<'a> Reader<'a> {
         }
         let len = before.len() - self.bytes.len();
         let value = before.get(..len).unwrap_or_default();
-        Ok(Described { descriptor, value })
+        Ok(Described { code, value })
     }
 
-    fn descriptor(&mut self) -> Result<Descriptor<'a>, Malformed> {
+    fn descriptor(&mut self) -> Result<Option<u64>, Malformed> {
         let constructor = self.byte()?;
         match constructor {
-            0x44 => Ok(Descriptor::Code(0)),
-            0x53 | 0x80 => Ok(Descriptor::Code(big_endian(self.data(constructor)?))),
-            SYMBOL8 | SYMBOL32 => Ok(Descriptor::Symbol(text(self.data(constructor)?)?)),
+            0x44 => Ok(Some(0)),
+            0x53 | 0x80 => Ok(Some(big_endian(self.data(constructor)?))),
+            SYMBOL8 | SYMBOL32 => text(self.data(constructor)?).map(|_| None),
             other => Err(Malformed::Descriptor(other)),
         }
     }
 
-    /// The data of a value with this constructor; its upper half says how long it is (section 1.2).
+    /// Takes the data of a value. The upper half of the constructor determines its length (section 1.2).
     fn data(&mut self, constructor: u8) -> Result<&'a [u8], Malformed> {
         match width(constructor).ok_or(Malformed::Constructor(constructor))? {
             Width::Fixed(bytes) => self.take(bytes.into()),
@@ -201,12 +196,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How long the data behind a constructor is.
+/// The length of the data behind a constructor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
-    /// As many bytes.
+    /// This number of bytes.
     Fixed(u8),
-    /// A size field of as many bytes, then as many bytes as it says.
+    /// A size field of this many bytes, then the number of bytes that the field states.
     Variable(u8),
 }
 
@@ -225,7 +220,7 @@ pub(crate) const fn width(constructor: u8) -> Option<Width> {
     })
 }
 
-/// Compound values count their elements in a field as wide as the size field.
+/// Compound values have a count field that is as wide as their size field.
 const fn count_width(constructor: u8) -> usize {
     match width(constructor) {
         Some(Width::Variable(bytes)) => bytes as usize,
@@ -243,15 +238,7 @@ fn text(bytes: &[u8]) -> Result<&str, Malformed> {
     core::str::from_utf8(bytes).map_err(|_| Malformed::Text)
 }
 
-fn array(data: &[u8], count_width: usize) -> Result<Array<'_>, Malformed> {
-    let fields = Fields::new(data, count_width)?;
-    Ok(Array {
-        count: fields.left,
-        encoded: fields.reader.rest(),
-    })
-}
-
-/// The fields of a list, in order. Fields behind the last that was sent are null.
+/// The fields of a list, in order. Trailing fields that the list leaves out are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields<'a> {
     left: u32,
@@ -286,7 +273,7 @@ impl<'a> Fields<'a> {
         self.reader.value()
     }
 
-    /// Passes over `count` fields.
+    /// Skips `count` fields.
     ///
     /// # Errors
     /// One is malformed.
@@ -299,14 +286,10 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// It has another type or is malformed.
     pub fn number<T: TryFrom<u64>>(&mut self, field: &'static str) -> Result<Option<T>, Malformed> {
-        let expected = "number within its range";
-        match self.value()? {
-            Value::Null => Ok(None),
-            Value::Unsigned(number) => T::try_from(number)
-                .map(Some)
-                .map_err(|_| Malformed::FieldType { field, expected }),
-            _ => Err(Malformed::FieldType { field, expected }),
-        }
+        self.field(field, "number within its range", |value| match value {
+            Value::Unsigned(number) => T::try_from(number).ok(),
+            _ => None,
+        })
     }
 
     /// The next field, a truth value.
@@ -314,44 +297,32 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// It has another type or is malformed.
     pub fn boolean(&mut self, field: &'static str) -> Result<Option<bool>, Malformed> {
-        match self.value()? {
-            Value::Null => Ok(None),
-            Value::Boolean(value) => Ok(Some(value)),
-            _ => Err(Malformed::FieldType {
-                field,
-                expected: "boolean",
-            }),
-        }
+        self.field(field, "boolean", |value| match value {
+            Value::Boolean(value) => Some(value),
+            _ => None,
+        })
     }
 
-    /// The next field, a string or a symbol: peers confuse them.
+    /// The next field, a string or a symbol: some peers confuse them.
     ///
     /// # Errors
     /// It has another type or is malformed.
     pub fn text(&mut self, field: &'static str) -> Result<Option<&'a str>, Malformed> {
-        match self.value()? {
-            Value::Null => Ok(None),
-            Value::String(text) | Value::Symbol(text) => Ok(Some(text)),
-            _ => Err(Malformed::FieldType {
-                field,
-                expected: "string or symbol",
-            }),
-        }
+        self.field(field, "string or symbol", |value| match value {
+            Value::String(text) | Value::Symbol(text) => Some(text),
+            _ => None,
+        })
     }
 
-    /// The next field, octets.
+    /// The next field, a binary.
     ///
     /// # Errors
     /// It has another type or is malformed.
     pub fn binary(&mut self, field: &'static str) -> Result<Option<&'a [u8]>, Malformed> {
-        match self.value()? {
-            Value::Null => Ok(None),
-            Value::Binary(bytes) => Ok(Some(bytes)),
-            _ => Err(Malformed::FieldType {
-                field,
-                expected: "binary",
-            }),
-        }
+        self.field(field, "binary", |value| match value {
+            Value::Binary(bytes) => Some(bytes),
+            _ => None,
+        })
     }
 
     /// The next field, a described list.
@@ -359,18 +330,31 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// It has another type or is malformed.
     pub fn described(&mut self, field: &'static str) -> Result<Option<(u64, Fields<'a>)>, Malformed> {
-        match self.value()? {
-            Value::Null => Ok(None),
-            Value::Described(described) => described.fields().map(Some),
-            _ => Err(Malformed::FieldType {
-                field,
-                expected: "described list",
-            }),
+        let described = self.field(field, "described list", |value| match value {
+            Value::Described(described) => Some(described),
+            _ => None,
+        })?;
+        described.map(|described| described.fields()).transpose()
+    }
+
+    /// The next field that is not null, converted by `convert`, which returns `None` if the type is wrong.
+    fn field<T>(
+        &mut self,
+        field: &'static str,
+        expected: &'static str,
+        convert: impl FnOnce(Value<'a>) -> Option<T>,
+    ) -> Result<Option<T>, Malformed> {
+        let value = self.value()?;
+        if matches!(value, Value::Null) {
+            return Ok(None);
         }
+        convert(value)
+            .map(Some)
+            .ok_or(Malformed::FieldType { field, expected })
     }
 }
 
-/// What a mandatory field holds.
+/// The value of a mandatory field.
 pub(crate) fn mandatory<T>(value: Option<T>, field: &'static str) -> Result<T, Malformed> {
     value.ok_or(Malformed::Missing(field))
 }

@@ -1,4 +1,4 @@
-//! The frames of the security layer that precedes AMQP (section 5.3.3).
+//! The content of SASL frames (section 5.3.3).
 
 use alloc::vec::Vec;
 
@@ -9,19 +9,19 @@ use crate::codec::reader::{Array, mandatory};
 use crate::codec::writer::described_list;
 use crate::codec::{Attribution, FrameType, Malformed, Reader, Value};
 
-/// Names of mechanisms, as they are given or as they came.
+/// The names of SASL mechanisms, received or to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanisms<'a> {
-    /// One name: it may be without an array around it (section 1.4).
+    /// One received name: a peer may leave out the array (section 1.4).
     One(&'a str),
-    /// Encoded names.
+    /// A received array of names.
     Encoded(Array<'a>),
     /// Names to be sent.
     Given(&'a [&'a str]),
 }
 
 impl Mechanisms<'_> {
-    /// Whether `name` is among them.
+    /// Whether `name` is one of the mechanisms.
     pub fn contains(&self, name: &str) -> bool {
         match self {
             Self::One(only) => *only == name,
@@ -31,32 +31,32 @@ impl Mechanisms<'_> {
     }
 }
 
-/// What a SASL frame carries; challenges and responses belong to mechanisms that are not spoken here.
+/// The content of a SASL frame. Challenge and response are missing: the supported mechanisms do not use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sasl<'a> {
     /// The server's mechanisms.
     Mechanisms(Mechanisms<'a>),
-    /// The client's choice.
+    /// The client's choice of a mechanism.
     Init {
         /// The mechanism.
         mechanism: &'a str,
-        /// Its first response.
+        /// The initial response of the mechanism.
         initial_response: Option<&'a [u8]>,
     },
-    /// The server's verdict: 0 is success, 1 is wrong credentials, 2 to 4 are the server's own troubles.
+    /// The outcome code: 0 is success, 1 is a failed login, 2 to 4 are errors of the server.
     Outcome(u8),
 }
 
-/// The verdict that lets the client in (section 5.3.3.6).
+/// The outcome code of success (section 5.3.3.6).
 pub(crate) const SASL_OK: u8 = 0;
-/// The verdict on wrong credentials.
+/// The outcome code of a failed login.
 pub(crate) const SASL_AUTH: u8 = 1;
 
 impl<'a> Sasl<'a> {
-    /// What the body of a SASL frame carries.
+    /// Decodes the body of a SASL frame.
     ///
     /// # Errors
-    /// It is another type, or a field is malformed.
+    /// The body has another type, or a field is malformed.
     pub fn decode(body: &'a [u8]) -> Result<Self, Malformed> {
         let (code, mut fields) = Reader::new(body).described_list()?;
         match code {
@@ -116,12 +116,12 @@ fn write_mechanisms(mechanisms: Mechanisms<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// The initial response of PLAIN (RFC 4616 section 2): no authorization identity, user, password.
+/// The initial response of PLAIN (RFC 4616 section 2): empty authorization identity, user, password.
 pub(crate) fn plain_response(user: &str, password: &str) -> Vec<u8> {
     [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat()
 }
 
-/// User and password out of an initial response of PLAIN.
+/// The user and the password in an initial response of PLAIN.
 pub(crate) fn plain_credentials(response: &[u8]) -> Option<(&str, &str)> {
     let text = core::str::from_utf8(response).ok()?;
     let (_, credentials) = text.split_once('\0')?;

@@ -1,7 +1,7 @@
-//! Which bytes of a message are its body (section 3.2): the content of a data, amqp-sequence or amqp-value section.
+//! Tells the body of a message (section 3.2) from the rest: the content of a data, amqp-sequence or amqp-value section.
 //!
-//! A message may come in parts that end anywhere, so the sections are followed byte by byte; only bodies are long, and
-//! they are passed over at once. Bytes that are no sections belong to AMQP, not to the payload.
+//! A message may be split anywhere. The parser therefore takes header bytes one by one, and skips the content of a
+//! section at once. Bytes that are not part of a section count as application bytes, not as payload.
 
 use alloc::vec::Vec;
 
@@ -16,7 +16,7 @@ const AMQP_SEQUENCE: u8 = 0x76; // section 3.2.7
 const AMQP_VALUE: u8 = 0x77; // section 3.2.8
 const BINARY8: u8 = 0xa0;
 
-/// Where in a section the next byte stands.
+/// The position of the next byte in a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The 0x00 that begins a described value.
@@ -33,11 +33,11 @@ enum Step {
     Size { left: u8, size: u32, is_body: bool },
     /// The section's content.
     Content { left: u32, is_body: bool },
-    /// No section.
+    /// Not a section.
     Opaque,
 }
 
-/// Follows a message through its parts and tells payload from the rest.
+/// Follows the sections of a message across its parts and finds the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sections {
     step: Step,
@@ -56,19 +56,14 @@ impl Default for Sections {
 }
 
 impl Sections {
-    /// Bytes of payload so far.
+    /// The number of payload bytes so far.
     pub const fn payload_bytes(&self) -> u64 {
         self.payload_bytes
     }
 
-    /// The front of the payload.
+    /// The first bytes of the payload.
     pub const fn front(&self) -> Front {
         self.front
-    }
-
-    /// Whether what came so far is a whole number of sections.
-    pub const fn is_complete(&self) -> bool {
-        matches!(self.step, Step::Begin)
     }
 
     /// Calls `run` for each run of bytes of one layer in the next part of the message.
@@ -86,21 +81,21 @@ impl Sections {
         }
     }
 
-    /// Appends to `out` what the next part of a received message is.
+    /// Appends the spans of the next part of a received message to `out`.
     pub fn cover(&mut self, part: &[u8], out: &mut Buffer) {
         self.follow(part, |run, layer| {
             out.cover(run.len(), layer, Phase::Message, Cause::Original)
         });
     }
 
-    /// Appends the next part of a message that is sent on to `out`.
+    /// Appends the next part of a message to `out`, with its spans.
     pub fn push(&mut self, part: &[u8], out: &mut Buffer) {
         self.follow(part, |run, layer| {
             out.push(run, layer, Phase::Message, Cause::Original)
         });
     }
 
-    /// How many of the bytes at the start of `rest` are of one layer, and of which; at least one.
+    /// The length and the layer of the run at the start of `rest`. The length is at least one.
     fn step(&mut self, rest: &[u8]) -> (usize, Layer) {
         match self.step {
             Step::Content { left, is_body } => {
@@ -121,7 +116,7 @@ impl Sections {
         }
     }
 
-    /// Takes one byte of what precedes a section's content.
+    /// Takes one byte that precedes a section's content.
     fn header_byte(&mut self, byte: u8) {
         let code = |value: u64, byte: u8| (value << 8) | u64::from(byte);
         match self.step {
@@ -195,8 +190,8 @@ impl Sections {
     }
 }
 
-/// Everything of a message that precedes a body of `len` bytes: properties with a content type, the data section's
-/// header.
+/// The start of a message with a body of `len` bytes: properties with a content type, and the header of the data
+/// section.
 pub(crate) fn message_head(content_type: &str, len: usize) -> Vec<u8> {
     let mut head = Vec::new();
     described_list(&mut head, PROPERTIES, |list| {

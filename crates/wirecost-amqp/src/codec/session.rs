@@ -1,10 +1,10 @@
-//! The performatives of a session: begin, flow, disposition and end.
+//! The performatives of a session: begin, flow and disposition.
 
 use crate::codec::reader::{Fields, mandatory};
 use crate::codec::writer::ListWriter;
-use crate::codec::{Condition, DeliveryState, Malformed};
+use crate::codec::{DeliveryState, Malformed, Performative};
 
-/// Which end of a link speaks (section 2.8.1).
+/// Which end of a link sends a frame (section 2.8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The end that sends messages.
@@ -23,7 +23,7 @@ impl Role {
         matches!(self, Self::Receiver)
     }
 
-    /// The other end.
+    /// The other role.
     pub const fn reverse(self) -> Self {
         match self {
             Self::Sender => Self::Receiver,
@@ -35,15 +35,15 @@ impl Role {
 /// The start of a session (section 2.7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begin {
-    /// The channel of the begin that this one answers.
+    /// The peer's channel, in the answer to a begin.
     pub remote_channel: Option<u16>,
     /// The transfer-id of the next transfer frame.
     pub next_outgoing_id: u32,
-    /// Transfer frames that it takes now.
+    /// The incoming window, in transfer frames.
     pub incoming_window: u32,
-    /// Transfer frames that it may send at once.
+    /// The outgoing window, in transfer frames.
     pub outgoing_window: u32,
-    /// The highest handle that it takes.
+    /// The highest handle that the sender of this begin accepts.
     pub handle_max: u32,
 }
 
@@ -67,28 +67,28 @@ impl Begin {
     }
 }
 
-/// The state of a session's windows and, where there is a handle, of a link's credit (section 2.7.4).
+/// The windows of a session and, if there is a handle, the credit of a link (section 2.7.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// The transfer-id that it expects next.
+    /// The transfer-id that the sender of this flow expects next.
     pub next_incoming_id: Option<u32>,
-    /// Transfer frames that it takes now.
+    /// The incoming window, in transfer frames.
     pub incoming_window: u32,
-    /// The transfer-id of its next transfer frame.
+    /// The transfer-id of the next transfer frame.
     pub next_outgoing_id: u32,
-    /// Transfer frames that it may send at once.
+    /// The outgoing window, in transfer frames.
     pub outgoing_window: u32,
     /// The link.
     pub handle: Option<u32>,
-    /// Deliveries that the link has begun.
+    /// The delivery-count of the link.
     pub delivery_count: Option<u32>,
-    /// Deliveries that the receiver takes beyond those.
+    /// The number of further deliveries that the receiver accepts.
     pub link_credit: Option<u32>,
-    /// Messages that wait at the sender.
+    /// The number of messages that wait at the sender.
     pub available: Option<u32>,
-    /// Whether the sender is to use up its credit, by messages or by giving it back.
+    /// Whether the sender must use up its credit, by sending messages or by giving it back.
     pub drain: bool,
-    /// Whether an answer is wanted.
+    /// Whether the peer must answer with a flow.
     pub echo: bool,
 }
 
@@ -122,18 +122,18 @@ impl Flow {
     }
 }
 
-/// What became of a range of deliveries (section 2.7.6).
+/// The state of a range of deliveries (section 2.7.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disposition<'a> {
-    /// Which end speaks.
+    /// Which end of the link sent this disposition.
     pub role: Role,
     /// The first delivery-id.
     pub first: u32,
-    /// The last delivery-id; the first, where there is none.
+    /// The last delivery-id; null means the same as `first`.
     pub last: Option<u32>,
-    /// Whether the speaker has forgotten them.
+    /// Whether the deliveries are settled at the sender of this disposition.
     pub settled: bool,
-    /// What became of them.
+    /// The state of the deliveries.
     pub state: Option<DeliveryState<'a>>,
 }
 
@@ -156,30 +156,27 @@ impl<'a> Disposition<'a> {
         DeliveryState::write(self.state, list);
     }
 
-    /// Whether it speaks of this delivery; the numbers are serial (RFC 1982).
+    /// Whether a receiver ends the deliveries, by an outcome or by settling them.
+    pub(crate) const fn is_final(&self) -> bool {
+        let is_outcome = matches!(&self.state, Some(state) if state.is_outcome());
+        matches!(self.role, Role::Receiver) && (is_outcome || self.settled)
+    }
+
+    /// The sender's answer to a receiver that gave an outcome without settling (section 2.6.12).
+    pub(crate) fn settlement(self) -> Option<Performative<'a>> {
+        (!self.settled).then_some(Performative::Disposition(Self {
+            role: Role::Sender,
+            settled: true,
+            ..self
+        }))
+    }
+
+    /// Whether `delivery_id` is in the range, in serial number arithmetic (RFC 1982).
     pub const fn covers(&self, delivery_id: u32) -> bool {
         let last = match self.last {
             Some(last) => last,
             None => self.first,
         };
         delivery_id.wrapping_sub(self.first) <= last.wrapping_sub(self.first)
-    }
-}
-
-/// The end of a session (section 2.7.8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End<'a> {
-    /// Why, where something went wrong.
-    pub error: Option<Condition<'a>>,
-}
-
-impl<'a> End<'a> {
-    pub(crate) fn read(mut fields: Fields<'a>) -> Result<Self, Malformed> {
-        let error = Condition::read(&mut fields, "error")?;
-        Ok(Self { error })
-    }
-
-    pub(crate) fn write(&self, list: &mut ListWriter<'_>) {
-        Condition::write(self.error, list);
     }
 }

@@ -1,8 +1,8 @@
-//! Described lists, as short as they can be: trailing nulls are left out, each value has its shortest encoding.
+//! Writes described lists in their shortest encoding: without trailing nulls, each value as short as possible.
 
 use alloc::vec::Vec;
 
-/// Appends a described list to `out`: the descriptor `code` and the fields that `write` gives.
+/// Appends a described list to `out`: the descriptor `code` and the fields that `write` adds.
 pub(crate) fn described_list(out: &mut Vec<u8>, code: u8, write: impl FnOnce(&mut ListWriter<'_>)) {
     out.extend_from_slice(&[0x00, 0x53, code]);
     let start = out.len();
@@ -17,7 +17,7 @@ pub(crate) fn described_list(out: &mut Vec<u8>, code: u8, write: impl FnOnce(&mu
     close_list(out, start, count);
 }
 
-/// Puts the header of the list whose three provisional bytes are at `start`: list0, list8 or list32 (section 1.6.22).
+/// Replaces the three placeholder bytes at `start` by the header of the list: list0, list8 or list32 (section 1.6.22).
 fn close_list(out: &mut Vec<u8>, start: usize, count: u8) {
     if count == 0 {
         out.truncate(start);
@@ -50,13 +50,13 @@ pub(crate) struct ListWriter<'a> {
 }
 
 impl ListWriter<'_> {
-    /// A field that is not given.
+    /// Adds a null.
     pub(crate) fn null(&mut self) -> &mut Self {
         self.nulls = self.nulls.saturating_add(1);
         self
     }
 
-    /// A field that `write` encodes, where there is something to encode.
+    /// Adds a field that `write` encodes, or a null.
     fn field<T>(&mut self, value: Option<T>, write: impl FnOnce(T, &mut Vec<u8>)) -> &mut Self {
         let Some(value) = value else {
             return self.null();
@@ -74,7 +74,7 @@ impl ListWriter<'_> {
         })
     }
 
-    /// A truth value that is false where it is not given.
+    /// Adds a boolean whose default is false.
     pub(crate) fn flag(&mut self, value: bool) -> &mut Self {
         self.boolean(value.then_some(true))
     }
@@ -91,23 +91,21 @@ impl ListWriter<'_> {
     }
 
     pub(crate) fn uint(&mut self, value: impl Into<Option<u32>>) -> &mut Self {
-        self.field(value.into(), |value, out| match (value, u8::try_from(value)) {
-            (0, _) => out.push(0x43),
-            (_, Ok(small)) => out.extend_from_slice(&[0x52, small]),
-            _ => {
-                out.push(0x70);
-                out.extend_from_slice(&value.to_be_bytes());
-            }
-        })
+        self.unsigned(value.into().map(u64::from), [0x43, 0x52, 0x70], 4)
     }
 
     pub(crate) fn ulong(&mut self, value: impl Into<Option<u64>>) -> &mut Self {
-        self.field(value.into(), |value, out| match (value, u8::try_from(value)) {
-            (0, _) => out.push(0x44),
-            (_, Ok(small)) => out.extend_from_slice(&[0x53, small]),
+        self.unsigned(value.into(), [0x44, 0x53, 0x80], 8)
+    }
+
+    /// A number of `width` bytes, with its constructors for 0, for one byte and for the full width.
+    fn unsigned(&mut self, value: Option<u64>, [zero, small, full]: [u8; 3], width: usize) -> &mut Self {
+        self.field(value, |value, out| match (value, u8::try_from(value)) {
+            (0, _) => out.push(zero),
+            (_, Ok(value)) => out.extend_from_slice(&[small, value]),
             _ => {
-                out.push(0x80);
-                out.extend_from_slice(&value.to_be_bytes());
+                out.push(full);
+                out.extend(value.to_be_bytes().into_iter().skip(8 - width));
             }
         })
     }
@@ -139,7 +137,7 @@ impl ListWriter<'_> {
         })
     }
 
-    /// A described list within the list.
+    /// Adds a described list.
     pub(crate) fn described<T>(
         &mut self,
         code: u8,
@@ -152,7 +150,7 @@ impl ListWriter<'_> {
     }
 }
 
-/// Appends a binary, string or symbol, of which `short` is the constructor for up to 255 bytes.
+/// Appends a binary, string or symbol; `short` is its constructor for up to 255 bytes.
 pub(crate) fn variable(out: &mut Vec<u8>, short: u8, bytes: &[u8]) {
     push_variable_header(out, short, bytes.len());
     out.extend_from_slice(bytes);

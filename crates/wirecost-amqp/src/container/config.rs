@@ -1,41 +1,41 @@
-//! What a container is asked to be.
+//! The configuration of a container.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-/// What a container offers and allows. `Default`: anyone may come in, without SASL too; 1,000 messages of credit and
-/// of room in each queue.
+/// The offers and the limits of a container. `Default`: every client may connect, also without SASL; 1,000 messages of
+/// credit, and of capacity per queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The container's name.
+    /// The container-id.
     pub container_id: String,
-    /// Whether clients may come in without a name: by SASL ANONYMOUS, or without SASL.
+    /// Whether clients may connect without a login: with SASL ANONYMOUS or without SASL.
     pub anonymous: bool,
     /// User names and passwords for SASL PLAIN.
     pub users: Vec<(String, String)>,
-    /// The largest frame that the container takes, in bytes; at least 512.
+    /// The largest frame that the container accepts, in bytes; at least 512.
     pub max_frame_size: u32,
-    /// The highest channel number that it takes.
+    /// The highest channel number that the container accepts.
     pub channel_max: u16,
-    /// The highest link handle that it takes in a session.
+    /// The highest link handle that the container accepts in a session.
     pub handle_max: u32,
-    /// The time without a frame that it announces; it gives up after twice as long (section 2.4.5).
+    /// The idle time-out that the container announces. It closes the connection after twice this time (section 2.4.5).
     pub idle_time_out: Option<Duration>,
-    /// How many transfer frames it takes at once in a session.
+    /// The incoming window of a session, in transfer frames.
     pub session_window: u32,
-    /// How many messages it takes at once on a link; renewed when half is used.
+    /// The credit of a link, in messages; the container renews it when half is used.
     pub credit: u32,
-    /// The largest message that it takes, in bytes.
+    /// The largest message that the container accepts, in bytes.
     pub max_message_size: u64,
-    /// How many messages a queue holds; the oldest makes room for a new one.
+    /// The capacity of a queue in messages. When it is full, the oldest message is dropped.
     pub queue_messages: usize,
-    /// How many bytes the messages of all queues have together, those on their way to receivers included; above it the
-    /// oldest messages of a queue make room for its new one, which may find none.
+    /// The capacity of all queues together in bytes, including messages in flight to receivers. When it is exceeded,
+    /// the queue that receives a message drops its oldest messages, which may include the new one.
     pub stored_bytes: usize,
-    /// How many queues there are; an attach to a further address is refused.
+    /// The largest number of queues. An attach to a further address is refused.
     pub queues: usize,
-    /// How long a client may take from its flow's begin to open, and to answer a close.
+    /// How long the container waits for open after the flow has opened, and for the answer to its close.
     pub connect_timeout: Duration,
 }
 

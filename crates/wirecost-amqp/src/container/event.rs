@@ -1,4 +1,4 @@
-//! What a container reports.
+//! Events and counters of a container.
 
 use alloc::sync::Arc;
 
@@ -6,69 +6,69 @@ use wirecost_proto::{FlowId, Front};
 
 use crate::codec::OwnedCondition;
 
-/// What a container reports.
+/// An event of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A client's open was answered.
+    /// The container answered a client's open.
     Connected {
         /// Its flow.
         flow: FlowId,
-        /// The name that it gave.
+        /// The client's container-id.
         container_id: Arc<str>,
     },
-    /// SASL did not let a client in.
+    /// The login of a client failed.
     Refused {
         /// Its flow.
         flow: FlowId,
     },
     /// A whole message arrived and is in its queue.
     Received {
-        /// From which flow.
+        /// The flow that it arrived on.
         flow: FlowId,
         /// The queue's address.
         address: Arc<str>,
-        /// Bytes of the body.
+        /// The length of the body in bytes.
         payload_bytes: u64,
-        /// The front of that.
+        /// The first bytes of the body.
         front: Front,
-        /// Whether it came settled.
+        /// Whether the sender settled it.
         settled: bool,
     },
-    /// A whole message was handed to the transport towards a receiver.
+    /// A whole message to a receiver was handed to the transport.
     Delivered {
-        /// To which flow.
+        /// The receiver's flow.
         flow: FlowId,
-        /// Bytes of the body.
+        /// The length of the body in bytes.
         payload_bytes: u64,
-        /// Whether it went settled.
+        /// Whether it was sent settled.
         settled: bool,
     },
-    /// A client that was connected is gone, by its close, by ours or by its silence.
+    /// A connected client is gone: either side closed, or the client timed out.
     Disconnected {
         /// Its flow.
         flow: FlowId,
-        /// What was wrong, where something was.
+        /// The error, if there was one.
         error: Option<OwnedCondition>,
     },
 }
 
-/// What a container counts.
+/// Counters of a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Messages that arrived whole.
     pub received: u64,
-    /// Messages handed to receivers.
+    /// Messages handed to the transport.
     pub delivered: u64,
-    /// Deliveries that a receiver accepted, or that went settled.
+    /// Deliveries that a receiver accepted, or that were sent settled.
     pub accepted: u64,
-    /// Deliveries that a receiver rejected: they are gone.
+    /// Deliveries that a receiver rejected. They are dropped.
     pub rejected: u64,
-    /// Deliveries that came back into their queue: released, modified, or their link lost.
+    /// Deliveries that returned to their queue: released, modified, or their link ended.
     pub requeued: u64,
-    /// Messages that made room for newer ones.
+    /// Messages that a full queue dropped.
     pub overflowed: u64,
-    /// Connections that were closed for a fault of the client.
+    /// Connections that the container closed because of an error of the client.
     pub faults: u64,
-    /// Inputs for flows that are not known.
+    /// Inputs for unknown flows.
     pub foreign_inputs: u64,
 }

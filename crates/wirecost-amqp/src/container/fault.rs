@@ -1,10 +1,26 @@
-//! What a client does wrong: the conditions that it is told (sections 2.8.15 to 2.8.18).
+//! Error conditions that the container sends (sections 2.8.15 to 2.8.18).
 
-/// A fault that ends the connection; those of a session or a link end no more than that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) name: &'static str,
-    pub(super) description: &'static str,
+use crate::codec::DecodeError;
+
+/// An error that ends the connection. An error of a session or link ends only that session or link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fault {
+    /// The bytes cannot be decoded.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The frame is not allowed in this state.
+    #[error("{0}")]
+    NotAllowed(&'static str),
+}
+
+impl Fault {
+    /// The error condition that tells the client.
+    pub(super) const fn condition(&self) -> &'static str {
+        match self {
+            Self::Decode(error) => error.condition(),
+            Self::NotAllowed(_) => NOT_ALLOWED,
+        }
+    }
 }
 
 pub(super) const NOT_ALLOWED: &str = "amqp:not-allowed";

@@ -1,4 +1,4 @@
-//! The container's ends of links.
+//! The container's end of a link.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -6,31 +6,32 @@ use alloc::vec::Vec;
 use wirecost_proto::Buffer;
 
 use super::queue::{QueueId, Stored};
-use crate::codec::{Flow, Sections, Transfer, emit_transfer};
+use crate::codec::{Sections, TransferHead};
+use crate::session::Credit;
 
 /// The container's end of a link.
 #[derive(Debug)]
 pub(super) enum Link {
-    /// It receives.
+    /// The link receives messages.
     Receiving(Receiving),
-    /// It sends.
+    /// The link sends messages.
     Sending(Sending),
-    /// It was refused or ended here; the client's detach is awaited and everything else ignored (section 2.6.5).
+    /// We refused or ended the link. Every frame is ignored until the client's detach arrives (section 2.6.5).
     Detached,
 }
 
-/// An end that receives.
+/// A link that receives messages.
 #[derive(Debug)]
 pub(super) struct Receiving {
     pub(super) queue: QueueId,
     pub(super) delivery_count: u32,
     pub(super) credit: u32,
-    /// Whether the client settles first, and we only give the outcome.
+    /// Whether the sender settles first and the container only reports the outcome.
     pub(super) settles_second: bool,
     pub(super) current: Option<Incoming>,
 }
 
-/// A message of which a part has arrived.
+/// A message that has partly arrived.
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) delivery_id: u32,
@@ -39,26 +40,23 @@ pub(super) struct Incoming {
     pub(super) sections: Sections,
 }
 
-/// An end that sends.
+/// A link that sends messages.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) queue: QueueId,
     pub(super) settled: bool,
-    pub(super) delivery_count: u32,
-    pub(super) credit: u32,
-    /// Whether there ever was credit.
-    pub(super) has_credit: bool,
-    /// Whether its connection looks at it before it has nothing more to send.
+    pub(super) credit: Credit,
+    /// Whether the link is in its connection's list of active links.
     pub(super) is_active: bool,
-    /// Whether what is left of the credit is to be given back.
+    /// Whether the link must give its unused credit back.
     pub(super) drain: bool,
-    /// Messages that have credit and wait for the window.
+    /// Messages that have used credit and wait for the session window.
     pub(super) outbox: VecDeque<Stored>,
     pub(super) current: Option<Outgoing>,
     pub(super) unsettled: VecDeque<(u32, Stored)>,
 }
 
-/// A message of which a part is sent.
+/// A message that is partly sent.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub(super) delivery_id: u32,
@@ -68,13 +66,11 @@ pub(super) struct Outgoing {
 }
 
 impl Sending {
-    pub(super) const fn new(queue: QueueId, settled: bool) -> Self {
+    pub(super) fn new(queue: QueueId, settled: bool) -> Self {
         Self {
             queue,
             settled,
-            delivery_count: 0,
-            credit: 0,
-            has_credit: false,
+            credit: Credit::default(),
             is_active: false,
             drain: false,
             outbox: VecDeque::new(),
@@ -83,33 +79,18 @@ impl Sending {
         }
     }
 
-    /// Takes the receiver's credit (section 2.6.7).
-    pub(super) fn grant(&mut self, flow: &Flow) {
-        self.drain = flow.drain;
-        let Some(link_credit) = flow.link_credit else {
-            return;
-        };
-        let delivery_count = flow.delivery_count.unwrap_or(0);
-        let credit = delivery_count
-            .wrapping_add(link_credit)
-            .wrapping_sub(self.delivery_count);
-        self.credit = if credit > link_credit { 0 } else { credit };
-        self.has_credit |= self.credit > 0;
-    }
-
     /// Uses one unit of credit for a message.
     pub(super) fn take(&mut self, message: Stored) {
-        self.credit = self.credit.saturating_sub(1);
-        self.delivery_count = self.delivery_count.wrapping_add(1);
+        self.credit.take_one();
         self.outbox.push_back(message);
     }
 
-    /// Whether as many deliveries as there may be are not done.
+    /// Whether the number of unfinished deliveries has reached `most`.
     pub(super) fn is_full(&self, most: usize) -> bool {
         self.outbox.len() + self.unsettled.len() >= most.max(1)
     }
 
-    /// Every message that has no outcome, newest first: so they go back to the front of the queue.
+    /// All messages without an outcome, newest first: the caller puts each back to the front of the queue.
     pub(super) fn into_unfinished(self) -> impl Iterator<Item = Stored> {
         let unsettled = self.unsettled.into_iter().map(|(_, message)| message);
         let current = self.current.map(|outgoing| outgoing.message);
@@ -128,7 +109,7 @@ impl Outgoing {
         }
     }
 
-    /// Appends the next transfer frame; whether it is the last.
+    /// Appends the next transfer frame. Returns whether it is the last.
     pub(super) fn emit(
         &mut self,
         (channel, handle, settled): (u16, u32, bool),
@@ -136,19 +117,16 @@ impl Outgoing {
         scratch: &mut Vec<u8>,
         out: &mut Buffer,
     ) -> bool {
-        let tag = self.delivery_id.to_be_bytes();
-        let mut transfer = Transfer {
+        let head = TransferHead {
+            channel,
             handle,
-            ..Transfer::default()
+            delivery_id: self.delivery_id,
+            settled,
+            is_first: self.sent == 0,
+            max_frame_size,
         };
-        if self.sent == 0 {
-            transfer.delivery_id = Some(self.delivery_id);
-            transfer.delivery_tag = Some(&tag);
-            transfer.message_format = Some(0);
-            transfer.settled = settled.then_some(true);
-        }
         let rest = self.message.get(self.sent..).unwrap_or_default();
-        let taken = emit_transfer(transfer, channel, rest.len(), max_frame_size, scratch, out);
+        let taken = head.emit(rest.len(), scratch, out);
         let part = rest.get(..taken).unwrap_or_default();
         self.sections.push(part, out);
         self.sent += taken;

@@ -1,4 +1,4 @@
-//! The reference container: it lets clients in, takes messages into queues and delivers them to the receivers that attach.
+//! The reference container: it accepts clients, stores messages in queues and delivers them to receivers.
 //!
 //! ```text
 //! client                                   container
@@ -16,8 +16,9 @@
 //!                            <--  close, FIN
 //! ```
 //!
-//! Every address is a queue, made when it is first named. A queue is bounded: the oldest message makes room. A client
-//! that speaks an older version is answered with the header of AMQP 1.0 and closed (section 2.2).
+//! Every address is a queue, which is created when a link first names it. A queue is bounded: when it is full, the
+//! oldest message is dropped. The container answers another protocol version with the header of AMQP 1.0, and closes
+//! (section 2.2).
 
 mod config;
 mod connection;
@@ -40,29 +41,30 @@ pub use config::Config;
 pub use event::{Event, Stats};
 
 use crate::codec::{Condition, OwnedCondition};
+use crate::frames::Timer;
 use connection::{Connection, SessionState, State};
-use fault::CONNECTION_FORCED;
+use fault::{CONNECTION_FORCED, RESOURCE_LIMIT_EXCEEDED};
 use link::Link;
 use queue::{LinkKey, QueueId, Queues};
 
-/// What a container can be asked.
+/// A command to the container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Close every connection.
     Shutdown,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 struct Shared {
     config: Config,
     queues: Queues,
-    /// Queues that may have something for a receiver.
+    /// Queues that may have a message for a receiver.
     waiting: VecDeque<QueueId>,
     events: VecDeque<Event>,
     stats: Stats,
     now: Instant,
-    /// The head of one transfer frame, before its size is known.
+    /// Holds the head of a transfer frame until the frame's size is known.
     scratch: Vec<u8>,
 }
 
@@ -73,7 +75,7 @@ pub struct Container {
     connections: BTreeMap<FlowId, Connection>,
     /// Flows that may have output.
     touched: VecDeque<FlowId>,
-    /// When to look at the timers of which flow; never later than they are due.
+    /// When each flow's timers are due, or earlier.
     wakes: BTreeSet<(Instant, FlowId)>,
 }
 
@@ -96,17 +98,17 @@ impl Container {
         }
     }
 
-    /// What was counted.
+    /// The counters.
     pub const fn stats(&self) -> Stats {
         self.shared.stats
     }
 
-    /// Messages that wait in the queue at `address`.
+    /// The number of messages in the queue at `address`.
     pub fn queued(&self, address: &str) -> usize {
         self.shared.queues.len(address)
     }
 
-    /// Connections, whatever their state.
+    /// The number of connections in any state.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
@@ -117,7 +119,7 @@ impl Container {
         self.touch(flow);
     }
 
-    /// Notes that a flow may have output.
+    /// Records that a flow may have output.
     fn touch(&mut self, flow: FlowId) {
         if let Some(connection) = self.connections.get_mut(&flow)
             && !core::mem::replace(&mut connection.is_touched, true)
@@ -126,7 +128,7 @@ impl Container {
         }
     }
 
-    /// Lets messages wait in their queues, where others may take them, while a transport takes no more.
+    /// Keeps messages in their queues, where other receivers can take them, while the transport is full.
     fn congested(&mut self, flow: FlowId) {
         if let Some(connection) = self.connections.get_mut(&flow) {
             connection.is_congested = true;
@@ -163,8 +165,7 @@ impl Container {
         }
         self.shared.disconnect(connection, None);
         connection.finish();
-        let is_peer_closed = true;
-        connection.state = State::Finishing { is_peer_closed };
+        connection.state = State::Finishing { is_peer_closed: true };
         self.touch(flow);
         self.deliver();
     }
@@ -177,7 +178,7 @@ impl Container {
         self.deliver();
     }
 
-    /// Drops what is kept of a flow.
+    /// Drops the state of a flow.
     fn forget(&mut self, flow: FlowId) {
         let connection = self.connections.remove(&flow);
         if let Some(noted) = connection.and_then(|connection| connection.noted) {
@@ -212,15 +213,16 @@ impl Container {
                 self.forget(flow);
                 continue;
             }
-            if let Some(name) = connection.expire_timers(self.shared.now) {
-                self.shared.fail(connection, Condition::new(name));
+            if let Some(Timer::Answer | Timer::Idle) = connection.frames.expire_timer(self.shared.now) {
+                self.shared
+                    .fail(connection, Condition::new(RESOURCE_LIMIT_EXCEEDED));
             }
             self.touch(flow);
         }
         self.deliver();
     }
 
-    /// Gives messages that wait to receivers with credit.
+    /// Gives queued messages to receivers with credit.
     fn deliver(&mut self) {
         while let Some(id) = self.shared.waiting.pop_front() {
             let most = self.shared.config.queue_messages;
@@ -244,12 +246,12 @@ impl Container {
         }
     }
 
-    /// Sees to it that the container wakes for the timers of a flow.
-    fn note_timeout(&mut self, flow: FlowId) {
+    /// Updates the wake-up list with the next timer of a flow.
+    fn update_wake_up(&mut self, flow: FlowId) {
         let Some(connection) = self.connections.get_mut(&flow) else {
             return;
         };
-        let Some(next) = connection.next_timeout() else {
+        let Some(next) = connection.frames.timers.next() else {
             return;
         };
         if connection.noted.is_some_and(|noted| noted <= next) {
@@ -262,14 +264,14 @@ impl Container {
     }
 }
 
-/// Whether a receiver takes another message: it has credit, its transport takes more, and not too many deliveries wait for its
-/// outcome.
+/// Whether a receiver can take another message: it has credit, its transport is not full, and not too many of its
+/// deliveries are unfinished.
 fn is_ready(connections: &mut BTreeMap<FlowId, Connection>, key: LinkKey, most: usize) -> bool {
     let connection = connections.get_mut(&key.flow);
     let sending = connection
         .filter(|connection| !connection.is_congested)
         .and_then(|connection| connection.sending(key.channel, key.handle));
-    sending.is_some_and(|(_, sending)| sending.credit > 0 && !sending.is_full(most))
+    sending.is_some_and(|(_, sending)| sending.credit.left > 0 && !sending.is_full(most))
 }
 
 impl Shared {
@@ -285,40 +287,40 @@ impl Shared {
         self.wait(queue);
     }
 
-    /// Notes that a receiver may take more from a queue.
+    /// Records that a receiver may take another message from a queue.
     fn wake(&mut self, queue: QueueId, key: LinkKey) {
         self.queues.wake(queue, key);
         self.wait(queue);
     }
 
-    /// Notes that a queue may have something for a receiver.
+    /// Records that a queue may have a message for a receiver.
     fn wait(&mut self, queue: QueueId) {
         if self.waiting.back() != Some(&queue) {
             self.waiting.push_back(queue);
         }
     }
 
-    /// Tells the client of its fault and ends the connection.
+    /// Sends close with the error and ends the connection.
     fn fail(&mut self, connection: &mut Connection, error: Condition<'_>) {
         self.stats.faults += 1;
         self.disconnect(connection, Some(error.into()));
         connection.fail(error, &self.config);
     }
 
-    /// Reports the end of a connection that was open, and takes back what was on its way.
+    /// Reports the end of an open connection, and puts its unfinished messages back into their queues.
     fn disconnect(&mut self, connection: &mut Connection, error: Option<OwnedCondition>) {
-        let flow = connection.flow;
+        let flow = connection.frames.flow;
         for (channel, session) in core::mem::take(&mut connection.sessions) {
             self.unmap(flow, channel, session);
         }
-        if matches!(connection.state, State::Opened(_)) {
+        if matches!(connection.state, State::Opened) {
             self.events.push_back(Event::Disconnected { flow, error });
         }
     }
 
-    /// Takes back what was on its way in a session.
+    /// Puts the unfinished messages of a session back into their queues.
     fn unmap(&mut self, flow: FlowId, channel: u16, session: SessionState) {
-        let SessionState::Mapped { links, .. } = session else {
+        let SessionState::Mapped(_, links) = session else {
             return;
         };
         for (handle, link) in links {
@@ -327,7 +329,7 @@ impl Shared {
         }
     }
 
-    /// Takes back what was on its way on a link.
+    /// Puts the unfinished messages of a link back into their queue.
     fn detach(&mut self, key: LinkKey, link: Link) {
         if let Link::Sending(sending) = link {
             let queue = sending.queue;
@@ -371,8 +373,8 @@ impl Endpoint for Container {
             if let Some(connection) = self.connections.get_mut(&flow) {
                 connection.is_touched = false;
             }
-            self.note_timeout(flow);
-            // What was sent may have made room for more.
+            self.update_wake_up(flow);
+            // The transfer may have made room for another message.
             self.deliver();
         }
         Output::Timeout(self.wakes.first().map(|(at, _)| *at))

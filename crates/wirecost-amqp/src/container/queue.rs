@@ -1,4 +1,4 @@
-//! Queues: a bounded store of messages per address, and its receivers.
+//! Queues: a bounded list of messages per address, and the receivers of each.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
@@ -6,17 +6,17 @@ use alloc::vec::Vec;
 
 use wirecost_proto::FlowId;
 
-/// Buffers that are kept for later messages, at most.
+/// The most buffers that are kept for reuse.
 const SPARE_BUFFERS: usize = 64;
 
-/// Bytes of the largest buffer that is kept.
+/// The capacity of the largest buffer that is kept, in bytes.
 const SPARE_BYTES: usize = 64 << 10;
 
-/// The position of a queue in its container.
+/// The index of a queue in its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueId(usize);
 
-/// A link on which a container sends.
+/// Identifies a sending link of the container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LinkKey {
     pub(super) flow: FlowId,
@@ -44,24 +44,24 @@ struct Queue {
     receivers: Receivers,
 }
 
-/// The receivers of a queue. A receiver that can take no message has no turn, so that the container does not ask it again for
-/// every message. The code that makes such a receiver ready calls [`Receivers::wake`].
+/// The receivers of a queue. A receiver that cannot take a message has no turn, so that the container does not check it
+/// for every message. Call [`Receivers::wake`] when such a receiver may be ready again.
 #[derive(Debug, Default)]
 struct Receivers {
-    /// The receivers that have a turn, each with its ticket. An entry whose ticket is not its receiver's is void.
+    /// The receivers that have a turn, each with its ticket. An entry is void if the receiver's ticket differs.
     turns: VecDeque<(u64, LinkKey)>,
-    /// The ticket of each receiver, `None` of those without a turn.
+    /// The ticket of each receiver; `None` if it has no turn.
     tickets: BTreeMap<LinkKey, Option<u64>>,
-    /// Tickets given out so far.
+    /// The number of tickets issued so far.
     given: u64,
 }
 
 impl Receivers {
-    /// Gives a receiver a turn, unless it has one.
+    /// Gives a receiver a turn if it has none.
     fn wake(&mut self, key: LinkKey) {
         let ticket = self.given;
-        if let Some(place @ None) = self.tickets.get_mut(&key) {
-            *place = Some(ticket);
+        if let Some(entry @ None) = self.tickets.get_mut(&key) {
+            *entry = Some(ticket);
             self.given += 1;
             self.turns.push_back((ticket, key));
         }
@@ -74,7 +74,7 @@ impl Receivers {
 
     fn remove(&mut self, key: LinkKey) {
         self.tickets.remove(&key);
-        // Void entries are swept out once they are as many as the others.
+        // Remove the void entries when they outnumber the others.
         if self.turns.len() > 2 * self.tickets.len() {
             let tickets = &self.tickets;
             self.turns
@@ -82,18 +82,18 @@ impl Receivers {
         }
     }
 
-    /// The next receiver in turn that is ready; it is the last one afterwards.
+    /// The next receiver that is ready. It moves to the end of the turns.
     fn next(&mut self, mut is_ready: impl FnMut(LinkKey) -> bool) -> Option<LinkKey> {
         for _ in 0..self.turns.len() {
             let (ticket, key) = self.turns.pop_front()?;
-            let Some(place) = self.tickets.get_mut(&key).filter(|place| **place == Some(ticket)) else {
+            let Some(entry) = self.tickets.get_mut(&key).filter(|entry| **entry == Some(ticket)) else {
                 continue;
             };
             if is_ready(key) {
                 self.turns.push_back((ticket, key));
                 return Some(key);
             }
-            *place = None;
+            *entry = None;
         }
         None
     }
@@ -105,7 +105,7 @@ pub(super) struct Queues {
     queues: Vec<Queue>,
     ids: BTreeMap<Arc<str>, QueueId>,
     spare: Vec<Stored>,
-    /// Bytes of all messages that are not done: in queues, and on their way out of them.
+    /// Bytes of all unfinished messages: in queues, and in flight to receivers.
     bytes: usize,
     most_messages: usize,
     most_bytes: usize,
@@ -125,7 +125,7 @@ impl Queues {
         }
     }
 
-    /// The queue at `address`, made where there is none; `None` where there is no room for it.
+    /// The queue at `address`, which is created if necessary; `None` if there are too many queues.
     pub(super) fn at(&mut self, address: &str) -> Option<QueueId> {
         if let Some(id) = self.ids.get(address) {
             return Some(*id);
@@ -153,7 +153,7 @@ impl Queues {
         queue.map_or(0, |queue| queue.messages.len())
     }
 
-    /// Puts a message at the end; returns how many of the oldest had to make room.
+    /// Appends a message. Returns how many of the oldest messages were dropped.
     pub(super) fn push(&mut self, id: QueueId, message: Stored) -> u64 {
         let Some(queue) = self.queues.get_mut(id.0) else {
             return 0;
@@ -172,14 +172,14 @@ impl Queues {
         surplus
     }
 
-    /// Puts a message back to the front.
+    /// Puts a message back to the front of its queue.
     pub(super) fn put_back(&mut self, id: QueueId, message: Stored) {
         if let Some(queue) = self.queues.get_mut(id.0) {
             queue.messages.push_front(message);
         }
     }
 
-    /// The first message and the next receiver in turn that is ready for it, if there are both.
+    /// The first message and the next receiver that is ready for it, if there are both.
     pub(super) fn next(
         &mut self,
         id: QueueId,
@@ -205,7 +205,7 @@ impl Queues {
         }
     }
 
-    /// Gives a receiver that may be ready a turn again.
+    /// Gives a receiver that may be ready a turn.
     pub(super) fn wake(&mut self, id: QueueId, key: LinkKey) {
         if let Some(queue) = self.queues.get_mut(id.0) {
             queue.receivers.wake(key);
@@ -217,13 +217,13 @@ impl Queues {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of a message that was in a queue and is done.
+    /// Reuses the memory of a finished message that was in a queue.
     pub(super) fn recycle(&mut self, message: Stored) {
         self.bytes = self.bytes.saturating_sub(message.len());
         self.discard(message);
     }
 
-    /// Keeps the memory of a message that never was in a queue.
+    /// Reuses the memory of a message that never was in a queue.
     pub(super) fn discard(&mut self, message: Stored) {
         discard(&mut self.spare, message);
     }
@@ -244,7 +244,7 @@ mod tests {
         LinkKey::new(FlowId(number), 0, 0)
     }
 
-    /// A queue with so many receivers, and its id.
+    /// A queue with this many receivers, and its id.
     fn queue(receivers: u32) -> (Queues, QueueId) {
         let mut queues = Queues::new(1, 1_000, 1 << 20);
         let id = queues.at("q").expect("there is room");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn receivers_that_take_nothing_are_looked_at_once() {
+    fn receivers_that_are_not_ready_are_checked_once() {
         let (mut queues, id) = queue(1_000);
         let mut looks = 0;
         for _ in 0..100 {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn receivers_have_their_turns_and_those_that_left_have_none() {
+    fn receivers_take_turns_and_those_that_left_get_no_turn() {
         let (mut queues, id) = queue(4);
         queues.unsubscribe(id, key(1));
         let turns = (0..6).map(|_| {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_and_goes_leaves_nothing() {
+    fn receivers_that_come_and_go_leave_no_entries() {
         let (mut queues, id) = queue(1);
         for _ in 0..1_000 {
             queues.subscribe(id, key(9));

@@ -1,167 +1,139 @@
-//! What the container receives before and around sessions: headers, SASL, open, begin, close.
+//! How the container receives frames outside a session: headers, SASL, open, begin, close.
 
 use alloc::collections::BTreeMap;
+use alloc::string::ToString;
 use alloc::sync::Arc;
 
 use super::connection::{Connection, SessionState, State};
-use super::fault::{Fault, NOT_ALLOWED};
+use super::fault::Fault;
 use super::session::{SessionFrame, sections_of};
 use super::{Config, Event, Shared};
 use crate::codec::sasl::{Mechanisms, SASL_AUTH, SASL_OK, plain_credentials};
 use crate::codec::{
-    Attribution, Begin, Condition, DecodeError, Frame, FrameType, OwnedCondition, Performative,
-    ProtocolHeader, Sasl, Unit,
+    Attribution, Begin, Body, Condition, OwnedCondition, Performative, ProtocolHeader, Sasl, Unit,
 };
 use crate::session::Session;
 
 const ANONYMOUS: &str = "ANONYMOUS";
 const PLAIN: &str = "PLAIN";
 
-/// Why reading ends.
-enum Stop {
-    /// What came cannot be read.
-    Unreadable(DecodeError),
-    /// What came has no place here.
-    Fault(&'static str, &'static str),
-}
-
-impl From<DecodeError> for Stop {
-    fn from(error: DecodeError) -> Self {
-        Self::Unreadable(error)
-    }
-}
-
 /// Takes received bytes.
 pub(super) fn receive(connection: &mut Connection, shared: &mut Shared, mut bytes: &[u8]) {
-    connection.heard(shared.now);
-    let mut framer = core::mem::take(&mut connection.framer);
-    let stop = loop {
+    connection.frames.received(shared.now);
+    let mut framer = core::mem::take(&mut connection.frames.framer);
+    let fault = loop {
         if connection.is_over() {
             break None;
         }
         match framer.next(&mut bytes) {
             Ok(Some(unit)) => {
-                if let Err(stop) = receive_unit(connection, shared, unit) {
-                    break Some(stop);
+                if let Err(fault) = receive_unit(connection, shared, unit) {
+                    break Some(fault);
                 }
             }
             Ok(None) => break None,
             Err(error) => break Some(error.into()),
         }
     };
-    // Nothing is read any more after the end.
-    let unread = bytes.len() + if stop.is_some() { framer.held() } else { 0 };
-    Attribution::CLOSE.cover(unread, &mut connection.consumed);
-    connection.framer = framer;
-    match stop {
-        Some(Stop::Unreadable(error)) => {
-            let text = alloc::string::ToString::to_string(&error);
-            let description = Some(text.as_str());
-            let name = error.condition();
-            shared.fail(connection, Condition { name, description });
-        }
-        Some(Stop::Fault(name, description)) => {
-            let description = Some(description);
-            shared.fail(connection, Condition { name, description });
-        }
-        None => {}
+    // After the end of the connection the rest of the bytes is skipped.
+    let unread = bytes.len() + if fault.is_some() { framer.held() } else { 0 };
+    Attribution::CLOSE.cover(unread, &mut connection.frames.consumed);
+    connection.frames.framer = framer;
+    if let Some(fault) = fault {
+        let error = Condition {
+            name: fault.condition(),
+            description: Some(&fault.to_string()),
+        };
+        shared.fail(connection, error);
     }
 }
 
-fn receive_unit(connection: &mut Connection, shared: &mut Shared, unit: Unit<'_>) -> Result<(), Stop> {
+fn receive_unit(connection: &mut Connection, shared: &mut Shared, unit: Unit<'_>) -> Result<(), Fault> {
     let frame = match unit {
         Unit::Header(header) => return receive_header(connection, shared, header),
         Unit::Frame(frame) => frame,
     };
     let len = frame.bytes().len();
-    match frame.frame_type().and_then(|kind| Ok((kind, frame.body()?))) {
-        Ok((FrameType::Sasl, body)) => receive_sasl(connection, shared, frame, body),
-        Ok((FrameType::Amqp, [])) => {
-            Attribution::KEEP_ALIVE.cover(len, &mut connection.consumed);
-            Ok(())
+    let consumed = &mut connection.frames.consumed;
+    let body = frame
+        .decode()
+        .inspect_err(|_| Attribution::CLOSE.cover(len, consumed))?;
+    match body {
+        Body::Empty => Attribution::KEEP_ALIVE.cover(len, consumed),
+        Body::Sasl(sasl) => {
+            Attribution::CONNECT.cover(len, consumed);
+            receive_sasl(connection, shared, sasl)?;
         }
-        Ok((FrameType::Amqp, body)) => receive_amqp(connection, shared, frame, body),
-        Err(error) => {
-            Attribution::CLOSE.cover(len, &mut connection.consumed);
-            Err(error.into())
+        Body::Amqp(performative, payload) => {
+            cover_head(connection, frame.channel(), &performative, len - payload.len());
+            receive_amqp(connection, shared, frame.channel(), performative, payload)?;
         }
     }
+    Ok(())
 }
 
 fn receive_header(
     connection: &mut Connection,
     shared: &mut Shared,
     header: ProtocolHeader,
-) -> Result<(), Stop> {
-    Attribution::CONNECT.cover(header.bytes().len(), &mut connection.consumed);
+) -> Result<(), Fault> {
+    Attribution::CONNECT.cover(header.bytes().len(), &mut connection.frames.consumed);
     let State::AwaitHeader { may_open } = connection.state else {
-        return Err(Stop::Fault(NOT_ALLOWED, "protocol header amid frames"));
+        return Err(Fault::NotAllowed("protocol header after other frames"));
     };
     if header == ProtocolHeader::AMQP && may_open {
-        header.emit(&mut connection.outgoing);
+        header.emit(&mut connection.frames.outgoing);
         connection.state = State::AwaitOpen;
         return Ok(());
     }
     if header == ProtocolHeader::SASL {
-        header.emit(&mut connection.outgoing);
+        header.emit(&mut connection.frames.outgoing);
         let config = &shared.config;
         let names: &[&str] = match (config.anonymous, config.users.is_empty()) {
             (true, true) => &[ANONYMOUS],
             (true, false) => &[ANONYMOUS, PLAIN],
             (false, _) => &[PLAIN],
         };
-        Sasl::Mechanisms(Mechanisms::Given(names)).emit(&mut connection.outgoing);
+        Sasl::Mechanisms(Mechanisms::Given(names)).emit(&mut connection.frames.outgoing);
         connection.state = State::AwaitInit;
         return Ok(());
     }
-    // Section 2.2: what is not spoken is answered with what is, and closed.
+    // Section 2.2: answer an unsupported header with a supported one, and close.
     let spoken = if may_open {
         ProtocolHeader::AMQP
     } else {
         ProtocolHeader::SASL
     };
-    spoken.emit(&mut connection.outgoing);
+    spoken.emit(&mut connection.frames.outgoing);
     connection.finish();
     Ok(())
 }
 
-fn receive_sasl(
-    connection: &mut Connection,
-    shared: &mut Shared,
-    frame: Frame<'_>,
-    body: &[u8],
-) -> Result<(), Stop> {
-    let decoded = Sasl::decode(body).map_err(DecodeError::from);
-    let attribution = if decoded.is_ok() {
-        Attribution::CONNECT
-    } else {
-        Attribution::CLOSE
-    };
-    attribution.cover(frame.bytes().len(), &mut connection.consumed);
+fn receive_sasl(connection: &mut Connection, shared: &mut Shared, sasl: Sasl<'_>) -> Result<(), Fault> {
     let (
         State::AwaitInit,
         Sasl::Init {
             mechanism,
             initial_response,
         },
-    ) = (&connection.state, decoded?)
+    ) = (&connection.state, sasl)
     else {
-        return Err(Stop::Fault(NOT_ALLOWED, "SASL frame out of place"));
+        return Err(Fault::NotAllowed("SASL frame out of place"));
     };
-    if is_let_in(&shared.config, mechanism, initial_response.unwrap_or_default()) {
-        Sasl::Outcome(SASL_OK).emit(&mut connection.outgoing);
+    if is_authenticated(&shared.config, mechanism, initial_response.unwrap_or_default()) {
+        Sasl::Outcome(SASL_OK).emit(&mut connection.frames.outgoing);
         connection.state = State::AwaitHeader { may_open: true };
         return Ok(());
     }
-    Sasl::Outcome(SASL_AUTH).emit(&mut connection.outgoing);
+    Sasl::Outcome(SASL_AUTH).emit(&mut connection.frames.outgoing);
     shared.events.push_back(Event::Refused {
-        flow: connection.flow,
+        flow: connection.frames.flow,
     });
     connection.finish();
     Ok(())
 }
 
-fn is_let_in(config: &Config, mechanism: &str, response: &[u8]) -> bool {
+fn is_authenticated(config: &Config, mechanism: &str, response: &[u8]) -> bool {
     match mechanism {
         ANONYMOUS => config.anonymous,
         PLAIN => plain_credentials(response).is_some_and(|(user, password)| {
@@ -175,63 +147,53 @@ fn is_let_in(config: &Config, mechanism: &str, response: &[u8]) -> bool {
 fn receive_amqp(
     connection: &mut Connection,
     shared: &mut Shared,
-    frame: Frame<'_>,
-    body: &[u8],
-) -> Result<(), Stop> {
-    let (performative, payload) = match Performative::decode(body) {
-        Ok(decoded) => decoded,
-        Err(malformed) => {
-            Attribution::CLOSE.cover(frame.bytes().len(), &mut connection.consumed);
-            return Err(DecodeError::from(malformed).into());
-        }
-    };
-    let head = frame.bytes().len() - payload.len();
-    cover_head(connection, frame.channel(), &performative, head);
-    let mut sections = sections_of(connection, frame.channel(), &performative);
-    sections.cover(payload, &mut connection.consumed);
-    let flow = connection.flow;
+    channel: u16,
+    performative: Performative<'_>,
+    payload: &[u8],
+) -> Result<(), Fault> {
+    let mut sections = sections_of(connection, channel, &performative);
+    sections.cover(payload, &mut connection.frames.consumed);
+    let flow = connection.frames.flow;
     match (&connection.state, performative) {
-        (State::Opened(_) | State::AwaitClose, Performative::Close(close)) => {
-            let error = close.error.map(OwnedCondition::from);
-            receive_close(connection, shared, error);
+        (State::Opened | State::AwaitClose, Performative::Close(error)) => {
+            receive_close(connection, shared, error.map(OwnedCondition::from));
         }
-        // What crossed our close on its way says nothing any more (section 2.4.6).
+        // Frames that crossed our close are ignored (section 2.4.6).
         (State::AwaitClose, _) => {}
         (State::AwaitOpen, Performative::Open(open)) => {
             connection.open(&open, &shared.config, shared.now);
             let container_id = Arc::from(open.container_id);
             shared.events.push_back(Event::Connected { flow, container_id });
         }
-        (State::Opened(_), Performative::Begin(begin)) => {
-            return receive_begin(connection, &shared.config, frame.channel(), begin);
+        (State::Opened, Performative::Begin(begin)) => {
+            return receive_begin(connection, &shared.config, channel, begin);
         }
-        (State::Opened(_), performative) => {
-            let received = SessionFrame {
+        (State::Opened, performative) => {
+            let mut frame = SessionFrame {
                 connection,
                 shared,
-                channel: frame.channel(),
-            }
-            .receive(performative, payload, sections);
-            return received.map_err(|Fault { name, description }| Stop::Fault(name, description));
+                channel,
+            };
+            return frame.receive(performative, payload, sections);
         }
-        _ => return Err(Stop::Fault(NOT_ALLOWED, "frame out of place")),
+        _ => return Err(Fault::NotAllowed("frame out of place")),
     }
     Ok(())
 }
 
-/// Says what the head of a frame was.
+/// Adds the span of a frame's head.
 fn cover_head(connection: &mut Connection, channel: u16, performative: &Performative<'_>, len: usize) {
     let handle = match performative {
         Performative::Flow(flow) => flow.handle,
         _ => None,
     };
     let sending = handle.and_then(|handle| connection.sending(channel, handle));
-    let has_credit = sending.is_some_and(|(_, sending)| sending.has_credit);
-    Attribution::of(performative, has_credit).cover(len, &mut connection.consumed);
+    let has_credit = sending.is_some_and(|(_, sending)| sending.credit.was_granted);
+    Attribution::of(performative, has_credit).cover(len, &mut connection.frames.consumed);
 }
 
 fn receive_close(connection: &mut Connection, shared: &mut Shared, error: Option<OwnedCondition>) {
-    if matches!(connection.state, State::Opened(_)) {
+    if matches!(connection.state, State::Opened) {
         connection.send_close(None);
         shared.disconnect(connection, error);
     }
@@ -243,20 +205,18 @@ fn receive_begin(
     config: &Config,
     channel: u16,
     begin: Begin,
-) -> Result<(), Stop> {
+) -> Result<(), Fault> {
     if channel > config.channel_max || connection.sessions.contains_key(&channel) {
-        return Err(Stop::Fault(NOT_ALLOWED, "begin on a channel that is not free"));
+        return Err(Fault::NotAllowed("begin on a channel that is not free"));
     }
     let mut session = Session::new(config.session_window);
-    session.begun(&begin);
+    session.accept_begin(&begin);
     let answer = Performative::Begin(Begin {
         handle_max: config.handle_max,
         ..session.begin(Some(channel))
     });
-    connection.emit(answer, channel, Attribution::CONNECT);
-    let links = BTreeMap::new();
-    connection
-        .sessions
-        .insert(channel, SessionState::Mapped { session, links });
+    connection.frames.emit(answer, channel, Attribution::CONNECT);
+    let session = SessionState::Mapped(session, BTreeMap::new());
+    connection.sessions.insert(channel, session);
     Ok(())
 }

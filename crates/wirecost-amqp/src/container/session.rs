@@ -1,17 +1,15 @@
-//! What the container receives within a session.
+//! How the container receives frames of a session.
 
 use super::Shared;
-use super::connection::{Connection, SessionState};
-use super::fault::{
-    Fault, HANDLE_IN_USE, NOT_ALLOWED, NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED, UNATTACHED_HANDLE,
-};
+use super::connection::{Connection, Links, SessionState};
+use super::fault::{Fault, HANDLE_IN_USE, NOT_IMPLEMENTED, RESOURCE_LIMIT_EXCEEDED, UNATTACHED_HANDLE};
 use super::link::{Link, Receiving, Sending};
 use super::queue::{LinkKey, QueueId};
 use crate::codec::{
     Attach, Attribution, Condition, Detach, Performative, Role, Sections, SenderSettleMode, Terminus,
 };
 
-/// Where the part of a message that a transfer brings goes on, or the start of a new one.
+/// The sections so far of the message that a transfer continues.
 pub(super) fn sections_of(
     connection: &Connection,
     channel: u16,
@@ -20,19 +18,19 @@ pub(super) fn sections_of(
     let Performative::Transfer(transfer) = performative else {
         return Sections::default();
     };
-    match connection.sessions.get(&channel) {
-        Some(SessionState::Mapped { links, .. }) => match links.get(&transfer.handle) {
-            Some(Link::Receiving(Receiving {
-                current: Some(incoming),
-                ..
-            })) => incoming.sections,
-            _ => Sections::default(),
-        },
+    let Some(SessionState::Mapped(_, links)) = connection.sessions.get(&channel) else {
+        return Sections::default();
+    };
+    match links.get(&transfer.handle) {
+        Some(Link::Receiving(Receiving {
+            current: Some(incoming),
+            ..
+        })) => incoming.sections,
         _ => Sections::default(),
     }
 }
 
-/// What it takes to receive a frame of a session.
+/// A session frame's connection and channel, and the shared state.
 pub(super) struct SessionFrame<'a> {
     pub(super) connection: &'a mut Connection,
     pub(super) shared: &'a mut Shared,
@@ -40,7 +38,7 @@ pub(super) struct SessionFrame<'a> {
 }
 
 impl SessionFrame<'_> {
-    /// Takes a frame; `sections` is where the payload's sections are behind it.
+    /// Handles a frame. `sections` is the state of the message's sections after `payload`.
     pub(super) fn receive(
         &mut self,
         performative: Performative<'_>,
@@ -48,18 +46,13 @@ impl SessionFrame<'_> {
         sections: Sections,
     ) -> Result<(), Fault> {
         match (self.connection.sessions.get(&self.channel), &performative) {
-            (Some(SessionState::Mapped { .. }), _) => {}
+            (Some(SessionState::Mapped(..)), _) => {}
             (Some(SessionState::Discarding), Performative::End(_)) => {
                 self.connection.sessions.remove(&self.channel);
                 return Ok(());
             }
             (Some(SessionState::Discarding), _) => return Ok(()),
-            (None, _) => {
-                return Err(Fault {
-                    name: NOT_ALLOWED,
-                    description: "frame on a channel without a session",
-                });
-            }
+            (None, _) => return Err(Fault::NotAllowed("frame on a channel without a session")),
         }
         match performative {
             Performative::Attach(attach) => self.attach(attach),
@@ -68,12 +61,7 @@ impl SessionFrame<'_> {
             Performative::Disposition(disposition) => self.disposition(disposition),
             Performative::Detach(detach) => self.detached(detach),
             Performative::End(_) => self.ended(),
-            _ => {
-                return Err(Fault {
-                    name: NOT_ALLOWED,
-                    description: "open amid a connection",
-                });
-            }
+            _ => return Err(Fault::NotAllowed("open on an open connection")),
         }
         Ok(())
     }
@@ -88,7 +76,7 @@ impl SessionFrame<'_> {
         }
     }
 
-    /// The queue that the client attaches to, or the condition on which it is refused.
+    /// The queue that the client attaches to, or the error condition if it is refused.
     fn node(&mut self, attach: &Attach<'_>) -> Result<QueueId, &'static str> {
         let terminus = match attach.role {
             Role::Sender => attach.target,
@@ -111,7 +99,7 @@ impl SessionFrame<'_> {
             max_message_size: (!is_sending).then_some(self.shared.config.max_message_size),
             ..attach
         });
-        self.connection.emit(answer, self.channel, Attribution::CONNECT);
+        self.emit(answer, Attribution::CONNECT);
         if is_sending {
             let settled = attach.snd_settle_mode == SenderSettleMode::Settled;
             self.insert(attach.handle, Link::Sending(Sending::new(queue, settled)));
@@ -130,7 +118,7 @@ impl SessionFrame<'_> {
         self.grant(attach.handle, Attribution::CONNECT);
     }
 
-    /// Refuses a link: an attach without the node that was asked for, then a detach (section 2.6.3).
+    /// Refuses a link: an attach without source or target, then a detach (section 2.6.3).
     fn refuse(&mut self, attach: Attach<'_>, name: &'static str) {
         let is_sending = attach.role.is_receiver();
         let answer = Performative::Attach(Attach {
@@ -141,16 +129,13 @@ impl SessionFrame<'_> {
             max_message_size: None,
             ..attach
         });
-        self.connection.emit(answer, self.channel, Attribution::CONNECT);
+        self.emit(answer, Attribution::CONNECT);
         self.detach(attach.handle, name);
     }
 
     fn detached(&mut self, detach: Detach<'_>) {
         let handle = detach.handle;
-        let Some(SessionState::Mapped { links, .. }) = self.connection.sessions.get_mut(&self.channel) else {
-            return;
-        };
-        match links.remove(&handle) {
+        match self.links().and_then(|links| links.remove(&handle)) {
             Some(Link::Detached) => {}
             Some(link) => {
                 self.emit_detach(handle, None);
@@ -162,13 +147,14 @@ impl SessionFrame<'_> {
     }
 
     fn ended(&mut self) {
-        self.connection.end(self.channel, None);
+        self.emit(Performative::End(None), Attribution::CLOSE);
         if let Some(session) = self.connection.sessions.remove(&self.channel) {
-            self.shared.unmap(self.connection.flow, self.channel, session);
+            self.shared
+                .unmap(self.connection.frames.flow, self.channel, session);
         }
     }
 
-    /// Ends a link for a fault on it.
+    /// Ends a link because of an error on it.
     pub(super) fn detach(&mut self, handle: u32, name: &'static str) {
         self.emit_detach(handle, Some(Condition::new(name)));
         if let Some(link) = self.insert(handle, Link::Detached) {
@@ -183,36 +169,39 @@ impl SessionFrame<'_> {
             closed: true,
             error,
         });
-        self.connection.emit(detach, self.channel, Attribution::CLOSE);
+        self.emit(detach, Attribution::CLOSE);
     }
 
-    /// Ends the session for a fault in it.
+    /// Ends the session because of an error in it.
     pub(super) fn end(&mut self, name: &'static str) {
-        self.connection.end(self.channel, Some(Condition::new(name)));
-        let ended = self
-            .connection
-            .sessions
-            .insert(self.channel, SessionState::Discarding);
-        if let Some(session) = ended {
-            self.shared.unmap(self.connection.flow, self.channel, session);
+        self.emit(Performative::End(Some(Condition::new(name))), Attribution::CLOSE);
+        let sessions = &mut self.connection.sessions;
+        if let Some(session) = sessions.insert(self.channel, SessionState::Discarding) {
+            self.shared
+                .unmap(self.connection.frames.flow, self.channel, session);
         }
+    }
+
+    /// The links of the session, unless one side has ended it.
+    fn links(&mut self) -> Option<&mut Links> {
+        Some(self.connection.mapped(self.channel)?.1)
     }
 
     pub(super) fn link(&mut self, handle: u32) -> Option<&mut Link> {
-        match self.connection.sessions.get_mut(&self.channel) {
-            Some(SessionState::Mapped { links, .. }) => links.get_mut(&handle),
-            _ => None,
-        }
+        self.links()?.get_mut(&handle)
     }
 
     fn insert(&mut self, handle: u32, link: Link) -> Option<Link> {
-        match self.connection.sessions.get_mut(&self.channel) {
-            Some(SessionState::Mapped { links, .. }) => links.insert(handle, link),
-            _ => None,
-        }
+        self.links()?.insert(handle, link)
+    }
+
+    pub(super) fn emit(&mut self, performative: Performative<'_>, attribution: Attribution) {
+        self.connection
+            .frames
+            .emit(performative, self.channel, attribution);
     }
 
     pub(super) const fn key(&self, handle: u32) -> LinkKey {
-        LinkKey::new(self.connection.flow, self.channel, handle)
+        LinkKey::new(self.connection.frames.flow, self.channel, handle)
     }
 }

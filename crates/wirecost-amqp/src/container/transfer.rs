@@ -1,6 +1,5 @@
-//! Messages and credit within a session: flow, transfer, disposition.
+//! Messages and credit in a session: flow, transfer, disposition.
 
-use super::connection::SessionState;
 use super::fault::{
     MESSAGE_SIZE_EXCEEDED, NOT_ALLOWED, TRANSFER_LIMIT_EXCEEDED, UNATTACHED_HANDLE, WINDOW_VIOLATION,
 };
@@ -9,14 +8,13 @@ use super::queue::LinkKey;
 use super::session::SessionFrame;
 use super::{Event, Shared};
 use crate::codec::{Attribution, DeliveryState, Disposition, Flow, Performative, Role, Sections, Transfer};
-use crate::session::first_covered;
+use crate::session::take_covered;
 
 impl SessionFrame<'_> {
-    /// Fills a link's credit up and tells the sender.
+    /// Renews a link's credit and tells the sender.
     pub(super) fn grant(&mut self, handle: u32, attribution: Attribution) {
         let most = self.shared.config.credit.max(1);
-        let Some(SessionState::Mapped { session, links }) = self.connection.sessions.get_mut(&self.channel)
-        else {
+        let Some((session, links)) = self.connection.mapped(self.channel) else {
             return;
         };
         let Some(Link::Receiving(link)) = links.get_mut(&handle) else {
@@ -29,12 +27,11 @@ impl SessionFrame<'_> {
             link_credit: Some(link.credit),
             ..session.flow()
         });
-        self.connection.emit(flow, self.channel, attribution);
+        self.emit(flow, attribution);
     }
 
     pub(super) fn flow(&mut self, flow: Flow) {
-        let Some(SessionState::Mapped { session, links }) = self.connection.sessions.get_mut(&self.channel)
-        else {
+        let Some((session, links)) = self.connection.mapped(self.channel) else {
             return;
         };
         session.flowed(&flow);
@@ -48,7 +45,8 @@ impl SessionFrame<'_> {
         };
         match links.get_mut(&handle) {
             Some(Link::Sending(sending)) => {
-                sending.grant(&flow);
+                sending.drain = flow.drain;
+                sending.credit.grant(&flow);
                 let queue = sending.queue;
                 let key = self.key(handle);
                 self.shared.wake(queue, key);
@@ -64,20 +62,18 @@ impl SessionFrame<'_> {
         }
     }
 
-    /// Answers a flow that asks for it.
+    /// Answers a flow that has the echo flag.
     fn echo(&mut self, flow: &Flow, handle: Option<u32>) {
         if !flow.echo {
             return;
         }
-        let Some(SessionState::Mapped { session, links }) = self.connection.sessions.get_mut(&self.channel)
-        else {
+        let Some((session, links)) = self.connection.mapped(self.channel) else {
             return;
         };
-        let link = handle.and_then(|handle| links.get(&handle));
-        let (counts, has_credit) = match link {
+        let (counts, has_credit) = match handle.and_then(|handle| links.get(&handle)) {
             Some(Link::Sending(sending)) => {
-                let counts = (sending.delivery_count, sending.credit);
-                (Some(counts), sending.has_credit)
+                let credit = &sending.credit;
+                (Some((credit.delivery_count, credit.left)), credit.was_granted)
             }
             Some(Link::Receiving(link)) => (Some((link.delivery_count, link.credit)), true),
             _ => (None, true),
@@ -89,12 +85,11 @@ impl SessionFrame<'_> {
             ..session.flow()
         });
         let attribution = Attribution::of(&answer, has_credit);
-        self.connection.emit(answer, self.channel, attribution);
+        self.emit(answer, attribution);
     }
 
     pub(super) fn transfer(&mut self, transfer: Transfer<'_>, payload: &[u8], sections: Sections) {
-        let Some(SessionState::Mapped { session, links }) = self.connection.sessions.get_mut(&self.channel)
-        else {
+        let Some((session, links)) = self.connection.mapped(self.channel) else {
             return;
         };
         if !session.received() {
@@ -130,13 +125,12 @@ impl SessionFrame<'_> {
                 settled: !settles_second,
                 state: Some(DeliveryState::Accepted),
             });
-            self.connection
-                .emit(disposition, self.channel, Attribution::ACKNOWLEDGEMENT);
+            self.emit(disposition, Attribution::ACKNOWLEDGEMENT);
         }
         self.shared.stats.received += 1;
         if let Some(address) = self.shared.queues.address(queue) {
             self.shared.events.push_back(Event::Received {
-                flow: self.connection.flow,
+                flow: self.connection.frames.flow,
                 address,
                 payload_bytes: incoming.sections.payload_bytes(),
                 front: incoming.sections.front(),
@@ -146,11 +140,10 @@ impl SessionFrame<'_> {
         self.shared.enqueue(queue, incoming.message);
     }
 
-    /// Renews credit or window where half of it is used.
+    /// Renews credit or window when half of it is used.
     fn renew(&mut self, handle: u32) {
         let most = self.shared.config.credit.max(1);
-        let Some(SessionState::Mapped { session, links }) = self.connection.sessions.get_mut(&self.channel)
-        else {
+        let Some((session, links)) = self.connection.mapped(self.channel) else {
             return;
         };
         let wants_credit = match links.get(&handle) {
@@ -162,18 +155,17 @@ impl SessionFrame<'_> {
         }
         if session.wants_flow() {
             let flow = Performative::Flow(session.flow());
-            self.connection
-                .emit(flow, self.channel, Attribution::ACKNOWLEDGEMENT);
+            self.emit(flow, Attribution::ACKNOWLEDGEMENT);
         }
     }
 
     pub(super) fn disposition(&mut self, disposition: Disposition<'_>) {
-        let is_outcome = disposition.state.is_some_and(|state| state.is_outcome());
-        // A sender's settlement ends what we gave an outcome before; nothing is kept of it here.
-        if disposition.role == Role::Sender || !(is_outcome || disposition.settled) {
+        // A sender that settles needs no answer: the container keeps nothing of an accepted delivery.
+        if !disposition.is_final() {
             return;
         }
-        let Some(SessionState::Mapped { links, .. }) = self.connection.sessions.get_mut(&self.channel) else {
+        let flow = self.connection.frames.flow;
+        let Some((_, links)) = self.connection.mapped(self.channel) else {
             return;
         };
         let mut settles = false;
@@ -183,26 +175,19 @@ impl SessionFrame<'_> {
             };
             if sending.settle(&disposition, self.shared) {
                 settles = true;
-                // There may be room for more deliveries without an outcome.
-                let key = LinkKey::new(self.connection.flow, self.channel, handle);
+                // The link may have room for more unfinished deliveries.
+                let key = LinkKey::new(flow, self.channel, handle);
                 self.shared.wake(sending.queue, key);
             }
         }
-        // A receiver that gave an outcome without settling waits for the sender to settle (section 2.6.12).
-        if settles && !disposition.settled {
-            let answer = Performative::Disposition(Disposition {
-                role: Role::Sender,
-                settled: true,
-                ..disposition
-            });
-            self.connection
-                .emit(answer, self.channel, Attribution::ACKNOWLEDGEMENT);
+        if settles && let Some(answer) = disposition.settlement() {
+            self.emit(answer, Attribution::ACKNOWLEDGEMENT);
         }
     }
 }
 
 impl Receiving {
-    /// Takes a transfer; on error the condition on which the link ends.
+    /// Takes a transfer. On error, returns the condition that ends the link.
     fn take(
         &mut self,
         transfer: Transfer<'_>,
@@ -217,7 +202,7 @@ impl Receiving {
             return Ok(());
         };
         if transfer.aborted {
-            // Section 2.7.5: what came of the message counts for nothing.
+            // Section 2.7.5: an aborted message is dropped.
             if let Some(incoming) = self.current.take() {
                 shared.queues.discard(incoming.message);
             }
@@ -233,7 +218,7 @@ impl Receiving {
         Ok(())
     }
 
-    /// Begins a delivery, for which there must be credit.
+    /// Begins a delivery, which needs credit.
     fn begin(&mut self, transfer: &Transfer<'_>, shared: &mut Shared) -> Result<(), &'static str> {
         let delivery_id = transfer.delivery_id.ok_or(NOT_ALLOWED)?;
         self.credit = self.credit.checked_sub(1).ok_or(TRANSFER_LIMIT_EXCEEDED)?;
@@ -249,13 +234,10 @@ impl Receiving {
 }
 
 impl Sending {
-    /// Takes what became of deliveries; whether one of them was in flight.
+    /// Handles the outcome of deliveries. Returns whether one of them was in flight.
     fn settle(&mut self, disposition: &Disposition<'_>, shared: &mut Shared) -> bool {
         let mut settles = false;
-        while let Some(at) = first_covered(&self.unsettled, disposition) {
-            let Some((_, message)) = self.unsettled.remove(at) else {
-                break;
-            };
+        for message in take_covered(&mut self.unsettled, disposition) {
             settles = true;
             match disposition.state {
                 Some(DeliveryState::Released)

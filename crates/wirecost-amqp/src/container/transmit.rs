@@ -1,4 +1,4 @@
-//! What the container sends.
+//! How the container sends frames.
 
 use wirecost_proto::{Buffer, FlowId, Output};
 
@@ -7,19 +7,17 @@ use super::link::Outgoing;
 use super::queue::LinkKey;
 use super::{Container, Event, Shared};
 use crate::codec::{Attribution, Flow, Performative};
-use crate::outgoing;
 
 impl Container {
-    /// The next output of a flow: what its bytes were, what is written, messages as far as the window goes, the end.
+    /// The next output of a flow: spans of received bytes, encoded frames, transfers while the window lasts, the end of
+    /// the flow.
     pub(super) fn transmit(&mut self, flow: FlowId, out: &mut Buffer) -> Option<Output<Event>> {
         let connection = self.connections.get_mut(&flow)?;
-        if !connection.consumed.is_empty() {
-            outgoing::move_into(&mut connection.consumed, out);
+        if connection.frames.take_consumed(out) {
             return Some(Output::Consumed { flow });
         }
-        if !connection.outgoing.is_empty() || self.shared.send(connection, out) {
-            outgoing::move_into(&mut connection.outgoing, out);
-            connection.said(self.shared.now);
+        if connection.frames.take_outgoing(out) || self.shared.send(connection, out) {
+            connection.frames.sent(self.shared.now);
             return Some(Output::Transmit { flow });
         }
         let State::Finishing { is_peer_closed } = connection.state else {
@@ -34,17 +32,13 @@ impl Container {
 }
 
 impl Shared {
-    /// Appends the next frame of the connection's links to `out`; false where there is none.
+    /// Appends the next frame of the connection's links to `out`. Returns false if there is none.
     fn send(&mut self, connection: &mut Connection, out: &mut Buffer) -> bool {
-        let State::Opened(remote) = &connection.state else {
-            return false;
-        };
-        if connection.is_congested {
+        if !matches!(connection.state, State::Opened) || connection.is_congested {
             return false;
         }
-        let max_frame_size = remote.max_frame_size;
         while let Some(&(channel, handle)) = connection.active.front() {
-            if self.send_transfer(connection, (channel, handle), max_frame_size, out)
+            if self.send_transfer(connection, (channel, handle), out)
                 || give_back_credit(connection, (channel, handle), out)
             {
                 return true;
@@ -58,10 +52,9 @@ impl Shared {
         &mut self,
         connection: &mut Connection,
         (channel, handle): (u16, u32),
-        max_frame_size: usize,
         out: &mut Buffer,
     ) -> bool {
-        let flow = connection.flow;
+        let (flow, max_frame_size) = (connection.frames.flow, connection.frames.max_frame_size);
         let Some((session, sending)) = connection.sending(channel, handle) else {
             return false;
         };
@@ -110,16 +103,15 @@ fn give_back_credit(connection: &mut Connection, (channel, handle): (u16, u32), 
     if has_more || !core::mem::take(&mut sending.drain) {
         return false;
     }
-    sending.delivery_count = sending.delivery_count.wrapping_add(sending.credit);
-    sending.credit = 0;
+    sending.credit.give_back();
     let flow = Performative::Flow(Flow {
         handle: Some(handle),
-        delivery_count: Some(sending.delivery_count),
+        delivery_count: Some(sending.credit.delivery_count),
         link_credit: Some(0),
         available: Some(0),
         drain: true,
         ..session.flow()
     });
-    flow.emit(channel, Attribution::of(&flow, sending.has_credit), out);
+    flow.emit(channel, Attribution::of(&flow, sending.credit.was_granted), out);
     true
 }

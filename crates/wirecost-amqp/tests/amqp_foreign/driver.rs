@@ -1,4 +1,4 @@
-//! The smallest driver: sockets that do not block, looked at every millisecond.
+//! A minimal driver: non-blocking sockets, polled every millisecond.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -14,7 +14,7 @@ pub(crate) struct Driver<E: Endpoint> {
     /// Bytes of each layer and phase that were received and accounted for.
     pub(crate) consumed: BTreeMap<(Layer, Phase), u64>,
     pub(crate) received: u64,
-    /// Flows that were open and are not any more.
+    /// Flows that have closed.
     pub(crate) closed: u32,
     listener: Option<TcpListener>,
     streams: BTreeMap<FlowId, TcpStream>,
@@ -39,7 +39,7 @@ impl<E: Endpoint> Driver<E> {
         }
     }
 
-    /// Listens on a free port of loopback; returns it.
+    /// Listens on a free port of the loopback interface. Returns the port.
     pub(crate) fn listen(&mut self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         listener

@@ -9,7 +9,7 @@ use crate::driver::Driver;
 
 const COUNT: u64 = 25;
 
-/// Debian's Python, for which it has Proton's client.
+/// Debian's Python, which has Proton's client.
 const PYTHON: &str = "/usr/bin/python3";
 
 fn require_proton() {
@@ -28,7 +28,7 @@ fn container(config: Config) -> (Driver<Container>, u16) {
     (driver, port)
 }
 
-/// Lets Proton send or receive until it is done; returns what it printed.
+/// Runs Proton's client to its end. Returns its output.
 fn proton(driver: &mut Driver<Container>, what: &str, url: &str, settled: bool, bytes: u64) -> String {
     let settled = if settled { "settled" } else { "unsettled" };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/amqp_foreign/proton_client.py");
@@ -86,7 +86,7 @@ fn proton_sends_to_us_and_receives_it_back() {
 
 #[test]
 #[ignore = "needs python3-qpid-proton"]
-fn proton_is_let_in_by_name_and_password() {
+fn proton_logs_in_with_name_and_password() {
     require_proton();
     let config = Config {
         anonymous: false,

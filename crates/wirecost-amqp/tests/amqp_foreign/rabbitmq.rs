@@ -1,4 +1,4 @@
-//! Our client with RabbitMQ and its AMQP 1.0 plugin, started for the test and gone with it.
+//! Our client with RabbitMQ and its AMQP 1.0 plugin. The test starts and stops the broker.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use crate::driver::Driver;
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A broker in a PID namespace of its own, so that nothing that it starts outlives it.
+/// A broker in its own PID namespace, so that its child processes end with it.
 struct Broker {
     child: Child,
     port: u16,
@@ -80,7 +80,7 @@ impl Broker {
         }
     }
 
-    /// A client whose connection is complete or has failed.
+    /// A client whose connection is open or has failed.
     fn connect(&self, config: Config) -> Driver<Client> {
         let mut driver = Driver::new(Client::new(config));
         driver.connect(self.port);
@@ -113,11 +113,11 @@ fn is_ready(port: u16) -> bool {
 
 #[test]
 #[ignore = "needs root and rabbitmq-server"]
-fn rabbitmq_takes_what_we_send() {
+fn rabbitmq_accepts_our_messages() {
     let broker = Broker::start();
     sends_settled_and_unsettled(&broker);
-    lets_in_by_name_and_password(&broker);
-    refuses_what_it_does_not_know(&broker);
+    logs_in_with_name_and_password(&broker);
+    refuses_unknown_addresses(&broker);
 }
 
 fn sends_settled_and_unsettled(broker: &Broker) {
@@ -147,7 +147,7 @@ fn sends_settled_and_unsettled(broker: &Broker) {
     }
 }
 
-fn lets_in_by_name_and_password(broker: &Broker) {
+fn logs_in_with_name_and_password(broker: &Broker) {
     let plain = |password: &str| Config {
         sasl: SaslConfig::Plain {
             user: "guest".into(),
@@ -160,7 +160,7 @@ fn lets_in_by_name_and_password(broker: &Broker) {
     assert_eq!(refused.events, [Event::Failed(Failure::Authentication(1))]);
 }
 
-fn refuses_what_it_does_not_know(broker: &Broker) {
+fn refuses_unknown_addresses(broker: &Broker) {
     let driver = broker.connect(Config {
         target: "/exchange/none/test".into(),
         ..Config::default()

@@ -6,7 +6,7 @@ use wirecost_amqp::client::{self, Closing, Command, Event, Failure, SaslConfig};
 use wirecost_amqp::container;
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase};
 
-use crate::rig::{FLOW, bytes, events, open, rig, send, server_events, when};
+use crate::pair::{FLOW, bytes, events, open, pair, send, server_events, when};
 
 #[test]
 fn has_credit_after_three_round_trips_with_sasl_and_one_without() {
@@ -15,12 +15,12 @@ fn has_credit_after_three_round_trips_with_sasl_and_one_without() {
             sasl,
             ..client::Config::default()
         };
-        let rig = open(config, container::Config::default());
+        let pair = open(config, container::Config::default());
         let opened = Instant::START + Duration::from_millis(20) * round_trips;
-        assert_eq!(when(&rig, &Event::Opened), Some(opened));
-        assert_eq!(rig.unconsumed(), 0);
+        assert_eq!(when(&pair, &Event::Opened), Some(opened));
+        assert_eq!(pair.unconsumed(), 0);
         assert_eq!(
-            server_events(&rig),
+            server_events(&pair),
             [container::Event::Connected {
                 flow: FLOW,
                 container_id: "wc-00001".into()
@@ -31,35 +31,38 @@ fn has_credit_after_three_round_trips_with_sasl_and_one_without() {
 
 #[test]
 fn an_unsettled_message_is_acknowledged_after_one_round_trip() {
-    let mut rig = open(client::Config::default(), container::Config::default());
-    let start = rig.now;
-    rig.command(send(7, &[5; 128]));
-    assert_eq!(rig.client.in_flight(), 1);
-    rig.drive_for(Duration::from_secs(1));
+    let mut pair = open(client::Config::default(), container::Config::default());
+    let start = pair.now;
+    pair.command(send(7, &[5; 128]));
+    assert_eq!(pair.client.in_flight(), 1);
+    pair.drive_for(Duration::from_secs(1));
     let acknowledged = Event::Acknowledged { message: 7 };
-    assert_eq!(when(&rig, &acknowledged), Some(start + Duration::from_millis(20)));
-    let up = |layer| bytes(&rig, Direction::Up, layer, Phase::Message, Cause::Original);
+    assert_eq!(
+        when(&pair, &acknowledged),
+        Some(start + Duration::from_millis(20))
+    );
+    let up = |layer| bytes(&pair, Direction::Up, layer, Phase::Message, Cause::Original);
     assert_eq!((up(Layer::Payload), up(Layer::Application)), (128, 66)); // 23 B of frame, 38 B of properties, 5 B of section header
-    let down = |cause| bytes(&rig, Direction::Down, Layer::Application, Phase::Message, cause);
+    let down = |cause| bytes(&pair, Direction::Down, Layer::Application, Phase::Message, cause);
     assert_eq!((down(Cause::Acknowledgement), down(Cause::Original)), (22, 0));
-    assert_eq!(rig.unconsumed(), 0);
-    assert_eq!(rig.server.queued("test"), 1);
+    assert_eq!(pair.unconsumed(), 0);
+    assert_eq!(pair.server.queued("test"), 1);
 }
 
 #[test]
-fn a_settled_message_is_sent_and_nothing_answers() {
+fn a_settled_message_gets_no_answer() {
     let config = client::Config {
         settled: true,
         ..client::Config::default()
     };
-    let mut rig = open(config, container::Config::default());
-    rig.command(send(0, &[5; 128]));
-    rig.drive_for(Duration::from_secs(1));
-    assert_eq!(events(&rig).last(), Some(&Event::Sent { message: 0 }));
+    let mut pair = open(config, container::Config::default());
+    pair.command(send(0, &[5; 128]));
+    pair.drive_for(Duration::from_secs(1));
+    assert_eq!(events(&pair).last(), Some(&Event::Sent { message: 0 }));
     let kind = (Layer::Application, Phase::Message, Cause::Acknowledgement);
-    assert_eq!(bytes(&rig, Direction::Down, kind.0, kind.1, kind.2), 0);
+    assert_eq!(bytes(&pair, Direction::Down, kind.0, kind.1, kind.2), 0);
     assert!(matches!(
-        server_events(&rig).last(),
+        server_events(&pair).last(),
         Some(container::Event::Received {
             settled: true,
             payload_bytes: 128,
@@ -75,21 +78,21 @@ fn close_is_answered_and_ends_the_flow_on_both_sides() {
             closing,
             ..client::Config::default()
         };
-        let mut rig = open(config, container::Config::default());
-        rig.command(Command::Close);
-        rig.drive_for(Duration::from_secs(100));
-        assert_eq!(events(&rig).last(), Some(&Event::Closed { error: None }));
-        assert_eq!(rig.next_step(), None, "no timer is left");
-        assert_eq!(rig.server.connections(), 0);
-        assert_eq!(rig.unconsumed(), 0);
+        let mut pair = open(config, container::Config::default());
+        pair.command(Command::Close);
+        pair.drive_for(Duration::from_secs(100));
+        assert_eq!(events(&pair).last(), Some(&Event::Closed { error: None }));
+        assert_eq!(pair.next_step(), None, "no timer is left");
+        assert_eq!(pair.server.connections(), 0);
+        assert_eq!(pair.unconsumed(), 0);
         let kind = (Layer::Application, Phase::Close, Cause::Original);
-        let up = bytes(&rig, Direction::Up, kind.0, kind.1, kind.2);
+        let up = bytes(&pair, Direction::Up, kind.0, kind.1, kind.2);
         assert_eq!(up, if closing == Closing::Connection { 12 } else { 40 });
     }
 }
 
 #[test]
-fn plain_lets_in_who_has_the_password() {
+fn plain_requires_the_password() {
     let container = container::Config {
         anonymous: false,
         users: vec![("user".into(), "secret".into())],
@@ -104,11 +107,11 @@ fn plain_lets_in_who_has_the_password() {
     };
     open(plain("secret"), container.clone());
     let refused = |config| {
-        let mut rig = rig(config, container.clone());
-        rig.open();
-        rig.drive_for(Duration::from_secs(1));
-        assert_eq!(rig.unconsumed(), 0);
-        events(&rig)
+        let mut pair = pair(config, container.clone());
+        pair.open();
+        pair.drive_for(Duration::from_secs(1));
+        assert_eq!(pair.unconsumed(), 0);
+        events(&pair)
     };
     let failed = |failure| vec![Event::Failed(failure)];
     assert_eq!(refused(plain("wrong")), failed(Failure::Authentication(1)));

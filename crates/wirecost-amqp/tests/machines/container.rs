@@ -1,54 +1,54 @@
-//! The container and clients of any kind: receivers, and those that break the rules.
+//! The container with receivers, and with clients that break the rules.
 
 use wirecost_amqp::codec::{
-    Attach, Close, DeliveryState, Detach, Disposition, End, Flow, Performative, ProtocolHeader, Role,
-    SenderSettleMode, Terminus, Transfer,
+    Attach, DeliveryState, Detach, Disposition, Flow, Performative, ProtocolHeader, Role, SenderSettleMode,
+    Terminus, Transfer,
 };
 use wirecost_amqp::container::{Config, Container, Event};
 use wirecost_proto::{Input, Instant, Rng};
 
-use crate::rig::FLOW;
-use crate::talk::{Talk, a_begin, a_transfer, an_attach, an_open, frame};
+use crate::harness::{Harness, a_begin, a_transfer, an_attach, an_open, frame};
+use crate::pair::FLOW;
 
 /// A data section of one byte.
 const BODY: &[u8] = &[0x00, 0x53, 0x75, 0xa0, 0x01, 0x78];
 
-fn attached(config: Config, attach: Attach<'_>) -> Talk<Container> {
-    let mut talk = Talk::new(Container::new(config));
-    talk.say_header(ProtocolHeader::AMQP);
-    talk.say(an_open(), &[]);
-    talk.say(a_begin(None), &[]);
-    talk.say(Performative::Attach(attach), &[]);
-    talk
+fn attached(config: Config, attach: Attach<'_>) -> Harness<Container> {
+    let mut harness = Harness::new(Container::new(config));
+    harness.send_header(ProtocolHeader::AMQP);
+    harness.send_frame(an_open(), &[]);
+    harness.send_frame(a_begin(None), &[]);
+    harness.send_frame(Performative::Attach(attach), &[]);
+    harness
 }
 
-fn sender() -> Talk<Container> {
-    let mut talk = attached(Config::default(), an_attach(Role::Sender));
+fn sender() -> Harness<Container> {
+    let mut harness = attached(Config::default(), an_attach(Role::Sender));
     let greeting = ["header 0", "open", "begin", "attach", "flow 1000"];
-    assert_eq!(talk.heard(), greeting);
-    talk
+    assert_eq!(harness.received(), greeting);
+    harness
 }
 
-/// Makes of the one link of `talk` one that receives from a queue with `messages`.
-fn receiver(messages: u32, mode: SenderSettleMode) -> Talk<Container> {
-    let mut talk = sender();
+/// Attaches a receiving link to a queue with `messages` messages.
+fn receiver(messages: u32, mode: SenderSettleMode) -> Harness<Container> {
+    let mut harness = sender();
     for id in 0..messages {
-        talk.say(a_transfer(id, false), BODY);
+        harness.send_frame(a_transfer(id, false), BODY);
     }
-    talk.heard();
-    attach_receiver(&mut talk, mode);
-    talk
+    harness.received();
+    attach_receiver(&mut harness, mode);
+    harness
 }
 
-fn attach_receiver(talk: &mut Talk<Container>, mode: SenderSettleMode) {
+fn attach_receiver(harness: &mut Harness<Container>, mode: SenderSettleMode) {
     let receiver = Attach {
         handle: 1,
         name: "receiver",
         snd_settle_mode: mode,
         ..an_attach(Role::Receiver)
     };
-    talk.say(Performative::Attach(receiver), &[]);
-    assert_eq!(talk.heard(), ["attach"]);
+    harness.send_frame(Performative::Attach(receiver), &[]);
+    assert_eq!(harness.received(), ["attach"]);
 }
 
 fn credit(link_credit: u32, delivery_count: u32, drain: bool) -> Performative<'static> {
@@ -76,40 +76,46 @@ fn settle(first: u32, last: Option<u32>, settled: bool, state: DeliveryState<'_>
 }
 
 #[test]
-fn delivers_as_far_as_credit_goes() {
-    let mut talk = receiver(5, SenderSettleMode::Unsettled);
-    talk.say(credit(2, 0, false), &[]);
-    assert_eq!(talk.heard(), ["transfer 6", "transfer 6"]);
-    talk.say(credit(2, 2, false), &[]);
-    assert_eq!(talk.heard(), ["transfer 6", "transfer 6"]);
-    talk.say(settle(0, Some(3), true, DeliveryState::Accepted), &[]);
-    let stats = talk.endpoint.stats();
+fn delivers_only_with_credit() {
+    let mut harness = receiver(5, SenderSettleMode::Unsettled);
+    harness.send_frame(credit(2, 0, false), &[]);
+    assert_eq!(harness.received(), ["transfer 6", "transfer 6"]);
+    harness.send_frame(credit(2, 2, false), &[]);
+    assert_eq!(harness.received(), ["transfer 6", "transfer 6"]);
+    harness.send_frame(settle(0, Some(3), true, DeliveryState::Accepted), &[]);
+    let stats = harness.endpoint.stats();
     assert_eq!((stats.delivered, stats.accepted), (4, 4));
-    assert_eq!(talk.endpoint.queued("test"), 1);
-    assert!(talk.is_accounted());
+    assert_eq!(harness.endpoint.queued("test"), 1);
+    assert!(harness.is_accounted());
 }
 
 #[test]
-fn messages_stay_in_their_queue_while_the_transport_takes_no_more() {
+fn messages_stay_in_their_queue_while_the_transport_is_full() {
     for mode in [SenderSettleMode::Settled, SenderSettleMode::Unsettled] {
-        let mut talk = receiver(5, mode);
-        talk.input(Input::Congested { flow: FLOW }, Instant::START);
-        talk.say(credit(3, 0, false), &[]);
-        assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (0, 5));
-        talk.input(Input::Writable { flow: FLOW }, Instant::START);
-        assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (3, 2));
+        let mut harness = receiver(5, mode);
+        harness.input(Input::Congested { flow: FLOW }, Instant::START);
+        harness.send_frame(credit(3, 0, false), &[]);
+        assert_eq!(
+            (harness.received().len(), harness.endpoint.queued("test")),
+            (0, 5)
+        );
+        harness.input(Input::Writable { flow: FLOW }, Instant::START);
+        assert_eq!(
+            (harness.received().len(), harness.endpoint.queued("test")),
+            (3, 2)
+        );
     }
 }
 
 #[test]
-fn what_waits_in_a_queue_follows_what_a_link_has_sent() {
+fn queued_messages_follow_those_in_flight_on_a_link() {
     let config = Config {
         queue_messages: 2,
         ..Config::default()
     };
-    let mut talk = attached(config, an_attach(Role::Sender));
-    talk.heard();
-    attach_receiver(&mut talk, SenderSettleMode::Settled);
+    let mut harness = attached(config, an_attach(Role::Sender));
+    harness.received();
+    attach_receiver(&mut harness, SenderSettleMode::Settled);
     let window = |incoming_window, handle| {
         Performative::Flow(Flow {
             next_incoming_id: Some(0),
@@ -122,64 +128,67 @@ fn what_waits_in_a_queue_follows_what_a_link_has_sent() {
             ..Flow::default()
         })
     };
-    talk.say(window(0, Some(1)), &[]);
+    harness.send_frame(window(0, Some(1)), &[]);
     for id in 0..4 {
-        talk.say(a_transfer(id, false), BODY);
+        harness.send_frame(a_transfer(id, false), BODY);
     }
-    assert_eq!(talk.endpoint.queued("test"), 2);
-    talk.heard();
-    talk.say(window(100, None), &[]);
-    assert_eq!((talk.heard().len(), talk.endpoint.queued("test")), (4, 0));
+    assert_eq!(harness.endpoint.queued("test"), 2);
+    harness.received();
+    harness.send_frame(window(100, None), &[]);
+    assert_eq!(
+        (harness.received().len(), harness.endpoint.queued("test")),
+        (4, 0)
+    );
 }
 
 #[test]
-fn drains_what_is_there_and_gives_the_rest_of_the_credit_back() {
-    let mut talk = receiver(2, SenderSettleMode::Settled);
-    talk.say(credit(10, 0, true), &[]);
-    assert_eq!(talk.heard(), ["transfer 6", "transfer 6", "flow 0"]);
-    assert_eq!(talk.endpoint.stats().accepted, 2, "settled when sent");
+fn a_drain_sends_queued_messages_and_returns_unused_credit() {
+    let mut harness = receiver(2, SenderSettleMode::Settled);
+    harness.send_frame(credit(10, 0, true), &[]);
+    assert_eq!(harness.received(), ["transfer 6", "transfer 6", "flow 0"]);
+    assert_eq!(harness.endpoint.stats().accepted, 2, "settled when sent");
 }
 
 #[test]
-fn what_a_receiver_does_not_take_goes_back_to_the_front() {
-    let mut talk = receiver(3, SenderSettleMode::Unsettled);
-    talk.say(credit(1, 0, false), &[]);
-    talk.say(settle(0, None, true, DeliveryState::Released), &[]);
-    assert_eq!(talk.endpoint.queued("test"), 3);
-    talk.say(credit(1, 1, false), &[]);
+fn released_messages_return_to_the_front_of_the_queue() {
+    let mut harness = receiver(3, SenderSettleMode::Unsettled);
+    harness.send_frame(credit(1, 0, false), &[]);
+    harness.send_frame(settle(0, None, true, DeliveryState::Released), &[]);
+    assert_eq!(harness.endpoint.queued("test"), 3);
+    harness.send_frame(credit(1, 1, false), &[]);
     let detach = Detach {
         handle: 1,
         closed: true,
         error: None,
     };
-    talk.say(Performative::Detach(detach), &[]);
-    assert_eq!(talk.endpoint.queued("test"), 3, "its link is gone");
-    assert_eq!(talk.heard(), ["transfer 6", "transfer 6", "detach"]);
-    assert_eq!(talk.endpoint.stats().requeued, 2);
+    harness.send_frame(Performative::Detach(detach), &[]);
+    assert_eq!(harness.endpoint.queued("test"), 3, "its link is gone");
+    assert_eq!(harness.received(), ["transfer 6", "transfer 6", "detach"]);
+    assert_eq!(harness.endpoint.stats().requeued, 2);
 }
 
 #[test]
-fn settles_where_the_receiver_waits_for_it() {
-    let mut talk = receiver(1, SenderSettleMode::Unsettled);
-    talk.say(credit(1, 0, false), &[]);
-    talk.heard();
-    talk.say(settle(0, None, false, DeliveryState::Accepted), &[]);
-    assert_eq!(talk.heard(), ["disposition"]);
-    assert_eq!(talk.endpoint.stats().accepted, 1);
+fn settles_when_the_receiver_waits_for_it() {
+    let mut harness = receiver(1, SenderSettleMode::Unsettled);
+    harness.send_frame(credit(1, 0, false), &[]);
+    harness.received();
+    harness.send_frame(settle(0, None, false, DeliveryState::Accepted), &[]);
+    assert_eq!(harness.received(), ["disposition"]);
+    assert_eq!(harness.endpoint.stats().accepted, 1);
 }
 
 #[test]
-fn an_older_client_hears_what_is_spoken_here() {
+fn an_older_client_gets_the_supported_header() {
     for header in [*b"AMQP\0\0\x09\x01", *b"AMQP\x02\x01\0\0", *b"AMQP\0\x02\0\0"] {
-        let mut talk = Talk::new(Container::new(Config::default()));
-        talk.say_bytes(&header);
-        assert_eq!(talk.heard(), ["header 0"]);
-        assert!(talk.is_closed && talk.is_accounted());
+        let mut harness = Harness::new(Container::new(Config::default()));
+        harness.send_bytes(&header);
+        assert_eq!(harness.received(), ["header 0"]);
+        assert!(harness.is_closed && harness.is_accounted());
     }
 }
 
 #[test]
-fn a_fault_ends_what_it_concerns_and_says_why() {
+fn an_error_ends_its_link_session_or_connection_with_a_reason() {
     let transfer = |handle| {
         Performative::Transfer(Transfer {
             handle,
@@ -206,11 +215,11 @@ fn a_fault_ends_what_it_concerns_and_says_why() {
         (an_open(), "close amqp:not-allowed"),
     ];
     for (performative, expected) in cases {
-        let mut talk = sender();
-        talk.say(performative, &[]);
-        assert_eq!(talk.heard().last().map(String::as_str), Some(expected));
-        assert_eq!(talk.is_closed, expected.starts_with("close"));
-        assert!(talk.is_accounted(), "{performative:?}");
+        let mut harness = sender();
+        harness.send_frame(performative, &[]);
+        assert_eq!(harness.received().last().map(String::as_str), Some(expected));
+        assert_eq!(harness.is_closed, expected.starts_with("close"));
+        assert!(harness.is_accounted(), "{performative:?}");
     }
 }
 
@@ -220,23 +229,23 @@ fn a_message_that_is_too_large_ends_its_link_only() {
         max_message_size: 10,
         ..Config::default()
     };
-    let mut talk = attached(config, an_attach(Role::Sender));
-    talk.heard();
-    talk.say(a_transfer(0, true), BODY);
-    talk.say(a_transfer(0, false), BODY);
-    assert_eq!(talk.heard(), ["detach amqp:link:message-size-exceeded"]);
-    // Until the client has heard, it goes on.
-    talk.say(a_transfer(1, false), BODY);
-    assert!(talk.heard().is_empty());
+    let mut harness = attached(config, an_attach(Role::Sender));
+    harness.received();
+    harness.send_frame(a_transfer(0, true), BODY);
+    harness.send_frame(a_transfer(0, false), BODY);
+    assert_eq!(harness.received(), ["detach amqp:link:message-size-exceeded"]);
+    // The client continues until it gets the detach.
+    harness.send_frame(a_transfer(1, false), BODY);
+    assert!(harness.received().is_empty());
     let detach = Detach {
         handle: 0,
         closed: true,
         error: None,
     };
-    talk.say(Performative::Detach(detach), &[]);
-    talk.say(Performative::Attach(an_attach(Role::Sender)), &[]);
-    assert_eq!(talk.heard(), ["attach", "flow 1000"]);
-    assert!(talk.is_accounted());
+    harness.send_frame(Performative::Detach(detach), &[]);
+    harness.send_frame(Performative::Attach(an_attach(Role::Sender)), &[]);
+    assert_eq!(harness.received(), ["attach", "flow 1000"]);
+    assert!(harness.is_accounted());
 }
 
 #[test]
@@ -245,32 +254,32 @@ fn a_window_of_one_is_renewed_with_every_transfer() {
         session_window: 1,
         ..Config::default()
     };
-    let mut talk = attached(config, an_attach(Role::Sender));
-    talk.heard();
+    let mut harness = attached(config, an_attach(Role::Sender));
+    harness.received();
     let mut burst = frame(a_transfer(0, true));
     burst.extend(frame(a_transfer(0, true)));
-    talk.say_bytes(&burst);
-    // The window is renewed as soon as a transfer is taken.
-    assert_eq!(talk.heard(), ["flow", "flow"]);
+    harness.send_bytes(&burst);
+    // Every transfer renews the window.
+    assert_eq!(harness.received(), ["flow", "flow"]);
 }
 
 #[test]
-fn an_aborted_message_leaves_nothing() {
-    let mut talk = sender();
-    talk.say(a_transfer(0, true), BODY);
+fn an_aborted_message_is_dropped() {
+    let mut harness = sender();
+    harness.send_frame(a_transfer(0, true), BODY);
     let aborted = Transfer {
         handle: 0,
         aborted: true,
         ..Transfer::default()
     };
-    talk.say(Performative::Transfer(aborted), &[]);
-    talk.say(a_transfer(1, false), BODY);
-    assert_eq!(talk.heard(), ["disposition"]);
-    assert_eq!(talk.endpoint.queued("test"), 1);
+    harness.send_frame(Performative::Transfer(aborted), &[]);
+    harness.send_frame(a_transfer(1, false), BODY);
+    assert_eq!(harness.received(), ["disposition"]);
+    assert_eq!(harness.endpoint.queued("test"), 1);
 }
 
 #[test]
-fn what_cannot_be_read_closes_the_connection() {
+fn undecodable_bytes_close_the_connection() {
     let cases: [(&[u8], &str); 4] = [
         (&[0, 0, 0, 7, 2, 0, 0, 0], "close amqp:connection:framing-error"),
         (&[0, 0, 0, 8, 1, 0, 0, 0], "close amqp:connection:framing-error"),
@@ -281,13 +290,13 @@ fn what_cannot_be_read_closes_the_connection() {
         ),
     ];
     for (bytes, expected) in cases {
-        let mut talk = sender();
-        talk.say_bytes(bytes);
-        talk.say_bytes(b"and what follows");
-        assert_eq!(talk.heard(), [expected]);
-        assert!(talk.is_closed && talk.is_accounted());
+        let mut harness = sender();
+        harness.send_bytes(bytes);
+        harness.send_bytes(b"and what follows");
+        assert_eq!(harness.received(), [expected]);
+        assert!(harness.is_closed && harness.is_accounted());
         assert!(matches!(
-            talk.events.last(),
+            harness.events.last(),
             Some(Event::Disconnected { error: Some(_), .. })
         ));
     }
@@ -295,40 +304,40 @@ fn what_cannot_be_read_closes_the_connection() {
 
 #[test]
 fn a_client_that_does_not_open_in_time_is_dropped() {
-    let mut talk = Talk::new(Container::new(Config::default()));
-    talk.say_header(ProtocolHeader::AMQP);
-    talk.heard();
-    let due = talk.wakes.expect("a time-out");
+    let mut harness = Harness::new(Container::new(Config::default()));
+    harness.send_header(ProtocolHeader::AMQP);
+    harness.received();
+    let due = harness.timeout.expect("a time-out");
     assert_eq!(due, Instant::from_millis(30_000));
-    talk.input(Input::Timeout, due);
-    assert_eq!(talk.heard(), ["open", "close amqp:resource-limit-exceeded"]);
-    assert!(talk.is_closed);
+    harness.input(Input::Timeout, due);
+    assert_eq!(harness.received(), ["open", "close amqp:resource-limit-exceeded"]);
+    assert!(harness.is_closed);
 }
 
 #[test]
 fn a_client_that_never_closes_its_side_is_forgotten() {
-    let mut talk = sender();
-    talk.say(Performative::Close(Close { error: None }), &[]);
-    assert!(talk.is_closed);
-    assert_eq!(talk.endpoint.connections(), 1, "bytes may still come");
-    let due = talk.wakes.expect("a time-out");
-    talk.input(Input::Timeout, due);
-    assert_eq!(talk.endpoint.connections(), 0);
-    assert_eq!(talk.wakes, None);
+    let mut harness = sender();
+    harness.send_frame(Performative::Close(None), &[]);
+    assert!(harness.is_closed);
+    assert_eq!(harness.endpoint.connections(), 1, "bytes may still come");
+    let due = harness.timeout.expect("a time-out");
+    harness.input(Input::Timeout, due);
+    assert_eq!(harness.endpoint.connections(), 0);
+    assert_eq!(harness.timeout, None);
 }
 
 #[test]
 fn a_session_ends_and_another_begins() {
-    let mut talk = sender();
-    talk.say(Performative::End(End { error: None }), &[]);
-    talk.say(a_begin(None), &[]);
-    talk.say(Performative::Close(Close { error: None }), &[]);
-    assert_eq!(talk.heard(), ["end", "begin", "close"]);
-    assert!(talk.is_closed && talk.is_accounted());
+    let mut harness = sender();
+    harness.send_frame(Performative::End(None), &[]);
+    harness.send_frame(a_begin(None), &[]);
+    harness.send_frame(Performative::Close(None), &[]);
+    assert_eq!(harness.received(), ["end", "begin", "close"]);
+    assert!(harness.is_closed && harness.is_accounted());
 }
 
 #[test]
-fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
+fn every_byte_of_a_damaged_conversation_is_accounted_for() {
     let whole = [
         ProtocolHeader::AMQP.bytes().to_vec(),
         frame(an_open()),
@@ -341,7 +350,7 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
         })),
         frame(credit(5, 0, true)),
         frame(settle(0, None, false, DeliveryState::Accepted)),
-        frame(Performative::Close(Close { error: None })),
+        frame(Performative::Close(None)),
     ]
     .concat();
     let mut rng = Rng::new(7);
@@ -351,16 +360,16 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
             let at = rng.next_below(bytes.len() as u64) as usize;
             bytes[at] = rng.next_u64() as u8;
         }
-        let mut talk = Talk::new(Container::new(Config::default()));
+        let mut harness = Harness::new(Container::new(Config::default()));
         let stride = 1 + rng.next_below(200) as usize;
-        bytes.chunks(stride).for_each(|chunk| talk.say_bytes(chunk));
-        assert!(talk.is_accounted() || !talk.is_closed, "{bytes:02x?}");
+        bytes.chunks(stride).for_each(|chunk| harness.send_bytes(chunk));
+        assert!(harness.is_accounted() || !harness.is_closed, "{bytes:02x?}");
     }
 }
 
 #[test]
-fn messages_of_all_queues_together_have_a_bound() {
-    let mut talk = attached(
+fn all_queues_together_have_a_limit() {
+    let mut harness = attached(
         Config {
             stored_bytes: 10 * BODY.len(),
             ..Config::default()
@@ -368,49 +377,49 @@ fn messages_of_all_queues_together_have_a_bound() {
         an_attach(Role::Sender),
     );
     for id in 0..100 {
-        talk.say(a_transfer(id, false), BODY);
+        harness.send_frame(a_transfer(id, false), BODY);
     }
-    assert_eq!(talk.endpoint.stats().overflowed, 90);
-    // What a receiver has not settled counts as well.
+    assert_eq!(harness.endpoint.stats().overflowed, 90);
+    // Unsettled deliveries count, too.
     let receiver = Attach {
         handle: 1,
         name: "receiver",
         ..an_attach(Role::Receiver)
     };
-    talk.say(Performative::Attach(receiver), &[]);
-    talk.say(credit(10, 0, false), &[]);
+    harness.send_frame(Performative::Attach(receiver), &[]);
+    harness.send_frame(credit(10, 0, false), &[]);
     for id in 100..200 {
-        talk.say(a_transfer(id, false), BODY);
+        harness.send_frame(a_transfer(id, false), BODY);
     }
-    assert_eq!(talk.endpoint.stats().overflowed, 190);
+    assert_eq!(harness.endpoint.stats().overflowed, 190);
 }
 
-/// The container skips a full receiver until one of its deliveries has an outcome.
+/// The container skips a full receiver until one of its deliveries gets an outcome.
 #[test]
-fn a_receiver_that_had_too_many_deliveries_without_an_outcome_gets_the_next_ones() {
+fn a_receiver_at_its_delivery_limit_continues_after_outcomes() {
     let config = Config {
         queue_messages: 3,
         ..Config::default()
     };
-    let mut talk = attached(config, an_attach(Role::Sender));
-    talk.heard();
-    attach_receiver(&mut talk, SenderSettleMode::Unsettled);
-    talk.say(credit(100, 0, false), &[]);
+    let mut harness = attached(config, an_attach(Role::Sender));
+    harness.received();
+    attach_receiver(&mut harness, SenderSettleMode::Unsettled);
+    harness.send_frame(credit(100, 0, false), &[]);
     for id in 0..3 {
-        talk.say(a_transfer(id, false), BODY);
-        assert_eq!(talk.heard(), ["disposition", "transfer 6"]);
+        harness.send_frame(a_transfer(id, false), BODY);
+        assert_eq!(harness.received(), ["disposition", "transfer 6"]);
     }
     for id in 3..9 {
-        talk.say(a_transfer(id, false), BODY);
+        harness.send_frame(a_transfer(id, false), BODY);
         assert_eq!(
-            talk.heard(),
+            harness.received(),
             ["disposition"],
             "as many as a queue holds have no outcome"
         );
-        // The newest first.
+        // Newest first.
         let newest = settle(id - 1, None, true, DeliveryState::Accepted);
-        talk.say(newest, &[]);
-        assert_eq!(talk.heard(), ["transfer 6"]);
+        harness.send_frame(newest, &[]);
+        assert_eq!(harness.received(), ["transfer 6"]);
     }
-    assert_eq!(talk.endpoint.stats().accepted, 6);
+    assert_eq!(harness.endpoint.stats().accepted, 6);
 }

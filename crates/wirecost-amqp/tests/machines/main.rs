@@ -1,8 +1,8 @@
-//! Client and container against each other, in virtual time.
+//! Client and container in virtual time.
 
 mod connect;
 mod container;
 mod flow;
-mod rig;
+mod harness;
+mod pair;
 mod server_faults;
-mod talk;

@@ -1,14 +1,14 @@
-//! The client and servers that refuse, fail or break the rules.
+//! The client with servers that refuse, fail or break the rules.
 
 use wirecost_amqp::client::{Client, Config, Event, Failure, Refusal, SaslConfig};
 use wirecost_amqp::codec::{
-    Attach, Close, Condition, DecodeError, DeliveryState, Detach, Disposition, End, Flow, Performative,
-    ProtocolHeader, Role,
+    Attach, Condition, DecodeError, DeliveryState, Detach, Disposition, Flow, Performative, ProtocolHeader,
+    Role,
 };
 use wirecost_proto::{Input, Instant, Rng};
 
-use crate::rig::send;
-use crate::talk::{Talk, a_begin, a_transfer, an_attach, an_open, frame};
+use crate::harness::{Harness, a_begin, a_transfer, an_attach, an_open, frame};
+use crate::pair::send;
 
 const ERROR: Condition<'_> = Condition {
     name: "amqp:not-found",
@@ -34,28 +34,28 @@ fn config() -> Config {
     }
 }
 
-/// A client with a server that has said everything up to the link's attach.
-fn attached() -> Talk<Client> {
-    let mut talk = Talk::new(Client::new(config()));
-    assert_eq!(talk.heard(), ["header 0", "open", "begin", "attach"]);
-    talk.say_header(ProtocolHeader::AMQP);
-    talk.say(an_open(), &[]);
-    talk.say(a_begin(Some(0)), &[]);
-    talk.say(Performative::Attach(an_attach(Role::Receiver)), &[]);
-    talk
+/// A client whose server has sent everything up to the attach.
+fn attached() -> Harness<Client> {
+    let mut harness = Harness::new(Client::new(config()));
+    assert_eq!(harness.received(), ["header 0", "open", "begin", "attach"]);
+    harness.send_header(ProtocolHeader::AMQP);
+    harness.send_frame(an_open(), &[]);
+    harness.send_frame(a_begin(Some(0)), &[]);
+    harness.send_frame(Performative::Attach(an_attach(Role::Receiver)), &[]);
+    harness
 }
 
 /// A client with two messages in flight.
-fn busy() -> Talk<Client> {
-    let mut talk = attached();
-    talk.say(credit(10), &[]);
+fn busy() -> Harness<Client> {
+    let mut harness = attached();
+    harness.send_frame(credit(10), &[]);
     for message in [0, 1] {
-        talk.input(Input::Command(send(message, b"x")), Instant::START);
+        harness.input(Input::Command(send(message, b"x")), Instant::START);
     }
-    assert_eq!(talk.heard(), ["transfer 44", "transfer 44"]);
-    assert_eq!(talk.events, [Event::Opened]);
-    talk.events.clear();
-    talk
+    assert_eq!(harness.received(), ["transfer 44", "transfer 44"]);
+    assert_eq!(harness.events, [Event::Opened]);
+    harness.events.clear();
+    harness
 }
 
 fn settle(
@@ -91,12 +91,12 @@ fn every_outcome_has_its_event() {
         (None, refused(Refusal::NoOutcome)),
     ];
     for (state, expected) in cases {
-        let mut talk = busy();
-        talk.say(settle(0, None, true, state), &[]);
-        assert_eq!(talk.events, [expected]);
-        assert_eq!(talk.endpoint.in_flight(), 1);
-        talk.say(settle(0, None, true, state), &[]);
-        assert_eq!(talk.endpoint.stats().unexpected_answers, 1);
+        let mut harness = busy();
+        harness.send_frame(settle(0, None, true, state), &[]);
+        assert_eq!(harness.events, [expected]);
+        assert_eq!(harness.endpoint.in_flight(), 1);
+        harness.send_frame(settle(0, None, true, state), &[]);
+        assert_eq!(harness.endpoint.stats().unexpected_answers, 1);
     }
     assert_eq!(
         Refusal::Rejected(Some(ERROR.into())).to_string(),
@@ -106,37 +106,37 @@ fn every_outcome_has_its_event() {
 
 #[test]
 fn a_range_of_any_length_settles_what_is_in_flight() {
-    let mut talk = busy();
-    talk.say(
+    let mut harness = busy();
+    harness.send_frame(
         settle(0, Some(u32::MAX), true, Some(DeliveryState::Accepted)),
         &[],
     );
-    assert_eq!(talk.events.len(), 2);
-    assert_eq!(talk.endpoint.in_flight(), 0);
+    assert_eq!(harness.events.len(), 2);
+    assert_eq!(harness.endpoint.in_flight(), 0);
 }
 
 #[test]
-fn settles_where_the_receiver_waits_for_it() {
-    let mut talk = busy();
-    talk.say(settle(0, Some(1), false, Some(DeliveryState::Accepted)), &[]);
-    assert_eq!(talk.heard(), ["disposition"]);
-    assert_eq!(talk.events.len(), 2);
+fn settles_when_the_receiver_waits_for_it() {
+    let mut harness = busy();
+    harness.send_frame(settle(0, Some(1), false, Some(DeliveryState::Accepted)), &[]);
+    assert_eq!(harness.received(), ["disposition"]);
+    assert_eq!(harness.events.len(), 2);
 }
 
 #[test]
 fn gives_unused_credit_back_when_drained() {
-    let mut talk = attached();
+    let mut harness = attached();
     let Performative::Flow(flow) = credit(10) else {
         return;
     };
-    talk.say(Performative::Flow(Flow { drain: true, ..flow }), &[]);
-    assert_eq!(talk.heard(), ["flow 0"]);
-    talk.input(Input::Command(send(0, b"x")), Instant::START);
-    assert_eq!(talk.endpoint.queued(), 1);
+    harness.send_frame(Performative::Flow(Flow { drain: true, ..flow }), &[]);
+    assert_eq!(harness.received(), ["flow 0"]);
+    harness.input(Input::Command(send(0, b"x")), Instant::START);
+    assert_eq!(harness.endpoint.queued(), 1);
 }
 
 #[test]
-fn what_the_peer_ends_is_told_with_its_reason() {
+fn ends_by_the_peer_are_reported_with_their_condition() {
     let error = Some(ERROR);
     let owned = || Some(ERROR.into());
     let detach = Detach {
@@ -151,12 +151,12 @@ fn what_the_peer_ends_is_told_with_its_reason() {
             "close",
         ),
         (
-            Performative::End(End { error }),
+            Performative::End(error),
             Event::Failed(Failure::Ended(owned())),
             "close",
         ),
         (
-            Performative::Close(Close { error }),
+            Performative::Close(error),
             Event::Closed { error: owned() },
             "close",
         ),
@@ -172,34 +172,34 @@ fn what_the_peer_ends_is_told_with_its_reason() {
         ),
     ];
     for (performative, event, answer) in cases {
-        let mut talk = attached();
-        talk.say(performative, &[]);
-        assert_eq!(talk.events, [event]);
-        assert_eq!(talk.heard(), [answer]);
-        assert!(talk.is_closed && talk.is_accounted());
+        let mut harness = attached();
+        harness.send_frame(performative, &[]);
+        assert_eq!(harness.events, [event]);
+        assert_eq!(harness.received(), [answer]);
+        assert!(harness.is_closed && harness.is_accounted());
     }
 }
 
 #[test]
 fn a_refused_link_is_attached_first_and_then_detached() {
-    let mut talk = Talk::new(Client::new(config()));
-    talk.say_header(ProtocolHeader::AMQP);
-    talk.say(an_open(), &[]);
-    talk.say(a_begin(Some(0)), &[]);
+    let mut harness = Harness::new(Client::new(config()));
+    harness.send_header(ProtocolHeader::AMQP);
+    harness.send_frame(an_open(), &[]);
+    harness.send_frame(a_begin(Some(0)), &[]);
     let refused = Attach {
         target: None,
         ..an_attach(Role::Receiver)
     };
-    talk.say(Performative::Attach(refused), &[]);
-    assert!(talk.events.is_empty());
+    harness.send_frame(Performative::Attach(refused), &[]);
+    assert!(harness.events.is_empty());
     let detach = Detach {
         handle: 0,
         closed: true,
         error: Some(ERROR),
     };
-    talk.say(Performative::Detach(detach), &[]);
-    let [Event::Failed(failure)] = talk.events.as_slice() else {
-        panic!("{:?}", talk.events);
+    harness.send_frame(Performative::Detach(detach), &[]);
+    let [Event::Failed(failure)] = harness.events.as_slice() else {
+        panic!("{:?}", harness.events);
     };
     assert_eq!(
         failure.to_string(),
@@ -208,29 +208,29 @@ fn a_refused_link_is_attached_first_and_then_detached() {
 }
 
 #[test]
-fn another_protocol_is_told_by_its_header() {
-    let mut talk = Talk::new(Client::new(Config::default()));
-    talk.say_bytes(b"AMQP\0\0\x09\x01");
-    let [Event::Failed(failure)] = talk.events.as_slice() else {
-        panic!("{:?}", talk.events);
+fn another_protocol_is_reported_with_its_header() {
+    let mut harness = Harness::new(Client::new(Config::default()));
+    harness.send_bytes(b"AMQP\0\0\x09\x01");
+    let [Event::Failed(failure)] = harness.events.as_slice() else {
+        panic!("{:?}", harness.events);
     };
     assert_eq!(
         failure.to_string(),
         "peer must answer with protocol header AMQP 3 1.0.0, got AMQP 0 0.9.1"
     );
-    assert!(talk.is_closed && talk.is_accounted());
+    assert!(harness.is_closed && harness.is_accounted());
 }
 
 #[test]
-fn a_server_that_speaks_no_amqp_at_all_is_told_from_one_that_breaks_it() {
-    let mut talk = Talk::new(Client::new(Config::default()));
-    talk.say_bytes(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    assert_eq!(talk.events, [Event::Failed(Failure::NotAmqp)]);
-    assert!(talk.is_closed && talk.is_accounted());
+fn a_server_without_amqp_is_reported_as_not_amqp() {
+    let mut harness = Harness::new(Client::new(Config::default()));
+    harness.send_bytes(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert_eq!(harness.events, [Event::Failed(Failure::NotAmqp)]);
+    assert!(harness.is_closed && harness.is_accounted());
 }
 
 #[test]
-fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
+fn every_byte_of_a_damaged_conversation_is_accounted_for() {
     let whole = [
         ProtocolHeader::AMQP.bytes().to_vec(),
         frame(an_open()),
@@ -238,7 +238,7 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
         frame(Performative::Attach(an_attach(Role::Receiver))),
         frame(credit(5)),
         frame(settle(0, None, false, Some(DeliveryState::Rejected(Some(ERROR))))),
-        frame(Performative::Close(Close { error: Some(ERROR) })),
+        frame(Performative::Close(Some(ERROR))),
     ]
     .concat();
     let mut rng = Rng::new(7);
@@ -248,23 +248,23 @@ fn a_damaged_conversation_ends_or_goes_on_but_every_byte_is_accounted() {
             let at = rng.next_below(bytes.len() as u64) as usize;
             bytes[at] = rng.next_u64() as u8;
         }
-        let mut talk = Talk::new(Client::new(config()));
-        talk.input(Input::Command(send(0, b"x")), Instant::START);
+        let mut harness = Harness::new(Client::new(config()));
+        harness.input(Input::Command(send(0, b"x")), Instant::START);
         let stride = 1 + rng.next_below(200) as usize;
-        bytes.chunks(stride).for_each(|chunk| talk.say_bytes(chunk));
-        assert!(talk.is_accounted() || !talk.is_closed, "{bytes:02x?}");
+        bytes.chunks(stride).for_each(|chunk| harness.send_bytes(chunk));
+        assert!(harness.is_accounted() || !harness.is_closed, "{bytes:02x?}");
     }
 }
 
-/// Whatever a server says of a frame's length, at most the client's maximum frame size of it is held.
+/// The client stores at most its maximum frame size, whatever the size field says.
 #[test]
-fn no_frame_of_a_server_is_larger_than_the_client_takes() {
+fn a_frame_above_the_clients_limit_is_refused() {
     let limit = config().max_frame_size;
     for size in [limit + 1, 100_000_000, u32::MAX] {
-        let mut talk = attached();
-        talk.say_bytes(&size.to_be_bytes());
+        let mut harness = attached();
+        harness.send_bytes(&size.to_be_bytes());
         let expected = Failure::Decode(DecodeError::FrameSize { size, limit });
-        assert_eq!(talk.events, [Event::Failed(expected)]);
-        assert!(talk.is_closed && talk.is_accounted());
+        assert_eq!(harness.events, [Event::Failed(expected)]);
+        assert!(harness.is_closed && harness.is_accounted());
     }
 }

@@ -1,4 +1,4 @@
-//! What a client can be asked, what it reports, and how it is set up.
+//! The configuration, the commands and the events of a client.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,36 +14,33 @@ use crate::parameters::TransmissionParameters;
 use crate::shared::Share;
 use crate::token::Token;
 
-/// How a client behaves.
+/// The configuration of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Time-outs and limits.
     pub parameters: TransmissionParameters,
-    /// The randomness of time-outs and tokens.
+    /// The random numbers for time-outs and tokens.
     pub rng: Rng,
-    /// Random bytes of a token, 0 to 8, or to 4 where the client shares its endpoint.
+    /// The number of random bytes in a token: 0 to 8, or 0 to 4 if the client shares its endpoint.
     pub token_bytes: usize,
-    /// The first message id, where the client is an endpoint by itself.
+    /// The first message id, if the client has an endpoint of its own.
     pub first_message_id: u16,
-    /// The client's share of an endpoint that others are too; its tokens are longer by its number in it.
+    /// The client's share of an endpoint that several clients use. It makes tokens longer by the client's number.
     pub shared: Option<Share>,
-    /// Bytes of a block: 16 to 1,024; larger contents are sent block-wise (RFC 7959).
+    /// The block size in bytes, 16 to 1,024. A larger content is sent block-wise (RFC 7959).
     pub block_size: usize,
-    /// How long a response may take once the request is acknowledged or was non-confirmable.
+    /// How long the client waits for a response after the request was acknowledged, or after a non-confirmable request.
     pub response_timeout: Duration,
-    /// The largest response body that is put together from blocks, in bytes.
+    /// The largest response body that the client assembles from blocks, in bytes.
     pub max_body_bytes: usize,
-    /// Whether the first block of an upload says the size of the whole (Size1, RFC 7959 section 4): 3 to 6 B.
+    /// Whether the first block of an upload states the size of the body (Size1, RFC 7959 section 4): 3 to 6 B.
     pub announces_size: bool,
-    /// Whether an observation of which nothing was heard within Max-Age is registered again (RFC 7641
-    /// section 3.3.1).
-    pub renews_observations: bool,
-    /// What protects requests and responses (RFC 8613); pings, empty ACKs and RSTs have nothing to protect.
+    /// The security context for requests and responses (RFC 8613). Pings, empty ACKs and RSTs are never protected.
     pub oscore: Option<Context>,
 }
 
 impl Config {
-    /// The defaults, with the randomness `rng`.
+    /// The default configuration with the random numbers of `rng`.
     pub fn new(rng: Rng) -> Self {
         let parameters = TransmissionParameters::default();
         Self {
@@ -56,13 +53,12 @@ impl Config {
             response_timeout: parameters.exchange_lifetime(),
             max_body_bytes: 16 << 20,
             announces_size: false,
-            renews_observations: true,
             oscore: None,
         }
     }
 
-    /// The same, every request protected by `context`. Its sequence numbers are the client's from now on: no other
-    /// machine may begin at the same one.
+    /// This configuration, with every request protected by `context`. No other client may use the sequence numbers of
+    /// `context`.
     pub fn with_oscore(self, context: Context) -> Self {
         Self {
             oscore: Some(context),
@@ -71,28 +67,28 @@ impl Config {
     }
 }
 
-/// What a client can be asked. `message` is the caller's number and comes back in the events.
+/// A command to a client. `message` is the caller's number; events return it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Send a request.
     Request {
         /// The caller's number.
         message: u64,
-        /// What to send.
+        /// The request.
         template: Arc<RequestTemplate>,
     },
-    /// Register as an observer (RFC 7641): a GET whose notifications carry the same number.
+    /// Register as an observer (RFC 7641): send a GET. Notifications have the same number.
     Observe {
         /// The caller's number.
         message: u64,
-        /// The GET to register with.
+        /// The GET request.
         template: Arc<RequestTemplate>,
     },
     /// End an observation.
     CancelObserve {
         /// The number of the observation.
         message: u64,
-        /// How.
+        /// How to end it.
         how: Cancellation,
     },
     /// Ping the server: an empty confirmable message, answered by an RST.
@@ -100,47 +96,47 @@ pub enum Command {
         /// The caller's number.
         message: u64,
     },
-    /// Forget everything and close the flow.
+    /// Drop all exchanges and observations, and close the flow.
     Close,
 }
 
-/// How an observation ends (RFC 7641 section 3.6).
+/// How to end an observation (RFC 7641 section 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancellation {
-    /// A GET with Observe 1 tells the server.
+    /// Send a GET with Observe 1.
     Deregister,
-    /// The next notification is rejected with an RST.
+    /// Reject the next notification with an RST.
     Forget,
 }
 
-/// What a client reports.
+/// An event of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The flow is usable.
     Opened,
-    /// An empty ACK came: the response follows, unless No-Response suppresses every class.
+    /// An empty ACK arrived. The response follows, unless No-Response suppresses every class.
     Acknowledged {
         /// The caller's number.
         message: u64,
-        /// Datagrams sent for the message so far; 1: the time to the ACK is a round trip.
+        /// The datagrams sent for the message so far. If 1, the time to the ACK is a round trip.
         transmissions: u32,
     },
-    /// The response came, its body whole.
+    /// The whole response arrived.
     Response(Response),
-    /// A notification of an observed resource came, its body whole.
+    /// A whole notification of an observed resource arrived.
     Notification(Response),
     /// A request was sent to which no response will come.
     Sent {
         /// The caller's number.
         message: u64,
-        /// Datagrams sent for the message.
+        /// The datagrams sent for the message.
         transmissions: u32,
     },
-    /// No answer came in time.
+    /// No answer arrived in time.
     TimedOut {
         /// The caller's number.
         message: u64,
-        /// Datagrams sent for the message.
+        /// The datagrams sent for the message.
         transmissions: u32,
     },
     /// The server rejected the request with an RST.
@@ -148,11 +144,11 @@ pub enum Event {
         /// The caller's number.
         message: u64,
     },
-    /// The answer to a ping came.
+    /// The answer to a ping arrived.
     Pong {
         /// The caller's number.
         message: u64,
-        /// Datagrams sent for the ping.
+        /// The datagrams sent for the ping.
         transmissions: u32,
     },
     /// A block-wise transfer or an unfinished exchange ended without a response.
@@ -175,41 +171,41 @@ pub struct Response {
     pub message: u64,
     /// The response code.
     pub code: Code,
-    /// The token of the exchange that ended it.
+    /// The token of the exchange that received it.
     pub token: Token,
     /// The options of the last datagram.
     pub options: Options,
-    /// The body, put together from all blocks.
+    /// The body, assembled from all blocks.
     pub payload: Vec<u8>,
-    /// Datagrams sent for the message; 1: the time to the response is a round trip.
+    /// The datagrams sent for the message. If 1, the time to the response is a round trip.
     pub transmissions: u32,
 }
 
 /// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The representation changed between blocks, more often than the client starts over.
-    #[error("the body changed between blocks, expected one entity-tag")]
+    /// The representation changed between blocks more often than the client starts over.
+    #[error("body must have one entity-tag in all blocks, got another one")]
     BodyChanged,
-    /// A block came that was not asked for.
-    #[error("block at {got} B came, expected {expected} B")]
+    /// A block that the client did not request.
+    #[error("block must begin at {expected} B, got {got} B")]
     UnexpectedBlock {
-        /// Where the block begins, in bytes.
+        /// The offset of the received block, in bytes.
         got: usize,
-        /// Where the next block should begin, in bytes.
+        /// The offset of the next block, in bytes.
         expected: usize,
     },
     /// The body exceeds [`Config::max_body_bytes`].
-    #[error("the body exceeds {limit} B")]
+    #[error("body must have at most {limit} B")]
     BodyTooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// A 2.31 to a request that is not a block of a content with further ones.
-    #[error("the server asked for a next block (2.31) where there is none, expected a response")]
+    /// A 2.31 in response to a request that has no next block.
+    #[error("server must send a response after the last block, got 2.31 Continue")]
     UnexpectedContinue,
-    /// A block whose size means nothing (RFC 7959 section 2.2).
-    #[error("the response has a block of the reserved size 7, expected 0 to 6")]
+    /// A block with the reserved size exponent (RFC 7959 section 2.2).
+    #[error("response must have a block size of 0 to 6, got the reserved 7")]
     ReservedBlockSize,
     /// The request cannot be protected.
     #[error(transparent)]
@@ -219,55 +215,56 @@ pub enum Failure {
     FlowEnded,
 }
 
-/// Input that was ignored or answered without the user's knowledge.
+/// Counters of input that the client ignored, or answered without an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Datagrams that were not messages.
     pub malformed: u64,
-    /// Responses that came before.
+    /// Responses that had arrived before.
     pub duplicates: u64,
-    /// ACKs, RSTs and responses that match nothing.
+    /// ACKs, RSTs and responses that match no request.
     pub unmatched: u64,
-    /// Responses that had to be protected and were not, or not authentic, or replayed (RFC 8613 section 8.4).
+    /// Responses that are unprotected although they must be protected, not authentic, or replayed (RFC 8613 section
+    /// 8.4).
     pub unverified: u64,
     /// Messages answered with an RST.
     pub rejected: u64,
-    /// Notifications older than one that came before (RFC 7641 section 3.4).
+    /// Notifications older than an earlier one (RFC 7641 section 3.4).
     pub stale: u64,
-    /// Datagrams sent again.
+    /// Retransmitted datagrams.
     pub retransmissions: u64,
-    /// Requests that waited because all message ids were taken.
+    /// Requests that waited because all message ids were in use.
     pub waited_for_message_id: u64,
-    /// What was ignored last.
+    /// The last ignored message.
     pub last_ignored: Option<Ignored>,
 }
 
-/// Something that came and answers no request.
+/// A received message that answers no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ignored {
-    /// No message (RFC 7252 section 3).
-    #[error("a datagram that is no CoAP message")]
+    /// Not a CoAP message (RFC 7252 section 3).
+    #[error("a datagram that is not a CoAP message")]
     Malformed,
     /// An ACK or RST for another message (RFC 7252 section 4.2).
-    #[error("message id {got} where {awaited} was asked")]
+    #[error("message id {got}, expected {awaited}")]
     MessageId {
         /// Its message id.
         got: u16,
-        /// That of the oldest request on its way.
+        /// The message id of the oldest outstanding request.
         awaited: u16,
     },
     /// A response to another request (RFC 7252 section 5.3.2).
-    #[error("token {got:?} where {awaited:?} was asked")]
+    #[error("token {got:?}, expected {awaited:?}")]
     Token {
         /// Its token.
         got: Token,
-        /// That of the oldest request on its way.
+        /// The token of the oldest outstanding request.
         awaited: Token,
     },
-    /// A message that is no response, or one with a critical option that a client does not know (RFC 7252 section 5.4.1).
-    #[error("a message that is no response to a client")]
+    /// A message that is not a response, or a response with an unsupported critical option (RFC 7252 section 5.4.1).
+    #[error("a message that is not a response")]
     NoResponse,
-    /// A response that is not protected as the request was (RFC 8613 section 8.4).
-    #[error("a response that is not protected, or not authentic")]
+    /// A response that is not protected although the request was (RFC 8613 section 8.4).
+    #[error("a response that is not protected or not authentic")]
     Unverified,
 }

@@ -12,11 +12,11 @@ use crate::layout::Layout;
 use crate::message::{Repr, Type};
 use crate::option::Options;
 use crate::oscore::ProtectError;
-use crate::outbox::{Datagram, Outbox};
+use crate::outbox::Outbox;
 use crate::parameters::Backoff;
 use crate::token::Token;
 
-/// What an exchange is about.
+/// A ping or a transfer.
 #[derive(Debug)]
 pub(super) enum Subject {
     Ping,
@@ -24,25 +24,31 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// Whether it is the rest of a large notification.
-    pub(super) const fn is_notification(&self) -> bool {
+    /// The transfer, unless this is a ping.
+    pub(super) const fn transfer(&self) -> Option<&Transfer> {
         match self {
-            Self::Ping => false,
-            Self::Transfer(transfer) => matches!(transfer.purpose, Purpose::Notification),
+            Self::Ping => None,
+            Self::Transfer(transfer) => Some(transfer),
         }
+    }
+
+    /// Whether it fetches the rest of a large notification.
+    pub(super) fn is_notification(&self) -> bool {
+        let transfer = self.transfer();
+        transfer.is_some_and(|transfer| transfer.purpose == Purpose::Notification)
     }
 }
 
-/// What an exchange waits for.
+/// The state of an exchange.
 #[derive(Debug)]
 pub(super) enum State {
-    /// All message ids are taken until then.
+    /// All message ids are in use until then.
     Blocked { until: Instant },
     /// A confirmable message was sent.
     AwaitAck(Backoff),
-    /// A non-confirmable block was sent, without whose 2.31 the transfer cannot go on.
+    /// A non-confirmable block was sent, and its 2.31 has not arrived.
     AwaitContinue(Backoff),
-    /// The request was acknowledged or is non-confirmable; it counts for NSTART before `outstanding_until`.
+    /// The request was acknowledged or is non-confirmable. It counts for NSTART before `outstanding_until`.
     AwaitResponse {
         deadline: Instant,
         outstanding_until: Instant,
@@ -57,13 +63,13 @@ pub(super) struct Exchange {
     pub(super) token: Token,
     pub(super) transmissions: u32,
     pub(super) state: State,
-    /// What was sent last.
+    /// The last sent datagram.
     pub(super) datagram: Vec<u8>,
     pub(super) layout: Layout,
 }
 
 impl Exchange {
-    /// When the exchange wants to be woken.
+    /// When the exchange needs to act next.
     pub(super) fn deadline(&self) -> Instant {
         match &self.state {
             State::Blocked { until } => *until,
@@ -72,7 +78,7 @@ impl Exchange {
         }
     }
 
-    /// When the exchange ceases to count for NSTART (RFC 7252 section 4.7), or `None` where an event tells.
+    /// When the exchange stops counting for NSTART (RFC 7252 section 4.7); `None` if an event decides.
     pub(super) fn outstanding_until(&self) -> Option<Instant> {
         match &self.state {
             State::AwaitResponse {
@@ -87,7 +93,7 @@ impl Exchange {
         self.message_id == message_id && matches!(self.state, State::AwaitAck(_))
     }
 
-    /// Whether an RST with `message_id` is for this exchange; NON may be rejected too (RFC 7252 section 4.3).
+    /// Whether an RST with `message_id` is for this exchange. A NON may be rejected, too (RFC 7252 section 4.3).
     pub(super) fn may_be_reset(&self, message_id: u16) -> bool {
         self.message_id == message_id && !matches!(self.state, State::Blocked { .. })
     }
@@ -108,29 +114,23 @@ impl Exchange {
     }
 
     pub(super) fn is_confirmable(&self) -> bool {
-        match &self.subject {
-            Subject::Ping => true,
-            Subject::Transfer(transfer) => transfer.template.confirmable,
-        }
+        let transfer = self.subject.transfer();
+        transfer.is_none_or(|transfer| transfer.template.confirmable)
     }
 
     /// Whether no response of any class will come.
-    pub(super) fn expects_nothing(&self) -> bool {
-        match &self.subject {
-            Subject::Ping => false,
-            Subject::Transfer(transfer) => transfer.template.wants_nothing() && transfer.is_first(),
-        }
+    pub(super) fn suppresses_all(&self) -> bool {
+        let transfer = self.subject.transfer();
+        transfer.is_some_and(|transfer| transfer.template.suppresses_all() && transfer.is_first())
     }
 
-    /// Whether silence is what the request asked for, so that it is no failure.
+    /// Whether the request asked for no response, so that a missing response is not a failure.
     pub(super) fn tolerates_silence(&self) -> bool {
-        match &self.subject {
-            Subject::Ping => false,
-            Subject::Transfer(transfer) => transfer.template.no_response != 0 && !transfer.is_intermediate(),
-        }
+        let transfer = self.subject.transfer();
+        transfer.is_some_and(|transfer| transfer.template.no_response != 0 && !transfer.is_intermediate())
     }
 
-    /// Encodes the current request, protected where there is something that does it.
+    /// Encodes the current request, protected if there is a security context.
     pub(super) fn encode(
         &mut self,
         scratch: &mut Options,
@@ -148,10 +148,7 @@ impl Exchange {
             options.keeps(number)
         });
         let request = Repr {
-            kind: match template.confirmable {
-                true => Type::Confirmable,
-                false => Type::NonConfirmable,
-            },
+            kind: Type::unsolicited(template.confirmable),
             code: template.method.code(),
             message_id: self.message_id,
             token: self.token,
@@ -168,15 +165,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// Queues what was encoded: the same bytes each time (RFC 7252 section 4.2).
+    /// Queues the encoded datagram: a retransmission has the same bytes (RFC 7252 section 4.2).
     pub(super) fn transmit(&mut self, flow: FlowId, again: bool, outbox: &mut Outbox<Event>) {
         self.transmissions += 1;
-        let (kind, content) = match &self.subject {
-            Subject::Ping => (Kind::PING, None),
-            Subject::Transfer(transfer) => (Kind::ORIGINAL, Some(transfer.content())),
+        let (first, content) = match self.subject.transfer() {
+            None => (Kind::PING, None),
+            Some(transfer) => (Kind::ORIGINAL, Some(transfer.content())),
         };
-        let kind = if again { kind.again() } else { kind };
-        let datagram = Datagram::new(self.layout, kind).carrying(content);
-        outbox.send_encoded(flow, &self.datagram, datagram);
+        let kind = if again { first.again() } else { first };
+        match content {
+            None => outbox.send_encoded(flow, &self.datagram, self.layout, kind),
+            Some(content) => outbox.send_content(flow, &self.datagram, (self.layout, kind), content),
+        }
     }
 }

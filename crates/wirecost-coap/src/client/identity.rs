@@ -1,4 +1,4 @@
-//! What a client calls its messages: message ids and tokens, its own or of an endpoint that others are too.
+//! The message ids and tokens of a client: its own, or those of a shared endpoint.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -10,7 +10,7 @@ use crate::message_ids::MessageIds;
 use crate::shared::Share;
 use crate::token::Token;
 
-/// Where message ids and tokens come from.
+/// The source of message ids and tokens.
 #[derive(Debug)]
 pub(super) struct Identity {
     ids: Ids,
@@ -36,10 +36,10 @@ impl Identity {
         }
     }
 
-    /// The next message id, taken for `lifetime`.
+    /// The next message id, which stays in use for `lifetime`.
     ///
     /// # Errors
-    /// All are taken; the instant is when the next one is free.
+    /// All ids are in use. The error is the time when the next one is free.
     pub(super) fn take_id(&self, lifetime: Duration, now: Instant) -> Result<u16, Instant> {
         match &self.ids {
             Ids::Own(ids) => ids.take(lifetime, now),
@@ -47,7 +47,7 @@ impl Identity {
         }
     }
 
-    /// A token, drawn at random.
+    /// A random token.
     pub(super) fn draw_token(&mut self) -> Token {
         let random = self.rng.next_u64();
         match &self.ids {

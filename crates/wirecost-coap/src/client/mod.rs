@@ -1,18 +1,18 @@
-//! The client: requests, block-wise transfers, observations and pings over one flow.
+//! The client: requests, block-wise transfers, observations and pings on one flow.
 //!
-//! A confirmable request, and what may come back:
+//! The exchange of a confirmable request:
 //!
-//! 1. CON request; retransmitted until 2, 3 or an RST comes, or MAX_RETRANSMIT is reached
+//! 1. CON request; retransmitted until 2, 3 or an RST arrives, or MAX_RETRANSMIT is reached
 //! 2. ACK with the response, which ends the exchange
-//! 3. empty ACK; then a separate CON or NON response, acknowledged where it is CON
+//! 3. empty ACK; then a separate CON or NON response, which the client acknowledges if it is CON
 //!
-//! A non-confirmable request is sent once. With a No-Response that suppresses every class it ends there. A
-//! non-confirmable content above the block size travels in non-confirmable blocks without No-Response, stop-and-wait:
-//! each but the last is sent again with a new message id after the time-outs of a confirmable message, until its 2.31
-//! comes; the last is sent once, and answered or not.
+//! A non-confirmable request is sent once. If No-Response suppresses every class, the exchange ends there. A
+//! non-confirmable content above the block size is sent in non-confirmable blocks without No-Response, stop-and-wait.
+//! Each block but the last is sent again with a new message id after the time-outs of a confirmable message, until its
+//! 2.31 arrives. The last block is sent once; a response may follow.
 //!
-//! With a security context every request leaves protected by OSCORE (RFC 8613), each block and each of these
-//! repetitions with a number of its own; a retransmission has the very bytes of the first transmission.
+//! With a security context, OSCORE (RFC 8613) protects every request. Each block and each of these repetitions has a
+//! sequence number of its own. A retransmission has the same bytes as the first transmission.
 
 mod api;
 mod exchange;
@@ -65,17 +65,17 @@ pub struct Client {
     answer: Vec<u8>,
     protection: Option<Protection>,
     plaintext: Vec<u8>,
-    /// The memory of a datagram that was answered.
+    /// Reusable memory for a datagram.
     spare: Vec<u8>,
     stats: Stats,
 }
 
-/// What waits for its turn under NSTART.
+/// A request or ping that waits for NSTART.
 #[derive(Debug)]
 struct Waiting {
     message: u64,
     subject: Subject,
-    /// The token of an observation that goes on or ends.
+    /// The token of an observation that is renewed or ended.
     token: Option<Token>,
 }
 
@@ -103,12 +103,12 @@ impl Client {
         }
     }
 
-    /// What was ignored, rejected or sent again so far.
+    /// Counters of input that was ignored or rejected, and of retransmissions.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Messages that wait for their turn or for an answer.
+    /// The number of messages that wait for NSTART or for an answer.
     pub fn pending(&self) -> usize {
         self.exchanges.len() + self.waiting.len()
     }
@@ -124,21 +124,21 @@ impl Client {
             Command::Request { message, template } => self.request(message, template, Purpose::Request),
             Command::Observe { message, template } => self.request(message, template, Purpose::Register),
             Command::CancelObserve { message, how } => self.cancel(message, how),
-            Command::Ping { message } => self.waiting.push_back(Waiting {
-                message,
-                subject: Subject::Ping,
-                token: None,
-            }),
+            Command::Ping { message } => self.wait(message, Subject::Ping, None),
             Command::Close => self.close(),
         }
     }
 
     fn request(&mut self, message: u64, template: Arc<RequestTemplate>, purpose: Purpose) {
         let transfer = Transfer::new(template, purpose, &self.config);
+        self.wait(message, Subject::Transfer(transfer), None);
+    }
+
+    fn wait(&mut self, message: u64, subject: Subject, token: Option<Token>) {
         self.waiting.push_back(Waiting {
             message,
-            subject: Subject::Transfer(transfer),
-            token: None,
+            subject,
+            token,
         });
     }
 
@@ -147,20 +147,16 @@ impl Client {
             return;
         };
         let observation = self.observations.swap_remove(at);
-        if how == Cancellation::Forget {
-            return;
+        if how == Cancellation::Deregister {
+            self.request_again(observation, Purpose::Deregister);
         }
-        self.request_again(observation, Purpose::Deregister);
     }
 
-    /// Asks for an observed resource under the token of its observation.
+    /// Sends a GET for an observed resource with the token of its observation.
     fn request_again(&mut self, observation: Observation, purpose: Purpose) {
         let transfer = Transfer::new(observation.template, purpose, &self.config);
-        self.waiting.push_back(Waiting {
-            message: observation.message,
-            subject: Subject::Transfer(transfer),
-            token: Some(observation.token),
-        });
+        let subject = Subject::Transfer(transfer);
+        self.wait(observation.message, subject, Some(observation.token));
     }
 
     fn close(&mut self) {
@@ -171,7 +167,7 @@ impl Client {
         self.outbox.event(Event::Closed);
     }
 
-    /// Drops every exchange and says so.
+    /// Drops every exchange and reports each as failed.
     fn abandon(&mut self) {
         let exchanges = self.exchanges.drain(..).map(|exchange| exchange.message);
         let waiting = self.waiting.drain(..).map(|waiting| waiting.message);
@@ -182,7 +178,7 @@ impl Client {
         self.observations.clear();
     }
 
-    /// Starts what waits, as far as NSTART allows.
+    /// Starts waiting exchanges as far as NSTART allows.
     fn start_waiting(&mut self, now: Instant) {
         while self.flow.is_some() && self.outstanding(now) < self.config.parameters.nstart {
             let Some(waiting) = self.waiting.pop_front() else {
@@ -203,18 +199,15 @@ impl Client {
         }
     }
 
-    /// Interactions that count for NSTART (RFC 7252 section 4.7).
+    /// The number of exchanges that count for NSTART (RFC 7252 section 4.7).
     fn outstanding(&self, now: Instant) -> usize {
         let counts = |exchange: &&Exchange| exchange.outstanding_until().is_none_or(|until| until > now);
         self.exchanges.iter().filter(counts).count()
     }
 
-    /// Sends the current request of an exchange under a new message id.
+    /// Sends the current request of an exchange with a new message id.
     fn send_request(&mut self, at: usize, new_token: bool, now: Instant) {
-        let token = match new_token {
-            true => Some(self.free_token()),
-            false => None,
-        };
+        let token = new_token.then(|| self.free_token());
         if let (Some(token), Some(exchange)) = (token, self.exchanges.get_mut(at)) {
             exchange.token = token;
         }
@@ -223,8 +216,8 @@ impl Client {
         }
     }
 
-    /// Transmits under a new message id and returns the datagram's length; `None` where all ids are taken and
-    /// the exchange has to wait.
+    /// Sends the current request with a new message id. Returns the length of the datagram, or `None` if all ids are in
+    /// use and the exchange must wait.
     fn transmit_anew(&mut self, at: usize, again: bool, now: Instant) -> Option<usize> {
         let flow = self.flow?;
         let exchange = self.exchanges.get_mut(at)?;
@@ -253,7 +246,7 @@ impl Client {
         Some(len)
     }
 
-    /// Takes an exchange that ended out, and keeps the memory of its datagram.
+    /// Removes an exchange that ended, and keeps the memory of its datagram.
     fn end(&mut self, at: usize) -> Exchange {
         let mut exchange = self.exchanges.swap_remove(at);
         self.spare = core::mem::take(&mut exchange.datagram);
@@ -266,21 +259,19 @@ impl Client {
         self.outbox.event(Event::Failed { message, failure });
     }
 
-    /// Sets what an exchange waits for after its request was sent; ends it where that is nothing.
+    /// Sets the state of an exchange after its request was sent. Ends the exchange if no answer will arrive.
     fn await_answer(&mut self, at: usize, bytes: usize, now: Instant) {
         let Some(exchange) = self.exchanges.get_mut(at) else {
             return;
         };
         let backoff = |rng: &mut Rng| Backoff::start(&self.config.parameters, rng, now);
-        let intermediate = match &exchange.subject {
-            Subject::Ping => false,
-            Subject::Transfer(transfer) => transfer.is_intermediate(),
-        };
+        let transfer = exchange.subject.transfer();
+        let intermediate = transfer.is_some_and(Transfer::is_intermediate);
         if exchange.is_confirmable() {
             exchange.state = State::AwaitAck(backoff(&mut self.timeout_rng));
         } else if intermediate {
             exchange.state = State::AwaitContinue(backoff(&mut self.timeout_rng));
-        } else if exchange.expects_nothing() {
+        } else if exchange.suppresses_all() {
             let (message, transmissions) = (exchange.message, exchange.transmissions);
             self.outbox.event(Event::Sent {
                 message,
@@ -302,7 +293,7 @@ impl Client {
     /// A token that no exchange and no observation uses (RFC 7252 section 5.3.1).
     fn free_token(&mut self) -> Token {
         let mut token = Token::EMPTY;
-        // Tokens of few bytes can all be in use; the attempts are bounded so that this ends.
+        // If tokens are short, all can be in use. The number of attempts is limited, so that the loop ends.
         for _ in 0..64 {
             token = self.identity.draw_token();
             let exchanges = self.exchanges.iter().map(|exchange| exchange.token);
@@ -327,14 +318,16 @@ impl Endpoint for Client {
                 self.flow = Some(flow);
                 self.outbox.event(Event::Opened);
             }
-            Input::Received { flow, bytes } if self.flow != Some(flow) => self.receive_late(flow, bytes),
+            Input::Received { flow, bytes } if self.flow != Some(flow) => {
+                self.receive_after_close(flow, bytes)
+            }
             Input::Received { flow, bytes } => self.receive(flow, bytes, now),
             Input::Command(command) => self.command(command),
             Input::Timeout => {
                 self.handle_timeout(now);
                 self.renew_observations(now);
             }
-            // An earlier flow's end says nothing of the present one.
+            // A reset of an earlier flow does not concern the current one.
             Input::Reset { flow, reason } if self.flow == Some(flow) => {
                 self.flow = None;
                 self.abandon();

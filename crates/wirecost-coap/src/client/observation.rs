@@ -10,7 +10,7 @@ use crate::token::Token;
 
 /// After this time any sequence number is newer (RFC 7641 section 3.4).
 const REORDERING_TIME: Duration = Duration::from_secs(128);
-/// Half of the sequence numbers' range.
+/// Half of the range of sequence numbers.
 const HALF_RANGE: u32 = 1 << 23;
 
 #[derive(Debug)]
@@ -20,15 +20,15 @@ pub(super) struct Observation {
     pub(super) template: Arc<RequestTemplate>,
     pub(super) sequence: u32,
     pub(super) at: Instant,
-    /// When it is registered again, unless a notification comes before.
-    pub(super) expires: Option<Instant>,
+    /// When the client registers again, unless a notification arrives first.
+    pub(super) expires: Instant,
 }
 
 impl Observation {
-    /// Whether a notification is newer than all before it; remembers it if so.
+    /// Whether a notification is newer than all earlier ones. If so, it becomes the last one.
     pub(super) fn advance(&mut self, sequence: u32, now: Instant) -> bool {
         let (v1, v2) = (self.sequence, sequence);
-        // RFC 7641 section 3.4: the three conditions, word for word.
+        // RFC 7641 section 3.4: the three conditions.
         let newer = (v1 < v2 && v2 - v1 < HALF_RANGE)
             || (v1 > v2 && v1 - v2 > HALF_RANGE)
             || now > self.at + REORDERING_TIME;
@@ -61,7 +61,7 @@ mod tests {
                 template: Arc::new(RequestTemplate::new(Request::get("/obs")).expect("the path is short")),
                 sequence: last,
                 at: Instant::START,
-                expires: None,
+                expires: Instant::START,
             };
             let now = Instant::from_millis(seconds * 1000);
             assert_eq!(

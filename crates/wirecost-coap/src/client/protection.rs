@@ -1,4 +1,4 @@
-//! The client's side of OSCORE: protects requests, and opens the responses to them (RFC 8613 sections 8.1, 8.4).
+//! The client's side of OSCORE: protects requests and opens their responses (RFC 8613 sections 8.1, 8.4).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,13 +11,12 @@ use crate::oscore::option::OscoreOption;
 use crate::oscore::{Binding, Context, PartialIv, ProtectError, Refusal, Session, inner_message};
 use crate::token::Token;
 
-/// Requests that are remembered although nothing waits for their responses: late copies of those can be told apart
-/// from forgeries.
+/// The number of answered requests that the client remembers, to tell late copies of their responses from forgeries.
 const REMEMBERED: usize = 16;
 /// Sequence numbers of observations have 24 bits (RFC 7641 section 4.4).
 const SEQUENCE_MASK: u64 = 0xff_ffff;
 
-/// A session and the requests that responses may come to, oldest first.
+/// A session, and its protected requests, oldest first.
 #[derive(Debug)]
 pub(super) struct Protection {
     session: Session,
@@ -29,29 +28,22 @@ pub(super) struct Protection {
 struct Protected {
     token: Token,
     binding: Binding,
-    /// Whether several responses may come.
+    /// Whether several responses may arrive.
     observes: bool,
-    /// The Notification Number: the highest Partial IV of a response to a registration.
+    /// The Notification Number: the highest Partial IV of a notification.
     notification: Option<PartialIv>,
 }
 
-/// A message as the client takes it: whole, or what was inside.
+/// A received message: unprotected, or the decrypted inner message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming<'a> {
     pub(super) repr: Repr<'a>,
     pub(super) layout: Layout,
     /// The sequence number of a notification.
     pub(super) observe: Option<u32>,
-    pub(super) trust: Trust,
-}
-
-/// Whether a message may be acted upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// It came as it must come.
-    Taken,
-    /// A forgery, a replay, or a success without protection: as if it had not come.
-    Unverified,
+    /// Whether the message is authentic, or needs no protection. The client ignores a forgery, a replay and an unprotected
+    /// success.
+    pub(super) is_verified: bool,
 }
 
 impl Protection {
@@ -74,7 +66,7 @@ impl Protection {
         Ok(layout)
     }
 
-    /// Forgets the oldest requests to which `is_awaited` expects no response, beyond a few.
+    /// Forgets the oldest requests that `is_awaited` does not select, except for the last few.
     pub(super) fn forget(&mut self, is_awaited: impl Fn(Token) -> bool) {
         while self.requests.len() > REMEMBERED {
             let done = |request: &Protected| !is_awaited(request.token);
@@ -85,17 +77,16 @@ impl Protection {
         }
     }
 
-    fn knows(&self, token: Token) -> bool {
+    fn has_request(&self, token: Token) -> bool {
         self.requests.iter().any(|request| request.token == token)
     }
 
-    /// Decrypts a response into `plaintext`; returns the sequence number of a notification, or `None`
-    /// for a replay.
+    /// Decrypts a response into `plaintext`. Returns the sequence number of a notification, or `None` for a replay.
     fn open(&mut self, response: &Repr<'_>, plaintext: &mut Vec<u8>) -> Result<Option<u32>, Refusal> {
         let value = response.options.first(OptionNumber::OSCORE);
         let option = OscoreOption::parse(value.map_or(&[], |option| option.value))?;
         let mut refusal = Refusal::ContextNotFound;
-        // A block sent again or a deregistration has the token of an earlier request: the latest is tried first.
+        // A repeated block or a deregistration has the token of an earlier request. Try the latest request first.
         for request in self.requests.iter_mut().rev() {
             if request.token != response.token {
                 continue;
@@ -113,14 +104,14 @@ impl Protection {
 }
 
 impl Protected {
-    /// Takes the Partial IV of an authentic response. The order of notifications is that of their Partial IVs (RFC
-    /// 8613 section 4.1.3.5.2); the first one may have none and comes before all others.
+    /// Records the Partial IV of an authentic response. Notifications are ordered by their Partial IVs (RFC 8613
+    /// section 4.1.3.5.2). The first one may have none, and precedes all others.
     fn advance(&mut self, number: Option<PartialIv>) -> Option<u32> {
         let Some(number) = number else {
             return Some(0);
         };
         if self.observes {
-            // RFC 8613 section 7.4.1: a notification that is not above the last one is a replay.
+            // RFC 8613 section 7.4.1: a notification whose number is not above the last one is a replay.
             if self.notification.is_some_and(|last| number <= last) {
                 return None;
             }
@@ -131,26 +122,26 @@ impl Protected {
 }
 
 impl<'a> Incoming<'a> {
-    /// A message that is taken as it came.
+    /// A message that is used as it arrived.
     fn plain(repr: Repr<'a>, len: usize) -> Self {
         Self {
             repr,
             layout: Layout::visible(&repr, len),
             observe: repr.options.observe(),
-            trust: Trust::Taken,
+            is_verified: true,
         }
     }
 
     fn unverified(self) -> Self {
         Self {
-            trust: Trust::Unverified,
+            is_verified: false,
             ..self
         }
     }
 }
 
 impl Client {
-    /// What a message of `len` bytes says: what is inside where it is protected, decrypted into `plaintext`.
+    /// Opens a message of `len` bytes. If it is protected, decrypts the inner message into `plaintext`.
     pub(super) fn open<'a>(
         &mut self,
         outer: Repr<'a>,
@@ -161,11 +152,11 @@ impl Client {
         let Some(protection) = &mut self.protection else {
             return plain;
         };
-        if !outer.code.is_response() || !protection.knows(outer.token) {
+        if !outer.code.is_response() || !protection.has_request(outer.token) {
             return plain;
         }
         if outer.options.first(OptionNumber::OSCORE).is_none() {
-            // A server that cannot open a request says so without protection; no successful response without protection is taken.
+            // A server that cannot open a request sends an unprotected error. A success must be protected.
             return match outer.code.is_success() {
                 true => plain.unverified(),
                 false => plain,
@@ -179,12 +170,9 @@ impl Client {
         };
         Incoming {
             repr,
-            layout: plain.layout.revealing(repr.payload.len()),
+            layout: plain.layout.decrypted(repr.payload.len()),
             observe: sequence.filter(|_| repr.options.observe().is_some()),
-            trust: match sequence {
-                Some(_) => Trust::Taken,
-                None => Trust::Unverified,
-            },
+            is_verified: sequence.is_some(),
         }
     }
 

@@ -1,9 +1,11 @@
-//! What a client makes of a received datagram.
+//! How a client handles a received datagram.
+
+use alloc::vec::Vec;
 
 use wirecost_proto::{FlowId, Instant};
 
 use super::exchange::{State, Subject};
-use super::protection::{Incoming, Trust};
+use super::protection::Incoming;
 use super::transfer::{Purpose, Step, Transfer};
 use super::{Client, Event, Ignored, Observation, Response, Waiting};
 use crate::code::Code;
@@ -11,18 +13,21 @@ use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::{Repr, Type, View};
 use crate::option::{OptionNumber, Options};
-use crate::outbox::Datagram;
-use crate::token::Token;
 
-/// The critical options that a response may carry and this client understands.
+/// The critical options in a response that this client supports.
 fn supports(number: OptionNumber) -> bool {
-    // RFC 7252 section 5.10, table 4 and RFC 7959: what else is critical belongs into requests.
+    // RFC 7252 section 5.10, table 4 and RFC 7959: the other critical options belong in requests.
     matches!(number, OptionNumber::BLOCK1 | OptionNumber::BLOCK2)
 }
 
+/// Whether a message is a response without unsupported critical options.
+fn is_acceptable(repr: &Repr<'_>) -> bool {
+    repr.code.is_response() && repr.options.unacceptable(supports).is_none()
+}
+
 impl Client {
-    /// A datagram that was under way when its flow was closed is not answered: nothing leaves on a closed flow.
-    pub(super) fn receive_late(&mut self, flow: FlowId, bytes: &[u8]) {
+    /// Handles a datagram that arrives after its flow was closed. It gets no answer, because the flow is closed.
+    pub(super) fn receive_after_close(&mut self, flow: FlowId, bytes: &[u8]) {
         self.stats.unmatched += 1;
         self.outbox
             .consumed(flow, Layout::plain(bytes.len(), 0), Kind::ORIGINAL);
@@ -39,7 +44,7 @@ impl Client {
             }
             return;
         };
-        // The plaintext is borrowed while the client changes; its memory comes back.
+        // The plaintext is borrowed while the client changes, so take its memory out and put it back.
         let mut plaintext = core::mem::take(&mut self.plaintext);
         let incoming = self.open(outer, bytes.len(), &mut plaintext);
         self.take(flow, &incoming, now);
@@ -57,19 +62,19 @@ impl Client {
         self.outbox.consumed(flow, incoming.layout, kind);
         match repr.kind {
             _ if known => self.answer_again(flow),
-            _ if incoming.trust == Trust::Unverified => {
+            _ if !incoming.is_verified => {
                 self.stats.unverified += 1;
                 self.stats.last_ignored = Some(Ignored::Unverified);
             }
             Type::Acknowledgement => self.take_ack(incoming, now),
             Type::Reset => self.take_reset(repr.message_id),
-            // RFC 7252 section 4.3: a ping is answered by an RST.
+            // RFC 7252 section 4.3: an RST answers a ping.
             _ if repr.code == Code::EMPTY => self.reject(flow, repr.message_id, Kind::PONG),
             _ => self.take_separate(flow, incoming, now),
         }
     }
 
-    /// Whether a response came before; remembers it otherwise, unless it may be a forgery.
+    /// Whether a response is a duplicate. A new one is recorded, unless it may be a forgery.
     fn is_known(&mut self, incoming: &Incoming<'_>, flow: FlowId, now: Instant) -> bool {
         let repr = &incoming.repr;
         let separate = matches!(repr.kind, Type::Confirmable | Type::NonConfirmable);
@@ -78,7 +83,7 @@ impl Client {
             return false;
         }
         let known = self.duplicates.find(message, now, &mut self.answer).is_some();
-        if !known && incoming.trust == Trust::Taken {
+        if !known && incoming.is_verified {
             self.duplicates.remember(message, now);
         }
         known
@@ -90,7 +95,7 @@ impl Client {
         self.outbox.send(flow, &reset, kind);
     }
 
-    /// Answers a repeated response as it was answered before (RFC 7252 section 4.5).
+    /// Answers a duplicate response as the first time (RFC 7252 section 4.5).
     fn answer_again(&mut self, flow: FlowId) {
         self.stats.duplicates += 1;
         if !self.answer.is_empty() {
@@ -101,14 +106,14 @@ impl Client {
     /// Sends the ACK or RST in `self.answer`.
     fn send_answer(&mut self, flow: FlowId) {
         let layout = Layout::plain(self.answer.len(), 0);
-        let datagram = Datagram::new(layout, Kind::ACKNOWLEDGEMENT);
-        self.outbox.send_encoded(flow, &self.answer, datagram);
+        self.outbox
+            .send_encoded(flow, &self.answer, layout, Kind::ACKNOWLEDGEMENT);
     }
 
     fn take_ack(&mut self, incoming: &Incoming<'_>, now: Instant) {
         let ack = &incoming.repr;
-        let awaits = |id| self.exchanges.iter().position(|exchange| exchange.awaits_ack(id));
-        let Some(at) = awaits(ack.message_id) else {
+        let mut exchanges = self.exchanges.iter();
+        let Some(at) = exchanges.position(|exchange| exchange.awaits_ack(ack.message_id)) else {
             return self.ignore_message_id(ack.message_id);
         };
         let Some(exchange) = self.exchanges.get_mut(at) else {
@@ -123,12 +128,12 @@ impl Client {
         // RFC 7252 section 5.3.2: both the message id and the token of a piggybacked response must match.
         if exchange.token != ack.token || ack.options.unacceptable(supports).is_some() {
             self.stats.unmatched += 1;
-            return self.note_strange(ack);
+            return self.record_mismatch(ack);
         }
         self.take_response(at, incoming, now);
     }
 
-    /// Ignores an ACK or RST of a message that is not on its way.
+    /// Counts an ACK or RST for a message that is not outstanding.
     fn ignore_message_id(&mut self, got: u16) {
         self.stats.unmatched += 1;
         if let Some(oldest) = self.exchanges.first() {
@@ -137,10 +142,10 @@ impl Client {
         }
     }
 
-    /// Notes why a message with a token answers no request.
-    fn note_strange(&mut self, repr: &Repr<'_>) {
+    /// Records why a message with a token answers no request.
+    fn record_mismatch(&mut self, repr: &Repr<'_>) {
         let oldest = self.exchanges.first().map(|exchange| exchange.token);
-        let acceptable = repr.code.is_response() && repr.options.unacceptable(supports).is_none();
+        let acceptable = is_acceptable(repr);
         self.stats.last_ignored = match oldest {
             Some(awaited) if acceptable && awaited != repr.token => Some(Ignored::Token {
                 got: repr.token,
@@ -159,7 +164,7 @@ impl Client {
             outstanding_until: now,
         };
         let (message, transmissions) = (exchange.message, exchange.transmissions);
-        if exchange.expects_nothing() {
+        if exchange.suppresses_all() {
             self.end(at);
         }
         self.outbox.event(Event::Acknowledged {
@@ -169,12 +174,8 @@ impl Client {
     }
 
     fn take_reset(&mut self, message_id: u16) {
-        let matching = |id| {
-            self.exchanges
-                .iter()
-                .position(|exchange| exchange.may_be_reset(id))
-        };
-        let Some(at) = matching(message_id) else {
+        let mut exchanges = self.exchanges.iter();
+        let Some(at) = exchanges.position(|exchange| exchange.may_be_reset(message_id)) else {
             return self.ignore_message_id(message_id);
         };
         if self.last_ping == Some(message_id) {
@@ -192,20 +193,18 @@ impl Client {
         });
     }
 
-    /// Takes a message that is neither ACK nor RST and was not seen before.
+    /// Handles a message that is neither an ACK nor an RST, and not a duplicate.
     fn take_separate(&mut self, flow: FlowId, incoming: &Incoming<'_>, now: Instant) {
         let repr = &incoming.repr;
-        let exchanges = self.exchanges.iter();
-        let mut exchange = exchanges.map(|exchange| exchange.awaits_response(repr.token));
-        let observations = self.observations.iter();
-        let mut observation = observations.map(|observation| observation.token == repr.token);
-        let acceptable = repr.code.is_response() && repr.options.unacceptable(supports).is_none();
-        if !acceptable {
-            self.refuse(flow, repr);
-        } else if let Some(at) = exchange.position(|is| is) {
+        if !is_acceptable(repr) {
+            return self.refuse(flow, repr);
+        }
+        let mut exchanges = self.exchanges.iter();
+        let mut observations = self.observations.iter();
+        if let Some(at) = exchanges.position(|exchange| exchange.awaits_response(repr.token)) {
             self.acknowledge(flow, repr);
             self.take_response(at, incoming, now);
-        } else if let Some(at) = observation.position(|is| is) {
+        } else if let Some(at) = observations.position(|observation| observation.token == repr.token) {
             self.acknowledge(flow, repr);
             self.take_notification(at, incoming, now);
         } else {
@@ -213,17 +212,17 @@ impl Client {
         }
     }
 
-    /// Acknowledges a confirmable message; its repetition gets the same ACK.
+    /// Acknowledges a confirmable message. A duplicate gets the same ACK.
     fn acknowledge(&mut self, flow: FlowId, repr: &Repr<'_>) {
         if repr.kind == Type::Confirmable {
             self.answer_with(flow, repr, Type::Acknowledgement);
         }
     }
 
-    /// Rejects what nothing waits for. A NON is rejected only where that ends an observation (RFC 7641
-    /// section 3.6), and ignored otherwise (RFC 7252 section 4.3).
+    /// Rejects an unexpected message. A NON is rejected only if the RST ends an observation (RFC 7641 section 3.6), and
+    /// ignored otherwise (RFC 7252 section 4.3).
     fn refuse(&mut self, flow: FlowId, repr: &Repr<'_>) {
-        self.note_strange(repr);
+        self.record_mismatch(repr);
         if repr.kind == Type::Confirmable || repr.options.observe().is_some() {
             self.stats.rejected += 1;
             self.answer_with(flow, repr, Type::Reset);
@@ -236,14 +235,14 @@ impl Client {
         self.answer.clear();
         Repr::empty(kind, repr.message_id).emit(&mut self.answer);
         self.send_answer(flow);
-        // Of what comes from a server only responses are remembered; a request is rejected each time it comes.
+        // Only responses of a server are recorded. A request is rejected each time.
         if repr.kind == Type::Confirmable && repr.code.is_response() {
             let layout = Layout::plain(self.answer.len(), 0);
             self.duplicates.answered(&self.answer, layout);
         }
     }
 
-    /// Takes the response to the current request of an exchange.
+    /// Handles the response to the current request of an exchange.
     fn take_response(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
         let response = &incoming.repr;
         let max_body = self.config.max_body_bytes;
@@ -254,10 +253,14 @@ impl Client {
         let Subject::Transfer(transfer) = &mut exchange.subject else {
             return;
         };
-        if let Some(observation) = registered((exchange.message, exchange.token), transfer, incoming, now) {
+        if let Some(sequence) = registered(transfer, incoming) {
             self.observations.push(Observation {
+                message: exchange.message,
+                token: exchange.token,
+                template: transfer.template.clone(),
+                sequence,
+                at: now,
                 expires,
-                ..observation
             });
         }
         match transfer.take_response(response, max_body) {
@@ -267,16 +270,9 @@ impl Client {
         }
     }
 
-    fn finish(&mut self, at: usize, response: &Repr<'_>, payload: alloc::vec::Vec<u8>) {
+    fn finish(&mut self, at: usize, response: &Repr<'_>, payload: Vec<u8>) {
         let exchange = self.end(at);
-        let whole = Response {
-            message: exchange.message,
-            code: response.code,
-            token: response.token,
-            options: Options::copied(response.options),
-            payload,
-            transmissions: exchange.transmissions,
-        };
+        let whole = whole(exchange.message, response, payload, exchange.transmissions);
         self.outbox.event(match exchange.subject.is_notification() {
             true => Event::Notification(whole),
             false => Event::Response(whole),
@@ -298,29 +294,26 @@ impl Client {
                 }
                 observation.expires = expires;
             }
-            // RFC 7641 section 3.2: without Observe, or with an error, the resource is observed no more.
+            // RFC 7641 section 3.2: a notification without Observe or with an error ends the observation.
             _ => {
                 self.observations.swap_remove(at);
             }
         }
         let mut transfer = Transfer::new(template, Purpose::Notification, &self.config);
         match transfer.begin_download(repr, self.config.max_body_bytes) {
-            Step::Done(payload) => self.outbox.event(Event::Notification(Response {
-                message,
-                code: repr.code,
-                token: repr.token,
-                options: Options::copied(repr.options),
-                payload,
-                transmissions: 0,
-            })),
-            // RFC 7959 section 3.4: the rest of a large notification is fetched by a GET of its own.
+            Step::Done(payload) => {
+                let notification = whole(message, repr, payload, 0);
+                self.outbox.event(Event::Notification(notification));
+            }
+            // RFC 7959 section 3.4: a separate GET fetches the rest of a large notification.
             Step::Continue => self.complete_notification(message, transfer),
             Step::Failed(failure) => self.outbox.event(Event::Failed { message, failure }),
         }
     }
 
-    /// Lets the rest of a large notification wait for its turn, instead of that of an earlier one: a server may send more of
-    /// them than there are turns, and only the last one is of the present state (RFC 7641 section 1.3).
+    /// Queues the request for the rest of a large notification, in place of the request for an earlier one. A server
+    /// may send notifications faster than NSTART allows, and only the last one has the current state (RFC 7641 section
+    /// 1.3).
     fn complete_notification(&mut self, message: u64, transfer: Transfer) {
         let is_earlier = |waiting: &Waiting| waiting.message == message && waiting.subject.is_notification();
         if let Some(at) = self.waiting.iter().position(is_earlier) {
@@ -335,22 +328,21 @@ impl Client {
     }
 }
 
-/// The observation that a response to a registration begins (RFC 7641 section 3.1).
-fn registered(
-    (message, token): (u64, Token),
-    transfer: &Transfer,
-    incoming: &Incoming<'_>,
-    now: Instant,
-) -> Option<Observation> {
+/// The sequence number of the observation that begins with the response to a registration (RFC 7641 section 3.1).
+fn registered(transfer: &Transfer, incoming: &Incoming<'_>) -> Option<u32> {
     let registers = transfer.purpose == Purpose::Register && transfer.is_first();
     let succeeded = incoming.repr.code.is_success();
-    let sequence = incoming.observe.filter(|_| registers && succeeded)?;
-    Some(Observation {
+    incoming.observe.filter(|_| registers && succeeded)
+}
+
+/// The event's part of a response or notification whose body is complete.
+fn whole(message: u64, last: &Repr<'_>, payload: Vec<u8>, transmissions: u32) -> Response {
+    Response {
         message,
-        token,
-        template: transfer.template.clone(),
-        sequence,
-        at: now,
-        expires: None,
-    })
+        code: last.code,
+        token: last.token,
+        options: Options::copied(last.options),
+        payload,
+        transmissions,
+    }
 }

@@ -1,4 +1,4 @@
-//! A request, encoded once and sent any number of times.
+//! A request that is encoded once and can be sent many times.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,26 +8,26 @@ use wirecost_proto::Content;
 use crate::code::Method;
 use crate::option::{OptionError, OptionNumber, Options, content_format};
 
-/// What to ask of a resource.
+/// A request to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The method.
     pub method: Method,
-    /// The path, segments between slashes: `/test`.
+    /// The path, such as `/test`. Slashes separate its segments.
     pub path: String,
-    /// The arguments of the query, one Uri-Query each.
+    /// The arguments of the query. Each becomes a Uri-Query option.
     pub query: Vec<String>,
     /// CON or NON.
     pub confirmable: bool,
     /// The format of the payload.
     pub content_format: Option<u16>,
-    /// The format that a response should have.
+    /// The content format that the client accepts.
     pub accept: Option<u16>,
-    /// The classes of responses that are not wanted (RFC 7967): 2 for 2.xx, 8 for 4.xx, 16 for 5.xx.
+    /// The classes of responses to suppress (RFC 7967): 2 for 2.xx, 8 for 4.xx, 16 for 5.xx.
     pub no_response: Option<u8>,
     /// Any other options.
     pub options: Vec<(OptionNumber, Vec<u8>)>,
-    /// The content: payload, or an object that protects it.
+    /// The content: the payload, or an object that protects it.
     pub payload: Content,
 }
 
@@ -59,7 +59,7 @@ impl Request {
         }
     }
 
-    /// A non-confirmable PUT that wants no response of any class: one `coap-non` message.
+    /// A non-confirmable PUT that suppresses every response: one `coap-non` message.
     pub fn put_without_response(path: impl Into<String>, payload: impl Into<Content>) -> Self {
         Self {
             confirmable: false,
@@ -74,7 +74,7 @@ impl Request {
     }
 }
 
-/// A request whose options are encoded.
+/// A request with encoded options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTemplate {
     pub(super) method: Method,
@@ -92,7 +92,7 @@ impl RequestTemplate {
     pub fn new(request: Request) -> Result<Self, OptionError> {
         let mut options = Options::new();
         let segments = request.path.trim_start_matches('/').split('/');
-        // RFC 7252 section 6.4: a path that is empty or a single slash has no Uri-Path.
+        // RFC 7252 section 6.4: an empty path and a single slash have no Uri-Path.
         for segment in segments.filter(|_| !matches!(request.path.as_str(), "" | "/")) {
             options.insert(OptionNumber::URI_PATH, segment.as_bytes())?;
         }
@@ -121,18 +121,18 @@ impl RequestTemplate {
         })
     }
 
-    /// What the message carries.
+    /// The content of the request.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// The same, to be changed in place between two uses.
+    /// Like `content`, for changes in place between two uses.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }
 
-    /// Whether the request wants no response of any class.
-    pub(super) fn wants_nothing(&self) -> bool {
+    /// Whether the request suppresses responses of every class.
+    pub(super) fn suppresses_all(&self) -> bool {
         self.no_response & NO_RESPONSE_AT_ALL == NO_RESPONSE_AT_ALL
     }
 }

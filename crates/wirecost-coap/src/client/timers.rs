@@ -1,4 +1,4 @@
-//! What a client does when time passes: retransmissions, time-outs, renewed observations.
+//! The timers of a client: retransmissions, time-outs, renewed observations.
 
 use core::time::Duration;
 
@@ -6,11 +6,11 @@ use wirecost_proto::Instant;
 
 use super::exchange::{Exchange, State};
 use super::transfer::Purpose;
-use super::{Client, Event};
+use super::{Client, Event, Observation};
 use crate::parameters::Expiry;
 
 impl Client {
-    /// Acts on every deadline that is due.
+    /// Handles every deadline that is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         let mut at = 0;
         while let Some(exchange) = self.exchanges.get(at) {
@@ -18,7 +18,7 @@ impl Client {
             if exchange.deadline() <= now {
                 self.expire(at, now);
             }
-            // An exchange that ended left its place to another, which has not been looked at.
+            // When an exchange ends, another one takes its index and is still to be checked.
             if self
                 .exchanges
                 .get(at)
@@ -29,7 +29,7 @@ impl Client {
         }
     }
 
-    /// Acts on the due deadline of an exchange.
+    /// Handles the expired deadline of an exchange.
     fn expire(&mut self, at: usize, now: Instant) {
         let (Some(flow), Some(exchange)) = (self.flow, self.exchanges.get_mut(at)) else {
             return;
@@ -48,7 +48,7 @@ impl Client {
             State::AwaitContinue(backoff) => match backoff.expire(parameters, now) {
                 Some(Expiry::Retransmit) => {
                     self.stats.retransmissions += 1;
-                    // The same id would be a duplicate to the server, and its 2.31 would never come.
+                    // With the same id, the server would treat it as a duplicate and send no 2.31.
                     self.transmit_anew(at, true, now);
                 }
                 Some(Expiry::GiveUp) => self.time_out(at),
@@ -61,13 +61,10 @@ impl Client {
     /// The earliest deadline.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let exchanges = self.exchanges.iter().map(Exchange::deadline);
-        // What waits may go on when a non-confirmable request ceases to count; those that ceased do not wake.
+        // A waiting request may start when a non-confirmable one stops counting for NSTART.
         let waits = |until: &Instant| !self.waiting.is_empty() && *until > self.now;
         let slots = self.exchanges.iter().filter_map(Exchange::outstanding_until);
-        let observations = self
-            .observations
-            .iter()
-            .filter_map(|observation| observation.expires);
+        let observations = self.observations.iter().map(|observation| observation.expires);
         exchanges.chain(slots.filter(waits)).chain(observations).min()
     }
 
@@ -90,24 +87,20 @@ impl Client {
         });
     }
 
-    /// Registers again for what nothing was heard of within Max-Age (RFC 7641 section 3.3.1). The registration
-    /// keeps the token, so that a late notification counts as its response.
+    /// Registers again if no notification arrived within Max-Age (RFC 7641 section 3.3.1). The registration keeps the
+    /// token, so that a late notification counts as its response.
     pub(super) fn renew_observations(&mut self, now: Instant) {
-        while let Some(at) = self
-            .observations
-            .iter()
-            .position(|o| o.expires.is_some_and(|at| at <= now))
-        {
+        let is_due = |observation: &Observation| observation.expires <= now;
+        while let Some(at) = self.observations.iter().position(is_due) {
             let observation = self.observations.swap_remove(at);
             self.request_again(observation, Purpose::Register);
         }
     }
 
-    /// When an observation is to be renewed of which a message with this Max-Age came now.
-    pub(super) fn renewal(&mut self, max_age: u32, now: Instant) -> Option<Instant> {
-        // RFC 7641 section 3.3.1: Max-Age and a random time, so that clients do not register together.
+    /// When to register again after a message with this Max-Age.
+    pub(super) fn renewal(&mut self, max_age: u32, now: Instant) -> Instant {
+        // RFC 7641 section 3.3.1: Max-Age plus a random time, so that clients do not all register at once.
         let spread = Duration::from_millis(5_000 + self.timeout_rng.next_below(10_000));
-        let after = Duration::from_secs(u64::from(max_age)) + spread;
-        self.config.renews_observations.then_some(now + after)
+        now + Duration::from_secs(u64::from(max_age)) + spread
     }
 }

@@ -1,12 +1,12 @@
-//! The request of one message, or the many requests of a block-wise one (RFC 7959).
+//! The request of one message, or the requests of a block-wise transfer (RFC 7959).
 //!
-//! 1. Whole: one request, one response; or the response is the first block of many.
-//! 2. Upload: a request per block of the content (Block1), each answered 2.31, the last by the response.
-//! 3. Download: a request per further block of the response (Block2).
+//! 1. Whole: one request and one response, which may be the first block of a download.
+//! 2. Upload: one request per block of the content (Block1). Each gets a 2.31, the last one the response.
+//! 3. Download: one request per further block of the response (Block2).
 //!
-//! No-Response travels with a whole request only. A block needs its 2.31 to go on, and the last one must carry the
-//! options of those before it: No-Response is unsafe to forward, so it belongs to the cache-key (RFC 7252 section
-//! 5.4.2) by which servers put blocks together, and they refuse a last block that has it alone.
+//! Only a whole request carries No-Response. Each block but the last needs a 2.31. The last block must have the same
+//! options as the others: No-Response is unsafe to forward, so it is part of the cache-key (RFC 7252 section 5.4.2)
+//! that servers use to match blocks. A server refuses a last block whose options differ.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,10 +19,10 @@ use crate::code::Code;
 use crate::message::Repr;
 use crate::option::OptionNumber;
 
-/// How often a transfer starts over before it fails.
+/// The number of times that a transfer may start over.
 const MAX_RESTARTS: u8 = 3;
 
-/// What a transfer is for.
+/// The purpose of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Request,
@@ -30,11 +30,11 @@ pub(super) enum Purpose {
     Register,
     /// A GET with Observe 1.
     Deregister,
-    /// The further blocks of a notification with this sequence number.
+    /// Fetches the further blocks of a notification.
     Notification,
 }
 
-/// Where a message is between its first request and its whole response.
+/// The progress of a message from its first request to its whole response.
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub(super) template: Arc<RequestTemplate>,
@@ -58,12 +58,12 @@ struct Download {
     size: BlockSize,
 }
 
-/// What a response means for its transfer.
+/// The next step of a transfer after a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Send the next request.
     Continue,
-    /// The body is whole.
+    /// The body is complete.
     Done(Vec<u8>),
     /// The transfer ended without a response.
     Failed(Failure),
@@ -91,7 +91,7 @@ impl StageOptions {
         .filter_map(|(number, value)| Some((number, value?)))
     }
 
-    /// Whether an option of the template goes into the stage's request.
+    /// Whether the stage's request includes this option of the template.
     pub(super) fn keeps(&self, number: OptionNumber) -> bool {
         let replaced = self.iter().any(|(own, _)| own == number);
         !(replaced || self.blockwise && number == OptionNumber::NO_RESPONSE)
@@ -99,7 +99,7 @@ impl StageOptions {
 }
 
 impl Transfer {
-    /// A transfer of `template`, block-wise where its content exceeds the block size.
+    /// A transfer of `template`; block-wise if the content exceeds the block size.
     pub(super) fn new(template: Arc<RequestTemplate>, purpose: Purpose, config: &Config) -> Self {
         let stage = match template.content.len() > config.block_size {
             true => Stage::Upload {
@@ -147,7 +147,7 @@ impl Transfer {
         }
     }
 
-    /// The content, and where the payload of the next request begins in it.
+    /// The content, and the offset of the next request's payload in it.
     pub(super) fn content(&self) -> (&Content, usize) {
         let offset = match &self.stage {
             Stage::Upload { offset, .. } => *offset,
@@ -156,12 +156,12 @@ impl Transfer {
         (&self.template.content, offset)
     }
 
-    /// Whether the transfer goes on after the current request.
+    /// Whether further requests follow the current one.
     pub(super) fn is_intermediate(&self) -> bool {
         matches!(self.stage, Stage::Download(_)) || self.has_more_content()
     }
 
-    /// Whether a part of the content comes after the current request.
+    /// Whether further blocks of the content follow the current request.
     pub(super) fn has_more_content(&self) -> bool {
         match &self.stage {
             Stage::Upload { offset, size } => offset + size.bytes() < self.template.content.len(),
@@ -169,18 +169,18 @@ impl Transfer {
         }
     }
 
-    /// Whether the transfer has sent its first request only.
+    /// Whether only the first request was sent.
     pub(super) fn is_first(&self) -> bool {
         matches!(self.stage, Stage::Whole)
     }
 
-    /// Takes the response to the request sent last.
+    /// Handles the response to the last request.
     pub(super) fn take_response(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
-        if let Some(failure) = reserved_block(response) {
-            return Step::Failed(failure);
+        if response.options.has_reserved_block() {
+            return Step::Failed(Failure::ReservedBlockSize);
         }
         match &mut self.stage {
-            Stage::Whole => match block_asked_for(response) {
+            Stage::Whole => match requested_block_size(response) {
                 Some(size) if self.template.content.len() > size.bytes() => self.upload_again(size, response),
                 _ => self.begin_download(response, max_body),
             },
@@ -192,19 +192,19 @@ impl Transfer {
         }
     }
 
-    /// Goes on after a block of the upload was answered.
+    /// Continues after the response to a block of the upload.
     fn after_block(&mut self, offset: usize, size: BlockSize, response: &Repr<'_>, max_body: usize) -> Step {
         let next = offset + size.bytes();
         let is_last = next >= self.template.content.len();
         match (response.code, response.options.block1()) {
-            // RFC 7959 section 2.9.2: blocks went missing, begin anew.
+            // RFC 7959 section 2.9.2: the server lost blocks, start over.
             (Code::REQUEST_ENTITY_INCOMPLETE, _) => self.upload_again(size, response),
-            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match block_asked_for(response) {
+            (Code::REQUEST_ENTITY_TOO_LARGE, _) => match requested_block_size(response) {
                 Some(smaller) if smaller < size => self.upload_again(smaller, response),
                 _ => self.begin_download(response, max_body),
             },
             (code, Some(block)) if code.is_success() && !is_last => {
-                // RFC 7959 section 2.3: a smaller size in the response holds from the next block on.
+                // RFC 7959 section 2.3: a smaller size in the response applies from the next block on.
                 let size = size.min(block.size);
                 self.stage = Stage::Upload { offset: next, size };
                 Step::Continue
@@ -222,10 +222,10 @@ impl Transfer {
         Step::Continue
     }
 
-    /// Takes a response that may be the first block of many.
+    /// Handles a response that may be the first block of a download.
     pub(super) fn begin_download(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
-        if let Some(failure) = reserved_block(response) {
-            return Step::Failed(failure);
+        if response.options.has_reserved_block() {
+            return Step::Failed(Failure::ReservedBlockSize);
         }
         match response.options.block2() {
             Some(block) if block.more && block.number == 0 => {
@@ -248,7 +248,7 @@ impl Transfer {
             return done(response);
         };
         let etag = response.options.etag();
-        // RFC 7959 section 2.4: blocks of different representations must not be put together.
+        // RFC 7959 section 2.4: do not combine blocks of different representations.
         if !download.body.is_empty() && download.etag.as_deref() != etag {
             return self.download_again();
         }
@@ -267,7 +267,7 @@ impl Transfer {
     }
 
     fn download_again(&mut self) -> Step {
-        // A body that a POST produced cannot be asked for anew without doing the POST again.
+        // To fetch the body of a POST again, the client would have to repeat the POST.
         let repeatable = self.template.content.is_empty();
         let Stage::Download(download) = &mut self.stage else {
             return Step::Failed(Failure::BodyChanged);
@@ -282,8 +282,7 @@ impl Transfer {
     }
 }
 
-/// The end of a transfer by a response that is whole. A 2.31 is none: it asks for the next block (RFC 7959 section
-/// 2.9.1).
+/// Ends a transfer with a complete response. A 2.31 is not one: it asks for the next block (RFC 7959 section 2.9.1).
 fn done(response: &Repr<'_>) -> Step {
     match response.code {
         Code::CONTINUE => Step::Failed(Failure::UnexpectedContinue),
@@ -291,24 +290,11 @@ fn done(response: &Repr<'_>) -> Step {
     }
 }
 
-/// Why a response cannot be taken whose blocks have the reserved size.
-fn reserved_block(response: &Repr<'_>) -> Option<Failure> {
-    let blocks = [OptionNumber::BLOCK1, OptionNumber::BLOCK2];
-    let is_reserved = |number| {
-        let value = response.options.uint(number);
-        value.is_some_and(|value| Block::from_value(value).is_none())
-    };
-    blocks
-        .into_iter()
-        .any(is_reserved)
-        .then_some(Failure::ReservedBlockSize)
-}
-
 impl Download {
     /// Why a block of `len` bytes cannot be appended.
     fn fault(&self, block: Block, len: usize, max_body: usize) -> Option<Failure> {
         let (got, expected) = (block.offset(), self.body.len());
-        // RFC 7959 section 2.2: a block that is not the last fills its size.
+        // RFC 7959 section 2.2: a block that is not the last has the full size.
         if got != expected || (block.more && len != block.size.bytes()) {
             return Some(Failure::UnexpectedBlock { got, expected });
         }
@@ -316,8 +302,8 @@ impl Download {
     }
 }
 
-/// The block size that a 4.13 asks for (RFC 7959 section 2.9.3).
-fn block_asked_for(response: &Repr<'_>) -> Option<BlockSize> {
+/// The block size that a 4.13 response asks for (RFC 7959 section 2.9.3).
+fn requested_block_size(response: &Repr<'_>) -> Option<BlockSize> {
     let block = response.options.block1()?;
     (response.code == Code::REQUEST_ENTITY_TOO_LARGE).then_some(block.size)
 }

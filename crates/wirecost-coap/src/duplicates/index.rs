@@ -1,5 +1,5 @@
-//! Where an entry stands, by its key: open addressing with linear probing, so that steady state allocates
-//! nothing and nothing depends on the order of iteration.
+//! Maps keys to numbers by open addressing with linear probing. Steady state allocates nothing, and no result depends
+//! on the order of iteration.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,13 +11,12 @@ struct Slot {
     taken: bool,
 }
 
-/// A map from keys to numbers; at most half of its slots are taken.
+/// A map from keys to numbers. At most half of its slots are in use.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     slots: Vec<Slot>,
     taken: usize,
-    /// What scatters the keys of this map: who sends the messages does not know it, and cannot choose ids that lie
-    /// together.
+    /// Randomizes the hash. Peers do not know it, so they cannot choose ids that collide.
     seed: u64,
 }
 
@@ -33,11 +32,11 @@ impl Index {
     }
 
     pub(super) fn find(&self, key: u64) -> Option<u64> {
-        let place = self.place(key)?;
-        self.slots.get(place).map(|slot| slot.number)
+        let old = self.slot_of(key)?;
+        self.slots.get(old).map(|slot| slot.number)
     }
 
-    /// Adds a key that is not in the map yet.
+    /// Adds a key that is not in the map.
     pub(super) fn insert(&mut self, key: u64, number: u64) {
         if (self.taken + 1) * 2 > self.slots.len() {
             self.grow();
@@ -48,12 +47,12 @@ impl Index {
     }
 
     pub(super) fn remove(&mut self, key: u64) {
-        let Some(mut hole) = self.place(key) else {
+        let Some(mut hole) = self.slot_of(key) else {
             return;
         };
         self.taken -= 1;
         let mut at = hole;
-        // Backward shift: every later entry of the run moves into the hole unless it would leave its home.
+        // Backward shift: an entry moves into the hole unless that is before its home slot.
         loop {
             at = self.after(at);
             let Some(slot) = self.slots.get(at).copied().filter(|slot| slot.taken) else {
@@ -69,7 +68,7 @@ impl Index {
         self.set(hole, Slot::default());
     }
 
-    fn place(&self, key: u64) -> Option<usize> {
+    fn slot_of(&self, key: u64) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
         }
@@ -100,18 +99,18 @@ impl Index {
     }
 
     fn set(&mut self, at: usize, slot: Slot) {
-        if let Some(place) = self.slots.get_mut(at) {
-            *place = slot;
+        if let Some(old) = self.slots.get_mut(at) {
+            *old = slot;
         }
     }
 
-    /// Where a key would be put in a map that is empty.
+    /// The slot of a key in an empty map.
     #[cfg(test)]
-    pub(super) fn place_of(&self, key: u64) -> usize {
+    pub(super) fn home_slot(&self, key: u64) -> usize {
         self.home(key)
     }
 
-    /// The most slots that are taken side by side.
+    /// The longest run of slots in use.
     #[cfg(test)]
     pub(super) fn longest_run(&self) -> usize {
         let runs = self.slots.split(|slot| !slot.taken);
@@ -127,7 +126,7 @@ impl Index {
     }
 
     fn home(&self, key: u64) -> usize {
-        // The high bits of a product scatter ids that run; folded in between, they do so differently for each seed.
+        // The high bits of a product spread consecutive ids. The fold in between makes the result depend on the seed.
         let product = (key ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         ((product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize & self.mask()
     }

@@ -1,4 +1,4 @@
-//! Which messages came before, and what was answered (RFC 7252 section 4.5).
+//! Detects duplicate messages and keeps their answers (RFC 7252 section 4.5).
 
 mod index;
 #[cfg(test)]
@@ -15,21 +15,21 @@ use crate::layout::Layout;
 use crate::message::Type;
 use crate::parameters::TransmissionParameters;
 
-/// Whose message, with which id, CON or NON.
+/// The sender, the message id, and CON or NON.
 pub(crate) type Message = (FlowId, u16, Type);
 
 fn key((flow, message_id, _): Message) -> u64 {
     u64::from(flow.0) << 16 | u64::from(message_id)
 }
 
-/// Bytes that the messages of either kind may take. Above it the oldest ids are taken for free again, so that one that comes
-/// again counts as new: 50,000 requests/s reach the bound in half a minute, and a CON's last retransmission follows within 45 s
-/// (RFC 7252 section 4.8.2).
+/// The limit of the memory for messages of either kind, in bytes. Above it the oldest ids are forgotten, so that a late
+/// duplicate counts as new. 50,000 requests/s reach the limit in half a minute. The last retransmission of a CON
+/// follows within 45 s (RFC 7252 section 4.8.2).
 const MAXIMUM_HELD: usize = 256 << 20;
-/// What a message takes beside its answer: its entry, and up to four places of the index.
+/// The memory for a message without its answer: its entry, and up to four slots of the index.
 const ENTRY_BYTES: usize = size_of::<Entry>() + 4 * Index::SLOT_BYTES;
 
-/// Remembers the messages of all peers for as long as their ids stay taken, or [`MAXIMUM_HELD`] allows.
+/// Records the messages of all peers until their ids are free again, within [`MAXIMUM_HELD`].
 #[derive(Debug)]
 pub(crate) struct Duplicates {
     confirmable: Window,
@@ -37,7 +37,7 @@ pub(crate) struct Duplicates {
 }
 
 impl Duplicates {
-    /// `seed` is one that no peer knows.
+    /// `seed` must be secret from the peers.
     pub(crate) fn new(parameters: &TransmissionParameters, seed: u64) -> Self {
         Self {
             // RFC 7252 section 4.5: within EXCHANGE_LIFETIME for CON, NON_LIFETIME for NON.
@@ -46,8 +46,8 @@ impl Duplicates {
         }
     }
 
-    /// What was answered to a message that came before, its bytes written to `answer`: the layout of the answer, or
-    /// `Some(None)` where it was not answered. `None` where the message is new.
+    /// Finds a duplicate. Writes its answer to `answer` and returns the layout of the answer, or `Some(None)` if it was
+    /// not answered. Returns `None` if the message is new.
     pub(crate) fn find(
         &mut self,
         message: Message,
@@ -58,12 +58,12 @@ impl Duplicates {
         self.window(message).find(key(message), now, answer)
     }
 
-    /// Remembers a message that is new.
+    /// Records a new message.
     pub(crate) fn remember(&mut self, message: Message, now: Instant) {
         self.window(message).remember(key(message), now);
     }
 
-    /// Remembers the ACK or RST that answers the confirmable message remembered last.
+    /// Records the ACK or RST to the last recorded confirmable message.
     pub(crate) fn answered(&mut self, datagram: &[u8], layout: Layout) {
         self.confirmable.answered(datagram, layout);
     }
@@ -75,21 +75,21 @@ impl Duplicates {
         }
     }
 
-    /// How many messages are remembered.
+    /// The number of recorded messages.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.confirmable.entries.len() + self.non_confirmable.entries.len()
     }
 }
 
-/// Entries in the order of their arrival, which is that of their expiry; answers end to end in the same order.
+/// Entries in the order of arrival, which is the order of expiry. The answers lie end to end in the same order.
 #[derive(Debug)]
 struct Window {
     lifetime: Duration,
     maximum_held: usize,
     entries: VecDeque<Entry>,
     answers: VecDeque<u8>,
-    /// Entries and answer bytes that have left at the front.
+    /// The number of entries, and of answer bytes, that were removed at the front.
     gone: u64,
     answers_gone: u64,
     index: Index,
@@ -133,7 +133,7 @@ impl Window {
 
     fn remember(&mut self, key: u64, now: Instant) {
         self.expire(now);
-        while self.held() + ENTRY_BYTES > self.maximum_held && self.forget_first() {}
+        while self.held() + ENTRY_BYTES > self.maximum_held && self.forget_oldest() {}
         self.index.insert(key, self.gone + self.entries.len() as u64);
         self.entries.push_back(Entry {
             key,
@@ -151,11 +151,11 @@ impl Window {
     }
 
     fn expire(&mut self, now: Instant) {
-        while self.entries.front().is_some_and(|entry| entry.expires <= now) && self.forget_first() {}
+        while self.entries.front().is_some_and(|entry| entry.expires <= now) && self.forget_oldest() {}
     }
 
-    /// Forgets the message that came first; whether there was one.
-    fn forget_first(&mut self) -> bool {
+    /// Forgets the oldest message. Returns whether there was one.
+    fn forget_oldest(&mut self) -> bool {
         let Some(entry) = self.entries.pop_front() else {
             return false;
         };

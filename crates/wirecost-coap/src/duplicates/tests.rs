@@ -5,8 +5,8 @@ use wirecost_proto::Rng;
 
 const FLOW: FlowId = FlowId(3);
 
-/// Whether the message came before; it did from then on.
-fn knows(duplicates: &mut Duplicates, message: Message, now: Instant) -> bool {
+/// Whether the message is a duplicate; it is one from now on.
+fn is_duplicate(duplicates: &mut Duplicates, message: Message, now: Instant) -> bool {
     let known = duplicates.find(message, now, &mut Vec::new()).is_some();
     if !known {
         duplicates.remember(message, now);
@@ -15,11 +15,11 @@ fn knows(duplicates: &mut Duplicates, message: Message, now: Instant) -> bool {
 }
 
 fn known(duplicates: &mut Duplicates, id: u16, kind: Type, at: u64) -> bool {
-    knows(duplicates, (FLOW, id, kind), Instant::from_millis(at * 1000))
+    is_duplicate(duplicates, (FLOW, id, kind), Instant::from_millis(at * 1000))
 }
 
 #[test]
-fn a_confirmable_id_stays_taken_for_the_exchange_lifetime_and_a_non_confirmable_for_the_non_lifetime() {
+fn an_id_stays_in_use_for_the_lifetime_of_its_type() {
     let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     for (kind, lifetime) in [(Type::Confirmable, 247), (Type::NonConfirmable, 145)] {
         assert!(!known(&mut duplicates, 7, kind, 0));
@@ -55,7 +55,7 @@ fn the_answer_of_a_confirmable_message_is_kept() {
 }
 
 #[test]
-fn a_flood_makes_the_oldest_be_forgotten_and_takes_no_more_than_the_bound() {
+fn a_flood_of_messages_evicts_the_oldest_within_the_limit() {
     let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     duplicates.confirmable.maximum_held = 100_000;
     for id in 0..60_000u16 {
@@ -69,11 +69,11 @@ fn a_flood_makes_the_oldest_be_forgotten_and_takes_no_more_than_the_bound() {
 }
 
 #[test]
-fn one_id_of_two_peers_is_two_messages() {
+fn the_same_id_of_two_peers_is_two_messages() {
     let mut duplicates = Duplicates::new(&TransmissionParameters::default(), 1);
     let mut is_known = |flow| {
         let message = (FlowId(flow), 1, Type::Confirmable);
-        knows(&mut duplicates, message, Instant::START)
+        is_duplicate(&mut duplicates, message, Instant::START)
     };
     assert!(!is_known(1));
     assert!(!is_known(2));
@@ -82,7 +82,7 @@ fn one_id_of_two_peers_is_two_messages() {
 }
 
 #[test]
-fn the_index_behaves_like_a_map() {
+fn the_index_agrees_with_a_map() {
     let (mut index, mut model, mut rng) = (Index::new(1), BTreeMap::new(), Rng::new(1));
     for number in 0..20_000 {
         let key = rng.next_below(500);
@@ -99,13 +99,14 @@ fn the_index_behaves_like_a_map() {
 }
 
 #[test]
-fn ids_that_lie_together_for_one_seed_do_not_for_another() {
-    // Of each of 200 peers the id whose place comes first in a map with the seed 0.
+fn ids_that_collide_for_one_seed_do_not_collide_for_another() {
+    // For each of 200 peers, the id whose slot comes first in a map with the seed 0.
     let mut alone = Index::new(0);
     (0..4_096).for_each(|number| alone.insert(u64::MAX - number, number));
     let first_of = |flow: u64| {
         let ids = (0..=u64::from(u16::MAX)).map(|id| flow << 16 | id);
-        ids.min_by_key(|key| alone.place_of(*key)).expect("there are ids")
+        ids.min_by_key(|key| alone.home_slot(*key))
+            .expect("there are ids")
     };
     let keys: Vec<u64> = (0..200).map(first_of).collect();
     let run = |seed| {

@@ -1,11 +1,11 @@
 //! Typed access to option values. A value of wrong length counts as absent (RFC 7252 section 5.4.3).
 
-use super::codec::{OptionIter, OptionValue, OptionsView};
+use super::codec::{OptionValue, OptionsView};
 use super::{Format, OptionNumber};
 use crate::block::Block;
 
 impl<'a> OptionValue<'a> {
-    /// The value as a number, or `None` where it has more than 8 bytes.
+    /// The value as a number, or `None` if it has more than 8 bytes.
     pub fn uint(&self) -> Option<u64> {
         if self.value.len() > 8 {
             return None;
@@ -14,12 +14,12 @@ impl<'a> OptionValue<'a> {
         Some(self.value.iter().fold(0, shift))
     }
 
-    /// The value as text, or `None` where it is not UTF-8.
+    /// The value as text, or `None` if it is not UTF-8.
     pub fn text(&self) -> Option<&'a str> {
         core::str::from_utf8(self.value).ok()
     }
 
-    /// Whether the registry knows the option and its value has the length that the registry asks for.
+    /// Whether the option is registered and its value has a valid length.
     pub(crate) fn is_recognized(&self) -> bool {
         self.number.definition().is_some_and(|definition| {
             let is_text = || definition.format != Format::String || self.text().is_some();
@@ -34,7 +34,7 @@ impl<'a> OptionsView<'a> {
         self.numbered(number).filter(OptionValue::is_recognized)
     }
 
-    /// The values of the option `number`, whatever they are.
+    /// All values of the option `number`, in order.
     fn numbered(&self, number: OptionNumber) -> impl Iterator<Item = OptionValue<'a>> + use<'a> {
         // Options are in ascending order (RFC 7252 section 3.1).
         let until = move |option: &OptionValue<'_>| option.number <= number;
@@ -78,7 +78,7 @@ impl<'a> OptionsView<'a> {
         self.texts(OptionNumber::URI_QUERY)
     }
 
-    /// The values of a text option, each looked at once.
+    /// The values of a text option.
     fn texts(&self, number: OptionNumber) -> impl Iterator<Item = &'a str> + use<'a> {
         let definition = number.definition();
         let fits = move |value: &[u8]| definition.is_some_and(|definition| definition.fits(value));
@@ -87,12 +87,12 @@ impl<'a> OptionsView<'a> {
             .filter_map(|option| option.text())
     }
 
-    /// The format of the content.
+    /// The content format of the payload.
     pub fn content_format(&self) -> Option<u16> {
         self.uint(OptionNumber::CONTENT_FORMAT)?.try_into().ok()
     }
 
-    /// The format that the client accepts.
+    /// The content format that the client accepts.
     pub fn accept(&self) -> Option<u16> {
         self.uint(OptionNumber::ACCEPT)?.try_into().ok()
     }
@@ -117,18 +117,29 @@ impl<'a> OptionsView<'a> {
         Block::from_value(self.uint(OptionNumber::BLOCK2)?)
     }
 
-    /// Seconds that a response may be cached; 60 where the option is absent (RFC 7252 section 5.10.5).
+    /// Whether a block option has the reserved size exponent 7 (RFC 7959 section 2.2).
+    pub(crate) fn has_reserved_block(&self) -> bool {
+        let is_reserved = |number| {
+            self.uint(number)
+                .is_some_and(|value| Block::from_value(value).is_none())
+        };
+        [OptionNumber::BLOCK1, OptionNumber::BLOCK2]
+            .into_iter()
+            .any(is_reserved)
+    }
+
+    /// The seconds that a response may be cached; 60 by default (RFC 7252 section 5.10.5).
     pub fn max_age(&self) -> u32 {
         self.uint(OptionNumber::MAX_AGE).unwrap_or(60)
     }
 
-    /// The classes of responses that the client does not want.
+    /// The classes of responses that the client suppresses.
     pub fn no_response(&self) -> Option<u8> {
         self.uint(OptionNumber::NO_RESPONSE)?.try_into().ok()
     }
 
-    /// The first critical option that a recipient of this crate must refuse: unknown or unsupported, of wrong
-    /// length, or repeated where it may not be (RFC 7252 sections 5.4.1, 5.4.3 and 5.4.5).
+    /// The first critical option that the recipient must refuse: unknown, unsupported, of wrong length, or repeated
+    /// where it must not be (RFC 7252 sections 5.4.1, 5.4.3 and 5.4.5).
     pub(crate) fn unacceptable(&self, supports: impl Fn(OptionNumber) -> bool) -> Option<OptionNumber> {
         let mut previous = None;
         for option in self.iter() {
@@ -143,10 +154,5 @@ impl<'a> OptionsView<'a> {
             }
         }
         None
-    }
-
-    /// How many options there are.
-    pub fn count(&self) -> usize {
-        OptionIter::count(self.iter())
     }
 }

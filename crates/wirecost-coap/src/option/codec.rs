@@ -6,42 +6,42 @@ use core::ops::Range;
 
 use super::OptionNumber;
 
-/// The longest value that the encoding can carry, in bytes.
+/// The longest value in the encoding, in bytes.
 const MAX_VALUE_BYTES: usize = 65_535 + 269;
 
-/// Bytes that are not encoded options, or a value that an option must not have.
+/// Bytes that are not valid encoded options, or a value that an option must not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// A delta or length nibble of 15 outside the payload marker.
-    #[error("option header 0x{header:02x} has a reserved nibble, expected 0 to 14")]
+    /// A delta or length nibble of 15 that is not the payload marker.
+    #[error("option header must have nibbles of 0 to 14, got 0x{header:02x}")]
     ReservedNibble {
-        /// The option's first byte.
+        /// The first byte of the option.
         header: u8,
     },
     /// The datagram ends within an option.
-    #[error("option needs {needed} more bytes, {left} are left")]
+    #[error("option must have {needed} more bytes, got {left}")]
     Truncated {
         /// Bytes that the option still needs.
         needed: usize,
-        /// Bytes that are left.
+        /// The length of the rest, in bytes.
         left: usize,
     },
     /// The deltas add up to more than 65,535.
-    #[error("option number {number} is above 65535")]
+    #[error("option number must be at most 65535, got {number}")]
     NumberTooLarge {
         /// The sum of the deltas.
         number: u32,
     },
-    /// A value shorter or longer than the registry allows.
-    #[error("option {} has a value of {len} B, expected {min} to {max} B", number.0)]
+    /// A value that is shorter or longer than the registry allows.
+    #[error("option {} must have {min} to {max} B, got {len} B", number.0)]
     ValueLength {
         /// The option.
         number: OptionNumber,
         /// The value's length in bytes.
         len: usize,
-        /// The shortest allowed.
+        /// The shortest allowed length in bytes.
         min: usize,
-        /// The longest allowed.
+        /// The longest allowed length in bytes.
         max: usize,
     },
 }
@@ -49,7 +49,7 @@ pub enum OptionError {
 /// One option of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionValue<'a> {
-    /// Which option.
+    /// The option number.
     pub number: OptionNumber,
     /// Its value.
     pub value: &'a [u8],
@@ -62,8 +62,8 @@ pub struct OptionsView<'a> {
     numbers: Numbers,
 }
 
-/// Which options there are, by their numbers modulo 64: a message is asked for a dozen options and has one or two, and what
-/// is not among these need not be looked for.
+/// The set of option numbers modulo 64. A message is searched for a dozen options and has one or two. A number that is
+/// not in the set need not be searched for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbers(u64);
 
@@ -78,12 +78,12 @@ impl Numbers {
 }
 
 impl<'a> OptionsView<'a> {
-    /// The options in `bytes`, which the caller has walked with [`split_option`] and found to have these `numbers`.
+    /// The options in `bytes`. The caller has parsed them with [`split_option`] and collected their `numbers`.
     pub(crate) const fn from_walked(bytes: &'a [u8], numbers: Numbers) -> Self {
         Self { bytes, numbers }
     }
 
-    /// Whether an option of this number is worth a look.
+    /// Whether the options may include this number.
     pub(super) const fn may_have(&self, number: OptionNumber) -> bool {
         self.numbers.may_have(number)
     }
@@ -93,8 +93,8 @@ impl<'a> OptionsView<'a> {
         self.bytes
     }
 
-    /// Where the first option of this number lies in the bytes, its header included.
-    pub(crate) fn place(&self, number: OptionNumber) -> Option<Range<usize>> {
+    /// The range of the first option with this number, header included.
+    pub(crate) fn range_of(&self, number: OptionNumber) -> Option<Range<usize>> {
         if !self.may_have(number) {
             return None;
         }
@@ -118,16 +118,7 @@ impl<'a> OptionsView<'a> {
     }
 }
 
-impl<'a> IntoIterator for OptionsView<'a> {
-    type Item = OptionValue<'a>;
-    type IntoIter = OptionIter<'a>;
-
-    fn into_iter(self) -> OptionIter<'a> {
-        self.iter()
-    }
-}
-
-/// Walks encoded options.
+/// Iterates over encoded options.
 #[derive(Clone, Debug)]
 pub struct OptionIter<'a> {
     rest: &'a [u8],
@@ -147,7 +138,7 @@ impl<'a> Iterator for OptionIter<'a> {
     }
 }
 
-/// The first option of `bytes` and what follows it; `previous` is the number of the option before it.
+/// The first option of `bytes` and the rest. `previous` is the number of the previous option.
 pub(crate) fn split_option(bytes: &[u8], previous: u16) -> Result<(OptionValue<'_>, &[u8]), OptionError> {
     let Some((&header, rest)) = bytes.split_first() else {
         return Err(OptionError::Truncated { needed: 1, left: 0 });
@@ -164,7 +155,7 @@ pub(crate) fn split_option(bytes: &[u8], previous: u16) -> Result<(OptionValue<'
     Ok((OptionValue { number, value }, rest))
 }
 
-/// The number that a nibble and its extension mean, and what follows (RFC 7252 section 3.1).
+/// The number that a nibble and its extension encode, and the rest (RFC 7252 section 3.1).
 fn split_nibble(nibble: u8, rest: &[u8], header: u8) -> Result<(u32, &[u8]), OptionError> {
     let left = rest.len();
     match (nibble, rest) {
@@ -177,7 +168,7 @@ fn split_nibble(nibble: u8, rest: &[u8], header: u8) -> Result<(u32, &[u8]), Opt
     }
 }
 
-/// Options under construction: always encoded, always in order.
+/// Options that can be added in any order. They are stored encoded and sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     bytes: Vec<u8>,
@@ -200,7 +191,7 @@ impl Options {
         OptionsView::from_walked(&self.bytes, self.numbers)
     }
 
-    /// Adds an option after those of the same or a lower number.
+    /// Adds an option after those with the same or a lower number.
     ///
     /// # Errors
     /// The value is shorter or longer than the registry allows.
@@ -238,15 +229,15 @@ impl Options {
         }
     }
 
-    /// Empties the options and keeps their memory.
+    /// Removes all options and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.last = 0;
         self.numbers = Numbers::default();
     }
 
-    /// Replaces the options by `base` and the numeric options `extra`, whose numbers ascend; of `base` only
-    /// what `keep` keeps.
+    /// Replaces the options by those of `base` that `keep` selects, merged with the numeric options `extra` in
+    /// ascending order.
     pub(crate) fn merge(
         &mut self,
         base: OptionsView<'_>,
@@ -264,25 +255,25 @@ impl Options {
         extra.for_each(|(number, value)| self.push_uint(number, u64::from(value)));
     }
 
-    /// Appends a numeric option whose number is not below the last one's.
+    /// Appends a numeric option. Its number must not be below the last one.
     pub(crate) fn push_uint(&mut self, number: OptionNumber, value: u64) {
         self.push(number, UintBytes::new(value).bytes());
     }
 
-    /// Appends an option whose number is not below the last one's.
+    /// Appends an option. Its number must not be below the last one.
     pub(crate) fn push(&mut self, number: OptionNumber, value: &[u8]) {
         self.numbers.add(number);
         push_option(&mut self.bytes, &mut self.last, number, value);
     }
 }
 
-/// Appends an option behind one of the number `last`, which is not above its own; `last` is its own from then on.
+/// Appends an option. `last` is the number of the previous option, and then of this one.
 pub(crate) fn push_option(bytes: &mut Vec<u8>, last: &mut u16, number: OptionNumber, value: &[u8]) {
     push_option_header(bytes, last, number, value.len());
     bytes.extend_from_slice(value);
 }
 
-/// The same without its value, which has `len` bytes and follows.
+/// Appends an option without its value of `len` bytes.
 pub(crate) fn push_option_header(bytes: &mut Vec<u8>, last: &mut u16, number: OptionNumber, len: usize) {
     debug_assert!(number.0 >= *last, "options are written in ascending order");
     let (delta, delta_extension) = nibble(usize::from(number.0.saturating_sub(*last)));
@@ -319,7 +310,7 @@ fn check_length(number: OptionNumber, len: usize) -> Result<(), OptionError> {
     })
 }
 
-/// A number in as few big-endian bytes as it needs; 0 needs none (RFC 7252 section 3.2).
+/// A number in as few big-endian bytes as possible; 0 has no bytes (RFC 7252 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UintBytes {
     bytes: [u8; 8],

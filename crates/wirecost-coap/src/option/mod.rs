@@ -1,8 +1,8 @@
 //! Options: the registry, the delta encoding, and typed access to values.
 //!
-//! - `registry`: numbers, names, formats and lengths, and what a number's bits say
-//! - `codec`: [`OptionsView`] over encoded options, [`Options`] that builds them in order
-//! - `access`: what the values mean
+//! - `registry`: numbers, names, formats and lengths of options
+//! - `codec`: [`OptionsView`] over encoded options, [`Options`] to build them
+//! - `access`: typed values
 //! - [`content_format`]: numbers of content formats
 
 mod access;

@@ -1,29 +1,29 @@
-//! The registered options (RFC 7252 section 5.10 and the documents named beside the numbers).
+//! The registered options (RFC 7252 section 5.10, and the documents named next to the numbers).
 
-/// The number of an option; its lowest bit says what a recipient that does not know it must do.
+/// An option number. Its lowest bit tells a recipient that does not support the option what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OptionNumber(pub u16);
 
 impl OptionNumber {
-    /// Whether a message must not be processed by who does not know the option (RFC 7252 section 5.4.6).
+    /// Whether a recipient that does not support the option must not process the message (RFC 7252 section 5.4.6).
     pub(crate) const fn is_critical(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// What the registry says of the option, or `None` where it is not registered here.
+    /// The option's entry in the registry, or `None` if it is not registered here.
     pub fn definition(self) -> Option<&'static Definition> {
         DEFINITIONS.iter().find(|definition| definition.number == self)
     }
 }
 
 impl Definition {
-    /// Whether a value has a length that the option may have.
+    /// Whether the value has a valid length.
     pub(super) fn fits(&self, value: &[u8]) -> bool {
         (self.min..=self.max).contains(&value.len())
     }
 }
 
-/// How an option's value is read (RFC 7252 section 3.2).
+/// The format of an option's value (RFC 7252 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// No bytes.
@@ -43,11 +43,11 @@ pub struct Definition {
     pub number: OptionNumber,
     /// Its name in the registry.
     pub name: &'static str,
-    /// How its value is read.
+    /// The format of its value.
     pub format: Format,
-    /// The shortest value in bytes.
+    /// The shortest value, in bytes.
     pub min: usize,
-    /// The longest value in bytes.
+    /// The longest value, in bytes.
     pub max: usize,
     /// Whether it may occur more than once.
     pub repeatable: bool,

@@ -17,9 +17,9 @@ fn options(list: List<'_>) -> Options {
     options
 }
 
-/// 75 is 11 + 64: a view knows numbers modulo 64, and looks where they agree.
+/// 75 is 11 + 64: a view compares numbers modulo 64 first, and then the numbers.
 #[test]
-fn options_whose_numbers_agree_modulo_64_are_told_apart() {
+fn options_whose_numbers_are_equal_modulo_64_stay_distinct() {
     let both = options(&[(11, b"a"), (75, b"x")]);
     let other = options(&[(75, b"x")]);
     let sent = other.view().bytes().to_vec();
@@ -28,8 +28,8 @@ fn options_whose_numbers_agree_modulo_64_are_told_apart() {
     for (view, path) in [(both.view(), Some("a")), (other.view(), None), (received, None)] {
         assert_eq!(view.uri_path().next(), path);
         assert_eq!(view.first(OptionNumber::URI_PATH).is_some(), path.is_some());
-        assert_eq!(view.place(OptionNumber::URI_PATH).is_some(), path.is_some());
-        assert!(view.place(OptionNumber(75)).is_some());
+        assert_eq!(view.range_of(OptionNumber::URI_PATH).is_some(), path.is_some());
+        assert!(view.range_of(OptionNumber(75)).is_some());
     }
 }
 
@@ -70,7 +70,7 @@ fn a_value_of_wrong_length_is_refused_with_the_range() {
         .unwrap_err();
     assert_eq!(
         alloc::string::ToString::to_string(&error),
-        "option 4 has a value of 9 B, expected 1 to 8 B"
+        "option 4 must have 1 to 8 B, got 9 B"
     );
 }
 
@@ -103,7 +103,7 @@ fn the_lowest_bit_of_the_number_says_critical() {
 }
 
 #[test]
-fn critical_options_are_refused_when_unknown_malformed_or_repeated() {
+fn unknown_malformed_and_repeated_critical_options_are_refused() {
     let everything = |_| true;
     let refused = |list: &[(u16, &[u8])]| options(list).view().unacceptable(everything);
     assert_eq!(refused(&[(11, b"a"), (11, b"b")]), None);
@@ -121,7 +121,7 @@ fn critical_options_are_refused_when_unknown_malformed_or_repeated() {
 }
 
 #[test]
-fn a_merge_puts_numeric_options_in_order_and_leaves_one_out() {
+fn a_merge_sorts_numeric_options_and_can_leave_one_out() {
     let base = options(&[(11, b"test"), (258, &[26])]);
     let mut merged = Options::new();
     let extra = [(OptionNumber::OBSERVE, 0), (OptionNumber::BLOCK1, 0x0e)];

@@ -1,47 +1,31 @@
-//! Which options are encrypted (RFC 8613 section 4.1, figure 5).
+//! The protection class of each option (RFC 8613 section 4.1, figure 5).
+//!
+//! Class E is encrypted, class U stays visible to proxies. The protection itself writes the OSCORE option. Proxy-Uri would
+//! have to be split first (section 4.1.3.3).
 
 use crate::option::OptionNumber;
 
-/// Where an option of a protected message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// Class E: encrypted.
-    Inner,
-    /// Class U: visible to proxies, not protected.
-    Outer,
-    /// Once encrypted and once visible.
-    Both,
-    /// The OSCORE option, which the protection itself writes.
-    Own,
-    /// Proxy-Uri, which must be taken apart first (section 4.1.3.3).
-    Composed,
+/// Whether the option is encrypted. Max-Age and the block options could be outer as well, for proxies (sections 4.1.3.1,
+/// 4.1.3.4). An unknown option is class E (section 4.1).
+pub(super) fn is_inner(number: OptionNumber) -> bool {
+    is_both(number) || !matches!(number, OptionNumber::OSCORE | OptionNumber::PROXY_URI) && !is_outer(number)
 }
 
-impl Class {
-    pub(super) fn of(number: OptionNumber) -> Self {
-        match number {
-            OptionNumber::OSCORE => Self::Own,
-            OptionNumber::PROXY_URI => Self::Composed,
-            OptionNumber::URI_HOST
+/// Whether the option is visible.
+pub(super) fn is_outer(number: OptionNumber) -> bool {
+    let is_class_u = matches!(
+        number,
+        OptionNumber::URI_HOST
             | OptionNumber::URI_PORT
             | OptionNumber::HOP_LIMIT
             | OptionNumber::EDHOC
-            | OptionNumber::PROXY_SCHEME => Self::Outer,
-            // Sections 4.1.3.5 and 4.1.3.6: proxies must know of these, and the ends must be sure of them.
-            OptionNumber::OBSERVE | OptionNumber::NO_RESPONSE => Self::Both,
-            // Max-Age and the block options could be outer as well, for proxies (4.1.3.1, 4.1.3.4); an option that
-            // is not known is class E (section 4.1).
-            _ => Self::Inner,
-        }
-    }
+            | OptionNumber::PROXY_SCHEME
+    );
+    is_class_u || is_both(number)
+}
 
-    /// Whether an option of this class is encrypted.
-    pub(super) fn is_inner(self) -> bool {
-        matches!(self, Self::Inner | Self::Both)
-    }
-
-    /// Whether an option of this class is visible.
-    pub(super) fn is_outer(self) -> bool {
-        matches!(self, Self::Outer | Self::Both)
-    }
+/// Whether the option is encrypted and visible: proxies use it, and the ends need an authentic copy (sections 4.1.3.5 and
+/// 4.1.3.6).
+fn is_both(number: OptionNumber) -> bool {
+    matches!(number, OptionNumber::OBSERVE | OptionNumber::NO_RESPONSE)
 }

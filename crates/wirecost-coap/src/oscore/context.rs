@@ -1,4 +1,4 @@
-//! Security contexts (RFC 8613 section 3): what both ends derive from a shared secret.
+//! Security contexts (RFC 8613 section 3), which both ends derive from a shared secret.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,15 +14,15 @@ use sha2::Sha256;
 use super::nonce::{self, PartialIv};
 use crate::short::ShortBytes;
 
-/// The longest sender or recipient id in bytes (RFC 8613 section 3.3: the nonce's length minus 6).
+/// The longest sender or recipient id in bytes (RFC 8613 section 3.3: the length of the nonce minus 6).
 pub const MAX_ID_BYTES: usize = 7;
-/// The longest ID context in bytes: with everything else it fits into an option of 255 B.
+/// The longest ID context in bytes: the OSCORE option has at most 255 B.
 pub const MAX_ID_CONTEXT_BYTES: usize = 240;
-/// AES-CCM-16-64-128 in the registry of COSE algorithms (RFC 9053 section 4.2).
+/// AES-CCM-16-64-128 in the COSE Algorithms registry (RFC 9053 section 4.2).
 pub(super) const ALGORITHM: u8 = 10;
-/// Bytes of a key.
+/// The length of a key in bytes.
 const KEY_BYTES: usize = 16;
-/// Bytes of a nonce and of the Common IV.
+/// The length of a nonce and of the Common IV in bytes.
 pub(super) const NONCE_BYTES: usize = 13;
 
 /// A sender or recipient id.
@@ -31,16 +31,16 @@ pub(crate) type Id = ShortBytes<MAX_ID_BYTES>;
 /// AES-CCM with 16 B keys, 8 B tags and 13 B nonces.
 pub(super) type Cipher = Ccm<Aes128, U8, U13>;
 
-/// What a context is derived from; the other end has the two ids swapped.
+/// The input of the key derivation. The other end has the two ids swapped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Parameters {
-    /// The secret that both ends share.
+    /// The Master Secret.
     pub master_secret: Vec<u8>,
-    /// The salt; may be empty.
+    /// The Master Salt; may be empty.
     pub master_salt: Vec<u8>,
-    /// What tells apart contexts of the same secret and ids; requests carry it where it is there.
+    /// The ID Context, which distinguishes contexts with the same secret and ids. Requests carry it.
     pub id_context: Option<Vec<u8>>,
-    /// This end's id, at most 7 bytes; requests carry it as `kid`.
+    /// This end's id, at most 7 bytes. Requests carry it as `kid`.
     pub sender_id: Vec<u8>,
     /// The peer's id, at most 7 bytes.
     pub recipient_id: Vec<u8>,
@@ -59,7 +59,7 @@ impl Parameters {
 
 impl fmt::Debug for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The secret stays out of logs.
+        // Keep the secret out of logs.
         f.debug_struct("Parameters")
             .field("id_context", &self.id_context)
             .field("sender_id", &self.sender_id)
@@ -68,33 +68,33 @@ impl fmt::Debug for Parameters {
     }
 }
 
-/// Why no context can be derived.
+/// Why a context cannot be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
-    /// An id above 7 bytes.
-    #[error("id of {len} B is too long, expected at most {MAX_ID_BYTES} B")]
+    /// An id that is longer than 7 bytes.
+    #[error("id must have at most {MAX_ID_BYTES} B, got {len} B")]
     IdTooLong {
-        /// The id's length in bytes.
+        /// The length of the id in bytes.
         len: usize,
     },
-    /// An ID context that does not fit into the option.
-    #[error("ID context of {len} B is too long, expected at most {MAX_ID_CONTEXT_BYTES} B")]
+    /// An ID context that is too long for the option.
+    #[error("ID context must have at most {MAX_ID_CONTEXT_BYTES} B, got {len} B")]
     IdContextTooLong {
-        /// The ID context's length in bytes.
+        /// The length of the ID context in bytes.
         len: usize,
     },
-    /// The same id at both ends: they would use the same key (RFC 8613 section 3.3).
-    #[error("sender and recipient have the same id, expected two")]
+    /// Both ends have the same id, and so would use the same key (RFC 8613 section 3.3).
+    #[error("sender and recipient must have different ids, got the same id twice")]
     SameId,
-    /// A key that the derivation function cannot give.
+    /// A key of a length that the key derivation function cannot produce.
     #[error("key of {len} B cannot be derived")]
     KeyLength {
-        /// The key's length in bytes.
+        /// The length of the key in bytes.
         len: usize,
     },
 }
 
-/// Which end of a context.
+/// The role of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The end that sends requests.
@@ -103,10 +103,10 @@ pub enum Role {
     Server,
 }
 
-/// One end's security context: keys, ids, and where its sequence numbers begin.
+/// One end's security context: keys, ids, and the first sequence number.
 ///
-/// Cheap to clone; but a key must not be used twice with the same number, so that of the clones only one may become
-/// a machine's, or the next begins [at a number](Self::starting_at) that the ones before did not reach.
+/// It is cheap to clone. A key must not be used twice with the same number, so give only one of the clones to a client
+/// or server, or let the next one [start at](Self::starting_at) an unused number.
 #[derive(Clone)]
 pub struct Context {
     secrets: Arc<Secrets>,
@@ -114,9 +114,8 @@ pub struct Context {
 }
 
 struct Secrets {
-    /// What all was derived from.
+    /// The input of the key derivation.
     parameters: Parameters,
-    id_context: Option<Vec<u8>>,
     sender: End,
     recipient: End,
     common_iv: [u8; NONCE_BYTES],
@@ -135,8 +134,7 @@ impl Context {
     /// # Errors
     /// An id or the ID context is too long, or both ends have the same id.
     pub fn new(parameters: &Parameters) -> Result<Self, ContextError> {
-        let id_context = parameters.id_context.clone();
-        let len = id_context.as_ref().map_or(0, Vec::len);
+        let len = parameters.id_context.as_ref().map_or(0, Vec::len);
         if len > MAX_ID_CONTEXT_BYTES {
             return Err(ContextError::IdContextTooLong { len });
         }
@@ -147,7 +145,6 @@ impl Context {
         expand(parameters, &[], "IV", &mut common_iv)?;
         let secrets = Secrets {
             parameters: parameters.clone(),
-            id_context,
             sender: End::derive(parameters, &parameters.sender_id)?,
             recipient: End::derive(parameters, &parameters.recipient_id)?,
             common_iv,
@@ -158,7 +155,7 @@ impl Context {
         })
     }
 
-    /// The context of the same secret and ids with another ID context.
+    /// The context with the same secret and ids, and another ID context.
     pub(super) fn with_id_context(&self, id_context: &[u8]) -> Result<Self, ContextError> {
         Self::new(&Parameters {
             id_context: Some(id_context.to_vec()),
@@ -166,12 +163,12 @@ impl Context {
         })
     }
 
-    /// One end of the context that device number `device` has with its server, for measurements: all devices derive
-    /// theirs from one secret, without salt and ID context. The device's id has 2 bytes whatever its number is, so
-    /// that sizes do not depend on it; the server's is 0x01.
+    /// One end of the context between device number `device` and its server, for measurements. The contexts of all
+    /// devices have the same secret, without salt and ID context. Every device id has 2 bytes, so that sizes do not
+    /// depend on the number; the server's id is 0x01.
     ///
     /// # Errors
-    /// None that these ids could cause.
+    /// There are none with these ids.
     pub fn lab(secret: &[u8], role: Role, device: u16) -> Result<Self, ContextError> {
         let client = Parameters {
             master_secret: secret.to_vec(),
@@ -186,7 +183,7 @@ impl Context {
         }
     }
 
-    /// The same, its own messages numbered from `first` on: after a restart, above all that were used before.
+    /// This context with `first` as the first number of its own messages. After a restart, use an unused number.
     pub fn starting_at(self, first: PartialIv) -> Self {
         Self { first, ..self }
     }
@@ -201,9 +198,9 @@ impl Context {
         self.secrets.recipient.id.bytes()
     }
 
-    /// What tells apart contexts of the same ids.
+    /// The ID Context.
     pub fn id_context(&self) -> Option<&[u8]> {
-        self.secrets.id_context.as_deref()
+        self.secrets.parameters.id_context.as_deref()
     }
 
     pub(super) fn first(&self) -> PartialIv {
@@ -218,7 +215,7 @@ impl Context {
         &self.secrets.recipient
     }
 
-    /// The nonce of a message with this Partial IV by the sender `id`.
+    /// The nonce of a message with this Partial IV from the sender `id`.
     pub(super) fn nonce(&self, id: &Id, partial_iv: PartialIv) -> [u8; NONCE_BYTES] {
         nonce::nonce(&self.secrets.common_iv, id, partial_iv)
     }
@@ -235,7 +232,7 @@ impl PartialEq for Context {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Keys stay out of logs.
+        // Keep keys out of logs.
         f.debug_struct("Context")
             .field("sender_id", &self.secrets.sender.id)
             .field("recipient_id", &self.secrets.recipient.id)

@@ -1,12 +1,12 @@
-//! OSCORE (RFC 8613): messages whose code, options and payload only the two ends can read or change.
+//! OSCORE (RFC 8613): only the two ends can read or change the code, the options and the payload of a message.
 //!
-//! - [`Context`]: what both ends derive from a shared secret; AES-CCM-16-64-128 with HKDF SHA-256
-//! - [`option`]: the OSCORE option, a COSE header compressed to a few bytes
-//! - `class`: which options are encrypted, which stay visible, and which do both
-//! - [`ReplayWindow`]: which sequence numbers of the peer were taken
+//! - [`Context`]: keys and ids that both ends derive from a shared secret; AES-CCM-16-64-128 with HKDF SHA-256
+//! - [`option`]: the OSCORE option, a compressed COSE header
+//! - `class`: which options are encrypted, and which stay visible
+//! - [`ReplayWindow`]: which sequence numbers of the peer were used
 //! - `session`: protects and opens messages of one context
-//! - `rederivation`: contexts that are derived again because the client lost theirs
-//! - [`Refusal`]: why a message was not taken, and what the server answers
+//! - `rederivation`: new contexts for a client that has lost its context (appendix B.2)
+//! - [`Refusal`]: why a message was refused, and the server's response
 //!
 //! A protected datagram, and the layer of its bytes:
 //!
@@ -18,13 +18,13 @@
 //! | payload (as ciphertext of the same length) | payload |
 //! | tag, 8 B | security |
 //!
-//! What speaks CoAP is the application's though two codes and two markers are there: of a message with payload
-//! OSCORE makes 2 B of application and the option and the tag of security.
+//! CoAP bytes belong to the application layer, although there are two codes and two payload markers. OSCORE adds 2 B to
+//! the application layer of a message with payload, and the option and the tag to the security layer.
 //!
-//! No-Response is an inner and an outer option of the same value (section 4.1.3.6): the server obeys the inner one,
-//! which is authentic, and the outer one only where it cannot open the message. Block-wise transfer is inner: each
-//! block is a message of its own with a sequence number of its own (section 4.1.3.4.1). Requests with an outer block
-//! option, which a proxy would have made, are refused.
+//! No-Response is an inner and an outer option with the same value (section 4.1.3.6). The server follows the inner one,
+//! which is authentic, and the outer one only if it cannot open the message. Block-wise transfer uses inner options:
+//! each block is a message with its own sequence number (section 4.1.3.4.1). The server refuses a request with an outer
+//! block option, which only a proxy would add.
 
 mod class;
 mod context;
@@ -35,8 +35,6 @@ mod refusal;
 mod session;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod vectors;
 mod window;
 
 pub use context::{Context, ContextError, MAX_ID_BYTES, MAX_ID_CONTEXT_BYTES, Parameters, Role};

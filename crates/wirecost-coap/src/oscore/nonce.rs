@@ -3,20 +3,20 @@
 use super::context::{Id, NONCE_BYTES};
 use crate::option::UintBytes;
 
-/// Bytes of the longest Partial IV (RFC 8613 section 6.1).
+/// The length of the longest Partial IV in bytes (RFC 8613 section 6.1).
 pub(super) const MAX_PARTIAL_IV_BYTES: usize = 5;
 
-/// A sender sequence number as it travels: 40 bits in as few bytes as it needs, at least one.
+/// A sender sequence number of 40 bits. Its encoding has as few bytes as possible, and at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartialIv(u64);
 
 impl PartialIv {
-    /// The first of all sequence numbers.
+    /// The first sequence number.
     pub const ZERO: Self = Self(0);
-    /// The last sequence number that a key may be used with (RFC 8613 section 7.2.1).
+    /// The last sequence number of a key (RFC 8613 section 7.2.1).
     pub const MAX: Self = Self((1 << 40) - 1);
 
-    /// The Partial IV of a sequence number, or `None` above 40 bits.
+    /// The Partial IV of a sequence number, or `None` if it exceeds 40 bits.
     pub const fn new(number: u64) -> Option<Self> {
         if number <= Self::MAX.0 {
             Some(Self(number))
@@ -25,8 +25,8 @@ impl PartialIv {
         }
     }
 
-    /// The Partial IV that these bytes mean, or `None` where they are not 1 to 5 or not as few as can be (RFC 8613
-    /// section 6.1: zeros are not sent in front).
+    /// The Partial IV that these bytes encode, or `None` if they are not 1 to 5 bytes or begin with an unnecessary zero
+    /// (RFC 8613 section 6.1).
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let shortest = bytes.len() == 1 || bytes.first().is_some_and(|first| *first != 0);
         if !shortest || bytes.len() > MAX_PARTIAL_IV_BYTES {
@@ -41,7 +41,7 @@ impl PartialIv {
         self.0
     }
 
-    /// The bytes on the wire.
+    /// The encoding.
     pub fn bytes(self) -> UintBytes {
         match self.0 {
             0 => UintBytes::fixed(0, 1),
@@ -55,9 +55,9 @@ impl PartialIv {
     }
 }
 
-/// The nonce of a message with this Partial IV by the sender `id`.
+/// The nonce of a message with this Partial IV from the sender `id`.
 pub(super) fn nonce(common_iv: &[u8; NONCE_BYTES], id: &Id, partial_iv: PartialIv) -> [u8; NONCE_BYTES] {
-    // RFC 8613 section 5.2: the size of the id, the id padded to 7 B, the Partial IV padded to 5 B.
+    // RFC 8613 section 5.2: the length of the id, the id padded to 7 B, the Partial IV padded to 5 B.
     let mut nonce = [0; NONCE_BYTES];
     let id = id.bytes();
     let number = partial_iv.value().to_be_bytes();
@@ -71,17 +71,17 @@ pub(super) fn nonce(common_iv: &[u8; NONCE_BYTES], id: &Id, partial_iv: PartialI
     nonce
 }
 
-/// The additional authenticated data of a request and of all responses to it.
+/// The additional authenticated data of a request and of its responses.
 pub(super) struct Aad {
     bytes: [u8; Self::MAX],
     len: usize,
 }
 
 impl Aad {
-    /// The structure around at most 19 B of external data.
+    /// The length of the structure with at most 19 B of external data.
     const MAX: usize = 12 + 19;
 
-    /// The data of the request that `kid` sent with this Partial IV.
+    /// The data of the request from `kid` with this Partial IV.
     pub(super) fn new(kid: &Id, partial_iv: PartialIv) -> Self {
         let (kid, partial_iv) = (kid.bytes(), partial_iv.bytes());
         let partial_iv = partial_iv.bytes();

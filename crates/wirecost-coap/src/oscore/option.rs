@@ -1,28 +1,28 @@
-//! The OSCORE option (RFC 8613 section 6.1): the header of a COSE_Encrypt0 in a few bytes.
+//! The OSCORE option (RFC 8613 section 6.1): a compressed COSE_Encrypt0 header.
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 1 | flag bits: 0x07 the size of the Partial IV, 0x08 whether a kid is there, 0x10 whether a kid context is |
+//! | 1 | flag bits: 0x07 length of the Partial IV, 0x08 a kid is present, 0x10 a kid context is present |
 //! | 0 to 5 | Partial IV |
-//! | 1 and as many as it says | kid context |
+//! | 1, and as many as its value | kid context |
 //! | the rest | kid |
 //!
-//! All flags clear: the option is empty.
+//! If no flag is set, the option is empty.
 
 use alloc::vec::Vec;
 
 use super::nonce::{MAX_PARTIAL_IV_BYTES, PartialIv};
 
-/// The flag bits that hold the size of the Partial IV.
+/// The flag bits with the length of the Partial IV.
 const PARTIAL_IV_SIZE: u8 = 0x07;
-/// The flag bit k: a kid is there.
+/// The flag bit k: a kid is present.
 const KID: u8 = 0x08;
-/// The flag bit h: a kid context is there.
+/// The flag bit h: a kid context is present.
 const KID_CONTEXT: u8 = 0x10;
-/// The flag bits that mean nothing (RFC 8613 section 6.1).
+/// The reserved flag bits (RFC 8613 section 6.1).
 const RESERVED: u8 = 0xe0;
 
-/// What an OSCORE option says.
+/// A decoded OSCORE option.
 ///
 /// ```
 /// use wirecost_coap::oscore::PartialIv;
@@ -34,7 +34,7 @@ const RESERVED: u8 = 0xe0;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OscoreOption<'a> {
-    /// The sender's sequence number; absent in a response that uses its request's nonce.
+    /// The sender's sequence number. A response that uses the nonce of its request has none.
     pub partial_iv: Option<PartialIv>,
     /// The ID context, at most 255 bytes.
     pub kid_context: Option<&'a [u8]>,
@@ -42,57 +42,57 @@ pub struct OscoreOption<'a> {
     pub kid: Option<&'a [u8]>,
 }
 
-/// Why a value is no OSCORE option.
+/// Why a value is not an OSCORE option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OscoreOptionError {
     /// A flag bit of 0x20, 0x40 or 0x80.
-    #[error("OSCORE flags 0x{flags:02x} have reserved bits, expected at most 0x1f")]
+    #[error("OSCORE flags must be at most 0x1f, got 0x{flags:02x}")]
     ReservedFlags {
         /// The flag bits.
         flags: u8,
     },
-    /// Flag bits of zero that should not be there at all.
-    #[error("OSCORE flags are 0x00, expected an empty option")]
+    /// A flag byte of zero, which must be left out.
+    #[error("OSCORE option without flags must be empty, got flags 0x00")]
     NoFlags,
     /// A Partial IV of 6 or 7 bytes.
-    #[error("Partial IV of {len} B is reserved, expected at most {MAX_PARTIAL_IV_BYTES} B")]
+    #[error("Partial IV must have at most {MAX_PARTIAL_IV_BYTES} B, got {len} B")]
     PartialIvLength {
-        /// The size in bytes.
+        /// The length in bytes.
         len: usize,
     },
-    /// A Partial IV with zeros in front.
-    #[error("Partial IV of {len} B begins with zero, expected as few bytes as it needs")]
+    /// A Partial IV with leading zeros.
+    #[error("Partial IV must have as few bytes as possible, got {len} B with a leading zero")]
     PaddedPartialIv {
-        /// The size in bytes.
+        /// The length in bytes.
         len: usize,
     },
     /// The value ends within one of its parts.
-    #[error("OSCORE option needs {needed} more bytes, {left} are left")]
+    #[error("OSCORE option must have {needed} more bytes, got {left}")]
     Truncated {
         /// Bytes that the part needs.
         needed: usize,
-        /// Bytes that are left.
+        /// The length of the rest, in bytes.
         left: usize,
     },
-    /// Bytes behind the last part, without the flag of a kid.
-    #[error("OSCORE option has {len} B behind its end")]
+    /// Bytes after the last part, without the flag of a kid.
+    #[error("OSCORE option must end after its last part, got {len} B more")]
     Trailing {
-        /// How many bytes.
+        /// The number of bytes.
         len: usize,
     },
 }
 
 impl<'a> OscoreOption<'a> {
-    /// What the value of an option says.
+    /// Decodes the value of an OSCORE option.
     ///
     /// # Errors
-    /// A reserved bit or size is used, or the value is shorter or longer than its flags say.
+    /// A reserved bit or length is used, or the value is shorter or longer than its flags state.
     pub fn parse(value: &'a [u8]) -> Result<Self, OscoreOptionError> {
         let Some((&flags, rest)) = value.split_first() else {
             return Ok(Self::default());
         };
         match flags {
-            // RFC 8613 section 6.1: where all flags are zero the option is empty.
+            // RFC 8613 section 6.1: if all flags are zero, the option is empty.
             0 => return Err(OscoreOptionError::NoFlags),
             _ if flags & RESERVED != 0 => return Err(OscoreOptionError::ReservedFlags { flags }),
             _ => {}
@@ -114,7 +114,7 @@ impl<'a> OscoreOption<'a> {
         })
     }
 
-    /// Bytes of the value.
+    /// The length of the value in bytes.
     pub fn emitted_len(&self) -> usize {
         if *self == Self::default() {
             return 0;
@@ -124,7 +124,7 @@ impl<'a> OscoreOption<'a> {
         1 + partial_iv + kid_context + self.kid.map_or(0, <[u8]>::len)
     }
 
-    /// Appends the value to `out`; a kid context ends after 255 bytes.
+    /// Appends the value to `out`. A kid context is cut off after 255 bytes.
     pub fn emit(&self, out: &mut Vec<u8>) {
         if *self == Self::default() {
             return;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_sender_would_write_is_refused_with_its_reason() {
+    fn invalid_options_are_refused_with_their_reason() {
         use OscoreOptionError as E;
         for (text, error) in [
             ("00", E::NoFlags),
@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn what_parses_is_emitted_to_the_same_bytes(value in proptest::collection::vec(any::<u8>(), 0..20)) {
+        fn parsed_options_are_emitted_as_the_same_bytes(value in proptest::collection::vec(any::<u8>(), 0..20)) {
             if let Ok(option) = OscoreOption::parse(&value) {
                 let mut emitted = Vec::new();
                 option.emit(&mut emitted);

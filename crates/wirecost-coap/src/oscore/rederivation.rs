@@ -1,15 +1,15 @@
-//! Contexts that are derived again, because the client lost what changes in them (RFC 8613 appendix B.2), as the server
-//! sees it.
+//! The server's side of key rederivation (RFC 8613 appendix B.2), for clients that lost the mutable part of their
+//! context.
 //!
 //! ```text
 //! client                                                       server
-//!   request 1, kid context bstr(ID1)          -->                derives from the ID context ID1
-//!                       <--  response 1, kid context bstr(R2)    derives from R2 | ID1
-//!   request 2, kid context bstr(R2 | R3)      -->                derives from R2 | R3, which is the context from then on
+//!   request 1, kid context bstr(ID1)          -->                derives a context from the ID context ID1
+//!                       <--  response 1, kid context bstr(R2)    derives a context from R2 | ID1
+//!   request 2, kid context bstr(R2 | R3)      -->                derives the new context from R2 | R3
 //!                       <--  response 2
 //! ```
 //!
-//! Request 1 may be an old one that somebody sends again; request 2 is fresh, because it has the R2 that was made for it.
+//! Request 1 may be a replay. Request 2 is fresh, because it contains the R2 that the server chose for it.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -17,22 +17,22 @@ use alloc::vec::Vec;
 use super::context::{Context, NONCE_BYTES};
 use super::session::Binding;
 
-/// Bytes of R2.
+/// The length of R2 in bytes.
 pub(crate) const R2_BYTES: usize = 8;
-/// R2s that are waited for at a time; the oldest gives way.
+/// The number of offered R2s that the server remembers. The oldest is dropped.
 const MOST_OFFERED: usize = 4;
 
-/// What a response to a request 1 is protected with.
+/// The protection of the response to a request 1.
 #[derive(Debug)]
 pub(super) struct Opening {
     pub(super) binding: Binding,
     pub(super) context: Context,
-    /// The request's nonce: of the context that the request was protected with.
+    /// The request's nonce, from the context that protects the request.
     pub(super) nonce: [u8; NONCE_BYTES],
     pub(super) r2: [u8; R2_BYTES],
 }
 
-/// The R2s that a request 2 may have, and the last request 1 that has no response yet.
+/// The offered R2s, and the last request 1 without a response.
 #[derive(Debug, Default)]
 pub(super) struct Rederivation {
     offered: VecDeque<[u8; R2_BYTES]>,
@@ -40,7 +40,7 @@ pub(super) struct Rederivation {
 }
 
 impl Rederivation {
-    /// Whether the ID context of a request is that of a request 2: one of the R2s, and something behind it.
+    /// Whether this is the ID context of a request 2: an offered R2, followed by an R3.
     pub(super) fn is_answered_by(&self, id_context: &[u8]) -> bool {
         let offered = |r2: &[u8; R2_BYTES]| id_context.len() > R2_BYTES && id_context.starts_with(r2);
         self.offered.iter().any(offered)
@@ -54,13 +54,13 @@ impl Rederivation {
         self.opening = Some(opening);
     }
 
-    /// What protects the one response to the request 1 of `binding`.
+    /// Takes the protection of the only response to the request 1 with this `binding`.
     pub(super) fn take(&mut self, binding: Binding) -> Option<Opening> {
         self.opening.take_if(|opening| opening.binding == binding)
     }
 }
 
-/// What is in a CBOR byte string of at most 255 B that is all there is.
+/// The content of a CBOR byte string of at most 255 B, if `bytes` is nothing else.
 pub(crate) fn byte_string(bytes: &[u8]) -> Option<&[u8]> {
     let (&head, rest) = bytes.split_first()?;
     let (len, content) = match head {
@@ -71,7 +71,7 @@ pub(crate) fn byte_string(bytes: &[u8]) -> Option<&[u8]> {
     (content.len() == usize::from(len)).then_some(content)
 }
 
-/// R2 and an ID1 behind it.
+/// Concatenates R2 and ID1.
 pub(super) fn joined(r2: &[u8], id1: &[u8]) -> Vec<u8> {
     [r2, id1].concat()
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_string_is_all_there_is() {
+    fn a_byte_string_must_fill_the_input() {
         assert_eq!(byte_string(&[0x42, 1, 2]), Some(&[1, 2][..]));
         assert_eq!(byte_string(&[0x40]), Some(&[][..]));
         assert_eq!(byte_string(&[0x58, 2, 1, 2]), Some(&[1, 2][..]));

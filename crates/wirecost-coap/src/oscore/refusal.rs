@@ -1,62 +1,62 @@
-//! Why a message is not taken or not sent.
+//! Why a message is refused or cannot be protected.
 
 use super::option::OscoreOptionError;
 use crate::code::Code;
 use crate::message::MessageError;
 use crate::option::OptionNumber;
 
-/// Why a received message is not taken.
+/// Why a received message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The option is not well-formed.
     #[error(transparent)]
     Option(#[from] OscoreOptionError),
-    /// A request without a Partial IV or a kid, or a message whose payload is no ciphertext.
-    #[error("message with an OSCORE option has no {part}")]
+    /// A request without a Partial IV or a kid, or a message whose payload is not a ciphertext.
+    #[error("message with an OSCORE option must have a {part}, got none")]
     Missing {
-        /// What is missing.
+        /// The missing part.
         part: &'static str,
     },
-    /// No context has the ids of the request.
-    #[error("no security context has the kid of the request")]
+    /// No context matches the ids in the request.
+    #[error("request must have the kid of a security context, got another one")]
     ContextNotFound,
-    /// The sequence number was taken before, or is older than the window.
-    #[error("sequence number {number} was seen before or is too old")]
+    /// The sequence number was used before, or is below the window.
+    #[error("sequence number must be new, got {number}, which was used before or is too old")]
     Replayed {
         /// The sequence number.
         number: u64,
     },
-    /// The tag is not that of the message.
+    /// The tag does not match the message.
     #[error("message is not authentic")]
     DecryptionFailed,
-    /// What was encrypted is no message.
-    #[error("plaintext is no message: {0}")]
+    /// The plaintext is not a message.
+    #[error("plaintext must be a message: {0}")]
     Plaintext(#[from] MessageError),
-    /// What was encrypted has no code that may be there.
-    #[error("plaintext has the code {code}, expected one of its kind")]
+    /// The plaintext has a code that is not allowed there.
+    #[error("plaintext must have a code of the same kind as the outer code, got {code}")]
     InnerCode {
         /// The code.
         code: Code,
     },
-    /// A proxy cut the message into blocks of its own, which is not supported.
-    #[error("option {} is not encrypted, expected inner blocks only", number.0)]
+    /// The message has an outer block option of a proxy, which is not supported.
+    #[error("option {} must be encrypted, got it as an outer option", number.0)]
     OuterBlock {
         /// The option.
         number: OptionNumber,
     },
-    /// The request is for a proxy.
-    #[error("option {} asks for a proxy, expected a request for this server", number.0)]
+    /// The request is addressed to a proxy.
+    #[error("request must be for this server, got proxy option {}", number.0)]
     Proxied {
         /// The option.
         number: OptionNumber,
     },
-    /// The message is not protected although it must be.
-    #[error("message is not protected, expected an OSCORE option")]
+    /// The message is not protected, but must be.
+    #[error("message must have an OSCORE option, got none")]
     Unprotected,
 }
 
 impl Refusal {
-    /// The code of the response, which is not protected (RFC 8613 section 8.2).
+    /// The code of the unprotected response (RFC 8613 section 8.2).
     pub fn code(&self) -> Code {
         match self {
             Self::Option(_) | Self::Missing { .. } | Self::OuterBlock { .. } => Code::BAD_OPTION,
@@ -66,7 +66,7 @@ impl Refusal {
         }
     }
 
-    /// The diagnostic payload of the response, in the words of RFC 8613 section 8.2 where it has some.
+    /// The diagnostic payload of the response, with the words of RFC 8613 section 8.2 if it defines some.
     pub fn diagnostic(&self) -> &'static str {
         match self {
             Self::Option(_) | Self::Missing { .. } => "Failed to decode COSE",
@@ -85,18 +85,18 @@ impl Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtectError {
     /// Every sequence number of the key was used (RFC 8613 section 7.2.1).
-    #[error("every sequence number up to 2^40 - 1 was used, expected a new security context")]
+    #[error("sequence numbers up to 2^40 - 1 are used up: derive a new security context")]
     SequenceExhausted,
-    /// More than the cipher takes at once.
-    #[error("message has {len} B to encrypt, expected at most 65535 B")]
+    /// The message is longer than the cipher supports.
+    #[error("message must have at most 65535 B to encrypt, got {len} B")]
     TooLong {
-        /// Bytes to encrypt.
+        /// The number of bytes to encrypt.
         len: usize,
     },
-    /// The response to a request whose context gave way to another one.
-    #[error("the context of the request was derived again, expected the response before that")]
+    /// The response to a request whose context was replaced by another one.
+    #[error("response must precede the rederivation of its context, got it after that")]
     Superseded,
-    /// Proxy-Uri would tell the path (RFC 8613 section 4.1.3.3).
-    #[error("Proxy-Uri cannot be protected, expected Proxy-Scheme, Uri-Host, Uri-Path and the like")]
+    /// Proxy-Uri would reveal the path (RFC 8613 section 4.1.3.3).
+    #[error("Proxy-Uri cannot be protected: use Proxy-Scheme, Uri-Host, Uri-Path and so on")]
     ProxyUri,
 }

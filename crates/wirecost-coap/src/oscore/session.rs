@@ -6,7 +6,7 @@ use ccm::Tag;
 use ccm::aead::AeadInOut;
 use ccm::consts::U8;
 
-use super::class::Class;
+use super::class::{is_inner, is_outer};
 use super::context::{Context, End, Id, NONCE_BYTES};
 use super::nonce::{Aad, PartialIv};
 use super::option::OscoreOption;
@@ -17,42 +17,42 @@ use crate::layout::{Layout, TAG_BYTES, bytes};
 use crate::message::{HEADER_BYTES, PAYLOAD_MARKER, Repr, split_options};
 use crate::option::{OptionNumber, OptionValue, push_option, push_option_header};
 
-/// A context with what changes while it is used.
+/// A context with its mutable state.
 #[derive(Debug)]
 pub(crate) struct Session {
     context: Context,
-    /// The number of the next message, or `None` where the last was used.
+    /// The number of the next message, or `None` after the last.
     next: Option<PartialIv>,
     window: ReplayWindow,
     rederivation: Rederivation,
 }
 
-/// Which request of a context that is derived again a request is.
+/// The stage of a request in a key rederivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The first one, which may have been sent before: its response offers an R2.
+    /// Request 1, which may be a replay. Its response offers an R2.
     First,
-    /// Any other.
+    /// Any other request.
     Settled,
 }
 
-/// What ties responses to their request: both are authenticated with the request's kid and Partial IV.
+/// Binds responses to their request: the request's kid and Partial IV are part of the authenticated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) kid: Id,
     pub(crate) partial_iv: PartialIv,
 }
 
-/// Whose nonce a response uses (RFC 8613 section 8.3).
+/// The nonce of a response (RFC 8613 section 8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseNonce {
-    /// That of the request: for one response only.
+    /// The nonce of the request, for one response only.
     OfRequest,
-    /// One of the responder's own, whose Partial IV it sends.
+    /// A new nonce of the responder, which sends its Partial IV.
     Own,
 }
 
-/// The parts of a protected message other than what it says.
+/// The parts of a protected message except its content.
 struct Seal<'a> {
     code: Code,
     option: OscoreOption<'a>,
@@ -71,14 +71,14 @@ impl Session {
         }
     }
 
-    /// Whether a request with this option says that it is of this context.
+    /// Whether the option names exactly this context.
     pub(crate) fn is_named_by(&self, option: &OscoreOption<'_>) -> bool {
         option.kid == Some(self.peer()) && option.kid_context == self.context.id_context()
     }
 
-    /// Whether a request with this option may be of this context.
+    /// Whether the option may be of this context.
     pub(crate) fn owns(&self, option: &OscoreOption<'_>) -> bool {
-        // RFC 8613 section 5.1: who leaves out the kid context leaves it to the recipient to find the context.
+        // RFC 8613 section 5.1: without a kid context, the recipient must find the context.
         let context = option.kid_context;
         option.kid == Some(self.peer()) && (context.is_none() || context == self.context.id_context())
     }
@@ -112,9 +112,8 @@ impl Session {
         Ok((Binding { kid, partial_iv }, layout))
     }
 
-    /// Opens a request whose kid context is that of no context, but may be the `id_context` of one that the client wants
-    /// derived (RFC 8613 appendix B.2). `r2`: what is offered to the client; `None` where the request was answered
-    /// before.
+    /// Opens a request whose kid context matches no context, but may be the `id_context` of a key rederivation (RFC
+    /// 8613 appendix B.2). `r2` is the offer to the client, or `None` if the request is a duplicate.
     pub(crate) fn rederive(
         &mut self,
         id_context: &[u8],
@@ -129,9 +128,9 @@ impl Session {
         let derived = Self::new(derive(id_context)?);
         let binding = derived.open_request(option, request, plaintext)?;
         if self.rederivation.is_answered_by(id_context) {
-            // Its R2 is good for no further request 2.
+            // The R2 of an accepted request 2 cannot be used again.
             *self = derived;
-            self.take_fresh(binding.partial_iv);
+            self.mark_used(binding.partial_iv);
             return Ok((binding, Stage::Settled));
         }
         if let Some(r2) = r2 {
@@ -146,7 +145,7 @@ impl Session {
         Ok((binding, Stage::First))
     }
 
-    /// Appends the `response` to the first request of a context that is derived again, which offers R2.
+    /// Appends the protected `response` to a request 1. The response offers an R2.
     pub(crate) fn protect_first_response(
         &mut self,
         binding: Binding,
@@ -157,20 +156,15 @@ impl Session {
         let opening = self.rederivation.take(binding).ok_or(ProtectError::Superseded)?;
         let mut kid_context = [0x40 | R2_BYTES as u8; 1 + R2_BYTES];
         kid_context[1..].copy_from_slice(&opening.r2);
-        let seal = Seal {
-            code: Code::CHANGED,
-            option: OscoreOption {
-                kid_context: Some(&kid_context),
-                ..OscoreOption::default()
-            },
-            nonce: opening.nonce,
-            aad: Aad::new(&binding.kid, binding.partial_iv),
-            is_response: true,
+        let option = OscoreOption {
+            kid_context: Some(&kid_context),
+            ..OscoreOption::default()
         };
+        let seal = Seal::response(Code::CHANGED, option, opening.nonce, binding);
         seal.write(opening.context.sender(), response, out)
     }
 
-    /// Appends the `response` to the request of `binding` to `out`, protected (RFC 8613 section 8.3).
+    /// Appends the protected `response` to the request of `binding` (RFC 8613 section 8.3).
     pub(crate) fn protect_response(
         &mut self,
         binding: Binding,
@@ -183,10 +177,8 @@ impl Session {
             ResponseNonce::OfRequest => (None, self.context.nonce(&binding.kid, binding.partial_iv)),
             ResponseNonce::Own => {
                 let number = self.take_number()?;
-                (
-                    Some(number),
-                    self.context.nonce(&self.context.sender().id, number),
-                )
+                let nonce = self.context.nonce(&self.context.sender().id, number);
+                (Some(number), nonce)
             }
         };
         // RFC 8613 section 4.2: 2.05 for a response with Observe, 2.04 for any other.
@@ -194,28 +186,22 @@ impl Session {
             Some(_) => Code::CONTENT,
             None => Code::CHANGED,
         };
-        let seal = Seal {
-            code,
-            option: OscoreOption {
-                partial_iv,
-                ..OscoreOption::default()
-            },
-            nonce,
-            aad: Aad::new(&binding.kid, binding.partial_iv),
-            is_response: true,
+        let option = OscoreOption {
+            partial_iv,
+            ..OscoreOption::default()
         };
+        let seal = Seal::response(code, option, nonce, binding);
         seal.write(self.context.sender(), response, out)
     }
 
-    /// Decrypts a request into `plaintext` (RFC 8613 section 8.2), whether or not it came before.
+    /// Decrypts a request into `plaintext` (RFC 8613 section 8.2). It does not check for replays.
     pub(crate) fn open_request(
         &self,
         option: &OscoreOption<'_>,
         request: &Repr<'_>,
         plaintext: &mut Vec<u8>,
     ) -> Result<Binding, Refusal> {
-        let part = "Partial IV";
-        let partial_iv = option.partial_iv.ok_or(Refusal::Missing { part })?;
+        let partial_iv = partial_iv_of(option)?;
         let kid = self.context.recipient().id;
         let aad = Aad::new(&kid, partial_iv);
         let nonce = self.context.nonce(&kid, partial_iv);
@@ -223,8 +209,8 @@ impl Session {
         Ok(Binding { kid, partial_iv })
     }
 
-    /// Decrypts the response to the request of `binding` into `plaintext` (RFC 8613 section 8.4); returns its own
-    /// Partial IV, if it has one.
+    /// Decrypts the response to the request of `binding` into `plaintext` (RFC 8613 section 8.4). Returns the Partial
+    /// IV of the response, if it has one.
     pub(crate) fn open_response(
         &self,
         binding: Binding,
@@ -246,10 +232,9 @@ impl Session {
         self.context.recipient_id()
     }
 
-    /// Refuses a request whose number came before (RFC 8613 section 7.4).
+    /// Refuses a request whose number was used before (RFC 8613 section 7.4).
     pub(crate) fn check_fresh(&self, option: &OscoreOption<'_>) -> Result<(), Refusal> {
-        let part = "Partial IV";
-        let partial_iv = option.partial_iv.ok_or(Refusal::Missing { part })?;
+        let partial_iv = partial_iv_of(option)?;
         let number = partial_iv.value();
         match self.window.is_fresh(partial_iv) {
             true => Ok(()),
@@ -257,12 +242,12 @@ impl Session {
         }
     }
 
-    /// Takes the number of a request that proved to be authentic.
-    pub(crate) fn take_fresh(&mut self, partial_iv: PartialIv) {
+    /// Records the number of an authentic request as used.
+    pub(crate) fn mark_used(&mut self, partial_iv: PartialIv) {
         self.window.take(partial_iv);
     }
 
-    /// The number of the next message; none is used twice (RFC 8613 section 7.2.1).
+    /// The number of the next message. No number is used twice (RFC 8613 section 7.2.1).
     fn take_number(&mut self) -> Result<PartialIv, ProtectError> {
         let number = self.next.ok_or(ProtectError::SequenceExhausted)?;
         self.next = number.next();
@@ -291,7 +276,7 @@ impl Session {
     }
 }
 
-/// The message whose code, options and payload were encrypted in `outer`.
+/// Decodes the inner message in the plaintext of `outer`.
 pub(crate) fn inner_message<'a>(plaintext: &'a [u8], outer: &Repr<'_>) -> Result<Repr<'a>, Refusal> {
     let part = "inner code";
     let (code, rest) = plaintext.split_first().ok_or(Refusal::Missing { part })?;
@@ -314,16 +299,31 @@ pub(crate) fn inner_message<'a>(plaintext: &'a [u8], outer: &Repr<'_>) -> Result
     })
 }
 
+fn partial_iv_of(option: &OscoreOption<'_>) -> Result<PartialIv, Refusal> {
+    let part = "Partial IV";
+    option.partial_iv.ok_or(Refusal::Missing { part })
+}
+
 fn check_protectable(message: &Repr<'_>) -> Result<(), ProtectError> {
-    let mut options = message.options.iter();
-    match options.any(|option| Class::of(option.number) == Class::Composed) {
-        true => Err(ProtectError::ProxyUri),
-        false => Ok(()),
+    match message.options.range_of(OptionNumber::PROXY_URI) {
+        Some(_) => Err(ProtectError::ProxyUri),
+        None => Ok(()),
     }
 }
 
-impl Seal<'_> {
-    /// Appends the protected message; its parts follow one another as [`Layout`] has them.
+impl<'a> Seal<'a> {
+    /// The seal of a response to the request of `binding`.
+    fn response(code: Code, option: OscoreOption<'a>, nonce: [u8; NONCE_BYTES], binding: Binding) -> Self {
+        Self {
+            code,
+            option,
+            nonce,
+            aad: Aad::new(&binding.kid, binding.partial_iv),
+            is_response: true,
+        }
+    }
+
+    /// Appends the protected message. Its parts are in the order of [`Layout`].
     fn write(&self, sender: &End, message: &Repr<'_>, out: &mut Vec<u8>) -> Result<Layout, ProtectError> {
         let outer = Repr {
             code: self.code,
@@ -353,7 +353,7 @@ impl Seal<'_> {
         })
     }
 
-    /// Appends the visible options that `belongs` chooses.
+    /// Appends the visible options that `belongs` selects.
     fn write_outer(
         &self,
         message: &Repr<'_>,
@@ -361,18 +361,17 @@ impl Seal<'_> {
         belongs: impl Fn(OptionNumber) -> bool,
         out: &mut Vec<u8>,
     ) {
-        let outer = |o: &OptionValue<'_>| Class::of(o.number).is_outer() && belongs(o.number);
+        let outer = |o: &OptionValue<'_>| is_outer(o.number) && belongs(o.number);
         for option in message.options.iter().filter(outer) {
             push_option(out, last, option.number, option.value);
         }
     }
 
-    /// Appends what is encrypted (RFC 8613 section 5.3): code, options, and the payload behind its marker.
+    /// Appends the plaintext (RFC 8613 section 5.3): code, options, marker and payload.
     fn write_plaintext(&self, message: &Repr<'_>, out: &mut Vec<u8>) {
         out.push(message.code.byte());
         let mut last = 0;
-        let inner = |o: &OptionValue<'_>| Class::of(o.number).is_inner();
-        for option in message.options.iter().filter(inner) {
+        for option in message.options.iter().filter(|option| is_inner(option.number)) {
             let value = match option.number {
                 // RFC 8613 section 4.1.3.5.2: the inner Observe of a notification is empty.
                 OptionNumber::OBSERVE if self.is_response => &[],
@@ -386,7 +385,7 @@ impl Seal<'_> {
         }
     }
 
-    /// Encrypts what `out` holds from `start` on, and appends the tag.
+    /// Encrypts the bytes of `out` from `start` on, and appends the tag.
     fn encrypt(&self, sender: &End, start: usize, out: &mut Vec<u8>) -> Result<(), ProtectError> {
         let plaintext = out.get_mut(start..).unwrap_or_default();
         let len = plaintext.len();
@@ -400,14 +399,13 @@ impl Seal<'_> {
 }
 
 impl Layout {
-    /// The layout of a received datagram of `len` bytes, as far as one can see without keys: what is encrypted counts
-    /// as application.
+    /// The layout of a received datagram of `len` bytes without keys: the ciphertext counts as application.
     pub(crate) fn visible(message: &Repr<'_>, len: usize) -> Self {
         Self::protected(message, len).unwrap_or(Self::of(message, len))
     }
 
-    /// The same once the ciphertext is opened: it ends in `payload` bytes of payload.
-    pub(crate) fn revealing(self, payload: usize) -> Self {
+    /// The layout after decryption: the ciphertext ends with `payload` bytes of payload.
+    pub(crate) fn decrypted(self, payload: usize) -> Self {
         let payload = bytes(payload);
         Self {
             inner: self.inner.saturating_sub(payload),
@@ -416,11 +414,11 @@ impl Layout {
         }
     }
 
-    /// The layout of a protected datagram of `len` bytes before it is opened; `None` where there is no OSCORE option.
+    /// The layout of a protected datagram of `len` bytes before decryption; `None` if there is no OSCORE option.
     pub(crate) fn protected(message: &Repr<'_>, len: usize) -> Option<Self> {
-        let place = message.options.place(OptionNumber::OSCORE)?;
-        let head = HEADER_BYTES + message.token.bytes().len() + place.start;
-        let option = place.len();
+        let range = message.options.range_of(OptionNumber::OSCORE)?;
+        let head = HEADER_BYTES + message.token.bytes().len() + range.start;
+        let option = range.len();
         let tag = message.payload.len().min(TAG_BYTES);
         Some(Self {
             head: bytes(head),

@@ -2,10 +2,10 @@
 
 use super::PartialIv;
 
-/// Numbers that the window spans (RFC 8613 section 3.2.2: 32 by default).
+/// The number of sequence numbers in the window (RFC 8613 section 3.2.2: 32 by default).
 const WIDTH: u64 = 32;
 
-/// Which of the peer's sequence numbers were taken: a sliding window of 32 numbers, as DTLS has it.
+/// Records which sequence numbers of the peer were used: a sliding window of 32 numbers, like that of DTLS.
 ///
 /// ```
 /// use wirecost_coap::oscore::{PartialIv, ReplayWindow};
@@ -18,14 +18,14 @@ const WIDTH: u64 = 32;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayWindow {
-    /// One above the highest number taken; 0 where none was.
+    /// One above the highest used number; 0 if there is none.
     end: u64,
-    /// Bit n: whether `end - 1 - n` was taken.
+    /// Bit n: whether `end - 1 - n` was used.
     taken: u32,
 }
 
 impl ReplayWindow {
-    /// Whether a number was not taken and is not older than the window.
+    /// Whether a number is unused and not below the window.
     pub fn is_fresh(&self, number: PartialIv) -> bool {
         let number = number.value();
         if number >= self.end {
@@ -35,7 +35,7 @@ impl ReplayWindow {
         age < WIDTH && self.taken & (1 << age) == 0
     }
 
-    /// Takes a number: it is fresh no more.
+    /// Records a number as used.
     pub fn take(&mut self, number: PartialIv) {
         let number = number.value();
         if number >= self.end {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_taken_once_and_not_below_the_window() {
+    fn a_number_is_fresh_once_and_not_below_the_window() {
         let mut window = ReplayWindow::default();
         for (number, fresh) in [
             (5, true),

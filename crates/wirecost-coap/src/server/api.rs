@@ -1,4 +1,4 @@
-//! How a server is set up, and what it reports.
+//! The configuration and the events of a server.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -9,35 +9,35 @@ use crate::code::Method;
 use crate::oscore::Context;
 use crate::parameters::TransmissionParameters;
 
-/// How a server behaves.
+/// The configuration of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Time-outs and limits.
     pub parameters: TransmissionParameters,
-    /// The randomness of time-outs and message ids.
+    /// The random numbers for time-outs and message ids.
     pub rng: Rng,
-    /// Bytes of the largest block that the server sends or asks for: 16 to 1,024.
+    /// The largest block size that the server sends or requests, in bytes: 16 to 1,024.
     pub block_size: usize,
-    /// The largest body that is put together from blocks, in bytes; 4.13 above it.
+    /// The largest body that the server assembles from blocks, in bytes. It answers 4.13 to a larger one.
     pub max_body_bytes: usize,
-    /// Unfinished bodies per peer; the oldest gives way.
+    /// The number of unfinished bodies per peer. The oldest is dropped.
     pub max_assemblies_per_peer: usize,
-    /// Observers of all resources together; further registrations are answered as a plain GET.
+    /// The number of observers of all resources. A further registration is answered as a plain GET.
     pub max_observers: usize,
-    /// Observations that one peer may hold; its further registrations are answered as a plain GET.
+    /// The number of observations per peer. A further registration is answered as a plain GET.
     pub max_observers_per_peer: usize,
-    /// How long `/separate` takes for its response.
+    /// The delay of the response of `/separate`.
     pub separate_delay: Duration,
-    /// How often the observable resources change by themselves.
+    /// How often the observable resources change on their own.
     pub observe_interval: Duration,
-    /// The security contexts of clients (RFC 8613), told apart by their ids.
+    /// The security contexts of clients (RFC 8613), each with its own ids.
     pub oscore: Vec<Context>,
-    /// Whether requests without protection are refused: 4.01.
+    /// Whether the server refuses unprotected requests with 4.01.
     pub requires_oscore: bool,
 }
 
 impl Config {
-    /// The defaults, with the randomness `rng`.
+    /// The default configuration with the random numbers of `rng`.
     pub fn new(rng: Rng) -> Self {
         Self {
             parameters: TransmissionParameters::default(),
@@ -54,7 +54,7 @@ impl Config {
         }
     }
 
-    /// The same, also for clients with these contexts; where `required`, for no others.
+    /// This configuration, also for clients with these contexts. If `required`, only for those.
     pub fn with_oscore(self, contexts: impl IntoIterator<Item = Context>, required: bool) -> Self {
         Self {
             oscore: contexts.into_iter().collect(),
@@ -64,69 +64,69 @@ impl Config {
     }
 }
 
-/// What a server reports.
+/// An event of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A request arrived whole and was carried out, or came again.
+    /// A whole request arrived and was processed, or is a duplicate.
     MessageReceived {
-        /// From whom.
+        /// The sender.
         flow: FlowId,
-        /// What it asked.
+        /// The method.
         method: Method,
         /// The resource's path.
         path: &'static str,
-        /// Its content in bytes, all blocks together.
+        /// The length of its content in bytes, all blocks together.
         payload_bytes: u64,
-        /// The front of its content.
+        /// The first bytes of its content.
         front: Front,
-        /// Whether it came before and was not carried out again.
+        /// Whether it is a duplicate that was not processed again.
         duplicate: bool,
     },
     /// A peer registered as an observer.
     ObserverAdded {
-        /// Who.
+        /// The observer.
         flow: FlowId,
         /// The resource's path.
         path: &'static str,
     },
-    /// A peer is no observer any more: it said so, sent an RST, or did not acknowledge.
+    /// A peer is no longer an observer: it deregistered, sent an RST, or did not acknowledge a notification.
     ObserverRemoved {
-        /// Who.
+        /// The former observer.
         flow: FlowId,
         /// The resource's path.
         path: &'static str,
     },
-    /// A separate response was not acknowledged, or waited for one that was not.
+    /// A separate response was not acknowledged, or was still waiting when another one was not.
     ResponseTimedOut {
-        /// Whose.
+        /// The receiver of the response.
         flow: FlowId,
     },
 }
 
-/// What the server saw and did, in datagrams.
+/// Counters of a server, in datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Datagrams that were not messages.
     pub malformed: u64,
-    /// Messages that came before.
+    /// Duplicate messages.
     pub duplicates: u64,
-    /// ACKs and RSTs that match nothing.
+    /// ACKs and RSTs that match no message.
     pub unmatched: u64,
     /// Messages answered with an RST.
     pub rejected: u64,
-    /// Messages that were neither carried out nor answered.
+    /// Messages that were neither processed nor answered.
     pub ignored: u64,
     /// Responses that No-Response suppressed (RFC 7967).
     pub suppressed: u64,
     /// Requests answered with 4.xx or 5.xx.
     pub refused: u64,
-    /// Requests that had to be protected and were not, or could not be opened (RFC 8613 section 8.2).
+    /// Requests that are unprotected although they must be protected, or that cannot be opened (RFC 8613 section 8.2).
     pub unverified: u64,
-    /// Requests with a sequence number that came before (RFC 8613 section 7.4).
+    /// Requests with a used sequence number (RFC 8613 section 7.4).
     pub replayed: u64,
-    /// Responses and notifications that could not be sent because they could not be protected.
+    /// Responses and notifications that could not be protected, and so were not sent.
     pub unprotectable: u64,
-    /// Separate responses and notifications sent again.
+    /// Retransmitted separate responses and notifications.
     pub retransmissions: u64,
     /// Notifications sent, without retransmissions.
     pub notifications: u64,

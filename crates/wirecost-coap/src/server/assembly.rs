@@ -1,21 +1,21 @@
-//! Request bodies that arrive in blocks and take effect as a whole (RFC 7959 section 2.5).
+//! Request bodies that arrive in blocks and are processed as a whole (RFC 7959 section 2.5).
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{FlowId, Instant};
 
-use super::kept::{Kept, Place};
+use super::kept::{EntryKey, Kept};
 use crate::block::Block;
 use crate::code::{Code, Method};
 
-/// Whose body, of which request.
+/// Identifies a body by its peer and request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) flow: FlowId,
     pub(super) resource: usize,
     pub(super) method: Method,
-    /// The OSCORE session of its messages: blocks of one are not put together with those of another or of none.
+    /// The OSCORE session of its messages. A body must not combine blocks of different sessions.
     pub(super) session: Option<usize>,
 }
 
@@ -27,14 +27,14 @@ pub(super) struct Limits {
     pub(super) lifetime: Duration,
 }
 
-/// What a block made of its body.
+/// The state of a body after a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// More blocks must come: 2.31.
+    /// More blocks must follow: 2.31.
     Continue,
-    /// The body is whole.
+    /// The body is complete.
     Whole(Vec<u8>),
-    /// The block cannot be taken: 4.00, 4.08 or 4.13.
+    /// The block is refused with 4.00, 4.08 or 4.13.
     Refused(Code),
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Assemblies {
 }
 
 impl Assemblies {
-    /// Takes a block; `size1` is the size that the client announced for the whole body, `tag` its Request-Tag.
+    /// Adds a block. `size1` is the announced size of the body, `tag` the Request-Tag.
     pub(super) fn take(
         &mut self,
         (key, tag): (Key, Option<&[u8]>),
@@ -61,7 +61,7 @@ impl Assemblies {
         limits: Limits,
         now: Instant,
     ) -> Progress {
-        // RFC 7959 section 2.2: a block that is not the last fills its size exactly, the last fits into it.
+        // RFC 7959 section 2.2: a block that is not the last has the full size, the last one at most that.
         let fits =
             payload.len() <= block.size.bytes() && (!block.more || payload.len() == block.size.bytes());
         if !fits {
@@ -69,30 +69,30 @@ impl Assemblies {
         }
         self.kept.expire(now);
         let is_of_body = |assembly: &Assembly| assembly.key == key && assembly.tag.as_deref() == tag;
-        let place = self.kept.find(key.flow, is_of_body);
+        let entry = self.kept.find(key.flow, is_of_body);
         let announced = size1.map_or(0, |size| size as usize);
         if announced.max(block.offset() + payload.len()) > limits.max_body {
-            place.and_then(|place| self.kept.remove(place));
+            entry.and_then(|entry| self.kept.remove(entry));
             return Progress::Refused(Code::REQUEST_ENTITY_TOO_LARGE);
         }
         let expires = now + limits.lifetime;
-        let place = match (block.number, place) {
-            (0, place) => {
-                place.and_then(|place| self.kept.remove(place));
+        let entry = match (block.number, entry) {
+            (0, entry) => {
+                entry.and_then(|entry| self.kept.remove(entry));
                 let (tag, body) = (tag.map(<[u8]>::to_vec), Vec::new());
                 let begun = Assembly { key, tag, body };
                 self.kept.push(key.flow, begun, expires, limits.max_per_peer)
             }
-            (_, Some(place)) => place,
-            // RFC 7959 section 2.9.2: blocks before this one are missing.
+            (_, Some(entry)) => entry,
+            // RFC 7959 section 2.9.2: earlier blocks are missing.
             (_, None) => return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
         };
-        self.kept.postpone(place, expires);
-        self.append(place, block, payload)
+        self.kept.postpone(entry, expires);
+        self.append(entry, block, payload)
     }
 
-    fn append(&mut self, place: Place, block: Block, payload: &[u8]) -> Progress {
-        let Some(assembly) = self.kept.get_mut(place) else {
+    fn append(&mut self, entry: EntryKey, block: Block, payload: &[u8]) -> Progress {
+        let Some(assembly) = self.kept.get_mut(entry) else {
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         };
         let (have, offset) = (assembly.body.len(), block.offset());
@@ -100,19 +100,19 @@ impl Assemblies {
         if offset == have {
             assembly.body.extend_from_slice(payload);
         } else if !is_repeated {
-            self.kept.remove(place);
+            self.kept.remove(entry);
             return Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE);
         }
         match block.more {
             true => Progress::Continue,
-            false => match self.kept.remove(place) {
+            false => match self.kept.remove(entry) {
                 Some(whole) => Progress::Whole(whole.body),
                 None => Progress::Refused(Code::REQUEST_ENTITY_INCOMPLETE),
             },
         }
     }
 
-    /// Forgets the bodies of a peer that is gone.
+    /// Drops the bodies of a peer that is gone.
     pub(super) fn forget(&mut self, flow: FlowId) {
         self.kept.forget(flow);
     }
@@ -158,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_answered_4_08_and_a_repeated_block_is_not_appended() {
+    fn a_gap_is_answered_4_08_and_a_duplicate_block_is_not_added() {
         let mut all = Assemblies::default();
         assert_eq!(take(&mut all, 0, 1, true, 0), INCOMPLETE);
         assert_eq!(take(&mut all, 0, 0, true, 0), Progress::Continue);
         assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
         assert_eq!(take(&mut all, 0, 1, true, 0), Progress::Continue);
-        let place = all.kept.find(FlowId(0), |_| true).expect("a body");
-        let body = all.kept.get_mut(place).map(|assembly| assembly.body.len());
+        let entry = all.kept.find(FlowId(0), |_| true).expect("a body");
+        let body = all.kept.get_mut(entry).map(|assembly| assembly.body.len());
         assert_eq!(body, Some(32));
         assert_eq!(take(&mut all, 0, 3, true, 0), INCOMPLETE);
     }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_body_expires_and_the_oldest_gives_way() {
+    fn an_unfinished_body_expires_and_the_oldest_is_dropped() {
         let mut all = Assemblies::default();
         take(&mut all, 0, 0, true, 0);
         assert_eq!(take(&mut all, 0, 1, true, 247), INCOMPLETE);

@@ -1,8 +1,8 @@
-//! What resources are, before anyone asked anything of them.
+//! The static properties of resources.
 
 use crate::code::Method;
 
-/// What a resource is, before anyone asked anything of it.
+/// The static properties of a resource.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) path: &'static str,
@@ -12,19 +12,19 @@ pub(super) struct Definition {
     pub(super) behaviour: Behaviour,
     pub(super) initial: Initial,
     pub(super) format: u16,
-    /// Whether notifications are confirmable, where the resource can be observed.
+    /// Whether the resource can be observed, and if so, whether its notifications are confirmable.
     pub(super) observable: Option<bool>,
     pub(super) access: Access,
-    /// The entity-tag that is always shown; empty where it counts the changes.
+    /// The constant entity-tag; if empty, the entity-tag is the number of changes.
     pub(super) etag: &'static [u8],
-    /// Seconds for which a representation may be cached, where it says so.
+    /// The Max-Age of a representation in seconds, if it has one.
     pub(super) max_age: Option<u32>,
 }
 
 /// Whether a request must be protected by OSCORE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Where the server says so.
+    /// As the server's configuration says.
     Either,
     /// Never.
     Open,
@@ -32,23 +32,23 @@ pub(super) enum Access {
     Protected,
 }
 
-/// How a resource departs from one that is stored by PUT and read by GET.
+/// How a resource differs from one that PUT stores and GET reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
     Store,
-    /// Shows its entity-tag, and is text only.
+    /// Always returns its entity-tag, and accepts only text.
     Validate,
-    /// Answers with the arguments of the query.
+    /// Returns the arguments of the query.
     Query,
-    /// A POST creates something with a Location-Query.
+    /// A POST returns a Location-Query.
     LocationQuery,
-    /// Answers by a separate response.
+    /// Sends a separate response.
     Separate,
-    /// A POST creates this resource; otherwise as stored.
+    /// A POST creates this resource; the rest is as in `Store`.
     Create(&'static str),
-    /// A POST is answered with its content in upper case.
+    /// A POST returns its content in upper case.
     Uppercase,
-    /// One representation per format.
+    /// Has one representation per format.
     MultiFormat(&'static [(u16, &'static str)]),
     /// A POST makes the server forget the observers of this resource.
     ForgetObservers(&'static str),
@@ -56,15 +56,15 @@ pub(super) enum Behaviour {
     Core,
 }
 
-/// What a resource holds at first.
+/// The initial content of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Initial {
     Absent,
     Text(&'static str),
     /// This many bytes of text.
     Generated(usize),
-    /// The number of changes in this many bytes of text.
+    /// The number of changes, in this many bytes of text.
     Ticks(usize),
-    /// One text after the other, a change each; then the observation ends.
+    /// One text after each change; the observation ends after the last one.
     Steps(&'static [&'static str]),
 }

@@ -1,18 +1,18 @@
-//! What is kept of the exchanges of all peers: a few entries of each, each until it expires.
+//! State that the server keeps per peer: a few entries each, with an expiry time.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use wirecost_proto::{FlowId, Instant};
 
-/// Whose entry, and its number in the order in which entries were made.
-pub(super) type Place = (FlowId, u64);
+/// The peer of an entry, and the entry's number in the order of creation.
+pub(super) type EntryKey = (FlowId, u64);
 
-/// Entries with the times at which they expire. What is asked of a peer looks at its entries only.
+/// Entries with expiry times. A query about one peer visits only that peer's entries.
 #[derive(Debug)]
 pub(super) struct Kept<T> {
-    entries: BTreeMap<Place, (Instant, T)>,
-    expiries: BTreeSet<(Instant, Place)>,
-    /// Entries made so far.
+    entries: BTreeMap<EntryKey, (Instant, T)>,
+    expiries: BTreeSet<(Instant, EntryKey)>,
+    /// The number of entries created so far.
     made: u64,
 }
 
@@ -27,72 +27,72 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// Removes what has expired.
+    /// Removes expired entries.
     pub(super) fn expire(&mut self, now: Instant) {
-        while let Some(&(at, place)) = self.expiries.first() {
+        while let Some(&(at, key)) = self.expiries.first() {
             if at > now {
                 return;
             }
-            self.remove(place);
+            self.remove(key);
         }
     }
 
-    /// The first entry of a peer that `is_wanted`.
-    pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<Place> {
+    /// The first entry of a peer for which `is_wanted` is true.
+    pub(super) fn find(&self, flow: FlowId, is_wanted: impl Fn(&T) -> bool) -> Option<EntryKey> {
         let mut of_peer = self.of_peer(flow);
         of_peer
             .find(|(_, (_, entry))| is_wanted(entry))
-            .map(|(place, _)| *place)
+            .map(|(key, _)| *key)
     }
 
-    /// The entry at a place.
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
-        self.entries.get_mut(&place).map(|(_, entry)| entry)
+    /// The entry with this key.
+    pub(super) fn get_mut(&mut self, key: EntryKey) -> Option<&mut T> {
+        self.entries.get_mut(&key).map(|(_, entry)| entry)
     }
 
-    /// Keeps an entry of a peer, which has at most `most`: the oldest gives way.
-    pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> Place {
+    /// Adds an entry of a peer. If the peer has `most` entries, the oldest is dropped.
+    pub(super) fn push(&mut self, flow: FlowId, entry: T, expires: Instant, most: usize) -> EntryKey {
         while self.of_peer(flow).count() >= most.max(1) {
-            let oldest = self.of_peer(flow).next().map(|(place, _)| *place);
-            oldest.and_then(|place| self.remove(place));
+            let oldest = self.of_peer(flow).next().map(|(key, _)| *key);
+            oldest.and_then(|key| self.remove(key));
         }
-        let place = (flow, self.made);
+        let key = (flow, self.made);
         self.made += 1;
-        self.entries.insert(place, (expires, entry));
-        self.expiries.insert((expires, place));
-        place
+        self.entries.insert(key, (expires, entry));
+        self.expiries.insert((expires, key));
+        key
     }
 
-    /// Lets an entry expire at another time.
-    pub(super) fn postpone(&mut self, place: Place, expires: Instant) {
-        if let Some((at, _)) = self.entries.get_mut(&place) {
+    /// Changes the expiry time of an entry.
+    pub(super) fn postpone(&mut self, key: EntryKey, expires: Instant) {
+        if let Some((at, _)) = self.entries.get_mut(&key) {
             let before = core::mem::replace(at, expires);
-            self.expiries.remove(&(before, place));
-            self.expiries.insert((expires, place));
+            self.expiries.remove(&(before, key));
+            self.expiries.insert((expires, key));
         }
     }
 
     /// Removes an entry.
-    pub(super) fn remove(&mut self, place: Place) -> Option<T> {
-        let (expires, entry) = self.entries.remove(&place)?;
-        self.expiries.remove(&(expires, place));
+    pub(super) fn remove(&mut self, key: EntryKey) -> Option<T> {
+        let (expires, entry) = self.entries.remove(&key)?;
+        self.expiries.remove(&(expires, key));
         Some(entry)
     }
 
-    /// Removes the entries of a peer that is gone.
+    /// Removes all entries of a peer.
     pub(super) fn forget(&mut self, flow: FlowId) {
-        while let Some(place) = self.find(flow, |_| true) {
-            self.remove(place);
+        while let Some(key) = self.find(flow, |_| true) {
+            self.remove(key);
         }
     }
 
-    /// How many entries are kept.
+    /// The number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    fn of_peer(&self, flow: FlowId) -> impl Iterator<Item = (&Place, &(Instant, T))> {
+    fn of_peer(&self, flow: FlowId) -> impl Iterator<Item = (&EntryKey, &(Instant, T))> {
         self.entries.range((flow, 0)..=(flow, u64::MAX))
     }
 }

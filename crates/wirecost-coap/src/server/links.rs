@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::definition::{Access, Definition};
 
-/// The links of `definitions` that `query` lets through, in link format.
+/// The links of the `definitions` that match `query`, in link format.
 pub(super) fn write(definitions: &[Definition], query: Option<&str>) -> Vec<u8> {
     let mut out = Vec::new();
     let matching = definitions.iter().filter(|definition| matches(definition, query));
@@ -23,7 +23,7 @@ fn write_link(definition: &Definition, out: &mut Vec<u8>) {
     text(definition.path);
     text(">");
     for (name, value) in definition.attributes {
-        // A number stands by itself (RFC 6690 section 3.3, RFC 7252 section 7.2.1).
+        // Numbers are not quoted (RFC 6690 section 3.3, RFC 7252 section 7.2.1).
         let quote = match value.bytes().all(|byte| byte.is_ascii_digit()) {
             true => "",
             false => "\"",
@@ -42,8 +42,8 @@ fn write_link(definition: &Definition, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a link satisfies `name=value`; a value may end in `*`, and several values of an attribute are
-/// separated by spaces (RFC 6690 section 4.1).
+/// Whether a link matches the filter `name=value`. A value may end with `*`. The values of an attribute are separated
+/// by spaces (RFC 6690 section 4.1).
 fn matches(definition: &Definition, query: Option<&str>) -> bool {
     let Some((name, wanted)) = query.and_then(|query| query.split_once('=')) else {
         return true;

@@ -1,14 +1,14 @@
-//! The server: the plugtest resources, observed and block-wise, for any number of peers.
+//! The server: the plugtest resources, with observation and block-wise transfer, for any number of peers.
 //!
-//! A request, and what it gets:
+//! The processing of a request:
 //!
-//! 1. CON or NON request; one that came before is answered as before (CON) or ignored (NON)
-//! 2. blocks of a body are kept until it is whole, each answered 2.31
+//! 1. CON or NON request; a duplicate gets the same answer again (CON) or is ignored (NON)
+//! 2. blocks of a body are kept until it is complete, each answered 2.31
 //! 3. CON: the response in the ACK, or an empty ACK and then a separate CON response; NON: a NON response
-//! 4. a request that OSCORE protects is opened before, its response protected after; one that cannot be opened is
-//!    answered 4.00, 4.01 or 4.02 without protection (RFC 8613 section 8.2)
-//!    a request by which the client has its context derived again (appendix B.2) may only read: it may be an old one
-//! 5. what No-Response suppresses is left out; a CON request gets an empty ACK all the same
+//! 4. a request that OSCORE protects is opened first, and gets a protected response; one that cannot be opened is
+//!    answered 4.00, 4.01 or 4.02 without protection (RFC 8613 section 8.2); a request 1 of a key rederivation
+//!    (appendix B.2) may only read, because it may be a replay
+//! 5. a response that No-Response suppresses is left out; a CON request gets an empty ACK anyway
 
 mod api;
 mod assembly;
@@ -89,17 +89,17 @@ impl Server {
         }
     }
 
-    /// What was received, ignored and sent again so far.
+    /// Counters of received, ignored and retransmitted messages.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// How many observers there are, of all resources.
+    /// The number of observers of all resources.
     pub fn observers(&self) -> usize {
         self.observers.len()
     }
 
-    /// The content of the resource at `path`, such as `/test`; `None` where it is absent.
+    /// The content of the resource at `path`, such as `/test`; `None` if it is absent.
     pub fn content(&self, path: &str) -> Option<&[u8]> {
         let mut resources = self.tree.iter();
         let resource = resources.find(|resource| resource.definition.path == path)?;
@@ -112,7 +112,7 @@ impl Server {
             .map_or("", |resource| resource.definition.path)
     }
 
-    /// A message id for a message of the server's own.
+    /// A message id for a new message of the server.
     fn next_message_id(&mut self, flow: FlowId) -> u16 {
         let first = || self.config.rng.purpose(0).at(u64::from(flow.0)) as u16;
         let next = self.message_ids.entry(flow).or_insert_with(first);

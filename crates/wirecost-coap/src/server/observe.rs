@@ -7,10 +7,10 @@ use wirecost_proto::{FlowId, Instant};
 use super::assembly::Key;
 use super::observers::Observer;
 use super::protection::Protected;
-use super::queue::{Outgoing, Place, Purpose, State};
+use super::queue::{MessageKey, Outgoing, Purpose, State};
 use super::resource::{Answer, Content, Resource};
 use super::respond::Exchange;
-use super::write::{Asked, Envelope};
+use super::write::{Envelope, Requested};
 use super::{Event, Server};
 use crate::code::{Code, Method};
 use crate::describe::Kind;
@@ -18,7 +18,6 @@ use crate::layout::Layout;
 use crate::message::Type;
 use crate::option::OptionsView;
 use crate::oscore::ResponseNonce;
-use crate::outbox::Datagram;
 use crate::token::Token;
 
 /// An observer gets a confirmable notification at least this often (RFC 7641 section 4.5).
@@ -26,7 +25,7 @@ const CONFIRM_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// Sequence numbers have 24 bits (RFC 7641 section 4.4).
 const SEQUENCE_MASK: u32 = 0xff_ffff;
 
-/// A notification that was written.
+/// An encoded notification in `Server::datagram`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     pub(super) message_id: u16,
@@ -35,8 +34,8 @@ pub(super) struct Written {
 }
 
 impl Server {
-    /// Registers or deregisters the sender of a GET (RFC 7641 section 4.1); returns the sequence number of a
-    /// registration.
+    /// Registers or deregisters the sender of a GET (RFC 7641 section 4.1). Returns the sequence number if it
+    /// registers.
     pub(super) fn observe(
         &mut self,
         exchange: &Exchange,
@@ -49,7 +48,7 @@ impl Server {
         let (flow, token) = (exchange.flow, exchange.token);
         let (path, changes) = (resource.definition.path, resource.changes);
         let observable = resource.definition.observable.is_some() && key.method == Method::Get;
-        // A further block of a notification is a plain GET (RFC 7959 section 3.4).
+        // The request for a further block of a notification is a plain GET (RFC 7959 section 3.4).
         let further = options.block2().is_some_and(|block| block.number > 0);
         let wanted = options.observe().filter(|_| observable && !further)?;
         if exchange.protected.is_some_and(Protected::may_be_old) {
@@ -58,11 +57,12 @@ impl Server {
         let session = |protected: Protected| protected.session;
         let owner = self.observers.find(flow, token);
         if owner.is_some_and(|observer| observer.protected.map(session) != key.session) {
-            // Who cannot protect a request must not end a protected observation, and is answered as a plain GET.
+            // A request without protection must not end a protected observation. It is answered as a plain GET.
             return None;
         }
         let known = self.take_observer(flow, token).is_some();
-        // RFC 7641 section 4.1: 0 registers, 1 deregisters; what cannot be added is answered as a plain GET.
+        // RFC 7641 section 4.1: 0 registers, 1 deregisters. A registration beyond the limits is answered as a plain
+        // GET.
         if wanted != 0 || !answer.code.is_success() || self.is_full(flow) {
             if known {
                 self.outbox.event(Event::ObserverRemoved { flow, path });
@@ -78,7 +78,7 @@ impl Server {
         Some(changes & SEQUENCE_MASK)
     }
 
-    /// Prepares a resource for a GET that registers its first observer, where the GET takes the resource's own format.
+    /// Prepares a resource for a GET that registers its first observer and accepts the resource's own format.
     pub(super) fn begin_observation(&mut self, key: Key, options: OptionsView<'_>) {
         let registers = key.method == Method::Get && options.observe() == Some(0);
         if !registers || self.observers.first_of(key.resource).is_some() {
@@ -93,7 +93,7 @@ impl Server {
         }
     }
 
-    /// Tells the observers of a resource that its representation has another format (RFC 7641 section 4.2).
+    /// Tells the observers of a resource that the format of its representation changed (RFC 7641 section 4.2).
     pub(super) fn end_observation(&mut self, resource: usize) {
         if self.observers.first_of(resource).is_none() {
             return;
@@ -104,16 +104,16 @@ impl Server {
         self.dismiss(resource, Some(&Answer::code(Code::NOT_ACCEPTABLE)));
     }
 
-    /// Whether no further observation of a peer is taken.
+    /// Whether further registrations of a peer are refused.
     fn is_full(&self, flow: FlowId) -> bool {
         self.observers.len() >= self.config.max_observers
             || self.observers.of_peer(flow) >= self.config.max_observers_per_peer
     }
 
-    /// Removes an observer with its notification that is not acknowledged; returns its resource.
+    /// Removes an observer and its unacknowledged notification. Returns the observed resource.
     fn take_observer(&mut self, flow: FlowId, token: Token) -> Option<usize> {
         let (resource, pending) = self.observers.remove(flow, token)?;
-        pending.and_then(|place| self.outgoings.remove(place));
+        pending.and_then(|key| self.outgoings.remove(key));
         Some(resource)
     }
 
@@ -131,7 +131,7 @@ impl Server {
         }
     }
 
-    /// Lets the observed resources change whose time has come.
+    /// Changes the observed resources that are due.
     pub(super) fn tick(&mut self, now: Instant) {
         let next = now + self.config.observe_interval.max(Duration::from_millis(1));
         while let Some(resource) = self.observers.take_tick(now, next) {
@@ -143,8 +143,8 @@ impl Server {
         }
     }
 
-    /// Notifies every observer of a resource. Those that have not acknowledged their last notification are not looked
-    /// at: each is told when it has, if the resource has changed by then.
+    /// Notifies every observer of a resource, except those with an unacknowledged notification. Those are notified
+    /// after their ACK, if the resource has changed since.
     pub(super) fn notify(&mut self, resource: usize, now: Instant) {
         let mut from = 0;
         while let Some((next, (flow, token))) = self.observers.next_ready(resource, from) {
@@ -153,7 +153,7 @@ impl Server {
         }
     }
 
-    /// Whether the resource of an observer has changed since the observer was told.
+    /// Whether the resource of an observer has changed since its last notification.
     pub(super) fn is_outdated(&mut self, flow: FlowId, token: Token) -> bool {
         let Some(observer) = self.observers.find(flow, token) else {
             return false;
@@ -162,23 +162,23 @@ impl Server {
         resource.is_some_and(|resource| resource.changes != observer.told)
     }
 
-    /// Notifies an observer that has no unacknowledged notification: no more than one is under way (RFC 7641
-    /// section 4.5.2).
+    /// Notifies an observer without an unacknowledged notification: at most one is outstanding (RFC 7641 section
+    /// 4.5.2).
     pub(super) fn notify_one(&mut self, flow: FlowId, token: Token, now: Instant) {
         let Some(written) = self.write_notification(flow, token, now) else {
             return;
         };
         self.stats.notifications += 1;
         if !written.confirmable {
-            let datagram = Datagram::new(written.layout, Kind::ORIGINAL);
-            self.outbox.send_encoded(flow, &self.datagram, datagram);
+            self.outbox
+                .send_encoded(flow, &self.datagram, written.layout, Kind::ORIGINAL);
             return;
         }
-        let place = self.push_notification(flow, written, Purpose::Notification { token });
-        self.observers.set_pending(flow, token, Some(place));
+        let key = self.push_notification(flow, written, Purpose::Notification { token });
+        self.observers.set_pending(flow, token, Some(key));
     }
 
-    fn push_notification(&mut self, flow: FlowId, written: Written, purpose: Purpose) -> Place {
+    fn push_notification(&mut self, flow: FlowId, written: Written, purpose: Purpose) -> MessageKey {
         self.outgoings.push(Outgoing {
             flow,
             message_id: written.message_id,
@@ -190,7 +190,7 @@ impl Server {
         })
     }
 
-    /// Writes the present state of an observer's resource to `self.datagram`.
+    /// Encodes the current state of an observer's resource into `self.datagram`.
     pub(super) fn write_notification(&mut self, flow: FlowId, token: Token, now: Instant) -> Option<Written> {
         let message_id = self.next_message_id(flow);
         self.observers.set_message_id(flow, token, message_id);
@@ -205,13 +205,13 @@ impl Server {
         }
         let mut answer = Answer::code(Code::CONTENT);
         answer.content = Content::Stored;
-        let asked = Asked {
+        let requested = Requested {
             observe: Some(state.changes & SEQUENCE_MASK),
             block2,
-            ..Asked::default()
+            ..Requested::default()
         };
-        let envelope = envelope(kind(confirmable), (token, message_id), protected);
-        let layout = self.write(&envelope, Some(resource), &answer, &asked)?;
+        let envelope = envelope(Type::unsolicited(confirmable), (token, message_id), protected);
+        let layout = self.write(&envelope, Some(resource), &answer, &requested)?;
         Some(Written {
             message_id,
             layout,
@@ -219,7 +219,7 @@ impl Server {
         })
     }
 
-    /// Forgets the observers of a resource; `last` is what they are told, if anything.
+    /// Removes the observers of a resource. `last` is their last notification, if they get one.
     pub(super) fn dismiss(&mut self, resource: usize, last: Option<&Answer>) {
         while let Some((flow, token)) = self.observers.first_of(resource) {
             let protected = self.observers.find(flow, token);
@@ -229,10 +229,10 @@ impl Server {
                 continue;
             };
             let message_id = self.next_message_id(flow);
-            let asked = Asked::default();
+            let requested = Requested::default();
             // RFC 7641 section 4.2: a notification with an error has no Observe.
             let envelope = envelope(Type::Confirmable, (token, message_id), protected);
-            let Some(layout) = self.write(&envelope, None, last, &asked) else {
+            let Some(layout) = self.write(&envelope, None, last, &requested) else {
                 continue;
             };
             let written = Written {
@@ -245,7 +245,7 @@ impl Server {
     }
 }
 
-/// What is around a notification. All but the first response to a registration must have a Partial IV (RFC 8613
+/// The envelope of a notification. Every notification except the first response must have a Partial IV (RFC 8613
 /// section 4.1.3.5.2).
 fn envelope(kind: Type, (token, message_id): (Token, u16), protected: Option<Protected>) -> Envelope {
     Envelope {
@@ -253,12 +253,5 @@ fn envelope(kind: Type, (token, message_id): (Token, u16), protected: Option<Pro
         token,
         message_id,
         protection: protected.map(|protected| (protected, ResponseNonce::Own)),
-    }
-}
-
-fn kind(confirmable: bool) -> Type {
-    match confirmable {
-        true => Type::Confirmable,
-        false => Type::NonConfirmable,
     }
 }

@@ -1,33 +1,33 @@
-//! Who observes what (RFC 7641), found by peer and token, by resource, and by the message id of a notification.
+//! The observers (RFC 7641), by peer and token, by resource, and by the message id of a notification.
 
 use alloc::collections::BTreeMap;
 
 use wirecost_proto::{FlowId, Instant};
 
 use super::protection::Protected;
-use super::queue::Place;
+use super::queue::MessageKey;
 use crate::block::Block;
 use crate::token::Token;
 
-/// A peer that wants to know when a resource changes.
+/// A peer that observes a resource.
 #[derive(Debug)]
 pub(super) struct Observer {
     pub(super) resource: usize,
     pub(super) protected: Option<Protected>,
     pub(super) block2: Option<Block>,
-    /// How often the resource had changed when the observer was told of it last.
+    /// The value of `Resource::changes` at the last notification.
     pub(super) told: u32,
-    /// When the last confirmable notification was made, or the registration came.
+    /// The time of the registration or of the last confirmable notification.
     pub(super) confirmed: Instant,
-    /// The notification that is not acknowledged yet.
-    pending: Option<Place>,
+    /// The unacknowledged notification.
+    pending: Option<MessageKey>,
     last_message_id: Option<u16>,
-    /// Its number in the order of registrations.
+    /// The observer's number in the order of registration.
     number: u64,
 }
 
 impl Observer {
-    /// An observer that has not been notified yet.
+    /// An observer without notifications.
     pub(super) const fn new(
         resource: usize,
         told: u32,
@@ -48,23 +48,23 @@ impl Observer {
     }
 }
 
-/// An observer's resource, and its number.
+/// The resource and the number of an observer.
 type OfResource = (usize, u64);
 
-/// All observers, and when the observed resources change by themselves.
+/// All observers, and the times when observed resources change on their own.
 #[derive(Debug, Default)]
 pub(super) struct Observers {
     list: BTreeMap<(FlowId, Token), Observer>,
     of_resource: BTreeMap<OfResource, (FlowId, Token)>,
-    /// Those of them whose last notification was acknowledged, or needs not be.
+    /// The observers without an unacknowledged notification.
     ready: BTreeMap<OfResource, (FlowId, Token)>,
     notified: BTreeMap<(FlowId, u16), Token>,
     of_peer: BTreeMap<FlowId, usize>,
-    /// By resource: there are as many as can be observed.
+    /// By resource. There are only as many as observable resources.
     ticks: BTreeMap<usize, Instant>,
-    /// Registrations so far.
+    /// The number of registrations so far.
     registered: u64,
-    /// Observers looked at so far.
+    /// The number of visited observers.
     #[cfg(test)]
     pub(super) visits: u64,
 }
@@ -74,24 +74,24 @@ impl Observers {
         self.list.len()
     }
 
-    /// How many observations a peer holds.
+    /// The number of observations of a peer.
     pub(super) fn of_peer(&self, flow: FlowId) -> usize {
         self.of_peer.get(&flow).copied().unwrap_or(0)
     }
 
-    /// When a resource changes by itself next.
+    /// When the next resource changes on its own.
     pub(super) fn next_tick(&self) -> Option<Instant> {
         self.ticks.values().min().copied()
     }
 
-    /// The first resource whose time to change has come; its next time is `next`.
+    /// Returns the first resource whose change is due, and sets its next time to `next`.
     pub(super) fn take_tick(&mut self, now: Instant, next: Instant) -> Option<usize> {
         let (resource, at) = self.ticks.iter_mut().find(|(_, at)| **at <= now)?;
         *at = next;
         Some(*resource)
     }
 
-    /// Adds an observer that is not there yet; its resource changes by itself at `tick`, unless it does so earlier.
+    /// Adds a new observer. Its resource changes at `tick`, unless an earlier time is set.
     pub(super) fn insert(&mut self, flow: FlowId, token: Token, observer: Observer, tick: Instant) {
         let (resource, number) = (observer.resource, self.registered);
         self.registered += 1;
@@ -102,8 +102,8 @@ impl Observers {
         self.list.insert((flow, token), Observer { number, ..observer });
     }
 
-    /// Removes an observer; returns its resource, and its notification that is not acknowledged.
-    pub(super) fn remove(&mut self, flow: FlowId, token: Token) -> Option<(usize, Option<Place>)> {
+    /// Removes an observer. Returns its resource and its unacknowledged notification.
+    pub(super) fn remove(&mut self, flow: FlowId, token: Token) -> Option<(usize, Option<MessageKey>)> {
         let observer = self.list.remove(&(flow, token))?;
         let (resource, number) = (observer.resource, observer.number);
         self.of_resource.remove(&(resource, number));
@@ -131,7 +131,7 @@ impl Observers {
         self.list.get_mut(&(flow, token))
     }
 
-    /// The token of one of a peer's observations.
+    /// The token of any observation of a peer.
     pub(super) fn any_of(&self, flow: FlowId) -> Option<Token> {
         let ((owner, token), _) = self.list.range((flow, Token::EMPTY)..).next()?;
         (*owner == flow).then_some(*token)
@@ -143,8 +143,7 @@ impl Observers {
         of_resource.next().map(|(_, observer)| *observer)
     }
 
-    /// The first observer of a resource with a number from `number` on that may be notified now, and the number
-    /// after its own.
+    /// The first observer of a resource that is ready and has at least this number. Also returns the next number.
     pub(super) fn next_ready(&self, resource: usize, number: u64) -> Option<(u64, (FlowId, Token))> {
         let mut ready = self.ready.range((resource, number)..=(resource, u64::MAX));
         ready
@@ -152,20 +151,20 @@ impl Observers {
             .map(|((_, number), observer)| (number + 1, *observer))
     }
 
-    /// Notes which notification of an observer is not acknowledged yet: it gets no other one before.
-    pub(super) fn set_pending(&mut self, flow: FlowId, token: Token, pending: Option<Place>) {
+    /// Sets the unacknowledged notification of an observer. The observer gets no other one before the ACK.
+    pub(super) fn set_pending(&mut self, flow: FlowId, token: Token, pending: Option<MessageKey>) {
         let Some(observer) = self.find(flow, token) else {
             return;
         };
         observer.pending = pending;
-        let place = (observer.resource, observer.number);
+        let key = (observer.resource, observer.number);
         match pending {
-            Some(_) => drop(self.ready.remove(&place)),
-            None => drop(self.ready.insert(place, (flow, token))),
+            Some(_) => drop(self.ready.remove(&key)),
+            None => drop(self.ready.insert(key, (flow, token))),
         }
     }
 
-    /// Notes the message id of an observer's last notification.
+    /// Records the message id of an observer's last notification.
     pub(super) fn set_message_id(&mut self, flow: FlowId, token: Token, message_id: u16) {
         let Some(observer) = self.find(flow, token) else {
             return;

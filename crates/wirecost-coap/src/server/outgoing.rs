@@ -1,46 +1,45 @@
-//! Sends the server's own messages, and sends them again: separate responses and notifications.
+//! Sends and retransmits the server's own messages: separate responses and notifications.
 
 use wirecost_proto::{FlowId, Instant};
 
-use super::queue::{Outgoing, Place, Purpose};
+use super::queue::{MessageKey, Outgoing, Purpose};
 use super::{Event, Server};
 use crate::describe::Kind;
-use crate::outbox::Datagram;
 use crate::parameters::{Backoff, Expiry};
 
 impl Server {
     /// Sends every message whose turn it is.
     pub(super) fn start_outgoing(&mut self, now: Instant) {
         self.outgoings.end_delays(now);
-        while let Some(place) = self.outgoings.next_turn() {
+        while let Some(key) = self.outgoings.next_turn() {
             let backoff = Backoff::start(&self.config.parameters, &mut self.timeout_rng, now);
-            let Some(outgoing) = self.outgoings.get_mut(place) else {
+            let Some(outgoing) = self.outgoings.get_mut(key) else {
                 continue;
             };
-            let datagram = Datagram::new(outgoing.layout, Kind::ORIGINAL);
+            let (flow, layout) = (outgoing.flow, outgoing.layout);
             self.outbox
-                .send_encoded(outgoing.flow, &outgoing.datagram, datagram);
+                .send_encoded(flow, &outgoing.datagram, layout, Kind::ORIGINAL);
             match outgoing.confirmable {
-                true => self.outgoings.await_ack(place, backoff),
-                false => drop(self.outgoings.remove(place)),
+                true => self.outgoings.await_ack(key, backoff),
+                false => drop(self.outgoings.remove(key)),
             }
         }
     }
 
-    /// Sends again what was not acknowledged in time, or gives its peer up.
+    /// Retransmits unacknowledged messages, or gives up on their peers.
     pub(super) fn retransmit(&mut self, now: Instant) {
         let parameters = self.config.parameters;
-        while let Some((place, expiry)) = self.outgoings.expire(&parameters, now) {
+        while let Some((key, expiry)) = self.outgoings.expire(&parameters, now) {
             match expiry {
-                Expiry::Retransmit => self.send_again(place, now),
-                Expiry::GiveUp => self.give_up(place.flow),
+                Expiry::Retransmit => self.send_again(key, now),
+                Expiry::GiveUp => self.give_up(key.flow),
             }
         }
     }
 
-    fn send_again(&mut self, place: Place, now: Instant) {
-        let renewed = self.renew(place, now);
-        let Some(outgoing) = self.outgoings.get_mut(place) else {
+    fn send_again(&mut self, key: MessageKey, now: Instant) {
+        let renewed = self.renew(key, now);
+        let Some(outgoing) = self.outgoings.get_mut(key) else {
             return;
         };
         let kind = match renewed {
@@ -48,23 +47,22 @@ impl Server {
             false => Kind::ORIGINAL.again(),
         };
         self.stats.retransmissions += u64::from(!renewed);
-        let datagram = Datagram::new(outgoing.layout, kind);
         self.outbox
-            .send_encoded(outgoing.flow, &outgoing.datagram, datagram);
+            .send_encoded(outgoing.flow, &outgoing.datagram, outgoing.layout, kind);
     }
 
-    /// Replaces a notification by one of the resource's present state, where that changed since: the attempts
-    /// go on as if it were the same (RFC 7641 section 4.5.2).
-    fn renew(&mut self, place: Place, now: Instant) -> bool {
-        let purpose = self.outgoings.get_mut(place).map(|outgoing| outgoing.purpose);
+    /// Replaces a notification by one with the resource's current state, if that has changed. The retransmission timer
+    /// continues (RFC 7641 section 4.5.2).
+    fn renew(&mut self, key: MessageKey, now: Instant) -> bool {
+        let purpose = self.outgoings.get_mut(key).map(|outgoing| outgoing.purpose);
         let Some(Purpose::Notification { token }) = purpose else {
             return false;
         };
-        if !self.is_outdated(place.flow, token) {
+        if !self.is_outdated(key.flow, token) {
             return false;
         }
-        let written = self.write_notification(place.flow, token, now);
-        match (written, self.outgoings.get_mut(place)) {
+        let written = self.write_notification(key.flow, token, now);
+        match (written, self.outgoings.get_mut(key)) {
             (Some(written), Some(outgoing)) => {
                 outgoing.message_id = written.message_id;
                 outgoing.layout = written.layout;
@@ -75,8 +73,8 @@ impl Server {
         }
     }
 
-    /// RFC 7641 section 4.5: who does not acknowledge a notification is an observer no more. A peer that did not
-    /// acknowledge a message in MAX_TRANSMIT_WAIT is not there: it gets nothing else that waits for it either.
+    /// Forgets the observations and messages of a peer that did not acknowledge a message within MAX_TRANSMIT_WAIT. RFC
+    /// 7641 section 4.5: such an observer is removed.
     fn give_up(&mut self, flow: FlowId) {
         self.forget_observers(flow);
         while let Some(outgoing) = self.outgoings.remove_any(flow) {
@@ -104,14 +102,14 @@ impl Server {
             None => self.observers.notified_with(flow, message_id),
         };
         match observer {
-            // RFC 7641 section 3.6: an RST to a notification ends the observation.
+            // RFC 7641 section 3.6: an RST in answer to a notification ends the observation.
             Some(token) => self.remove_observer(flow, token),
             None if settled.is_none() => self.stats.unmatched += 1,
             None => {}
         }
     }
 
-    /// What the message that an ACK or RST refers to was for; it is under way no more.
+    /// Removes the message that an ACK or RST refers to, and returns its purpose.
     fn settle(&mut self, flow: FlowId, message_id: u16) -> Option<Purpose> {
         let Outgoing { purpose, .. } = self.outgoings.settle(flow, message_id)?;
         if let Purpose::Notification { token } = purpose {

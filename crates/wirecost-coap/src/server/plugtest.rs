@@ -1,4 +1,4 @@
-//! The resources of the ETSI CoAP plugtests (test descriptions TD_COAP_CORE, LINK, BLOCK and OBS), and of the OSCORE
+//! The resources of the ETSI CoAP plugtests (test descriptions TD_COAP_CORE, LINK, BLOCK and OBS) and of the OSCORE
 //! interoperability tests.
 
 use super::definition::{Access, Behaviour, Definition, Initial};
@@ -39,12 +39,12 @@ const fn link(path: &'static str, attributes: &'static [(&'static str, &'static 
     }
 }
 
-/// A resource that is absent until it is created.
+/// A resource that a request must create first.
 const fn create(path: &'static str) -> Definition {
     store(path, ALL, Initial::Absent)
 }
 
-/// A resource for requests under OSCORE only.
+/// A resource that requires OSCORE.
 const fn protected(path: &'static str, methods: &'static [Method], initial: Initial) -> Definition {
     Definition {
         access: Access::Protected,
@@ -52,7 +52,7 @@ const fn protected(path: &'static str, methods: &'static [Method], initial: Init
     }
 }
 
-/// A resource under OSCORE that takes its steps while it is observed.
+/// A resource that requires OSCORE, and changes in steps while it is observed.
 const fn protected_steps(path: &'static str) -> Definition {
     Definition {
         observable: Some(true),
@@ -67,7 +67,7 @@ const fn observable(path: &'static str, confirmable: bool, initial: Initial) -> 
     }
 }
 
-/// Every resource, the busiest first.
+/// Every resource, the most used first.
 pub(super) static DEFINITIONS: &[Definition] = &[
     Definition {
         behaviour: Behaviour::Create("/location1/location2/location3"),
@@ -121,7 +121,7 @@ pub(super) static DEFINITIONS: &[Definition] = &[
     },
     Definition {
         attributes: &[("ct", "0 41 50 60")],
-        // The last is a text string of CBOR: its head is the letter h.
+        // The last one is a CBOR text string: its head is the byte `h`.
         behaviour: Behaviour::MultiFormat(&[
             (TEXT_PLAIN, "wirecost"),
             (XML, "<wirecost/>"),

@@ -1,4 +1,4 @@
-//! The server's side of OSCORE: opens requests, and protects the responses to them (RFC 8613 sections 8.2, 8.3).
+//! The server's side of OSCORE: opens requests and protects their responses (RFC 8613 sections 8.2, 8.3).
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,17 +18,16 @@ use crate::oscore::{
     Binding, Context, ProtectError, R2_BYTES, Refusal, ResponseNonce, Session, Stage, byte_string,
     inner_message,
 };
-use crate::outbox::Datagram;
 
-/// The sessions of all clients, in the order of their ids.
+/// The sessions of all clients, ordered by client id.
 #[derive(Debug)]
 pub(super) struct Sessions {
     list: Vec<Session>,
-    /// What makes contexts that are derived again (RFC 8613 appendix B.2) unlike all before.
+    /// Makes rederived contexts unique (RFC 8613 appendix B.2).
     rng: Rng,
 }
 
-/// The session that a request came by, and what ties responses to it.
+/// The session of a request, and the binding of its responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Protected {
     pub(super) session: usize,
@@ -37,13 +36,13 @@ pub(super) struct Protected {
 }
 
 impl Protected {
-    /// Whether the request may be an old one that somebody sends again.
+    /// Whether the request may be a replay.
     pub(super) fn may_be_old(self) -> bool {
         self.stage == Stage::First
     }
 }
 
-/// A request as the server takes it: whole, or what was inside.
+/// A received request: unprotected, or the decrypted inner message.
 #[derive(Debug)]
 pub(super) struct Incoming<'a> {
     pub(super) repr: Repr<'a>,
@@ -58,7 +57,7 @@ impl Sessions {
         Self { list, rng }
     }
 
-    /// The session that a request with this option came by (RFC 8613 section 8.2, step 2).
+    /// The session of a request with this option (RFC 8613 section 8.2, step 2).
     fn find(&self, option: &OscoreOption<'_>) -> Result<usize, Refusal> {
         let candidates = self.with_kid_of(option)?;
         let first = candidates.start;
@@ -69,16 +68,15 @@ impl Sessions {
         Ok(first + at)
     }
 
-    /// The sessions of clients with the kid of a request.
+    /// The sessions of the clients with the kid of the request.
     fn with_kid_of(&self, option: &OscoreOption<'_>) -> Result<Range<usize>, Refusal> {
-        let part = "kid";
-        let kid = option.kid.ok_or(Refusal::Missing { part })?;
+        let kid = option.kid.ok_or(Refusal::Missing { part: "kid" })?;
         let first = self.list.partition_point(|session| session.peer() < kid);
         let behind = self.list.partition_point(|session| session.peer() <= kid);
         Ok(first..behind)
     }
 
-    /// Decrypts a request for which a context is to be derived again.
+    /// Decrypts a request that starts or completes a key rederivation.
     fn rederive(
         &mut self,
         (option, request): (&OscoreOption<'_>, &Repr<'_>),
@@ -97,9 +95,8 @@ impl Sessions {
             };
             match session.rederive(id_context, (option, request), r2, plaintext) {
                 Ok((binding, stage)) => {
-                    let session = at;
                     return Ok(Protected {
-                        session,
+                        session: at,
                         binding,
                         stage,
                     });
@@ -110,7 +107,7 @@ impl Sessions {
         Err(refusal)
     }
 
-    /// Decrypts a request into `plaintext`. One that is not `known` must be fresh, and is so no more.
+    /// Decrypts a request into `plaintext`. A request that is not `known` must be fresh.
     fn open(
         &mut self,
         request: &Repr<'_>,
@@ -129,8 +126,8 @@ impl Sessions {
             session.check_fresh(&option)?;
         }
         let binding = session.open_request(&option, request, plaintext)?;
-        // RFC 8613 section 8.2, step 7: only what is authentic moves the window.
-        session.take_fresh(binding.partial_iv);
+        // RFC 8613 section 8.2, step 7: only an authentic request moves the window.
+        session.mark_used(binding.partial_iv);
         Ok(Protected {
             session: at,
             binding,
@@ -138,7 +135,7 @@ impl Sessions {
         })
     }
 
-    /// Appends a response to `out`, protected.
+    /// Appends a protected response to `out`.
     pub(super) fn protect(
         &mut self,
         protected: Protected,
@@ -156,7 +153,7 @@ impl Sessions {
     }
 }
 
-/// Refuses what only a proxy would add, or would have to take away.
+/// Refuses the outer options that only a proxy adds or removes.
 fn refuse_outer(request: &Repr<'_>) -> Result<(), Refusal> {
     let blocks = [
         OptionNumber::BLOCK1,
@@ -165,7 +162,7 @@ fn refuse_outer(request: &Repr<'_>) -> Result<(), Refusal> {
         OptionNumber::Q_BLOCK2,
     ];
     let proxied = [OptionNumber::PROXY_URI, OptionNumber::PROXY_SCHEME];
-    for option in request.options {
+    for option in request.options.iter() {
         let number = option.number;
         if blocks.contains(&number) {
             return Err(Refusal::OuterBlock { number });
@@ -178,8 +175,8 @@ fn refuse_outer(request: &Repr<'_>) -> Result<(), Refusal> {
 }
 
 impl Server {
-    /// What a request of `len` bytes says: what is inside where it is protected, decrypted into `plaintext`.
-    /// `known`: whether it came before, so that its number was taken.
+    /// Opens a request of `len` bytes. If it is protected, decrypts the inner message into `plaintext`. `known`:
+    /// whether the request is a duplicate, so that its number is used already.
     pub(super) fn open<'a>(
         &mut self,
         outer: Repr<'a>,
@@ -191,7 +188,7 @@ impl Server {
         if visible.is_none() && self.must_be_protected(&outer) {
             return Err(Refusal::Unprotected);
         }
-        // To a server without contexts it is a critical option that it does not know (RFC 7252 section 5.4.1).
+        // Without contexts, the OSCORE option is an unsupported critical option (RFC 7252 section 5.4.1).
         let Some(visible) = visible.filter(|_| !self.sessions.list.is_empty()) else {
             return Ok(Incoming {
                 repr: outer,
@@ -203,7 +200,7 @@ impl Server {
         let repr = inner_message(plaintext, &outer)?;
         Ok(Incoming {
             repr,
-            layout: visible.revealing(repr.payload.len()),
+            layout: visible.decrypted(repr.payload.len()),
             protected: Some(protected),
         })
     }
@@ -217,8 +214,8 @@ impl Server {
         }
     }
 
-    /// Answers a request that was not taken, without protection. It is not remembered, so that a forgery cannot take
-    /// the place of the message whose id it has.
+    /// Answers a refused request without protection. The request is not recorded, so that a forgery cannot replace the
+    /// message with the same id.
     pub(super) fn refuse(&mut self, flow: FlowId, outer: &Repr<'_>, refusal: &Refusal) {
         self.stats.refused += 1;
         match refusal {
@@ -240,7 +237,7 @@ impl Server {
         self.datagram.clear();
         response.emit(&mut self.datagram);
         let layout = Layout::of(&response, self.datagram.len());
-        let datagram = Datagram::new(layout, Kind::of(&response));
-        self.outbox.send_encoded(flow, &self.datagram, datagram);
+        self.outbox
+            .send_encoded(flow, &self.datagram, layout, Kind::of(&response));
     }
 }

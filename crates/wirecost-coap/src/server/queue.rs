@@ -1,6 +1,6 @@
-//! The server's own messages under way, of all peers: those that wait, and those that wait for an ACK.
+//! The server's own messages that are waiting or unacknowledged, of all peers.
 //!
-//! What an input asks for is found by an index, so that the many messages of one peer cost the others nothing.
+//! Every lookup uses an index, so that many messages of one peer do not slow down the others.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -11,12 +11,12 @@ use crate::layout::Layout;
 use crate::parameters::{Backoff, Expiry, TransmissionParameters};
 use crate::token::Token;
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The response to a request that was acknowledged before.
     Separate,
-    /// The state of what the observer with this token observes.
+    /// A notification for the observer with this token.
     Notification { token: Token },
     /// The last message of an observation that the server ended.
     Ending,
@@ -25,15 +25,15 @@ pub(super) enum Purpose {
 /// The state of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
-    /// Not to be sent before `due`.
+    /// Must not be sent before `due`.
     Delayed { due: Instant },
-    /// Waits for its turn under NSTART.
+    /// Waits for its turn (NSTART).
     Waiting,
-    /// Sent, and not acknowledged yet.
+    /// Sent, not yet acknowledged.
     AwaitAck(Backoff),
 }
 
-/// A message of the server's own.
+/// A message that the server sends on its own.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     pub(super) flow: FlowId,
@@ -45,37 +45,37 @@ pub(super) struct Outgoing {
     pub(super) state: State,
 }
 
-/// Which message: its number in the order in which they were made, and whose it is.
+/// Identifies a message by its number in the order of creation, and its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct MessageKey {
     number: u64,
     pub(super) flow: FlowId,
 }
 
-/// What is under way to one peer.
+/// The messages to one peer.
 #[derive(Debug, Default)]
 struct Peer {
-    /// Sent and not acknowledged, at most NSTART.
+    /// Sent but unacknowledged messages, at most NSTART.
     sent: Vec<u64>,
-    /// Confirmable, and wait for their turn.
+    /// Confirmable messages that wait for their turn.
     waiting: BTreeSet<u64>,
     separate: usize,
 }
 
-/// All messages under way.
+/// All messages to all peers.
 #[derive(Debug)]
 pub(super) struct Outgoings {
     nstart: usize,
     messages: BTreeMap<(FlowId, u64), Outgoing>,
     peers: BTreeMap<FlowId, Peer>,
-    delays: BTreeSet<(Instant, Place)>,
-    backoffs: BTreeSet<(Instant, Place)>,
-    /// What may be sent: of a peer's confirmable messages the first that waits, where NSTART lets it go.
-    turns: BTreeSet<Place>,
-    /// Messages made so far.
+    delays: BTreeSet<(Instant, MessageKey)>,
+    backoffs: BTreeSet<(Instant, MessageKey)>,
+    /// Messages that may be sent. Of a peer's confirmable messages only the first one, if NSTART allows it.
+    turns: BTreeSet<MessageKey>,
+    /// The number of messages created so far.
     made: u64,
     separate: usize,
-    /// Messages looked at so far.
+    /// The number of visited messages.
     #[cfg(test)]
     pub(super) visits: u64,
 }
@@ -97,10 +97,10 @@ impl Outgoings {
     }
 
     /// Adds a message that is delayed or waits.
-    pub(super) fn push(&mut self, outgoing: Outgoing) -> Place {
+    pub(super) fn push(&mut self, outgoing: Outgoing) -> MessageKey {
         let flow = outgoing.flow;
         let number = self.made;
-        let place = Place { number, flow };
+        let key = MessageKey { number, flow };
         self.made += 1;
         let separate = usize::from(outgoing.purpose == Purpose::Separate);
         self.separate += separate;
@@ -108,77 +108,76 @@ impl Outgoings {
         let (state, confirmable) = (outgoing.state, outgoing.confirmable);
         self.messages.insert((flow, number), outgoing);
         match state {
-            State::Delayed { due } => drop(self.delays.insert((due, place))),
-            _ => self.wait(place, confirmable),
+            State::Delayed { due } => drop(self.delays.insert((due, key))),
+            _ => self.wait(key, confirmable),
         }
-        place
+        key
     }
 
-    /// Separate responses under way to a peer, and to all.
+    /// The number of separate responses to a peer, and to all peers.
     pub(super) fn separate(&self, flow: FlowId) -> (usize, usize) {
         let of_peer = self.peers.get(&flow).map_or(0, |peer| peer.separate);
         (of_peer, self.separate)
     }
 
-    /// When a message wants to be sent, for the first time or again.
+    /// When the next message must be sent or retransmitted.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let firsts = [self.delays.first(), self.backoffs.first()];
         firsts.into_iter().flatten().map(|(at, _)| *at).min()
     }
 
-    /// Ends the delay of messages whose time has come; they may still have to wait for their turn.
+    /// Ends the delay of messages that are due. They may still have to wait for their turn.
     pub(super) fn end_delays(&mut self, now: Instant) {
-        while let Some((_, place)) = pop_due(&mut self.delays, now) {
-            let Some(outgoing) = self.get_mut(place) else {
+        while let Some((_, key)) = pop_due(&mut self.delays, now) {
+            let Some(outgoing) = self.get_mut(key) else {
                 continue;
             };
             outgoing.state = State::Waiting;
             let confirmable = outgoing.confirmable;
-            self.wait(place, confirmable);
+            self.wait(key, confirmable);
         }
     }
 
-    /// Takes the first message that may be sent: its peer has less than NSTART outstanding ones.
-    pub(super) fn next_turn(&mut self) -> Option<Place> {
-        while let Some(place) = self.turns.pop_first() {
-            let confirmable = self.get_mut(place).is_some_and(|outgoing| outgoing.confirmable);
-            if !confirmable || self.may_send(place.flow) {
-                return Some(place);
+    /// Takes the first message that may be sent: its peer has fewer than NSTART outstanding ones.
+    pub(super) fn next_turn(&mut self) -> Option<MessageKey> {
+        while let Some(key) = self.turns.pop_first() {
+            let confirmable = self.get_mut(key).is_some_and(|outgoing| outgoing.confirmable);
+            if !confirmable || self.may_send(key.flow) {
+                return Some(key);
             }
         }
         None
     }
 
-    /// Notes that a confirmable message was sent.
-    pub(super) fn await_ack(&mut self, place: Place, backoff: Backoff) {
-        let Some(outgoing) = self.get_mut(place) else {
+    /// Records that a confirmable message was sent.
+    pub(super) fn await_ack(&mut self, key: MessageKey, backoff: Backoff) {
+        let Some(outgoing) = self.get_mut(key) else {
             return;
         };
         outgoing.state = State::AwaitAck(backoff);
-        self.backoffs.insert((backoff.deadline(), place));
-        if let Some(peer) = self.peers.get_mut(&place.flow) {
-            peer.waiting.remove(&place.number);
-            peer.sent.push(place.number);
+        self.backoffs.insert((backoff.deadline(), key));
+        if let Some(peer) = self.peers.get_mut(&key.flow) {
+            peer.waiting.remove(&key.number);
+            peer.sent.push(key.number);
         }
-        self.offer_turn(place.flow);
+        self.schedule_next(key.flow);
     }
 
-    /// Takes the first message whose time-out is due, and what that asks for.
+    /// Takes the first message whose time-out expired, and the resulting action.
     pub(super) fn expire(
         &mut self,
         parameters: &TransmissionParameters,
         now: Instant,
-    ) -> Option<(Place, Expiry)> {
-        while let Some((_, place)) = pop_due(&mut self.backoffs, now) {
-            let Some(State::AwaitAck(backoff)) = self.get_mut(place).map(|outgoing| &mut outgoing.state)
-            else {
+    ) -> Option<(MessageKey, Expiry)> {
+        while let Some((_, key)) = pop_due(&mut self.backoffs, now) {
+            let Some(State::AwaitAck(backoff)) = self.get_mut(key).map(|outgoing| &mut outgoing.state) else {
                 continue;
             };
             let expiry = backoff.expire(parameters, now);
             let again = backoff.deadline();
-            self.backoffs.insert((again, place));
+            self.backoffs.insert((again, key));
             if let Some(expiry) = expiry {
-                return Some((place, expiry));
+                return Some((key, expiry));
             }
         }
         None
@@ -192,33 +191,33 @@ impl Outgoings {
             outgoing.is_some_and(|outgoing| outgoing.message_id == message_id)
         };
         let number = *sent.iter().find(matches)?;
-        self.remove(Place { number, flow })
+        self.remove(MessageKey { number, flow })
     }
 
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut Outgoing> {
+    pub(super) fn get_mut(&mut self, key: MessageKey) -> Option<&mut Outgoing> {
         #[cfg(test)]
         {
             self.visits += 1;
         }
-        self.messages.get_mut(&(place.flow, place.number))
+        self.messages.get_mut(&(key.flow, key.number))
     }
 
-    /// Removes a message; the next one of its peer may have its turn.
-    pub(super) fn remove(&mut self, place: Place) -> Option<Outgoing> {
-        let outgoing = self.messages.remove(&(place.flow, place.number))?;
+    /// Removes a message. The next one of its peer may get its turn.
+    pub(super) fn remove(&mut self, key: MessageKey) -> Option<Outgoing> {
+        let outgoing = self.messages.remove(&(key.flow, key.number))?;
         match &outgoing.state {
-            State::Delayed { due } => drop(self.delays.remove(&(*due, place))),
-            State::Waiting => drop(self.turns.remove(&place)),
-            State::AwaitAck(backoff) => drop(self.backoffs.remove(&(backoff.deadline(), place))),
+            State::Delayed { due } => drop(self.delays.remove(&(*due, key))),
+            State::Waiting => drop(self.turns.remove(&key)),
+            State::AwaitAck(backoff) => drop(self.backoffs.remove(&(backoff.deadline(), key))),
         }
         let separate = usize::from(outgoing.purpose == Purpose::Separate);
         self.separate -= separate;
-        if let Some(peer) = self.peers.get_mut(&place.flow) {
+        if let Some(peer) = self.peers.get_mut(&key.flow) {
             peer.separate -= separate;
-            peer.waiting.remove(&place.number);
-            peer.sent.retain(|number| *number != place.number);
+            peer.waiting.remove(&key.number);
+            peer.sent.retain(|number| *number != key.number);
         }
-        self.offer_turn(place.flow);
+        self.schedule_next(key.flow);
         Some(outgoing)
     }
 
@@ -227,7 +226,7 @@ impl Outgoings {
         let mut of_peer = self.messages.range((flow, 0)..=(flow, u64::MAX));
         let number = of_peer.next().map(|((_, number), _)| *number);
         match number {
-            Some(number) => self.remove(Place { number, flow }),
+            Some(number) => self.remove(MessageKey { number, flow }),
             None => {
                 self.peers.remove(&flow);
                 None
@@ -235,17 +234,13 @@ impl Outgoings {
         }
     }
 
-    fn wait(&mut self, place: Place, confirmable: bool) {
+    fn wait(&mut self, key: MessageKey, confirmable: bool) {
         if !confirmable {
-            self.turns.insert(place);
+            self.turns.insert(key);
             return;
         }
-        self.peers
-            .entry(place.flow)
-            .or_default()
-            .waiting
-            .insert(place.number);
-        self.offer_turn(place.flow);
+        self.peers.entry(key.flow).or_default().waiting.insert(key.number);
+        self.schedule_next(key.flow);
     }
 
     fn may_send(&self, flow: FlowId) -> bool {
@@ -253,22 +248,22 @@ impl Outgoings {
         peer.is_none_or(|peer| peer.sent.len() < self.nstart)
     }
 
-    /// Lets the first confirmable message that waits for a peer have its turn, where NSTART lets it.
-    fn offer_turn(&mut self, flow: FlowId) {
+    /// Gives the first waiting confirmable message of a peer its turn, if NSTART allows it.
+    fn schedule_next(&mut self, flow: FlowId) {
         let may_send = self.may_send(flow);
         let Some(peer) = self.peers.get(&flow) else {
             return;
         };
         let idle = peer.sent.is_empty() && peer.waiting.is_empty() && peer.separate == 0;
         match peer.waiting.first() {
-            Some(&number) if may_send => drop(self.turns.insert(Place { number, flow })),
+            Some(&number) if may_send => drop(self.turns.insert(MessageKey { number, flow })),
             _ if idle => drop(self.peers.remove(&flow)),
             _ => {}
         }
     }
 }
 
-fn pop_due(times: &mut BTreeSet<(Instant, Place)>, now: Instant) -> Option<(Instant, Place)> {
+fn pop_due(times: &mut BTreeSet<(Instant, MessageKey)>, now: Instant) -> Option<(Instant, MessageKey)> {
     times.first().filter(|(at, _)| *at <= now)?;
     times.pop_first()
 }

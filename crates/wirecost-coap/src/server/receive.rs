@@ -1,4 +1,4 @@
-//! What a server makes of a received datagram.
+//! How the server handles a received datagram.
 
 use wirecost_proto::{FlowId, Front, Instant};
 
@@ -6,7 +6,7 @@ use super::assembly::{Key, Limits, Progress};
 use super::protection::{Incoming, Protected};
 use super::resource::{self, Answer, Body, Effect, Request};
 use super::respond::Exchange;
-use super::write::Asked;
+use super::write::Requested;
 use super::{Event, Server};
 use crate::block::Block;
 use crate::code::{Class, Code, Method};
@@ -14,9 +14,8 @@ use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::{Repr, Type, View};
 use crate::option::{OptionNumber, OptionsView};
-use crate::outbox::Datagram;
 
-/// The critical options that this server understands in a request.
+/// The critical options in a request that this server supports.
 fn supports(number: OptionNumber) -> bool {
     matches!(
         number,
@@ -53,12 +52,12 @@ impl Server {
                 self.take_ack(flow, repr.message_id, now);
             }
             (Type::Reset, _) => {
-                // The server sends no pings, so that every RST rejects a response or a notification.
+                // The server sends no pings, so every RST rejects a response or a notification.
                 consumed(Kind::ACKNOWLEDGEMENT);
                 self.take_reset(flow, repr.message_id);
             }
             (_, Class::Empty) => {
-                // RFC 7252 section 4.3: a ping is answered by an RST.
+                // RFC 7252 section 4.3: an RST answers a ping.
                 consumed(Kind::of(&repr));
                 self.send_reset(flow, repr.message_id, Kind::PONG);
             }
@@ -83,14 +82,14 @@ impl Server {
         self.outbox.send(flow, &reset, kind);
     }
 
-    /// Takes a request message of `len` bytes: carries it out, unless it came before (RFC 7252 section 4.5).
+    /// Handles a request of `len` bytes, unless it is a duplicate (RFC 7252 section 4.5).
     fn take_message(&mut self, flow: FlowId, len: usize, outer: Repr<'_>, now: Instant) {
         let message = (flow, outer.message_id, outer.kind);
         let answer = self.duplicates.find(message, now, &mut self.datagram);
-        // The plaintext is borrowed while the server changes; its memory comes back.
+        // The plaintext is borrowed while the server changes, so take its memory out and put it back.
         let mut plaintext = core::mem::take(&mut self.plaintext);
         match (self.open(outer, len, answer.is_some(), &mut plaintext), answer) {
-            (opened, Some(answer)) => self.take_again(flow, (&outer, len), opened.ok(), answer),
+            (opened, Some(answer)) => self.answer_duplicate(flow, (&outer, len), opened.ok(), answer),
             (Ok(incoming), None) => {
                 self.duplicates.remember(message, now);
                 self.outbox.consumed(flow, incoming.layout, Kind::of(&outer));
@@ -105,8 +104,8 @@ impl Server {
         self.plaintext = plaintext;
     }
 
-    /// Answers a message that came before as it was answered then.
-    fn take_again(
+    /// Answers a duplicate as the first time.
+    fn answer_duplicate(
         &mut self,
         flow: FlowId,
         (outer, len): (&Repr<'_>, usize),
@@ -121,8 +120,8 @@ impl Server {
             self.report_duplicate(flow, &incoming.repr);
         }
         if let Some(layout) = answer {
-            let datagram = Datagram::new(layout, Kind::ACKNOWLEDGEMENT);
-            self.outbox.send_encoded(flow, &self.datagram, datagram);
+            self.outbox
+                .send_encoded(flow, &self.datagram, layout, Kind::ACKNOWLEDGEMENT);
         }
     }
 
@@ -131,7 +130,7 @@ impl Server {
         let (Some(method), Some(resource)) = (Method::from_code(repr.code), resource) else {
             return;
         };
-        // A repeated block is no repeated message.
+        // A repeated block does not count as a repeated message.
         if repr.options.block1().is_none() {
             self.outbox.event(Event::MessageReceived {
                 flow,
@@ -148,7 +147,7 @@ impl Server {
         let (repr, protected) = (&incoming.repr, incoming.protected);
         let exchange = Exchange::new(flow, repr, protected);
         if repr.options.unacceptable(supports).is_some() && repr.kind == Type::NonConfirmable {
-            // RFC 7252 section 5.4.1: such a NON is rejected, which may be done by ignoring it.
+            // RFC 7252 section 5.4.1: such a NON is rejected, for example by ignoring it.
             self.stats.ignored += 1;
             return;
         }
@@ -172,10 +171,8 @@ impl Server {
         let Some(block) = repr.options.block1() else {
             return self.carry_out(&exchange, key, repr.options, Body::Datagram(repr.payload), now);
         };
-        let tag = repr
-            .options
-            .first(OptionNumber::REQUEST_TAG)
-            .map(|option| option.value);
+        let tag = repr.options.first(OptionNumber::REQUEST_TAG);
+        let tag = tag.map(|option| option.value);
         let size1 = repr.options.uint(OptionNumber::SIZE1);
         let taken = self
             .assemblies
@@ -197,7 +194,7 @@ impl Server {
         }
     }
 
-    /// The resource and the method of a request, or the code that refuses it.
+    /// The resource and the method of a request, or the code of the error response.
     fn admit(&self, repr: &Repr<'_>) -> Result<(usize, Method), Code> {
         let options = repr.options;
         if options.unacceptable(supports).is_some() {
@@ -207,29 +204,20 @@ impl Server {
         if proxied.into_iter().any(|number| options.first(number).is_some()) {
             return Err(Code::PROXYING_NOT_SUPPORTED);
         }
-        let blocks = [OptionNumber::BLOCK1, OptionNumber::BLOCK2];
-        let reserved = |number| {
-            options
-                .uint(number)
-                .is_some_and(|value| Block::from_value(value).is_none())
-        };
-        if blocks.into_iter().any(reserved) {
+        if options.has_reserved_block() {
             // RFC 7959 section 2.2: the size exponent 7 is reserved.
             return Err(Code::BAD_REQUEST);
         }
-        // RFC 7252 section 5.8: a method that is unknown or not supported is answered 4.05.
+        // RFC 7252 section 5.8: 4.05 for an unknown or unsupported method.
         let method = Method::from_code(repr.code).ok_or(Code::METHOD_NOT_ALLOWED)?;
         let resource = resource::route(&self.tree, options).ok_or(Code::NOT_FOUND)?;
-        let allowed = self
-            .tree
-            .get(resource)
-            .is_some_and(|r| r.definition.methods.contains(&method));
-        allowed
-            .then_some((resource, method))
-            .ok_or(Code::METHOD_NOT_ALLOWED)
+        match self.tree.get(resource) {
+            Some(found) if found.definition.methods.contains(&method) => Ok((resource, method)),
+            _ => Err(Code::METHOD_NOT_ALLOWED),
+        }
     }
 
-    /// Carries out a whole request and answers it.
+    /// Processes a whole request and answers it.
     fn carry_out(
         &mut self,
         exchange: &Exchange,
@@ -258,18 +246,18 @@ impl Server {
             });
         }
         let observe = self.observe(exchange, key, options, &answer, now);
-        let asked = Asked {
+        let requested = Requested {
             observe,
             block1: options.block1(),
             block2: options.block2(),
             wants_size2: options.uint(OptionNumber::SIZE2) == Some(0),
         };
         let effect = answer.effect;
-        self.respond(exchange, key, answer, asked, now);
+        self.respond(exchange, key, answer, requested, now);
         self.apply(key.resource, effect, now);
     }
 
-    /// Tells observers what a request did.
+    /// Notifies observers of the effect of a request.
     fn apply(&mut self, resource: usize, effect: Effect, now: Instant) {
         match effect {
             Effect::Nothing => {}
@@ -277,11 +265,8 @@ impl Server {
             Effect::FormatChanged => self.end_observation(resource),
             Effect::Removed => self.dismiss(resource, Some(&Answer::code(Code::NOT_FOUND))),
             Effect::Forgets(path) => {
-                let forgotten = self
-                    .tree
-                    .iter()
-                    .position(|resource| resource.definition.path == path);
-                if let Some(forgotten) = forgotten {
+                let mut tree = self.tree.iter();
+                if let Some(forgotten) = tree.position(|resource| resource.definition.path == path) {
                     self.dismiss(forgotten, None);
                 }
             }
@@ -289,10 +274,10 @@ impl Server {
     }
 
     fn respond_code(&mut self, exchange: &Exchange, code: Code, block1: Option<Block>) {
-        let asked = Asked {
+        let requested = Requested {
             block1,
-            ..Asked::default()
+            ..Requested::default()
         };
-        self.respond_bare(exchange, &Answer::code(code), &asked);
+        self.respond_bare(exchange, &Answer::code(code), &requested);
     }
 }

@@ -1,4 +1,4 @@
-//! Resources: what they hold and how they answer.
+//! Resources: their content and their answers.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::code::{Code, Method};
 use crate::option::{OptionNumber, OptionsView, content_format};
 use crate::short::ShortBytes;
 
-/// What a resource holds.
+/// The content of a resource.
 #[derive(Debug)]
 pub(super) struct Representation {
     pub(super) format: u16,
@@ -21,13 +21,13 @@ pub(super) struct Representation {
 pub(super) struct Resource {
     pub(super) definition: &'static Definition,
     pub(super) representation: Option<Representation>,
-    /// How often the representation changed: the entity-tag, and the sequence number of notifications.
+    /// The number of changes of the representation: the entity-tag, and the sequence number of notifications.
     pub(super) changes: u32,
-    /// Whether a client replaced what the resource says of itself.
+    /// Whether a client replaced the resource's own content.
     replaced: bool,
-    /// The number of changes with which its observation began.
+    /// The value of `changes` when the observation began.
     begun: u32,
-    /// Whether a representation in another format has ended its last observation.
+    /// Whether a representation in another format ended the last observation.
     ended: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Request<'a> {
     pub(super) body: Body<'a>,
 }
 
-/// The content of a request: of one datagram, or put together.
+/// The content of a request: from one datagram, or assembled from blocks.
 #[derive(Debug)]
 pub(super) enum Body<'a> {
     Datagram(&'a [u8]),
@@ -55,7 +55,7 @@ impl Body<'_> {
     }
 }
 
-/// What a resource answers.
+/// The answer of a resource.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) code: Code,
@@ -77,16 +77,16 @@ pub(super) enum Content {
     Made(u16, Vec<u8>),
 }
 
-/// What an answered request did to observed resources.
+/// The effect of a request on observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Nothing,
     Changed,
-    /// The format changed: observers get 4.06 and are forgotten (RFC 7641 section 4.2).
+    /// The format changed: observers get 4.06 and are removed (RFC 7641 section 4.2).
     FormatChanged,
-    /// The resource is gone: observers get 4.04 and are forgotten.
+    /// The resource is gone: observers get 4.04 and are removed.
     Removed,
-    /// The observers of another resource are forgotten.
+    /// The observers of another resource are removed.
     Forgets(&'static str),
 }
 
@@ -125,14 +125,9 @@ impl Resource {
         resource
     }
 
-    /// The resource's own representation, as it is at first or after this many changes.
+    /// Restores the resource's own content: the initial one, or the one after this many changes.
     fn restore(&mut self) {
-        let mut bytes = self
-            .representation
-            .take()
-            .map(|old| old.bytes)
-            .unwrap_or_default();
-        bytes.clear();
+        let mut bytes = self.take_memory();
         match self.definition.initial {
             Initial::Absent => return,
             Initial::Text(text) => bytes.extend_from_slice(text.as_bytes()),
@@ -144,13 +139,21 @@ impl Resource {
         self.representation = Some(Representation { format, bytes });
     }
 
+    /// Removes the representation and returns its memory, empty.
+    fn take_memory(&mut self) -> Vec<u8> {
+        let old = self.representation.take();
+        let mut bytes = old.map(|old| old.bytes).unwrap_or_default();
+        bytes.clear();
+        bytes
+    }
+
     fn step(&self, steps: &[&'static str]) -> Option<&'static str> {
         let step = self.changes.wrapping_sub(self.begun);
         steps.get(step as usize).copied()
     }
 
-    /// Changes by itself; what a client put there stays and is announced again. What observers are told instead where
-    /// the observation ends with this change.
+    /// Changes the resource on its own. Content that a client stored stays. Returns the last answer to observers if the
+    /// observation ends with this change.
     pub(super) fn tick(&mut self) -> Option<Answer> {
         self.changes = self.changes.wrapping_add(1);
         match self.definition.initial {
@@ -164,13 +167,13 @@ impl Resource {
         None
     }
 
-    /// A representation in another format ends the observation (RFC 7641 section 4.2).
+    /// Ends the observation because the format changed (RFC 7641 section 4.2).
     pub(super) fn end_observation(&mut self) {
         self.ended = true;
     }
 
-    /// Begins an observation with one observer: the representation that ended the last one is no part of it. Any other one
-    /// stays, as a client may have put it there to see it.
+    /// Begins an observation. If a representation in another format ended the last one, the resource's own content
+    /// returns. Other content of clients stays.
     pub(super) fn begin_observation(&mut self) {
         let own = self.definition.format;
         let is_foreign = || self.representation.as_ref().is_none_or(|now| now.format != own);
@@ -188,7 +191,7 @@ impl Resource {
         Etag::new(fixed.unwrap_or(&counted)).unwrap_or_default()
     }
 
-    /// Answers a request that the resource's methods allow.
+    /// Answers a request. The resource allows its method.
     fn answer(&mut self, request: Request<'_>) -> Answer {
         if !self.meets_preconditions(request.options) {
             return Answer::code(Code::PRECONDITION_FAILED);
@@ -249,7 +252,7 @@ impl Resource {
             .any(|option| option.value == etag.bytes());
         let validates = self.definition.behaviour == Behaviour::Validate;
         let shows_etag = validates || is_fresh || !self.definition.etag.is_empty();
-        // RFC 7252 section 5.10.6.2: 2.03 tells that one of the tags is still good.
+        // RFC 7252 section 5.10.6.2: 2.03 means that one of the entity-tags is current.
         let mut answer = match is_fresh {
             true => Answer::code(Code::VALID),
             false => acceptable(options, representation.format, |_| Content::Stored),
@@ -281,16 +284,9 @@ impl Resource {
     }
 
     fn store(&mut self, body: Body<'_>, format: u16) {
-        let mut bytes = self
-            .representation
-            .take()
-            .map(|old| old.bytes)
-            .unwrap_or_default();
+        let mut bytes = self.take_memory();
         match body {
-            Body::Datagram(new) => {
-                bytes.clear();
-                bytes.extend_from_slice(new);
-            }
+            Body::Datagram(new) => bytes.extend_from_slice(new),
             Body::Assembled(new) => bytes = new,
         }
         self.representation = Some(Representation { format, bytes });
@@ -327,7 +323,7 @@ impl Resource {
     }
 }
 
-/// An answer of `format`, or 4.06 where the client accepts another only (RFC 7252 section 5.10.4).
+/// An answer in `format`, or 4.06 if the client accepts only another format (RFC 7252 section 5.10.4).
 fn acceptable(options: OptionsView<'_>, format: u16, content: impl FnOnce(u16) -> Content) -> Answer {
     match options.accept() {
         Some(accept) if accept != format => Answer::code(Code::NOT_ACCEPTABLE),
@@ -335,7 +331,7 @@ fn acceptable(options: OptionsView<'_>, format: u16, content: impl FnOnce(u16) -
     }
 }
 
-/// Fills `bytes` with `len` bytes: lines of a number of ten digits.
+/// Fills `bytes` with `len` bytes: lines with a ten-digit number.
 fn fill(number: u32, len: usize, bytes: &mut Vec<u8>) {
     let mut digits = [b'0'; 11];
     let mut rest = number;
@@ -347,7 +343,7 @@ fn fill(number: u32, len: usize, bytes: &mut Vec<u8>) {
     bytes.extend(digits.iter().cycle().take(len));
 }
 
-/// Answers a request to the resource at `at` that its methods allow.
+/// Answers a request to the resource at index `at`. The resource allows its method.
 pub(super) fn answer(tree: &mut [Resource], at: usize, request: Request<'_>) -> Answer {
     let Some(resource) = tree.get_mut(at) else {
         return Answer::code(Code::NOT_FOUND);
@@ -371,7 +367,7 @@ pub(super) fn tree() -> Vec<Resource> {
     DEFINITIONS.iter().map(Resource::new).collect()
 }
 
-/// The place of the resource with the path that the options name.
+/// The index of the resource with the path in the options.
 pub(super) fn route(tree: &[Resource], options: OptionsView<'_>) -> Option<usize> {
     tree.iter().position(|resource| {
         let segments = resource.definition.path.trim_start_matches('/').split('/');

@@ -1,4 +1,4 @@
-//! From an answer to the datagrams that carry it.
+//! Turns an answer into datagrams.
 
 use alloc::vec::Vec;
 
@@ -9,23 +9,22 @@ use super::assembly::Key;
 use super::protection::Protected;
 use super::queue::{Outgoing, Purpose, State};
 use super::resource::{Answer, Content};
-use super::write::{Asked, Envelope};
+use super::write::{Envelope, Requested};
 use crate::code::{Code, Method};
 use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::{Repr, Type};
 use crate::option::OptionsView;
 use crate::oscore::ResponseNonce;
-use crate::outbox::Datagram;
 use crate::token::Token;
 
-/// Separate responses under way to a peer, above which it gets no further one: each waits a minute and a half for an ACK,
-/// and for those before it (RFC 7252 sections 4.7 and 4.8.2).
+/// The limit of unfinished separate responses to one peer. Each may wait 93 s for its ACK, and for the earlier ones
+/// (RFC 7252 sections 4.7 and 4.8.2).
 const MAX_SEPARATE_PER_PEER: usize = 16;
-/// The same to all peers together.
+/// The limit of unfinished separate responses to all peers.
 const MAX_SEPARATE: usize = 4_096;
 
-/// What a response needs of its request.
+/// The parts of a request that its response needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
     pub(super) flow: FlowId,
@@ -48,7 +47,7 @@ impl Exchange {
         }
     }
 
-    /// What a response is sent as: piggybacked or NON.
+    /// The type of the immediate response: piggybacked in an ACK, or NON.
     pub(super) fn response_kind(&self) -> Type {
         match self.kind {
             Type::Confirmable => Type::Acknowledgement,
@@ -56,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// What is around the one response of the exchange: it may use the request's nonce.
+    /// The envelope of the only response of the exchange, which may use the request's nonce.
     fn envelope(&self, kind: Type, message_id: u16) -> Envelope {
         let with_nonce = |protected| (protected, ResponseNonce::OfRequest);
         Envelope {
@@ -67,14 +66,14 @@ impl Exchange {
         }
     }
 
-    /// Whether the client does not want responses of the class of `code` (RFC 7967 section 2.1).
+    /// Whether the client suppresses responses of the class of `code` (RFC 7967 section 2.1).
     fn suppresses(&self, code: Code) -> bool {
         let class = code.class_digit().saturating_sub(1);
         self.no_response & (1 << class) != 0
     }
 }
 
-/// A body that a request made and that further requests fetch block by block (RFC 7959 section 3.3).
+/// A response body that the client fetches with further requests, block by block (RFC 7959 section 3.3).
 #[derive(Debug)]
 pub(super) struct Continuation {
     pub(super) key: Key,
@@ -84,26 +83,26 @@ pub(super) struct Continuation {
 }
 
 impl Server {
-    /// Answers without looking at a resource.
-    pub(super) fn respond_bare(&mut self, exchange: &Exchange, answer: &Answer, asked: &Asked) {
+    /// Sends an answer that does not depend on a resource.
+    pub(super) fn respond_bare(&mut self, exchange: &Exchange, answer: &Answer, requested: &Requested) {
         self.stats.refused += u64::from(!answer.code.is_success());
         if self.suppress(exchange, answer.code) {
             return;
         }
         let message_id = self.response_id(exchange);
         let envelope = exchange.envelope(exchange.response_kind(), message_id);
-        if let Some(layout) = self.write(&envelope, None, answer, asked) {
+        if let Some(layout) = self.write(&envelope, None, answer, requested) {
             self.send_response(exchange, layout);
         }
     }
 
-    /// Answers for the resource of `key`.
+    /// Sends the answer of the resource in `key`.
     pub(super) fn respond(
         &mut self,
         exchange: &Exchange,
         key: Key,
         answer: Answer,
-        asked: Asked,
+        requested: Requested,
         now: Instant,
     ) {
         self.stats.refused += u64::from(!answer.code.is_success());
@@ -112,11 +111,11 @@ impl Server {
         }
         let resource = Some(key.resource);
         if answer.separate && self.may_separate(exchange.flow) {
-            return self.respond_separately(exchange, resource, &answer, &asked, now);
+            return self.respond_separately(exchange, resource, &answer, &requested, now);
         }
         let message_id = self.response_id(exchange);
         let envelope = exchange.envelope(exchange.response_kind(), message_id);
-        if let Some(layout) = self.write(&envelope, resource, &answer, &asked) {
+        if let Some(layout) = self.write(&envelope, resource, &answer, &requested) {
             self.send_response(exchange, layout);
             self.keep_continuation(key, answer, layout.payload as usize, now);
         }
@@ -127,7 +126,7 @@ impl Server {
         of_peer < MAX_SEPARATE_PER_PEER && of_all < MAX_SEPARATE
     }
 
-    /// Leaves out a response that the client does not want; true where it did.
+    /// Leaves out a response that the client suppresses. Returns whether it did.
     pub(super) fn suppress(&mut self, exchange: &Exchange, code: Code) -> bool {
         let suppressed = exchange.suppresses(code);
         if suppressed {
@@ -154,33 +153,33 @@ impl Server {
         }
     }
 
-    /// Sends what was written: as the ACK of a confirmable request, which is remembered, or as a NON.
+    /// Sends the encoded response: as the recorded ACK of a confirmable request, or as a NON.
     fn send_response(&mut self, exchange: &Exchange, layout: Layout) {
         let kind = match exchange.kind {
             Type::Confirmable => Kind::ACKNOWLEDGEMENT,
             _ => Kind::ORIGINAL,
         };
-        let datagram = Datagram::new(layout, kind);
-        self.outbox.send_encoded(exchange.flow, &self.datagram, datagram);
+        self.outbox
+            .send_encoded(exchange.flow, &self.datagram, layout, kind);
         if exchange.kind == Type::Confirmable {
             self.duplicates.answered(&self.datagram, layout);
         }
     }
 
-    /// Sends an empty ACK now and the response later (RFC 7252 section 5.2.2).
+    /// Sends an empty ACK now, and the response later (RFC 7252 section 5.2.2).
     fn respond_separately(
         &mut self,
         exchange: &Exchange,
         resource: Option<usize>,
         answer: &Answer,
-        asked: &Asked,
+        requested: &Requested,
         now: Instant,
     ) {
         self.acknowledge(exchange);
         let message_id = self.next_message_id(exchange.flow);
-        // RFC 7252 section 5.2.3: a NON request is answered by a NON response, separate or not.
+        // RFC 7252 section 5.2.3: a NON request gets a NON response.
         let envelope = exchange.envelope(exchange.kind, message_id);
-        let Some(layout) = self.write(&envelope, resource, answer, asked) else {
+        let Some(layout) = self.write(&envelope, resource, answer, requested) else {
             return;
         };
         self.outgoings.push(Outgoing {
@@ -196,7 +195,7 @@ impl Server {
         });
     }
 
-    /// Keeps a body that a method other than GET made and that did not fit into its response.
+    /// Keeps the body of a response to a method other than GET, if it exceeds one block.
     fn keep_continuation(&mut self, key: Key, answer: Answer, sent: usize, now: Instant) {
         let Content::Made(format, body) = answer.content else {
             return;
@@ -206,7 +205,7 @@ impl Server {
         }
         self.continuations.expire(now);
         let earlier = self.continuations.find(key.flow, |kept| kept.key == key);
-        earlier.and_then(|place| self.continuations.remove(place));
+        earlier.and_then(|entry| self.continuations.remove(entry));
         let expires = now + self.config.parameters.exchange_lifetime();
         let made = Continuation {
             key,
@@ -218,7 +217,7 @@ impl Server {
         self.continuations.push(key.flow, made, expires, most);
     }
 
-    /// Answers a request for a further block of a kept body; false where it is not such a request.
+    /// Answers a request for a further block of a kept body. Returns false if it is another request.
     pub(super) fn respond_continued(
         &mut self,
         exchange: &Exchange,
@@ -233,22 +232,22 @@ impl Server {
             return false;
         };
         self.continuations.expire(now);
-        let place = self.continuations.find(key.flow, |kept| kept.key == key);
-        let Some(kept) = place.and_then(|place| self.continuations.get_mut(place)) else {
-            // RFC 7959 section 2.9.2: what the block belongs to is not known any more.
+        let entry = self.continuations.find(key.flow, |kept| kept.key == key);
+        let Some(kept) = entry.and_then(|entry| self.continuations.get_mut(entry)) else {
+            // RFC 7959 section 2.9.2: the body of this block is not known any more.
             let incomplete = Answer::code(Code::REQUEST_ENTITY_INCOMPLETE);
-            self.respond_bare(exchange, &incomplete, &Asked::default());
+            self.respond_bare(exchange, &incomplete, &Requested::default());
             return true;
         };
         let mut answer = Answer::code(kept.code);
-        // The body is lent to the answer, which is written from it.
+        // The answer borrows the body while it is encoded.
         answer.content = Content::Made(kept.format, core::mem::take(&mut kept.body));
-        let asked = Asked {
+        let requested = Requested {
             block2: Some(block),
-            ..Asked::default()
+            ..Requested::default()
         };
-        self.respond_bare(exchange, &answer, &asked);
-        let kept = place.and_then(|place| self.continuations.get_mut(place));
+        self.respond_bare(exchange, &answer, &requested);
+        let kept = entry.and_then(|entry| self.continuations.get_mut(entry));
         if let (Content::Made(_, body), Some(kept)) = (answer.content, kept) {
             kept.body = body;
         }

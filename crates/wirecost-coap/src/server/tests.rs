@@ -1,4 +1,4 @@
-//! How much of the server's state an input makes it look at.
+//! How many entries of the server's state an input visits.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -24,8 +24,8 @@ fn visits(server: &Server) -> u64 {
     server.outgoings.visits + server.observers.visits
 }
 
-/// A server with so many peers that observe `/obs` 10 times each and acknowledge nothing.
-fn crowded(peers: u32) -> (Server, Instant) {
+/// A server with this many peers, each with 10 observations of `/obs` that it does not acknowledge.
+fn with_observers(peers: u32) -> (Server, Instant) {
     let mut server = Server::new(Config::new(Rng::new(1)));
     let now = Instant::START;
     for number in 0..peers * 10 {
@@ -41,9 +41,9 @@ fn crowded(peers: u32) -> (Server, Instant) {
     (server, later)
 }
 
-/// How many entries each of these inputs makes the server look at.
+/// How many entries each of these inputs visits.
 fn visits_of_inputs(peers: u32) -> Vec<u64> {
-    let (mut server, now) = crowded(peers);
+    let (mut server, now) = with_observers(peers);
     assert_eq!(server.observers(), peers as usize * 10);
     let put = [0x40, 3, 0, 1, 0xb3, b'o', b'b', b's', 0x10, 0xff, b'x'];
     let get = [0x40, 1, 0, 2, 0xb4, b't', b'e', b's', b't'];
@@ -62,14 +62,14 @@ fn visits_of_inputs(peers: u32) -> Vec<u64> {
 }
 
 #[test]
-fn what_an_input_makes_the_server_look_at_does_not_grow_with_the_observations_of_others() {
+fn the_cost_of_an_input_does_not_grow_with_other_observations() {
     let few = visits_of_inputs(2);
     assert_eq!(few, visits_of_inputs(1_000));
     assert!(few.iter().all(|visited| *visited < 4), "{few:?}");
 }
 
 #[test]
-fn an_acknowledgement_makes_the_server_look_at_its_observer_only() {
+fn an_acknowledgement_visits_only_its_observer() {
     let of_ack = |peers| {
         let mut server = Server::new(Config::new(Rng::new(1)));
         let mut notification = Vec::new();

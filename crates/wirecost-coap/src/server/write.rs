@@ -1,4 +1,4 @@
-//! Writes responses and notifications.
+//! Encodes responses and notifications.
 
 use core::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::option::{OptionNumber, Options};
 use crate::oscore::ResponseNonce;
 use crate::token::Token;
 
-/// What is around the content of a response or notification.
+/// The header of a response or notification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Envelope {
     pub(super) kind: Type,
@@ -22,9 +22,9 @@ pub(super) struct Envelope {
     pub(super) protection: Option<(Protected, ResponseNonce)>,
 }
 
-/// What a request asks of the form of its response, and what its response has to repeat.
+/// What a request determines in its response.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct Requested {
     /// The sequence number of a registration or notification.
     pub(super) observe: Option<u32>,
     pub(super) block1: Option<Block>,
@@ -32,7 +32,7 @@ pub(super) struct Asked {
     pub(super) wants_size2: bool,
 }
 
-/// The part of a body that goes into one message.
+/// The part of a body in one message.
 struct Part<'a> {
     bytes: &'a [u8],
     block: Option<Block>,
@@ -41,26 +41,33 @@ struct Part<'a> {
 }
 
 impl Server {
-    /// Writes a response or notification to `self.datagram`; returns its layout,
-    /// or `None` where it cannot be protected.
+    /// Encodes a response or notification into `self.datagram`. Returns its layout, or `None` if it cannot be
+    /// protected.
     pub(super) fn write(
         &mut self,
         envelope: &Envelope,
         resource: Option<usize>,
         answer: &Answer,
-        asked: &Asked,
+        requested: &Requested,
     ) -> Option<Layout> {
         let resource = resource.and_then(|at| self.tree.get(at));
         let (code, part) = match part(
             answer,
             resource,
-            asked,
+            requested,
             BlockSize::at_most(self.config.block_size),
         ) {
             Some(part) => (answer.code, part),
             None => (Code::BAD_REQUEST, Part::EMPTY),
         };
-        write_options(&mut self.scratch, answer, resource, asked, &part, &self.config);
+        write_options(
+            &mut self.scratch,
+            answer,
+            resource,
+            requested,
+            &part,
+            &self.config,
+        );
         let repr = Repr {
             kind: envelope.kind,
             code,
@@ -90,23 +97,25 @@ impl Part<'_> {
     };
 }
 
-/// The part of the body to send, or `None` where the block asked for lies behind its end.
+/// The part of the body to send, or `None` if the requested block lies after its end.
 fn part<'a>(
     answer: &'a Answer,
     resource: Option<&'a Resource>,
-    asked: &Asked,
+    requested: &Requested,
     own_size: BlockSize,
 ) -> Option<Part<'a>> {
     let Some((format, body)) = content(answer, resource) else {
         return Some(Part::EMPTY);
     };
-    // RFC 7959 section 2.4: the server may answer with a smaller block than the client asked for.
-    let size = asked.block2.map_or(own_size, |block| block.size.min(own_size));
-    let offset = asked.block2.map_or(0, Block::offset);
+    // RFC 7959 section 2.4: the server may use a smaller block than the client requested.
+    let size = requested
+        .block2
+        .map_or(own_size, |block| block.size.min(own_size));
+    let offset = requested.block2.map_or(0, Block::offset);
     if offset > 0 && offset >= body.len() {
         return None;
     }
-    let whole = asked.block2.is_none() && body.len() <= size.bytes();
+    let whole = requested.block2.is_none() && body.len() <= size.bytes();
     let more = offset + size.bytes() < body.len();
     let block = Block::at(offset, more, size).filter(|_| !whole);
     let total = u32::try_from(body.len()).ok();
@@ -114,7 +123,7 @@ fn part<'a>(
         bytes: block.map_or(body, |block| block.slice(body)),
         block,
         format: Some(format),
-        size2: total.filter(|_| asked.wants_size2 && offset == 0),
+        size2: total.filter(|_| requested.wants_size2 && offset == 0),
     })
 }
 
@@ -130,12 +139,12 @@ fn content<'a>(answer: &'a Answer, resource: Option<&'a Resource>) -> Option<(u1
     }
 }
 
-/// Writes the options of a response in ascending order of their numbers.
+/// Adds the options of a response in ascending order.
 fn write_options(
     options: &mut Options,
     answer: &Answer,
     resource: Option<&Resource>,
-    asked: &Asked,
+    requested: &Requested,
     part: &Part<'_>,
     config: &Config,
 ) {
@@ -149,7 +158,7 @@ fn write_options(
     if let Some(resource) = resource.filter(|_| answer.shows_etag || stored_in_blocks) {
         options.push(OptionNumber::ETAG, resource.etag().bytes());
     }
-    uint(options, OptionNumber::OBSERVE, asked.observe);
+    uint(options, OptionNumber::OBSERVE, requested.observe);
     let segments = answer
         .location_path
         .split('/')
@@ -158,13 +167,18 @@ fn write_options(
     uint(options, OptionNumber::CONTENT_FORMAT, part.format.map(u32::from));
     let stated = resource.filter(|_| answer.code == Code::CONTENT);
     let stated = stated.and_then(|resource| resource.definition.max_age);
-    let max_age = asked.observe.map(|_| seconds(config.observe_interval)).or(stated);
+    let max_age = requested
+        .observe
+        .map(|_| seconds(config.observe_interval))
+        .or(stated);
     uint(options, OptionNumber::MAX_AGE, max_age);
     for argument in answer.location_query {
         options.push(OptionNumber::LOCATION_QUERY, argument.as_bytes());
     }
     uint(options, OptionNumber::BLOCK2, part.block.map(Block::value));
-    let block1 = asked.block1.map(|block| echoed(block, answer.code, config));
+    let block1 = requested
+        .block1
+        .map(|block| block1_answer(block, answer.code, config));
     uint(options, OptionNumber::BLOCK1, block1.map(Block::value));
     uint(options, OptionNumber::SIZE2, part.size2);
     let too_large = answer.code == Code::REQUEST_ENTITY_TOO_LARGE;
@@ -172,9 +186,9 @@ fn write_options(
     uint(options, OptionNumber::SIZE1, limit);
 }
 
-/// The Block1 of a response: the block's number, the size wanted from now on, and whether the answer is not
-/// final yet (RFC 7959 section 2.3).
-fn echoed(block: Block, code: Code, config: &Config) -> Block {
+/// The Block1 option of a response: the block's number, the preferred size, and whether the answer is not final yet
+/// (RFC 7959 section 2.3).
+fn block1_answer(block: Block, code: Code, config: &Config) -> Block {
     Block {
         number: block.number,
         more: code == Code::CONTINUE,

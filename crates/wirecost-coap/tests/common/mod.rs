@@ -1,4 +1,4 @@
-//! What the tests of whole exchanges share: a client and the server over a path that drops what it is told to.
+//! Helpers for tests of whole exchanges: a client and the server over a path that drops selected datagrams.
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::pair::{FIRST_FLOW, Pair, Sent};
 use wirecost_proto::{Delivery, Direction, Endpoint, Fate, FlowId, Input, Instant, Path, Rng};
 
-/// One way through the path.
+/// One direction of the path.
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
 
-/// Drops the datagrams whose places (counted per direction from 0) are listed, and a share of all others.
+/// Drops the listed datagrams (counted per direction from 0), and a share of all others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lossy {
     pub(crate) up: Vec<usize>,
@@ -154,8 +154,8 @@ fn type_name(kind: Type) -> &'static str {
     }
 }
 
-/// Messages that the server carried out, without repetitions: payload bytes of each.
-pub(crate) fn carried_out(pair: &CoapPair) -> Vec<u64> {
+/// The payload bytes of each message that the server processed, without duplicates.
+pub(crate) fn processed_bodies(pair: &CoapPair) -> Vec<u64> {
     let message = |(_, event): &(Instant, server::Event)| match event {
         server::Event::MessageReceived {
             payload_bytes,
@@ -178,7 +178,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(byte).collect()
 }
 
-/// What an endpoint sends in answer to one datagram, and whether it accounted for all of it.
+/// The answer of an endpoint to a datagram, and whether it accounted for all bytes.
 pub(crate) fn answer_to<E: Endpoint<Error: std::fmt::Debug>>(
     endpoint: &mut E,
     datagram: &[u8],
@@ -214,7 +214,7 @@ pub(crate) fn code_of(datagram: &[u8]) -> Code {
     Repr::parse(datagram).expect("we send messages").code
 }
 
-/// Opens the first flow of a client that stands alone.
+/// Opens the first flow of a client without a server.
 pub(crate) fn open(client: &mut Client) {
     let peer = "192.0.2.1:5683".parse().unwrap();
     let flow = FIRST_FLOW;

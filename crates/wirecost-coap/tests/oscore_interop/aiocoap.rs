@@ -1,4 +1,4 @@
-//! aiocoap with the same security context, as our server and as our client.
+//! aiocoap with the same security context, as the server and as the client.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::{DEVICE, SECRET, context};
 /// Content sizes: one datagram, and many blocks.
 const SIZES: [usize; 4] = [0, 20, 1_024, 5_000];
 
-/// A Python process that ends with this value.
+/// A Python process. It is stopped when this value is dropped.
 struct Peer(Child);
 
 impl Peer {
@@ -34,7 +34,7 @@ impl Peer {
         Self(child.expect("Python starts"))
     }
 
-    /// The lines that it prints, to its end or as many as are asked for.
+    /// The lines of its output, up to its end or to a number of lines.
     fn lines(&mut self) -> impl Iterator<Item = String> + use<> {
         let stdout = self.0.stdout.take().expect("it is read once");
         BufReader::new(stdout).lines().map(|line| line.expect("text"))
@@ -43,13 +43,13 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
-/// The Python that has the clients of scripts/requirements-test.txt.
+/// The Python with the packages of scripts/requirements-test.txt.
 fn interpreter() -> PathBuf {
     let beside_sources = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
     let environment = std::env::var_os("WIRECOST_VENV").map_or_else(beside_sources, PathBuf::from);
@@ -76,7 +76,7 @@ fn response(live: &mut Live<Client>, request: Request) -> Response {
 #[test]
 #[ignore = "needs the Python packages"]
 fn our_client_asks_aiocoap() {
-    // A port that is free now; aiocoap says when it listens there.
+    // A port that is free now. aiocoap reports when it listens there.
     let port = Live::new(Server::new(server_config())).port();
     let mut peer = Peer::start("serve", port);
     let mut lines = peer.lines();
@@ -95,7 +95,7 @@ fn our_client_asks_aiocoap() {
         response(&mut live, Request::get("/nowhere")).code,
         Code::NOT_FOUND
     );
-    // It notifies of every change; its first response to a registration may have no Partial IV.
+    // aiocoap notifies of every change. Its first response to a registration may have no Partial IV.
     live.command(observe(9, "/test"));
     live.run_until(|live| !live.events.is_empty());
     for size in [7, 8, 9] {
@@ -140,7 +140,7 @@ fn aiocoap_asks_our_server() {
     let sizes = SIZES.map(|size| format!("2.04 Changed 2.05 Content {size} True"));
     let rest = ["4.04 Not Found", "4.01 Unauthorized", "observed 4"].map(String::from);
     assert_eq!(lines, Some([sizes.to_vec(), rest.to_vec()].concat()));
-    // The request that it sends without protection.
+    // The unprotected request.
     assert_eq!(
         (live.endpoint.stats().unverified, live.endpoint.stats().replayed),
         (1, 0)

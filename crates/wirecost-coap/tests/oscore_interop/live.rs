@@ -10,10 +10,10 @@ use std::time::{Duration, Instant as Clock};
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
-/// How long anything may take.
+/// The time limit of every step.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An endpoint, its socket, and what it reported.
+/// An endpoint, its socket and its events.
 pub(crate) struct Live<E: Endpoint> {
     pub(crate) endpoint: E,
     pub(crate) events: Vec<E::Event>,
@@ -50,7 +50,7 @@ impl<E: Endpoint<Error: std::fmt::Debug, Event: std::fmt::Debug>> Live<E> {
         self.input(Input::Command(command));
     }
 
-    /// Runs until something is the case.
+    /// Runs until a condition holds.
     pub(crate) fn run_until(&mut self, mut is_so: impl FnMut(&Self) -> bool) {
         let began = Clock::now();
         while !is_so(self) {
@@ -59,11 +59,11 @@ impl<E: Endpoint<Error: std::fmt::Debug, Event: std::fmt::Debug>> Live<E> {
         }
     }
 
-    /// Takes a datagram, if one comes within a few milliseconds, and acts on time-outs.
+    /// Receives a datagram if one arrives within a few milliseconds, and handles time-outs.
     fn step(&mut self) {
         let timeout = Some(Duration::from_millis(5));
         self.socket.set_read_timeout(timeout).expect("a time-out");
-        // aiocoap sends the first response to a registration whole, however large it is.
+        // aiocoap sends the first response to a registration in one datagram, whatever its size.
         let mut datagram = [0; 65_536];
         if let Ok((len, peer)) = self.socket.recv_from(&mut datagram) {
             let flow = self.flow(peer);
@@ -79,7 +79,7 @@ impl<E: Endpoint<Error: std::fmt::Debug, Event: std::fmt::Debug>> Live<E> {
         Instant::START + self.began.elapsed()
     }
 
-    /// The flow of a peer, opened where it is new.
+    /// The flow of a peer, opened if it is new.
     fn flow(&mut self, peer: SocketAddr) -> FlowId {
         if let Some(at) = self.peers.iter().position(|known| *known == peer) {
             return FlowId(at as u32);

@@ -1,4 +1,4 @@
-//! OSCORE with programs of other makers: aiocoap at the other end, tshark as the witness of what is on the wire.
+//! OSCORE with other programs: aiocoap as the peer, and tshark to decode the datagrams.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -9,7 +9,7 @@ mod tshark;
 
 use wirecost_coap::oscore::{Context, Role};
 
-/// What all security contexts of these tests are derived from.
+/// The master secret of all security contexts in these tests.
 const SECRET: &[u8; 16] = b"an example of it";
 /// The device whose context is used.
 const DEVICE: u16 = 0x2a07;

@@ -1,4 +1,4 @@
-//! tshark decrypts what our endpoints sent, and finds the lengths that our spans say.
+//! tshark decrypts the datagrams of our endpoints, and its lengths agree with our spans.
 
 use std::fs;
 use std::path::Path;
@@ -102,16 +102,16 @@ fn tshark_decrypts_every_datagram_and_agrees_on_every_length() {
     fs::create_dir_all(&folder).expect("a temporary folder");
     let capture = folder.join("oscore.pcap");
     fs::write(&capture, pcap(&pair.sent)).expect("a capture");
-    let rows = fields(&capture, &Witness::FIELDS);
+    let rows = fields(&capture, &PartLengths::FIELDS);
     fs::remove_dir_all(&folder).expect("the folder goes");
-    let seen: Vec<_> = rows.iter().map(|row| Witness::of_row(row)).collect();
-    let said: Vec<_> = pair.sent.iter().map(Witness::of_spans).collect();
-    assert_eq!(seen, said);
+    let from_tshark: Vec<_> = rows.iter().map(|row| PartLengths::of_row(row)).collect();
+    let from_spans: Vec<_> = pair.sent.iter().map(PartLengths::of_spans).collect();
+    assert_eq!(from_tshark, from_spans);
 }
 
-/// What is said of a datagram, in bytes.
+/// The lengths of the parts of a datagram, in bytes.
 #[derive(Debug, PartialEq, Eq)]
-struct Witness {
+struct PartLengths {
     len: usize,
     /// Option and tag.
     security: usize,
@@ -121,7 +121,7 @@ struct Witness {
     ciphertext_without_payload: usize,
 }
 
-impl Witness {
+impl PartLengths {
     const FIELDS: [&str; 5] = [
         "udp.length",
         "coap.opt.length",
@@ -133,7 +133,7 @@ impl Witness {
     fn of_row(row: &[String]) -> Self {
         let number = |text: &str| text.parse().unwrap_or(0);
         assert_ne!(row[4], "", "decrypted: {row:?}");
-        // The options of the datagram; the first is OSCORE, whose header is of one byte.
+        // The options of the datagram. The first one is OSCORE; its header has one byte.
         let option: usize = number(row[1].split(',').next().unwrap_or_default());
         let payload = number(&row[3]);
         Self {

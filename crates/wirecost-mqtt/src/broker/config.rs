@@ -1,4 +1,4 @@
-//! What a broker allows.
+//! The configuration of a broker.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -11,68 +11,69 @@ use crate::codec::properties::Property;
 use crate::codec::text::OwnedText;
 use crate::quality::QoS;
 
-/// How a broker serves. `Default` announces nothing in CONNACK: everything is as the standard's defaults say.
+/// The configuration of a broker. With `Default`, CONNACK has no properties: every limit is the standard's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Passwords by user name; `None` lets everybody in.
+    /// Passwords by user name; `None` accepts every client.
     pub users: Option<BTreeMap<String, Vec<u8>>>,
-    /// The largest packet taken, in bytes; `None` is no limit but the protocol's.
+    /// The largest accepted packet, in bytes; `None` means the protocol's limit.
     pub maximum_packet_size: Option<u32>,
-    /// The largest packet taken before a client is connected, in bytes: who it is, is not known until then.
+    /// The largest packet accepted before a client is connected, in bytes.
     pub maximum_connect_size: u32,
-    /// How many messages of QoS 2 an MQTT 5 client may have unreleased.
+    /// The number of unreleased QoS 2 messages of an MQTT 5 client.
     pub receive_maximum: u16,
-    /// How many messages of QoS 1 and 2 are on their way to a client at once, whatever it takes.
+    /// The largest number of QoS 1 and 2 messages in flight to a client, even if the client accepts more.
     pub maximum_inflight: u16,
-    /// The highest topic alias taken from a client.
+    /// The highest topic alias accepted from a client.
     pub topic_alias_maximum: u16,
-    /// How many topic aliases are given for a client that takes them.
+    /// The number of topic aliases assigned for a client that accepts them.
     pub sent_topic_aliases: u16,
-    /// The highest QoS taken and granted.
+    /// The highest QoS accepted and granted.
     pub maximum_qos: QoS,
-    /// Whether messages are retained.
+    /// Whether the broker retains messages.
     pub retain_available: bool,
     /// Whether filters may have wildcards.
     pub wildcard_subscriptions: bool,
     /// Whether subscriptions may have identifiers.
     pub subscription_identifiers: bool,
-    /// Whether subscriptions may be shared.
+    /// Whether shared subscriptions are allowed.
     pub shared_subscriptions: bool,
-    /// The keep-alive in seconds imposed on MQTT 5 clients.
+    /// The keep-alive in seconds that MQTT 5 clients must use.
     pub server_keep_alive: Option<u16>,
-    /// The longest session expiry interval granted, in seconds.
+    /// The longest session expiry interval, in seconds.
     pub maximum_session_expiry: u32,
-    /// Sessions at once, connected or not.
+    /// The number of sessions, connected or not.
     pub maximum_sessions: usize,
-    /// Subscriptions of a session.
+    /// The number of subscriptions of a session.
     pub maximum_subscriptions: usize,
-    /// Messages waiting for a session; more are dropped and counted.
+    /// The number of messages queued for a session. Further messages are dropped and counted.
     pub maximum_queued: usize,
-    /// Bytes of topics, properties and payloads waiting for a session; what does not fit beside others is dropped and counted.
+    /// The bytes of topics, properties and payloads queued for a session. Further messages are dropped and counted; a
+    /// single message always fits.
     pub maximum_queued_bytes: usize,
-    /// Bytes held for all clients together, every message once. Messages may take three quarters of them: who must wait may have as
-    /// many bytes waiting as are free of those, and half as many of QoS 0; retained messages may take half of all. What does not fit
-    /// is dropped or refused, and counted.
+    /// The bytes held for all clients together; each message counts once. Messages may use three quarters. A session
+    /// that must wait may have as many bytes queued as are free of these three quarters, and half of that for QoS 0.
+    /// Retained messages may use half of all bytes. Messages above a limit are dropped or refused, and counted.
     pub maximum_held_bytes: usize,
-    /// Topics with a retained message; more are not stored and counted.
+    /// The number of topics with a retained message. Further ones are not stored, and counted.
     pub maximum_retained: usize,
-    /// Levels of a topic name or filter.
+    /// The number of levels of a topic name or filter.
     pub maximum_topic_levels: usize,
-    /// Given to clients that ask for response information.
+    /// The response information for clients that request it.
     pub response_information: Option<OwnedText>,
-    /// Whether the broker tells MQTT 5 publishers that no client subscribes (reason code 0x10 costs a byte).
+    /// Whether the broker tells MQTT 5 publishers that a message has no subscribers (reason code 0x10 costs a byte).
     pub report_no_subscribers: bool,
-    /// How long a flow may stay without CONNECT.
+    /// How long a flow may stay open without CONNECT.
     pub connect_timeout: Duration,
-    /// How long a client that said DISCONNECT may take to close before the broker does.
-    pub close_patience: Duration,
+    /// How long a client may take to close the flow after its DISCONNECT, before the broker closes it.
+    pub close_timeout: Duration,
 }
 
-/// As much as may wait unsent for a client that is connected and does not read.
+/// The limit of the unsent data for a connected client that does not read, too.
 const MAXIMUM_QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
-/// What a broker holds for all clients unless told otherwise, in bytes: as much as a few of them may have waiting at their limits,
-/// and little beside a machine's memory.
+/// The default of [`Config::maximum_held_bytes`]: enough for a few sessions at their limits, and little compared to a
+/// machine's memory.
 pub const MAXIMUM_HELD_BYTES: usize = 256 * 1024 * 1024;
 
 impl Default for Config {
@@ -102,7 +103,7 @@ impl Default for Config {
             response_information: None,
             report_no_subscribers: true,
             connect_timeout: Duration::from_secs(30),
-            close_patience: Duration::from_secs(1),
+            close_timeout: Duration::from_secs(1),
         }
     }
 }
@@ -111,43 +112,25 @@ impl Config {
     /// The CONNACK properties that differ from the standard's defaults (section 3.2.2.3).
     pub(super) fn announced(&self) -> PropertiesBuf {
         let mut properties = PropertiesBuf::new();
-        if self.receive_maximum != u16::MAX {
-            properties.push(Property::ReceiveMaximum(self.receive_maximum));
-        }
-        // [MQTT-3.2.2-9]: 0 or 1; left out it is 2.
-        if self.maximum_qos != QoS::ExactlyOnce {
-            properties.push(Property::MaximumQos(self.maximum_qos.bits()));
-        }
-        if let Some(bytes) = self.maximum_packet_size {
-            properties.push(Property::MaximumPacketSize(bytes));
-        }
-        if self.topic_alias_maximum != 0 {
-            properties.push(Property::TopicAliasMaximum(self.topic_alias_maximum));
-        }
-        if let Some(seconds) = self.server_keep_alive {
-            properties.push(Property::ServerKeepAlive(seconds));
-        }
-        let unavailable = [
-            (self.retain_available, Property::RetainAvailable(0)),
-            (
-                self.wildcard_subscriptions,
-                Property::WildcardSubscriptionAvailable(0),
-            ),
-            (
-                self.subscription_identifiers,
-                Property::SubscriptionIdentifiersAvailable(0),
-            ),
-            (
-                self.shared_subscriptions,
-                Property::SharedSubscriptionAvailable(0),
-            ),
-        ];
-        properties.extend(
-            unavailable
-                .into_iter()
-                .filter(|(available, _)| !available)
-                .map(|(_, property)| property),
+        let receive_maximum = self.receive_maximum;
+        properties.push_if(
+            receive_maximum != u16::MAX,
+            Property::ReceiveMaximum(receive_maximum),
         );
+        // [MQTT-3.2.2-9]: 0 or 1; without the property it is 2.
+        let maximum_qos = Property::MaximumQos(self.maximum_qos.bits());
+        properties.push_if(self.maximum_qos != QoS::ExactlyOnce, maximum_qos);
+        properties.extend(self.maximum_packet_size.map(Property::MaximumPacketSize));
+        let aliases = self.topic_alias_maximum;
+        properties.push_if(aliases != 0, Property::TopicAliasMaximum(aliases));
+        properties.extend(self.server_keep_alive.map(Property::ServerKeepAlive));
+        properties.push_if(!self.retain_available, Property::RetainAvailable(0));
+        let wildcards = Property::WildcardSubscriptionAvailable(0);
+        properties.push_if(!self.wildcard_subscriptions, wildcards);
+        let identifiers = Property::SubscriptionIdentifiersAvailable(0);
+        properties.push_if(!self.subscription_identifiers, identifiers);
+        let shared = Property::SharedSubscriptionAvailable(0);
+        properties.push_if(!self.shared_subscriptions, shared);
         properties
     }
 }

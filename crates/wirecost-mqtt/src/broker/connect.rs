@@ -1,4 +1,4 @@
-//! CONNECT: who may connect, with which session (sections 3.1.4 and 4.1).
+//! CONNECT: which clients may connect, and with which session (sections 3.1.4 and 4.1).
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -7,56 +7,58 @@ use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
-use super::connection::{Link, PacketLimit, Stage};
-use super::lifetime::WillFate;
+use super::connection::{Accepted, PacketLimit, State};
+use super::lifetime::WillHandling;
 use super::session::{NEVER, SessionId};
-use super::{Action, Broker, ConnackReply, Deadline, Event};
+use super::{Broker, Deadline, Event};
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::packet_bytes;
 use crate::codec::properties::Property;
 use crate::codec::{Connect, Properties, PropertiesBuf, ReasonCode, Text, Version};
+use crate::reply::{ConnackReply, Reply};
 use crate::topic;
 
-/// What the properties of a CONNECT ask for, with the standard's defaults (section 3.1.2.11).
-struct Wishes {
+/// The properties of a CONNECT, with the standard's defaults (section 3.1.2.11).
+struct ConnectProperties {
     session_expiry: u32,
     receive_maximum: u16,
-    takes: PacketLimit,
+    packet_limit: PacketLimit,
     topic_alias_maximum: u16,
     response_information: bool,
     authentication_method: bool,
 }
 
-impl From<Properties<'_>> for Wishes {
+impl From<Properties<'_>> for ConnectProperties {
     fn from(properties: Properties<'_>) -> Self {
-        let mut wishes = Self {
+        let mut requested = Self {
             session_expiry: 0,
             receive_maximum: u16::MAX,
-            takes: PacketLimit::new(None),
+            packet_limit: PacketLimit::new(None),
             topic_alias_maximum: 0,
             response_information: false,
             authentication_method: false,
         };
         for property in properties.iter() {
             match property {
-                Property::SessionExpiryInterval(seconds) => wishes.session_expiry = seconds,
-                Property::ReceiveMaximum(maximum) => wishes.receive_maximum = maximum,
-                Property::MaximumPacketSize(bytes) => wishes.takes = PacketLimit::new(Some(bytes)),
-                Property::TopicAliasMaximum(maximum) => wishes.topic_alias_maximum = maximum,
-                Property::RequestResponseInformation(flag) => wishes.response_information = flag != 0,
-                Property::AuthenticationMethod(_) => wishes.authentication_method = true,
+                Property::SessionExpiryInterval(seconds) => requested.session_expiry = seconds,
+                Property::ReceiveMaximum(maximum) => requested.receive_maximum = maximum,
+                Property::MaximumPacketSize(bytes) => requested.packet_limit = PacketLimit::new(Some(bytes)),
+                Property::TopicAliasMaximum(maximum) => requested.topic_alias_maximum = maximum,
+                Property::RequestResponseInformation(flag) => requested.response_information = flag != 0,
+                Property::AuthenticationMethod(_) => requested.authentication_method = true,
                 _ => {}
             }
         }
-        wishes
+        requested
     }
 }
 
 impl Broker {
     pub(super) fn connect(&mut self, flow: FlowId, connect: &Connect<'_>) {
-        let wishes = Wishes::from(connect.properties);
-        if let Err(reason) = self.admit(connect, &wishes) {
-            return self.refuse(flow, connect.version, reason, wishes.takes);
+        let requested = ConnectProperties::from(connect.properties);
+        let (version, limit) = (connect.version, requested.packet_limit);
+        if let Err(reason) = self.admit(connect, &requested) {
+            return self.refuse(flow, version, reason, limit);
         }
         let mut properties = self.config.announced();
         let assigned;
@@ -70,31 +72,30 @@ impl Broker {
         } else {
             connect.client_id.as_str()
         };
-        self.answer_wishes(connect.version, &wishes, &mut properties);
-        // [MQTT-3.1.2-24]: nothing can be said to such a client.
-        if !wishes.takes.takes(connack_bytes(connect.version, &properties)) {
-            return self.refuse(flow, connect.version, ReasonCode::PacketTooLarge, wishes.takes);
+        self.add_client_properties(version, &requested, &mut properties);
+        // [MQTT-3.1.2-24]: the broker cannot send anything to such a client.
+        if !limit.allows(connack_bytes(version, &properties)) {
+            return self.refuse(flow, version, ReasonCode::PacketTooLarge, limit);
         }
         let Some((id, session_present)) = self.claim_session(client_id, connect.clean_start) else {
-            return self.refuse(flow, connect.version, ReasonCode::QuotaExceeded, wishes.takes);
+            return self.refuse(flow, version, ReasonCode::QuotaExceeded, limit);
         };
         let connack = ConnackReply {
             session_present,
             reason: ReasonCode::Success,
             properties,
         };
-        self.actions
-            .push_back(Action::SendConnack(flow, connect.version, Box::new(connack)));
-        self.attach(id, flow, connect, &wishes);
-        self.link(id, flow, connect, &wishes);
-        self.report_connected(id, flow, connect.version, session_present);
+        self.send(flow, version, Reply::Connack(Box::new(connack)));
+        self.attach(id, flow, connect, &requested);
+        self.accept(id, flow, connect, &requested);
+        self.report_connected(id, flow, version, session_present);
         self.schedule(id);
     }
 
-    /// Whether the client may connect, or the reason why not.
-    fn admit(&self, connect: &Connect<'_>, wishes: &Wishes) -> Result<(), ReasonCode> {
-        // Section 4.12: no method is supported.
-        if wishes.authentication_method {
+    /// Returns the reason if the client must not connect.
+    fn admit(&self, connect: &Connect<'_>, requested: &ConnectProperties) -> Result<(), ReasonCode> {
+        // Section 4.12: no authentication method is supported.
+        if requested.authentication_method {
             return Err(ReasonCode::BadAuthenticationMethod);
         }
         // [MQTT-3.1.3-8] of 3.1.1
@@ -102,7 +103,7 @@ impl Broker {
         if must_name && connect.client_id.is_empty() {
             return Err(ReasonCode::ClientIdentifierNotValid);
         }
-        if !self.knows(connect) {
+        if !self.is_authenticated(connect) {
             return Err(ReasonCode::BadUserNameOrPassword);
         }
         let Some(will) = connect.will else {
@@ -116,13 +117,13 @@ impl Broker {
         if will.retain && !self.config.retain_available {
             return Err(ReasonCode::RetainNotSupported);
         }
-        if !self.takes_topic(&will.topic) {
+        if !self.allows_topic(&will.topic) {
             return Err(ReasonCode::TopicNameInvalid);
         }
         Ok(())
     }
 
-    fn knows(&self, connect: &Connect<'_>) -> bool {
+    fn is_authenticated(&self, connect: &Connect<'_>) -> bool {
         let Some(users) = &self.config.users else {
             return true;
         };
@@ -132,32 +133,31 @@ impl Broker {
     }
 
     /// Whether clients may publish to `topic`.
-    pub(super) fn takes_topic(&self, topic: &str) -> bool {
-        !topic::is_reserved(topic) && self.takes_levels(topic)
+    pub(super) fn allows_topic(&self, topic: &str) -> bool {
+        !topic::is_reserved(topic) && self.allows_levels(topic)
     }
 
-    pub(super) fn takes_levels(&self, topic: &str) -> bool {
+    pub(super) fn allows_levels(&self, topic: &str) -> bool {
         topic.split('/').count() <= self.config.maximum_topic_levels
     }
 
-    /// Refuses a CONNECT, with a word where the client takes it, and closes [MQTT-3.2.2-7].
-    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode, takes: PacketLimit) {
+    /// Refuses a CONNECT and closes the flow [MQTT-3.2.2-7]. Sends CONNACK if the client accepts packets of its size.
+    pub(super) fn refuse(&mut self, flow: FlowId, version: Version, reason: ReasonCode, limit: PacketLimit) {
         let properties = PropertiesBuf::new();
-        if takes.takes(connack_bytes(version, &properties)) {
+        if limit.allows(connack_bytes(version, &properties)) {
             let connack = ConnackReply {
                 // [MQTT-3.2.2-6]
                 session_present: false,
                 reason,
                 properties,
             };
-            self.actions
-                .push_back(Action::SendConnack(flow, version, Box::new(connack)));
+            self.send(flow, version, Reply::Connack(Box::new(connack)));
         }
         self.report(Event::ClientRefused { flow, reason });
-        self.end(flow, reason, WillFate::Discard);
+        self.end(flow, reason, WillHandling::Discard);
     }
 
-    /// A client identifier that no session has.
+    /// A client identifier without a session.
     fn assign_client_id(&mut self) -> Arc<str> {
         loop {
             self.assigned += 1;
@@ -168,7 +168,7 @@ impl Broker {
         }
     }
 
-    /// The session of `client_id`, resumed or new; `None` where there are too many.
+    /// The session of `client_id`, resumed or new; `None` if there are too many sessions.
     fn claim_session(&mut self, client_id: &str, clean_start: bool) -> Option<(SessionId, bool)> {
         if let Some(id) = self.sessions.find(client_id)
             && let Some(flow) = self.sessions.get(id)?.flow
@@ -189,65 +189,70 @@ impl Broker {
         Some((self.sessions.create(client_id, &self.memory), false))
     }
 
-    /// Adds to CONNACK what depends on the client.
-    fn answer_wishes(&self, version: Version, wishes: &Wishes, properties: &mut PropertiesBuf) {
-        if version == Version::V5 && wishes.session_expiry > self.config.maximum_session_expiry {
+    /// Adds the CONNACK properties that depend on the client.
+    fn add_client_properties(
+        &self,
+        version: Version,
+        requested: &ConnectProperties,
+        properties: &mut PropertiesBuf,
+    ) {
+        if version == Version::V5 && requested.session_expiry > self.config.maximum_session_expiry {
             let granted = self.config.maximum_session_expiry;
             properties.push(Property::SessionExpiryInterval(granted));
         }
         if let Some(information) = &self.config.response_information
-            && wishes.response_information
+            && requested.response_information
         {
             properties.push(Property::ResponseInformation(information.as_text()));
         }
     }
 
-    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+    fn attach(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, requested: &ConnectProperties) {
         self.timers.stop(Deadline::Will(id));
         self.timers.stop(Deadline::SessionExpiry(id));
-        self.subscriptions.return_of(id);
+        self.subscriptions.session_online(id);
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };
         session.flow = Some(flow);
         session.expiry = match connect.version {
-            Version::V5 => wishes.session_expiry.min(self.config.maximum_session_expiry),
-            // Clean session is clean start and no expiry interval (MQTT 5, appendix C).
+            Version::V5 => requested.session_expiry.min(self.config.maximum_session_expiry),
+            // Clean session means clean start without an expiry interval (MQTT 5, appendix C).
             Version::V3_1_1 if connect.clean_start => 0,
             Version::V3_1_1 => NEVER,
         };
-        // A will of an earlier connection that still waits is not published [MQTT-3.1.3-9].
+        // A will of an earlier connection that is still delayed is not published [MQTT-3.1.3-9].
         session.set_will(connect.will.map(Into::into));
-        let maximum = wishes.receive_maximum.min(self.config.maximum_inflight);
+        let maximum = requested.receive_maximum.min(self.config.maximum_inflight);
         session.outbound.connect(maximum);
-        session.note_places();
+        session.update_memory();
     }
 
-    fn link(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, wishes: &Wishes) {
+    fn accept(&mut self, id: SessionId, flow: FlowId, connect: &Connect<'_>, requested: &ConnectProperties) {
         let imposed = match connect.version {
             Version::V3_1_1 => None,
             Version::V5 => self.config.server_keep_alive,
         };
         let keep_alive = imposed.unwrap_or(connect.keep_alive);
         // [MQTT-3.1.2-22]: one and a half times the keep-alive.
-        let patience = Duration::from_millis(u64::from(keep_alive) * 1_500);
-        let patience = (!patience.is_zero()).then_some(patience);
-        let aliases = wishes.topic_alias_maximum.min(self.config.sent_topic_aliases);
+        let time_out = Duration::from_millis(u64::from(keep_alive) * 1_500);
+        let time_out = (!time_out.is_zero()).then_some(time_out);
+        let aliases = requested.topic_alias_maximum.min(self.config.sent_topic_aliases);
         let Some(connection) = self.connections.get_mut(&flow) else {
             return;
         };
-        connection.stage = Stage::Connected(Link {
+        connection.state = State::Connected(Accepted {
             session: id,
             version: connect.version,
-            patience,
-            takes: wishes.takes,
+            time_out,
+            packet_limit: requested.packet_limit,
             sent_aliases: SentAliases::new(aliases),
             received_aliases: ReceivedAliases::new(self.config.topic_alias_maximum),
             is_congested: false,
         });
         self.timers.stop(Deadline::Connect(flow));
-        if let Some(patience) = patience {
-            self.timers.set(Deadline::KeepAlive(flow), self.now + patience);
+        if let Some(time_out) = time_out {
+            self.timers.set(Deadline::KeepAlive(flow), self.now + time_out);
         }
     }
 
@@ -264,11 +269,7 @@ impl Broker {
     }
 }
 
-/// Bytes of a CONNACK with `properties`.
+/// The length of a CONNACK with `properties` in bytes.
 fn connack_bytes(version: Version, properties: &PropertiesBuf) -> usize {
-    let properties = match version {
-        Version::V3_1_1 => 0,
-        Version::V5 => properties.as_properties().written_bytes(),
-    };
-    packet_bytes(2 + properties)
+    packet_bytes(2 + properties.as_properties().written_bytes_in(version))
 }

@@ -1,10 +1,10 @@
-//! What the broker keeps of one flow.
+//! The state of one flow.
 
 use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::memory::{Memory, Share};
+use super::memory::{Memory, Reservation};
 use super::session::SessionId;
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::LARGEST_PACKET;
@@ -14,44 +14,44 @@ use crate::codec::{Framer, Version};
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) framer: Framer,
-    /// What the front of a packet takes of the broker's memory until the rest is there.
-    pub(super) partial: Share,
-    /// When the last packet came.
-    pub(super) heard: Instant,
-    pub(super) stage: Stage,
+    /// The memory of an incomplete packet.
+    pub(super) partial: Reservation,
+    /// When the last packet arrived.
+    pub(super) last_received: Instant,
+    pub(super) state: State,
 }
 
 /// The state of a flow.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum State {
     AwaitConnect,
-    Connected(Link),
-    /// The broker closes it after what it has to say; what still comes is ignored.
+    Connected(Accepted),
+    /// The broker closes the flow after its last packet, and ignores what it receives.
     Ending,
 }
 
-/// What is true of an accepted connection.
+/// The state of an accepted connection.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct Accepted {
     pub(super) session: SessionId,
     pub(super) version: Version,
-    /// How long the client may be silent; `None` for ever.
-    pub(super) patience: Option<Duration>,
-    pub(super) takes: PacketLimit,
+    /// How long the client may send nothing; `None` means no limit.
+    pub(super) time_out: Option<Duration>,
+    pub(super) packet_limit: PacketLimit,
     pub(super) sent_aliases: SentAliases,
     pub(super) received_aliases: ReceivedAliases,
-    /// Whether the transport takes no more for the present: messages wait in the queue of the session, which they share with
-    /// others, and not as bytes.
+    /// Whether the transport is full. Messages then stay in the queue of the session, where they are shared, instead of
+    /// being encoded.
     pub(super) is_congested: bool,
 }
 
-impl Link {
-    pub(super) const fn takes(&self, bytes: usize) -> bool {
-        self.takes.takes(bytes)
+impl Accepted {
+    pub(super) const fn allows(&self, bytes: usize) -> bool {
+        self.packet_limit.allows(bytes)
     }
 }
 
-/// The largest packet that a client takes, in bytes [MQTT-3.1.2-24].
+/// The largest packet that a client accepts, in bytes [MQTT-3.1.2-24].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketLimit(u32);
 
@@ -60,7 +60,7 @@ impl PacketLimit {
         Self(maximum.unwrap_or(LARGEST_PACKET))
     }
 
-    pub(super) const fn takes(self, bytes: usize) -> bool {
+    pub(super) const fn allows(self, bytes: usize) -> bool {
         bytes as u64 <= self.0 as u64
     }
 }
@@ -69,23 +69,23 @@ impl Connection {
     pub(super) fn new(limit: u32, now: Instant, memory: &Memory) -> Self {
         Self {
             framer: Framer::new(limit),
-            partial: memory.share(0),
-            heard: now,
-            stage: Stage::AwaitConnect,
+            partial: memory.reserve(0),
+            last_received: now,
+            state: State::AwaitConnect,
         }
     }
 
-    pub(super) const fn link(&self) -> Option<&Link> {
-        match &self.stage {
-            Stage::Connected(link) => Some(link),
-            Stage::AwaitConnect | Stage::Ending => None,
+    pub(super) const fn accepted(&self) -> Option<&Accepted> {
+        match &self.state {
+            State::Connected(accepted) => Some(accepted),
+            State::AwaitConnect | State::Ending => None,
         }
     }
 
-    pub(super) const fn link_mut(&mut self) -> Option<&mut Link> {
-        match &mut self.stage {
-            Stage::Connected(link) => Some(link),
-            Stage::AwaitConnect | Stage::Ending => None,
+    pub(super) const fn accepted_mut(&mut self) -> Option<&mut Accepted> {
+        match &mut self.state {
+            State::Connected(accepted) => Some(accepted),
+            State::AwaitConnect | State::Ending => None,
         }
     }
 }

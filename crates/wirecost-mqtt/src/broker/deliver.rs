@@ -1,33 +1,30 @@
-//! PUBLISH to subscribers, within what they take (sections 3.1.2.11 and 4.9).
+//! Sends PUBLISH to subscribers, within their limits (sections 3.1.2.11 and 4.9).
 
 use wirecost_proto::{Buffer, Cause, FlowId, Instant, Output};
 
-use super::connection::Link;
-use super::message::Delivery;
+use super::connection::Accepted;
+use super::message::QueuedMessage;
 use super::session::{Session, SessionId};
 use super::{Action, Broker, Event};
-use crate::aliases::Alias;
 use crate::codec::{Acknowledgement, Packet, PropertiesBuf, Publish, ReasonCode, Text};
 use crate::quality::{self, PacketId, QoS};
 use crate::session::{Exchange, Stage};
 
-/// Bytes that a topic alias property adds to a packet, with a longer property length at worst.
+/// The largest number of bytes that a topic alias adds to a packet, including a longer property length.
 const ALIAS_BYTES: usize = 4;
 
 impl Broker {
-    /// Has the broker look at what waits for the session of `flow`.
+    /// Schedules the session of `flow`.
     pub(super) fn schedule_flow(&mut self, flow: FlowId) {
-        let connection = self.connections.get(&flow);
-        if let Some(link) = connection.and_then(|connection| connection.link()) {
-            self.schedule(link.session);
+        if let Some(accepted) = self.accepted(flow) {
+            self.schedule(accepted.session);
         }
     }
 
-    /// Lets messages wait in the broker while the transport takes no more, and go on when it does.
+    /// Keeps messages in the queue while the transport is full, and continues when it is not.
     pub(super) fn set_congested(&mut self, flow: FlowId, is_congested: bool) {
-        let connection = self.connections.get_mut(&flow);
-        if let Some(link) = connection.and_then(|connection| connection.link_mut()) {
-            link.is_congested = is_congested;
+        if let Some(accepted) = self.accepted_mut(flow) {
+            accepted.is_congested = is_congested;
         }
         if !is_congested {
             self.schedule_flow(flow);
@@ -43,7 +40,7 @@ impl Broker {
         }
     }
 
-    /// Puts out the next packet for a session, and stays scheduled until there is none.
+    /// Sends the next packet of a session. The session stays scheduled until there is none.
     pub(super) fn deliver(&mut self, id: SessionId, out: &mut Buffer) -> Option<Output<Event>> {
         let output = self.deliver_next(id, out);
         match &output {
@@ -52,7 +49,7 @@ impl Broker {
                 if let Some(session) = self.sessions.get_mut(id) {
                     session.is_scheduled = false;
                     session.is_dropping &= session.queue.len() > 0;
-                    session.note_places();
+                    session.update_memory();
                 }
             }
         }
@@ -63,17 +60,17 @@ impl Broker {
         let free = self.free_for_messages();
         let session = self.sessions.get_mut(id)?;
         let flow = session.flow?;
-        let link = self.connections.get_mut(&flow)?.link_mut()?;
-        if link.is_congested {
+        let accepted = self.connections.get_mut(&flow)?.accepted_mut()?;
+        if accepted.is_congested {
             return None;
         }
         while let Some(exchange) = session.outbound.next_resend() {
             let (id, stage) = (exchange.id, exchange.stage);
-            if resend(exchange, link, self.now, &mut self.properties, out) {
+            if resend(exchange, accepted, self.now, &mut self.properties, out) {
                 self.stats.resent += 1;
                 return Some(Output::Transmit { flow });
             }
-            // [MQTT-3.1.2-25]: as if it had been delivered.
+            // [MQTT-3.1.2-25]: handled as if it had been delivered.
             self.stats.dropped_too_large += 1;
             let _ = session.outbound.finish(id, stage);
         }
@@ -88,55 +85,50 @@ impl Broker {
                 self.stats.dropped_expired += 1;
                 continue;
             }
-            let draft = Draft::new(&delivery, link);
+            let draft = Draft::new(&delivery, accepted);
             let publish = draft.publish(PacketId::MAX, self.now, &mut self.properties);
             // [MQTT-3.1.2-24], [MQTT-3.1.2-25]
-            if !link.takes(publish.packet_bytes(link.version)) {
+            if !accepted.allows(publish.packet_bytes(accepted.version)) {
                 self.stats.dropped_too_large += 1;
                 continue;
             }
             self.stats.delivered += 1;
             if delivery.qos == QoS::AtMostOnce {
-                Packet::Publish(publish).emit(link.version, out);
+                Packet::Publish(publish).emit(accepted.version, out);
                 return Some(Output::Transmit { flow });
             }
             let packet_id = session.outbound.publish(delivery.qos, delivery.clone())?;
             let publish = draft.publish(packet_id, self.now, &mut self.properties);
-            Packet::Publish(publish).emit(link.version, out);
+            Packet::Publish(publish).emit(accepted.version, out);
             return Some(Output::Transmit { flow });
         }
     }
 }
 
-/// Whether a session may have another message of QoS 1 or 2 in flight, where so much memory is free: who does not
-/// acknowledge has no more than one beyond it.
+/// Whether a session may have another QoS 1 or 2 message in flight if `free` bytes are free. Without free memory, a
+/// client that does not acknowledge has at most one message in flight.
 pub(super) fn may_send(session: &Session, free: usize) -> bool {
     session.outbound.is_ready() && (free > 0 || session.outbound.len() == 0)
 }
 
-/// A delivery whose topic is settled: as it is, or as an alias.
+/// A queued message with its topic or topic alias.
 struct Draft<'a> {
-    delivery: &'a Delivery,
+    delivery: &'a QueuedMessage,
     topic: Text<'a>,
     alias: Option<u16>,
 }
 
 impl<'a> Draft<'a> {
-    fn new(delivery: &'a Delivery, link: &mut Link) -> Self {
+    fn new(delivery: &'a QueuedMessage, accepted: &mut Accepted) -> Self {
         let topic = delivery.message.topic.as_text();
         let message = &delivery.message;
-        // An alias must be learnt by the packet that gives it, so that packet must surely go out.
+        // The receiver must learn a new alias, so assign one only if the packet is small enough to be sent.
         let bytes = message.payload.len() + topic.len() + message.properties.as_properties().written_bytes();
-        let fits = link.takes(bytes + delivery.identifiers.len() * 5 + 16 + ALIAS_BYTES);
-        let alias = if fits {
-            link.sent_aliases.alias(&topic)
+        let fits = accepted.allows(bytes + delivery.identifiers.len() * 5 + 16 + ALIAS_BYTES);
+        let (topic, alias) = if fits {
+            accepted.sent_aliases.replace(topic)
         } else {
-            Alias::None
-        };
-        let (topic, alias) = match alias {
-            Alias::None => (topic, None),
-            Alias::New(number) => (topic, Some(number)),
-            Alias::Known(number) => (Text::EMPTY, Some(number)),
+            (topic, None)
         };
         Self {
             delivery,
@@ -162,18 +154,18 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1]; false where the client does
-/// not take a packet that large any more [MQTT-3.1.2-24].
+/// Sends the last packet of an exchange again on a new connection [MQTT-4.4.0-1]. Returns false if the packet is too
+/// large for the client now [MQTT-3.1.2-24].
 fn resend(
-    exchange: &Exchange<Delivery>,
-    link: &Link,
+    exchange: &Exchange<QueuedMessage>,
+    accepted: &Accepted,
     now: Instant,
     scratch: &mut PropertiesBuf,
     out: &mut Buffer,
 ) -> bool {
     if exchange.stage == Stage::AwaitPubcomp {
         let release = Acknowledgement::new(exchange.id, ReasonCode::Success);
-        Packet::Pubrel(release).emit_as(link.version, Cause::Retransmission, out);
+        Packet::Pubrel(release).emit_as(accepted.version, Cause::Retransmission, out);
         return true;
     }
     let draft = Draft {
@@ -186,9 +178,9 @@ fn resend(
         dup: true,
         ..draft.publish(exchange.id, now, scratch)
     };
-    let fits = link.takes(publish.packet_bytes(link.version));
+    let fits = accepted.allows(publish.packet_bytes(accepted.version));
     if fits {
-        Packet::Publish(publish).emit(link.version, out);
+        Packet::Publish(publish).emit(accepted.version, out);
     }
     fits
 }

@@ -1,4 +1,4 @@
-//! What a broker can be asked, and what it reports.
+//! Commands to a broker, and the events that it reports.
 
 use alloc::sync::Arc;
 
@@ -8,123 +8,121 @@ use crate::client::PublishTemplate;
 use crate::codec::{ReasonCode, Version};
 use crate::quality::QoS;
 
-/// What a broker can be asked.
+/// A command to a broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Publish a message of the broker's own.
+    /// Publish a message of the broker itself.
     Publish(Arc<PublishTemplate>),
-    /// End a client's connection; unknown clients are ignored.
+    /// End a client's connection. Unknown clients are ignored.
     DisconnectClient {
-        /// Which.
+        /// The client identifier.
         client_id: Arc<str>,
-        /// Why, for MQTT 5 clients.
+        /// The reason for MQTT 5 clients.
         reason: ReasonCode,
     },
     /// End every connection.
     Shutdown,
 }
 
-/// What a broker reports.
+/// An event of a broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A client's CONNECT was accepted.
+    /// The broker accepted a client's CONNECT.
     ClientConnected {
         /// Its flow.
         flow: FlowId,
-        /// Its identifier, given or assigned.
+        /// The client identifier, from the client or assigned.
         client_id: Arc<str>,
-        /// The version it speaks.
+        /// The protocol version of the client.
         version: Version,
-        /// Whether it resumed a session.
+        /// Whether the client resumed a session.
         session_present: bool,
     },
-    /// A client's CONNECT was refused.
+    /// The broker refused a client's CONNECT.
     ClientRefused {
         /// Its flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         reason: ReasonCode,
     },
-    /// An accepted client's connection ended.
+    /// The connection of an accepted client ended.
     ClientDisconnected {
         /// Its flow.
         flow: FlowId,
-        /// Its identifier.
+        /// The client identifier.
         client_id: Arc<str>,
-        /// Success where the client said DISCONNECT, otherwise why.
+        /// Success if the client sent DISCONNECT, otherwise the reason.
         reason: ReasonCode,
     },
-    /// A message arrived, for the first time under its packet identifier.
+    /// A message arrived, for the first time with its packet identifier.
     Published {
-        /// From which flow.
+        /// The flow that it arrived on.
         flow: FlowId,
-        /// Characters of the topic, in bytes.
-        topic_bytes: usize,
-        /// What the publisher gave, in bytes.
+        /// The length of the payload in bytes.
         payload_bytes: usize,
-        /// The front of that.
+        /// The first bytes of the payload.
         front: Front,
         /// Quality of service.
         qos: QoS,
-        /// Whether it may have been sent before.
+        /// Whether it may be a retransmission.
         dup: bool,
-        /// Sessions that it goes to.
+        /// The number of sessions that receive it.
         receivers: usize,
     },
-    /// Messages for a client are dropped: it takes less than comes for it. Said once, until it has taken what waits.
+    /// Messages for a client are dropped, because a limit is reached. Reported once, until the client's queue is empty.
     Dropping {
-        /// Its identifier.
+        /// The client identifier.
         client_id: Arc<str>,
-        /// What is full.
+        /// The limit.
         limit: Limit,
     },
-    /// A client subscribed to a filter.
+    /// The broker answered a subscription of a client.
     Subscribed {
-        /// On which flow.
+        /// The flow.
         flow: FlowId,
         /// The granted QoS or the failure.
         reason: ReasonCode,
     },
 }
 
-/// A limit of what waits.
+/// A limit of queued messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// That of each session: [`maximum_queued`](super::Config::maximum_queued) and
+    /// The limit per session: [`maximum_queued`](super::Config::maximum_queued) or
     /// [`maximum_queued_bytes`](super::Config::maximum_queued_bytes).
     Session,
-    /// That of all clients together: [`maximum_held_bytes`](super::Config::maximum_held_bytes).
+    /// The limit of all clients together: [`maximum_held_bytes`](super::Config::maximum_held_bytes).
     Broker,
 }
 
-/// What a broker dropped or ignored, and what it holds.
+/// Counters of a broker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Messages that arrived.
     pub published: u64,
-    /// Messages of QoS 2 that arrived again under the same identifier.
+    /// QoS 2 messages that arrived again with the same identifier.
     pub duplicates: u64,
     /// Messages handed to subscribers.
     pub delivered: u64,
-    /// PUBLISH and PUBREL sent again on a later connection.
+    /// PUBLISH and PUBREL packets sent again on a later connection.
     pub resent: u64,
-    /// Messages for sessions whose queue was full.
+    /// Messages dropped because the queue of a session was full.
     pub dropped_queue_full: u64,
-    /// Messages for sessions that had to wait while what all clients hold together left no room.
+    /// Messages dropped because their session had to wait and too few bytes were free.
     pub dropped_memory_full: u64,
-    /// Messages of QoS 0 for sessions without a connection.
+    /// QoS 0 messages for sessions without a connection.
     pub dropped_offline: u64,
-    /// Messages whose expiry interval passed while they waited.
+    /// Messages whose expiry interval ended in a queue.
     pub dropped_expired: u64,
-    /// Messages above a client's maximum packet size.
+    /// Messages larger than a client's maximum packet size.
     pub dropped_too_large: u64,
-    /// Messages to topics with too many levels or of the broker's own, retained ones beyond the limits, and connections whose
-    /// packet found no memory.
+    /// Messages to topics that have too many levels or are reserved, retained messages above the limits, and
+    /// connections whose incomplete packet exceeded the memory.
     pub dropped_by_limit: u64,
-    /// Malformed packets and protocol errors, each of which ended a connection.
+    /// Malformed packets and protocol errors. Each ended a connection.
     pub faults: u64,
-    /// Answers to nothing that was sent.
+    /// Acknowledgements that match no exchange.
     pub unexpected_answers: u64,
-    /// Bytes that arrived on closed flows, or behind the DISCONNECT of a client.
+    /// Bytes that arrived on closed flows, or after the client's DISCONNECT.
     pub ignored_bytes: u64,
 }

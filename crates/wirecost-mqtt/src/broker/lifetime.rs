@@ -1,18 +1,18 @@
-//! How connections and sessions end, and what becomes of wills (sections 3.1.2.5, 3.1.2.11.2 and 3.14.4).
+//! How connections and sessions end, and when wills are published (sections 3.1.2.5, 3.1.2.11.2 and 3.14.4).
 
 use core::time::Duration;
 
 use wirecost_proto::FlowId;
 
-use super::connection::Stage;
+use super::connection::State;
 use super::session::{NEVER, Session, SessionId};
 use super::{Action, Broker, Command, Deadline, Event};
 use crate::codec::{ReasonCode, Version};
 use crate::reply::Reply;
 
-/// What becomes of the will when a connection ends.
+/// Whether the will is published when a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WillFate {
+pub(super) enum WillHandling {
     Publish,
     Discard,
 }
@@ -37,52 +37,49 @@ impl Broker {
         }
     }
 
-    /// Ends a connection for `reason`, which MQTT 5 clients are told; MQTT 3.1.1 has no DISCONNECT from the
-    /// server.
+    /// Ends a connection. MQTT 5 clients get a DISCONNECT with the reason. An MQTT 3.1.1 server sends no DISCONNECT.
     pub(super) fn disconnect(&mut self, flow: FlowId, reason: ReasonCode) {
-        let link = self
-            .connections
-            .get(&flow)
-            .and_then(|connection| connection.link());
-        if link.is_some_and(|link| link.version == Version::V5) {
-            let packet = Reply::Disconnect(reason);
-            self.send(flow, Version::V5, packet);
+        if self
+            .accepted(flow)
+            .is_some_and(|accepted| accepted.version == Version::V5)
+        {
+            self.send(flow, Version::V5, Reply::Disconnect(reason));
         }
-        self.end(flow, reason, WillFate::Publish);
+        self.end(flow, reason, WillHandling::Publish);
     }
 
-    /// Detaches the session of a connection and closes it.
-    pub(super) fn end(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
+    /// Detaches the session of a connection and closes the flow.
+    pub(super) fn end(&mut self, flow: FlowId, reason: ReasonCode, will: WillHandling) {
         if self.leave(flow, reason, will) {
             self.actions.push_back(Action::Close(flow));
         }
     }
 
-    /// Detaches the session of a client that said DISCONNECT. The connection is the client's to close; the broker
-    /// does so only when the client has not [MQTT-3.14.4-1], 3.1.1 section 3.14.4.
-    pub(super) fn end_after_client(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) {
+    /// Detaches the session of a client that sent DISCONNECT. The client closes the flow. The broker closes it only if
+    /// the client does not, after a while [MQTT-3.14.4-1], 3.1.1 section 3.14.4.
+    pub(super) fn end_after_client(&mut self, flow: FlowId, reason: ReasonCode, will: WillHandling) {
         if self.leave(flow, reason, will) {
-            let at = self.now + self.config.close_patience;
+            let at = self.now + self.config.close_timeout;
             self.timers.set(Deadline::Close(flow), at);
         }
     }
 
-    /// Detaches the session of a connection that ends; whether it had not ended before.
-    fn leave(&mut self, flow: FlowId, reason: ReasonCode, will: WillFate) -> bool {
+    /// Detaches the session of a connection that ends. Returns false if the connection had ended before.
+    fn leave(&mut self, flow: FlowId, reason: ReasonCode, will: WillHandling) -> bool {
         let Some(connection) = self.connections.get_mut(&flow) else {
             return false;
         };
         self.timers.stop(Deadline::Connect(flow));
         self.timers.stop(Deadline::KeepAlive(flow));
-        match core::mem::replace(&mut connection.stage, Stage::Ending) {
-            Stage::Ending => return false,
-            Stage::AwaitConnect => {}
-            Stage::Connected(link) => self.detach(link.session, flow, reason, will),
+        match core::mem::replace(&mut connection.state, State::Ending) {
+            State::Ending => return false,
+            State::AwaitConnect => {}
+            State::Connected(accepted) => self.detach(accepted.session, flow, reason, will),
         }
         true
     }
 
-    /// Closes a connection that was left to the client to close; nothing where it was not.
+    /// Closes a flow that the client should have closed, if there is one.
     pub(super) fn close_now(&mut self, flow: FlowId) {
         if self.timers.stop(Deadline::Close(flow)) {
             self.actions.push_back(Action::Close(flow));
@@ -92,22 +89,22 @@ impl Broker {
     pub(super) fn peer_closed(&mut self, flow: FlowId) {
         self.close_now(flow);
         // Without a DISCONNECT the will is published [MQTT-3.1.2-8].
-        self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
+        self.end(flow, ReasonCode::UnspecifiedError, WillHandling::Publish);
     }
 
     pub(super) fn reset(&mut self, flow: FlowId) {
         self.timers.stop(Deadline::Close(flow));
-        self.end(flow, ReasonCode::UnspecifiedError, WillFate::Publish);
+        self.end(flow, ReasonCode::UnspecifiedError, WillHandling::Publish);
         self.connections.remove(&flow);
     }
 
-    fn detach(&mut self, id: SessionId, flow: FlowId, reason: ReasonCode, will: WillFate) {
+    fn detach(&mut self, id: SessionId, flow: FlowId, reason: ReasonCode, will: WillHandling) {
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };
         session.flow = None;
         let client_id = session.client_id.clone();
-        if will == WillFate::Discard {
+        if will == WillHandling::Discard {
             // [MQTT-3.14.4-3]
             session.take_will();
         }
@@ -124,7 +121,7 @@ impl Broker {
             None => {}
         }
         match expiry {
-            // [MQTT-4.1.0-2] and clean sessions of 3.1.1
+            // [MQTT-4.1.0-2], and clean sessions of 3.1.1
             0 => self.end_session(id),
             NEVER => {}
             seconds => {
@@ -134,7 +131,7 @@ impl Broker {
         }
     }
 
-    /// Forgets a session. A will that waits is published with its end [MQTT-3.1.2-8].
+    /// Removes a session. A delayed will is published now [MQTT-3.1.2-8].
     pub(super) fn end_session(&mut self, id: SessionId) {
         self.publish_will(id);
         self.timers.stop(Deadline::SessionExpiry(id));
@@ -150,7 +147,7 @@ impl Broker {
         self.timers.stop(Deadline::Will(id));
         let will = self.sessions.get_mut(id).and_then(Session::take_will);
         if let Some(will) = will {
-            self.route_will(id, &will);
+            self.route_will(id, will.as_will());
         }
     }
 
@@ -158,7 +155,7 @@ impl Broker {
         while let Some(deadline) = self.timers.expire(self.now) {
             match deadline {
                 Deadline::Connect(flow) => {
-                    self.end(flow, ReasonCode::MaximumConnectTime, WillFate::Discard);
+                    self.end(flow, ReasonCode::MaximumConnectTime, WillHandling::Discard);
                 }
                 Deadline::Close(flow) => self.actions.push_back(Action::Close(flow)),
                 Deadline::KeepAlive(flow) => self.check_keep_alive(flow),
@@ -168,15 +165,15 @@ impl Broker {
         }
     }
 
-    /// Sets the keep-alive deadline anew, or ends a connection that was silent for too long [MQTT-3.1.2-22].
+    /// Restarts the keep-alive timer, or ends a connection without packets for too long [MQTT-3.1.2-22].
     fn check_keep_alive(&mut self, flow: FlowId) {
         let Some(connection) = self.connections.get(&flow) else {
             return;
         };
-        let Some(patience) = connection.link().and_then(|link| link.patience) else {
+        let Some(time_out) = connection.accepted().and_then(|accepted| accepted.time_out) else {
             return;
         };
-        let deadline = connection.heard + patience;
+        let deadline = connection.last_received + time_out;
         if deadline > self.now {
             self.timers.set(Deadline::KeepAlive(flow), deadline);
         } else {

@@ -1,13 +1,13 @@
-//! How much a broker holds for all its clients together, and who holds it (section 4.1 leaves the bound to the server).
+//! The memory of a broker for all its clients (section 4.1 leaves the limit to the server).
 //!
-//! A message is counted once, however many sessions it waits for. A client that must wait may hold as much as is free at that
-//! moment, so that somebody who takes nothing leaves room for the others: dynamic thresholds, as for the queues of a switch
-//! (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
+//! A message counts once, however many sessions it is queued for. A session that must wait may hold as many bytes as
+//! are free at that moment, so that a client that reads nothing leaves room for the others: dynamic thresholds, as for
+//! the queues of a switch (Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The bytes that are held.
+/// The number of bytes in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory(Arc<AtomicUsize>);
 
@@ -16,34 +16,35 @@ impl Memory {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The bytes that are free of `maximum`.
+    /// The number of bytes of `maximum` that are free.
     pub(super) fn free(&self, maximum: usize) -> usize {
         maximum.saturating_sub(self.held())
     }
 
-    /// A holder of `bytes`.
-    pub(super) fn share(&self, bytes: usize) -> Share {
-        let mut share = Share {
+    /// Reserves `bytes`.
+    pub(super) fn reserve(&self, bytes: usize) -> Reservation {
+        let mut reservation = Reservation {
             memory: self.clone(),
             bytes: 0,
         };
-        share.set(bytes);
-        share
+        reservation.set(bytes);
+        reservation
     }
 }
 
-/// What one holder holds; free again when this is dropped.
+/// A number of reserved bytes. They are free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct Reservation {
     memory: Memory,
     bytes: usize,
 }
 
-impl Share {
-    /// Holds `bytes` from here on.
+impl Reservation {
+    /// Changes the number of reserved bytes.
     pub(super) fn set(&mut self, bytes: usize) {
         if bytes != self.bytes {
-            // A broker and all that it holds change on one thread: nothing comes between reading and writing.
+            // A broker with all its reservations is used by one thread, so nothing changes between the load and the
+            // store.
             let others = self.memory.held() - self.bytes;
             self.memory.0.store(others + bytes, Ordering::Relaxed);
             self.bytes = bytes;
@@ -55,7 +56,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -66,10 +67,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_holder_held_is_free_when_it_is_gone() {
+    fn dropped_reservations_are_free_again() {
         let memory = Memory::default();
-        let mut one = memory.share(10);
-        let other = memory.share(5);
+        let mut one = memory.reserve(10);
+        let other = memory.reserve(5);
         one.set(20);
         assert_eq!((memory.held(), memory.free(100), memory.free(7)), (25, 75, 0));
         drop(other);

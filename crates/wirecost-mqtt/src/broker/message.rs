@@ -1,4 +1,4 @@
-//! A message as the broker keeps it, shared by all its receivers.
+//! A message in the broker, shared by all its receivers.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,26 +7,26 @@ use core::time::Duration;
 
 use wirecost_proto::Instant;
 
-use super::memory::{Memory, Share};
+use super::memory::{Memory, Reservation};
 use crate::codec::properties::{Property, Variable};
 use crate::codec::text::OwnedText;
 use crate::codec::{Properties, PropertiesBuf, Text};
 use crate::quality::QoS;
 
-/// A message that was published.
+/// A published message.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) topic: OwnedText,
     pub(super) payload: Box<[u8]>,
     pub(super) qos: QoS,
-    /// What goes to subscribers unaltered [MQTT-3.3.2-17], [MQTT-3.3.2-18].
+    /// The properties for subscribers, unaltered [MQTT-3.3.2-17], [MQTT-3.3.2-18].
     pub(super) properties: PropertiesBuf,
     pub(super) expires: Option<Instant>,
-    /// What it takes of the broker's memory, for as long as somebody keeps it.
-    _held: Share,
+    /// The reserved memory, until the last receiver drops the message.
+    _held: Reservation,
 }
 
-/// Bytes that a message takes beside its topic, its properties and its payload.
+/// The memory of a message without its topic, properties and payload.
 const MESSAGE_BYTES: usize = size_of::<Message>() + 2 * size_of::<usize>();
 
 impl Message {
@@ -52,11 +52,11 @@ impl Message {
             qos,
             properties: forwarded,
             expires,
-            _held: memory.share(MESSAGE_BYTES + bytes),
+            _held: memory.reserve(MESSAGE_BYTES + bytes),
         }
     }
 
-    /// Bytes of the topic, the properties and the payload.
+    /// The bytes of the topic, the properties and the payload.
     pub(super) fn bytes(&self) -> usize {
         let properties = self.properties.as_properties().written_bytes();
         self.topic.as_text().len() + properties + self.payload.len()
@@ -66,7 +66,7 @@ impl Message {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
-    /// Seconds that are left of the expiry interval, rounded up [MQTT-3.3.2-6].
+    /// The rest of the expiry interval in seconds, rounded up [MQTT-3.3.2-6].
     fn seconds_left(&self, now: Instant) -> Option<u32> {
         let left = self.expires?.saturating_since(now);
         let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
@@ -74,8 +74,8 @@ impl Message {
     }
 }
 
-/// Whether a publisher's property goes to subscribers as it is. Topic aliases are of one connection, the expiry
-/// interval shrinks, identifiers belong to subscriptions, the delay was the will's.
+/// Whether subscribers get a publisher's property unaltered. Topic aliases belong to one connection, the expiry
+/// interval decreases, identifiers belong to subscriptions, and the will delay has passed.
 const fn is_forwarded(property: &Property<'_>) -> bool {
     !matches!(
         property,
@@ -86,18 +86,19 @@ const fn is_forwarded(property: &Property<'_>) -> bool {
     )
 }
 
-/// A message on its way to one session.
+/// A message for one session.
 #[derive(Clone, Debug)]
-pub(super) struct Delivery {
+pub(super) struct QueuedMessage {
     pub(super) message: Arc<Message>,
     pub(super) qos: QoS,
     pub(super) retain: bool,
-    /// Those of the subscriptions that match [MQTT-3.3.4-4].
+    /// The identifiers of the matching subscriptions [MQTT-3.3.4-4].
     pub(super) identifiers: Vec<u32>,
 }
 
-impl Delivery {
-    /// The properties of the PUBLISH to the subscriber, written to `scratch` where they are not the message's.
+impl QueuedMessage {
+    /// The properties of the PUBLISH to the subscriber. They are written to `scratch` if they differ from the
+    /// message's.
     pub(super) fn properties<'a>(
         &'a self,
         alias: Option<u16>,

@@ -1,13 +1,13 @@
-//! The reference broker: any number of flows, sessions that outlive them, one state for both versions.
+//! The reference broker: any number of flows, and sessions that outlive them. Both protocol versions share its state.
 //!
 //! ```text
 //! client                                     broker
-//!   CONNECT       -- AwaitConnect -->          take over, resume or make the session
+//!   CONNECT       -- AwaitConnect -->          take over, resume or create the session
 //!                                        <-- CONNACK
 //!                                        <-- unfinished PUBLISH (DUP), PUBREL; queued PUBLISH     Connected
 //!   PUBLISH                          -->       route to every matching session
 //!                                        <-- PUBACK or PUBREC
-//!   DISCONNECT, or silence, or a fault         Ending: detach the session, publish or keep the will
+//!   DISCONNECT, silence or an error            Ending: detach the session, publish or delay the will
 //! ```
 
 mod config;
@@ -27,7 +27,6 @@ mod subscribe;
 mod subscriptions;
 mod timers;
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -38,42 +37,24 @@ pub use config::{Config, MAXIMUM_HELD_BYTES};
 pub use event::{Command, Event, Limit, Stats};
 
 use crate::codec::framing::LARGEST_PACKET;
-use crate::codec::{Connack, Footprint, Outcomes, Packet, PacketType, PropertiesBuf, ReasonCode, Version};
-use crate::quality::PacketId;
+use crate::codec::{Footprint, PropertiesBuf, Version};
 use crate::reply::Reply;
-use connection::Connection;
+use connection::{Accepted, Connection};
 use memory::Memory;
 use retained::Retained;
 use session::{SessionId, Sessions};
 use subscriptions::{Match, Subscriptions};
 use timers::{Deadline, Timers};
 
-/// What is to be put out next.
+/// The next step of the broker.
 #[derive(Debug)]
 enum Action {
     Consumed(FlowId, Footprint),
     Send(FlowId, Version, Reply),
-    SendConnack(FlowId, Version, Box<ConnackReply>),
-    SendOutcomes(FlowId, Version, OutcomesReply),
-    /// Look at what waits for a session.
+    /// Deliver queued messages of a session.
     Deliver(SessionId),
     Event(Event),
     Close(FlowId),
-}
-
-#[derive(Debug)]
-struct ConnackReply {
-    session_present: bool,
-    reason: ReasonCode,
-    properties: PropertiesBuf,
-}
-
-/// A SUBACK or UNSUBACK.
-#[derive(Debug)]
-struct OutcomesReply {
-    packet: PacketType,
-    packet_id: PacketId,
-    codes: Vec<u8>,
 }
 
 /// An MQTT broker.
@@ -88,7 +69,7 @@ pub struct Broker {
     actions: VecDeque<Action>,
     now: Instant,
     memory: Memory,
-    /// Client identifiers assigned so far.
+    /// The number of client identifiers assigned so far.
     assigned: u64,
     /// Scratch for the subscriptions that one message matches.
     matches: Vec<Match>,
@@ -117,23 +98,23 @@ impl Broker {
         }
     }
 
-    /// What was dropped or ignored.
+    /// The counters.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Sessions, connected or not.
+    /// The number of sessions, connected or not.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// Topics with a retained message.
+    /// The number of topics with a retained message.
     pub fn retained(&self) -> usize {
         self.retained.len()
     }
 
-    /// Bytes held for all clients together: messages, each once, with what they take in queues and in flight, sessions with
-    /// their subscriptions and wills, and packets that are not whole.
+    /// The number of bytes held for all clients together: messages, once each, and their queue entries; sessions with
+    /// their subscriptions and wills; incomplete packets.
     pub fn held_bytes(&self) -> usize {
         self.memory.held()
     }
@@ -142,8 +123,8 @@ impl Broker {
         self.memory.free(self.config.maximum_held_bytes)
     }
 
-    /// What is free for messages: three quarters of all, so that clients that take none leave others room to connect, to
-    /// subscribe and to publish.
+    /// The memory that is free for messages. A quarter of the limit is reserved, so that clients can connect, subscribe
+    /// and publish even if others read nothing.
     fn free_for_messages(&self) -> usize {
         self.memory.free(self.config.maximum_held_bytes / 4 * 3)
     }
@@ -156,7 +137,7 @@ impl Broker {
             .set(Deadline::Connect(flow), self.now + self.config.connect_timeout);
     }
 
-    /// The largest packet that is taken of a client that is connected, in bytes.
+    /// The largest packet that the broker accepts from a connected client, in bytes.
     fn largest_packet(&self) -> u32 {
         self.config.maximum_packet_size.unwrap_or(LARGEST_PACKET)
     }
@@ -173,30 +154,22 @@ impl Broker {
                 self.connections.remove(&flow)?;
                 Some(Output::Close { flow, reset: false })
             }
-            Action::Send(flow, version, reply) => self.emit(flow, version, reply.packet(), out),
-            Action::SendConnack(flow, version, reply) => {
-                let packet = Packet::Connack(Connack {
-                    session_present: reply.session_present,
-                    reason: reply.reason,
-                    properties: reply.properties.as_properties(),
-                });
-                self.emit(flow, version, packet, out)
+            Action::Send(flow, version, reply) => {
+                // The flow may be gone by now.
+                self.connections.get(&flow)?;
+                reply.packet().emit(version, out);
+                Some(Output::Transmit { flow })
             }
-            Action::SendOutcomes(flow, version, reply) => self.emit(flow, version, reply.packet(), out),
         }
     }
 
-    fn emit(
-        &self,
-        flow: FlowId,
-        version: Version,
-        packet: Packet<'_>,
-        out: &mut Buffer,
-    ) -> Option<Output<Event>> {
-        // The flow may have broken since.
-        self.connections.get(&flow)?;
-        packet.emit(version, out);
-        Some(Output::Transmit { flow })
+    /// The accepted connection on `flow`.
+    fn accepted(&self, flow: FlowId) -> Option<&Accepted> {
+        self.connections.get(&flow)?.accepted()
+    }
+
+    fn accepted_mut(&mut self, flow: FlowId) -> Option<&mut Accepted> {
+        self.connections.get_mut(&flow)?.accepted_mut()
     }
 
     fn report(&mut self, event: Event) {
@@ -205,20 +178,6 @@ impl Broker {
 
     fn send(&mut self, flow: FlowId, version: Version, reply: Reply) {
         self.actions.push_back(Action::Send(flow, version, reply));
-    }
-}
-
-impl OutcomesReply {
-    fn packet(&self) -> Packet<'_> {
-        let outcomes = Outcomes {
-            packet_id: self.packet_id,
-            properties: crate::codec::Properties::EMPTY,
-            codes: &self.codes,
-        };
-        match self.packet {
-            PacketType::Unsuback => Packet::Unsuback(outcomes),
-            _ => Packet::Suback(outcomes),
-        }
     }
 }
 

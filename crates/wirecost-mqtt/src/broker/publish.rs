@@ -1,4 +1,4 @@
-//! PUBLISH: what arrives, and to whom it goes (sections 3.3.4 and 4.3).
+//! Receives PUBLISH and routes messages to sessions (sections 3.3.4 and 4.3).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -6,18 +6,17 @@ use alloc::vec::Vec;
 use wirecost_proto::{FlowId, Front};
 
 use super::deliver::may_send;
-use super::message::{Delivery, Message};
-use super::session::{PendingWill, SessionId};
+use super::message::{Message, QueuedMessage};
+use super::session::SessionId;
 use super::subscriptions::Match;
 use super::{Broker, Event, Limit};
-use crate::aliases::AliasError;
 use crate::client::PublishTemplate;
 use crate::codec::properties::Property;
-use crate::codec::{DecodeError, Properties, ProtocolError, Publish, ReasonCode, Text, Version};
+use crate::codec::{DecodeError, Properties, ProtocolError, Publish, ReasonCode, Text, Version, Will};
 use crate::quality::{self, QoS};
 use crate::reply::Reply;
 
-/// A message about to be routed.
+/// A message to be routed.
 #[derive(Clone, Copy)]
 struct Routed<'a> {
     publisher: Option<SessionId>,
@@ -35,32 +34,27 @@ impl Broker {
         if publish.properties.iter().any(identifies) {
             return Err(ProtocolError::PropertyNotAllowed(0x0b).into());
         }
-        let Some(link) = self.connections.get_mut(&flow).and_then(|c| c.link_mut()) else {
+        let Some(accepted) = self.accepted_mut(flow) else {
             return Ok(());
         };
-        let (version, session) = (link.version, link.session);
-        // Taken out for as long as the topic is borrowed from it.
-        let mut aliases = core::mem::take(&mut link.received_aliases);
+        let (version, session) = (accepted.version, accepted.session);
+        // The topic borrows from the aliases while the broker changes, so take them out.
+        let mut aliases = core::mem::take(&mut accepted.received_aliases);
         let resolved = match publish.topic_alias() {
             None => Ok(publish.topic),
             Some(alias) => aliases.resolve(publish.topic, alias),
         };
-        let outcome = match resolved {
-            Ok(topic) => {
-                let publish = Publish { topic, ..*publish };
-                self.accept_publish(flow, version, session, &publish);
-                Ok(())
-            }
-            Err(AliasError::OutOfRange) => Err(ProtocolError::TopicAlias.into()),
-            Err(AliasError::Unknown) => Err(ProtocolError::EmptyTopic.into()),
-        };
-        if let Some(link) = self.connections.get_mut(&flow).and_then(|c| c.link_mut()) {
-            link.received_aliases = aliases;
+        let outcome = resolved.map(|topic| {
+            let publish = Publish { topic, ..*publish };
+            self.accept_publish(flow, version, session, &publish);
+        });
+        if let Some(accepted) = self.accepted_mut(flow) {
+            accepted.received_aliases = aliases;
         }
-        outcome
+        Ok(outcome?)
     }
 
-    /// Takes a message whose topic is known, unless it breaks an announced limit.
+    /// Processes a message with a resolved topic, unless it breaks an announced limit.
     fn accept_publish(&mut self, flow: FlowId, version: Version, session: SessionId, publish: &Publish<'_>) {
         if let Some(reason) = self.broken_limit(version, session, publish) {
             self.stats.faults += 1;
@@ -74,7 +68,7 @@ impl Broker {
             return self.send(flow, version, pubrec);
         }
         let reason = self.publish(flow, session, publish);
-        // MQTT 3.1.1 has no way to say anything but success.
+        // MQTT 3.1.1 can report only success.
         let packet = match publish.delivery {
             quality::Delivery::AtMostOnce => return,
             quality::Delivery::AtLeastOnce(id) => Reply::Puback(id, reason),
@@ -83,13 +77,13 @@ impl Broker {
         if let (quality::Delivery::ExactlyOnce(id), true) = (publish.delivery, reason.is_failure())
             && let Some(session) = self.sessions.get_mut(session)
         {
-            // Section 4.3.3: a PUBREC that refuses ends the exchange.
+            // Section 4.3.3: a PUBREC with a failure ends the exchange.
             session.inbound.release(id);
         }
         self.send(flow, version, packet);
     }
 
-    /// The reason to disconnect a client that sends `publish`, if any.
+    /// The reason to disconnect a client that sends `publish`, if it breaks a limit.
     fn broken_limit(
         &self,
         version: Version,
@@ -119,9 +113,9 @@ impl Broker {
         session.is_none_or(|session| session.inbound.receive(id))
     }
 
-    /// Routes a message of a client; the reason code of its acknowledgement.
+    /// Routes a client's message. Returns the reason code for the acknowledgement.
     fn publish(&mut self, flow: FlowId, session: SessionId, publish: &Publish<'_>) -> ReasonCode {
-        if !self.takes_topic(&publish.topic) {
+        if !self.allows_topic(&publish.topic) {
             self.stats.dropped_by_limit += 1;
             return ReasonCode::TopicNameInvalid;
         }
@@ -135,7 +129,6 @@ impl Broker {
         });
         self.report(Event::Published {
             flow,
-            topic_bytes: publish.topic.len(),
             payload_bytes: publish.payload.len(),
             front: Front::of(publish.payload),
             qos: publish.delivery.qos(),
@@ -160,19 +153,19 @@ impl Broker {
         });
     }
 
-    pub(super) fn route_will(&mut self, publisher: SessionId, will: &PendingWill) {
+    pub(super) fn route_will(&mut self, publisher: SessionId, will: Will<'_>) {
         self.route(Routed {
             publisher: Some(publisher),
-            topic: will.topic.as_text(),
-            payload: will.payload.as_binary().as_bytes(),
+            topic: will.topic,
+            payload: will.payload.as_bytes(),
             qos: will.qos,
             retain: will.retain,
-            properties: will.properties.as_properties(),
+            properties: will.properties,
         });
     }
 
-    /// Hands a message to every session that it goes to; how many those are. It is copied once, and only where
-    /// somebody wants it.
+    /// Queues a message for every matching session. Returns the number of these sessions. The message is copied once,
+    /// and only if there is a receiver.
     fn route(&mut self, routed: Routed<'_>) -> usize {
         self.stats.published += 1;
         let mut matches = core::mem::take(&mut self.matches);
@@ -186,7 +179,7 @@ impl Broker {
             let own = Some(found.subscription.session) == routed.publisher;
             !(own && found.subscription.options.no_local)
         });
-        // Those of one session lie together, and those of its groups apart.
+        // The matches of one session are adjacent. Those of shared groups are separate.
         matches.sort_unstable_by_key(|found| (found.subscription.session, found.shared));
         let mut receivers = 0;
         if routed.retain || !matches.is_empty() {
@@ -207,7 +200,7 @@ impl Broker {
                 !one.shared && !other.shared && one.subscription.session == other.subscription.session
             };
             for overlapping in matches.chunk_by(is_same) {
-                self.hand_over(&message, routed.retain, overlapping);
+                self.queue_overlapping(&message, routed.retain, overlapping);
                 receivers += 1;
             }
         }
@@ -235,15 +228,15 @@ impl Broker {
     fn may_retain(&self, message: &Message) -> bool {
         let name = message.topic.as_text();
         let has_place = self.retained.len() < self.config.maximum_retained || self.retained.contains(&name);
-        let bytes = self.retained.bytes_beside(&name) + message.bytes();
-        // The message itself is held already.
+        let bytes = self.retained.bytes_except(&name) + message.bytes();
+        // The memory of the message itself is reserved already.
         let has_room = self.free_for_messages() > 0 || bytes <= self.retained.bytes();
         has_place && has_room && bytes <= self.config.maximum_held_bytes / 2
     }
 
-    /// Gives a message once to a session of which `overlapping` subscriptions match it: the highest of their
-    /// qualities [MQTT-3.3.4-2], every identifier [MQTT-3.3.4-4].
-    fn hand_over(&mut self, message: &Arc<Message>, retain: bool, overlapping: &[Match]) {
+    /// Queues a message once for a session with several matching (`overlapping`) subscriptions, with the highest QoS
+    /// [MQTT-3.3.4-2] and every identifier [MQTT-3.3.4-4].
+    fn queue_overlapping(&mut self, message: &Arc<Message>, retain: bool, overlapping: &[Match]) {
         let Some(first) = overlapping.first() else {
             return;
         };
@@ -254,7 +247,7 @@ impl Broker {
         identifiers.dedup();
         self.enqueue(
             first.subscription.session,
-            Delivery {
+            QueuedMessage {
                 message: message.clone(),
                 qos: message.qos.min(granted.unwrap_or_default()),
                 // [MQTT-3.3.1-12], [MQTT-3.3.1-13]
@@ -264,12 +257,12 @@ impl Broker {
         );
     }
 
-    /// Lets a message wait for its session, if there is room.
-    pub(super) fn enqueue(&mut self, id: SessionId, delivery: Delivery) {
+    /// Queues a message for its session, if there is room.
+    pub(super) fn enqueue(&mut self, id: SessionId, delivery: QueuedMessage) {
         let Some(session) = self.sessions.get_mut(id) else {
             return;
         };
-        // Section 4.1: QoS 0 need not be kept for a client that is away.
+        // Section 4.1: a broker need not store QoS 0 messages for a disconnected client.
         if session.flow.is_none() && delivery.qos == QoS::AtMostOnce {
             self.stats.dropped_offline += 1;
             return;
@@ -289,23 +282,22 @@ impl Broker {
         }
         if let Some(session) = self.sessions.get_mut(id) {
             session.queue.push_back(delivery);
-            session.note_places();
+            session.update_memory();
         }
         self.schedule(id);
     }
 
-    /// Whether what comes to wait for a session leaves before the broker takes another input.
+    /// Whether a queued message leaves before the broker handles another input.
     fn goes_at_once(&self, id: SessionId, qos: QoS) -> bool {
         let Some(session) = self.sessions.get(id) else {
             return false;
         };
-        let connection = session.flow.and_then(|flow| self.connections.get(&flow));
-        let link = connection.and_then(|connection| connection.link());
+        let accepted = session.flow.and_then(|flow| self.accepted(flow));
         let may_go = qos == QoS::AtMostOnce || may_send(session, self.free_for_messages());
-        link.is_some_and(|link| !link.is_congested) && may_go
+        accepted.is_some_and(|accepted| !accepted.is_congested) && may_go
     }
 
-    /// Says once that messages for a session are dropped, until it has taken what waits.
+    /// Reports that messages of a session are dropped; once, until its queue is empty.
     fn report_dropped(&mut self, id: SessionId, limit: Limit) {
         let Some(session) = self.sessions.get_mut(id) else {
             return;

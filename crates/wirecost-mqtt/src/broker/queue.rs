@@ -1,28 +1,28 @@
-//! What waits for a session, within what the broker keeps for one (section 4.1).
+//! The message queue of a session, with limits (section 4.1).
 
 use alloc::collections::VecDeque;
 
 use super::config::Config;
-use super::message::Delivery;
+use super::message::QueuedMessage;
 
-/// Places that an empty queue keeps: more than a client that takes its messages has waiting.
+/// The capacity that an empty queue keeps. A client that reads its messages needs less.
 const MOST_KEPT: usize = 1_024;
 
-/// Deliveries in their order, and the bytes of their messages.
+/// Queued messages in order, and their bytes.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    deliveries: VecDeque<Delivery>,
+    deliveries: VecDeque<QueuedMessage>,
     bytes: usize,
 }
 
 impl Queue {
-    /// The delivery that is next.
-    pub(super) fn front(&self) -> Option<&Delivery> {
+    /// The next message.
+    pub(super) fn front(&self) -> Option<&QueuedMessage> {
         self.deliveries.front()
     }
 
-    /// Takes the delivery that is next.
-    pub(super) fn pop_front(&mut self) -> Option<Delivery> {
+    /// Takes the next message.
+    pub(super) fn pop_front(&mut self) -> Option<QueuedMessage> {
         let delivery = self.deliveries.pop_front()?;
         self.bytes -= delivery.message.bytes();
         if self.deliveries.is_empty() && self.deliveries.capacity() > MOST_KEPT {
@@ -31,20 +31,21 @@ impl Queue {
         Some(delivery)
     }
 
-    /// Whether a delivery has room behind the others. One alone always has: what bounds its length is the largest packet.
-    pub(super) fn has_room(&self, delivery: &Delivery, config: &Config) -> bool {
+    /// Whether a message fits into the queue. One always fits into an empty queue: the largest packet limits its
+    /// length.
+    pub(super) fn has_room(&self, delivery: &QueuedMessage, config: &Config) -> bool {
         let bytes = self.bytes + delivery.message.bytes();
         let is_too_much = bytes > config.maximum_queued_bytes && !self.deliveries.is_empty();
         !is_too_much && self.deliveries.len() < config.maximum_queued
     }
 
-    /// Puts a delivery behind the others.
-    pub(super) fn push_back(&mut self, delivery: Delivery) {
+    /// Appends a message.
+    pub(super) fn push_back(&mut self, delivery: QueuedMessage) {
         self.bytes += delivery.message.bytes();
         self.deliveries.push_back(delivery);
     }
 
-    /// Bytes of the messages that wait.
+    /// The bytes of the queued messages.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }

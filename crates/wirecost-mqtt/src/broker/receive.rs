@@ -1,15 +1,15 @@
-//! What the broker receives, and what it answers to what must not come (section 4.13).
+//! How the broker receives packets, and its answers to invalid ones (section 4.13).
 
 use wirecost_proto::FlowId;
 
-use super::connection::{PacketLimit, Stage};
-use super::lifetime::WillFate;
+use super::connection::{PacketLimit, State};
+use super::lifetime::WillHandling;
 use super::session::Session;
 use super::{Action, Broker};
 use crate::codec::properties::Property;
 use crate::codec::{
-    Acknowledgement, DecodeError, Disconnect, Footprint, Frame, Packet, PacketType, ProtocolError,
-    ReasonCode, Version, connect,
+    Acknowledgement, DecodeError, Footprint, Frame, Packet, PacketType, ProtocolError, Reason, ReasonCode,
+    Version, connect,
 };
 use crate::quality::PacketId;
 use crate::reply::Reply;
@@ -21,8 +21,8 @@ impl Broker {
             self.stats.ignored_bytes += bytes.len() as u64;
             return;
         };
-        connection.heard = self.now;
-        let awaits_connect = matches!(connection.stage, Stage::AwaitConnect);
+        connection.last_received = self.now;
+        let awaits_connect = matches!(connection.state, State::AwaitConnect);
         let mut framer = core::mem::take(&mut connection.framer);
         loop {
             match framer.next(&mut bytes) {
@@ -46,14 +46,11 @@ impl Broker {
         self.bound_partial(flow);
     }
 
-    /// Ends a connection whose unfinished packet takes more than the memory leaves for it.
+    /// Ends a connection whose incomplete packet exceeds the free memory.
     fn bound_partial(&mut self, flow: FlowId) {
         let free = self.free_memory();
-        let partial = self
-            .connections
-            .get(&flow)
-            .map(|connection| connection.partial.bytes());
-        if partial.is_some_and(|bytes| bytes > free) {
+        let connection = self.connections.get(&flow);
+        if connection.is_some_and(|connection| connection.partial.bytes() > free) {
             self.stats.dropped_by_limit += 1;
             self.disconnect(flow, ReasonCode::QuotaExceeded);
         }
@@ -63,17 +60,16 @@ impl Broker {
         let Some(connection) = self.connections.get(&flow) else {
             return;
         };
-        let version = connection.link().map_or(Version::V5, |link| link.version);
-        let is_ending = matches!(connection.stage, Stage::Ending);
+        let version = connection
+            .accepted()
+            .map_or(Version::V5, |accepted| accepted.version);
+        let is_ending = matches!(connection.state, State::Ending);
         let decoded = Packet::decode(frame, version);
-        let footprint = match &decoded {
-            Ok(packet) => Footprint::of(frame, packet),
-            Err(_) => Footprint::of_opaque(frame),
-        };
+        let footprint = Footprint::of(frame, decoded.as_ref().ok());
         self.actions.push_back(Action::Consumed(flow, footprint));
         if is_ending {
             self.stats.ignored_bytes += frame.bytes().len() as u64;
-            // [MQTT-3.14.4-1]: the DISCONNECT of a client is its last packet.
+            // [MQTT-3.14.4-1]: DISCONNECT is the last packet of a client.
             return self.close_now(flow);
         }
         if let Err(error) = decoded.and_then(|packet| self.receive_packet(flow, packet)) {
@@ -85,14 +81,14 @@ impl Broker {
         let Some(connection) = self.connections.get(&flow) else {
             return Ok(());
         };
-        let version = match (connection.link(), &packet) {
+        let version = match (connection.accepted(), &packet) {
             (None, Packet::Connect(connect)) => {
                 self.connect(flow, connect);
                 return Ok(());
             }
             // [MQTT-3.1.0-1]
             (None, packet) => return Err(ProtocolError::Unexpected(packet.packet_type()).into()),
-            (Some(link), _) => link.version,
+            (Some(accepted), _) => accepted.version,
         };
         match packet {
             Packet::Publish(publish) => return self.receive_publish(flow, &publish),
@@ -108,15 +104,15 @@ impl Broker {
             Packet::Unsubscribe(unsubscribe) => self.unsubscribe(flow, version, &unsubscribe),
             Packet::Pingreq => self.send(flow, version, Reply::Pingresp),
             Packet::Disconnect(disconnect) => return self.disconnected(flow, disconnect),
-            // A second CONNECT [MQTT-3.1.0-2], AUTH without a method, and what only servers send.
+            // A second CONNECT [MQTT-3.1.0-2], AUTH without a method, and packets that only servers send.
             other => return Err(ProtocolError::Unexpected(other.packet_type()).into()),
         }
         Ok(())
     }
 
-    /// The session that is connected on `flow`.
+    /// The session of the client on `flow`.
     pub(super) fn session_of(&mut self, flow: FlowId) -> Option<&mut Session> {
-        let id = self.connections.get(&flow)?.link()?.session;
+        let id = self.accepted(flow)?.session;
         self.sessions.get_mut(id)
     }
 
@@ -124,9 +120,9 @@ impl Broker {
         let Some(session) = self.session_of(flow) else {
             return Ok(());
         };
-        if let Err(unasked) = session.outbound.finish(id, stage) {
+        if let Err(mismatch) = session.outbound.finish(id, stage) {
             self.stats.unexpected_answers += 1;
-            unasked.fault(stage.answer())?;
+            mismatch.fault(stage.answer())?;
         }
         self.schedule_flow(flow);
         Ok(())
@@ -145,10 +141,10 @@ impl Broker {
         match session.outbound.pubrec(id, refused) {
             Ok(Pubrec::Release) => self.send(flow, version, Reply::Pubrel(id, ReasonCode::Success)),
             Ok(Pubrec::Refused(_)) => self.schedule_flow(flow),
-            Err(unasked) => {
+            Err(mismatch) => {
                 self.stats.unexpected_answers += 1;
-                unasked.fault(PacketType::Pubrec)?;
-                // [MQTT-4.3.3-4]: nothing is released that was refused.
+                mismatch.fault(PacketType::Pubrec)?;
+                // [MQTT-4.3.3-4]: no PUBREL after a PUBREC with a failure.
                 if !refused {
                     let reason = ReasonCode::PacketIdentifierNotFound;
                     self.send(flow, version, Reply::Pubrel(id, reason));
@@ -170,44 +166,44 @@ impl Broker {
         self.send(flow, version, Reply::Pubcomp(id, reason));
     }
 
-    fn disconnected(&mut self, flow: FlowId, disconnect: Disconnect<'_>) -> Result<(), DecodeError> {
+    fn disconnected(&mut self, flow: FlowId, disconnect: Reason<'_>) -> Result<(), DecodeError> {
         let expiry = disconnect.properties.iter().find_map(|property| match property {
             Property::SessionExpiryInterval(seconds) => Some(seconds),
             _ => None,
         });
         let maximum = self.config.maximum_session_expiry;
         if let (Some(expiry), Some(session)) = (expiry, self.session_of(flow)) {
-            // Section 3.14.2.2.2: a session that was to end with the connection stays so.
+            // Section 3.14.2.2.2: the expiry interval must not change from zero.
             if session.expiry == 0 && expiry != 0 {
                 return Err(ProtocolError::PropertyValue(0x11).into());
             }
             session.expiry = expiry.min(maximum);
         }
-        let will = match disconnect.reason {
+        let will = match disconnect.code {
             // [MQTT-3.14.4-3]
-            ReasonCode::Success => WillFate::Discard,
-            _ => WillFate::Publish,
+            ReasonCode::Success => WillHandling::Discard,
+            _ => WillHandling::Publish,
         };
-        self.end_after_client(flow, disconnect.reason, will);
-        if disconnect.reason.is_failure() {
+        self.end_after_client(flow, disconnect.code, will);
+        if disconnect.code.is_failure() {
             self.close_now(flow);
         }
         Ok(())
     }
 
-    /// Ends a connection whose client did what it must not. `offered` is the version that a CONNECT asks for.
+    /// Ends a connection because of an error of the client. `offered` is the version in a CONNECT.
     fn fail(&mut self, flow: FlowId, offered: Option<u8>, error: DecodeError) {
         self.stats.faults += 1;
-        let stage = self.connections.get(&flow).map(|connection| &connection.stage);
+        let stage = self.connections.get(&flow).map(|connection| &connection.state);
         match (stage, offered) {
-            (Some(Stage::AwaitConnect), Some(level)) => self.refuse_malformed(flow, level, error),
+            (Some(State::AwaitConnect), Some(level)) => self.refuse_malformed(flow, level, error),
             // [MQTT-4.13.1-1], [MQTT-4.13.2-1]
             _ => self.disconnect(flow, error.disconnect_reason()),
         }
     }
 
-    /// Answers a CONNECT that could not be accepted as it is: MQTT 3.1.1 says only that the version is wrong
-    /// [MQTT-3.1.2-2], otherwise it closes [MQTT-3.1.4-1]; MQTT 5 gives the reason.
+    /// Answers an invalid CONNECT. MQTT 3.1.1 reports only a wrong version [MQTT-3.1.2-2], and otherwise closes
+    /// [MQTT-3.1.4-1]. MQTT 5 reports the reason.
     fn refuse_malformed(&mut self, flow: FlowId, level: u8, error: DecodeError) {
         let version = if level >= Version::V5.level() {
             Version::V5
@@ -218,7 +214,7 @@ impl Broker {
         if version == Version::V5 || is_version {
             self.refuse(flow, version, error.reason_code(), PacketLimit::new(None));
         } else {
-            self.end(flow, error.reason_code(), WillFate::Discard);
+            self.end(flow, error.reason_code(), WillHandling::Discard);
         }
     }
 }

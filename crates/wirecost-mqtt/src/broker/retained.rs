@@ -13,9 +13,9 @@ mod walk;
 #[derive(Debug, Default)]
 pub(super) struct Retained {
     by_topic: BTreeMap<Arc<str>, Arc<Message>>,
-    /// The topics whose message expires, by the time at which it does.
+    /// The topics whose message expires, by expiry time.
     by_expiry: BTreeSet<(Instant, Arc<str>)>,
-    /// Bytes of the messages.
+    /// The bytes of all messages.
     bytes: usize,
 }
 
@@ -42,13 +42,13 @@ impl Retained {
         self.by_topic.insert(name, message);
     }
 
-    /// Bytes of all messages.
+    /// The bytes of all messages.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of the messages other than that of `name`.
-    pub(super) fn bytes_beside(&self, name: &str) -> usize {
+    /// The bytes of all messages except the one of `name`.
+    pub(super) fn bytes_except(&self, name: &str) -> usize {
         self.bytes - self.by_topic.get(name).map_or(0, |message| message.bytes())
     }
 
@@ -66,7 +66,7 @@ impl Retained {
         Some((name, message))
     }
 
-    /// Removes expired messages, and looks at no others.
+    /// Removes expired messages. It visits no other messages.
     pub(super) fn purge(&mut self, now: Instant) {
         while let Some((_, name)) = self.by_expiry.first().filter(|(at, _)| *at <= now) {
             let name = name.clone();

@@ -1,4 +1,4 @@
-//! SUBSCRIBE and UNSUBSCRIBE (sections 3.8.4 and 3.10.4), and the retained messages that follow.
+//! SUBSCRIBE and UNSUBSCRIBE (sections 3.8.4 and 3.10.4), and retained messages for new subscriptions.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
@@ -7,16 +7,17 @@ use core::ops::ControlFlow;
 
 use wirecost_proto::FlowId;
 
-use super::message::Delivery;
+use super::message::QueuedMessage;
 use super::session::{SessionId, filter_bytes};
 use super::subscriptions::Subscription;
-use super::{Action, Broker, Event, OutcomesReply};
+use super::{Broker, Event};
 use crate::codec::framing::packet_bytes;
 use crate::codec::properties::{Property, Variable};
 use crate::codec::{
-    DecodeError, PacketType, ReasonCode, RetainHandling, Subscribe, SubscriptionOptions, Unsubscribe, Version,
+    DecodeError, Properties, ReasonCode, RetainHandling, Subscribe, SubscriptionOptions, Unsubscribe, Version,
 };
 use crate::quality::QoS;
+use crate::reply::Reply;
 use crate::topic;
 
 impl Broker {
@@ -26,7 +27,7 @@ impl Broker {
         version: Version,
         subscribe: &Subscribe<'_>,
     ) -> Result<(), DecodeError> {
-        let Some(id) = self.connections.get(&flow).and_then(|c| Some(c.link()?.session)) else {
+        let Some(id) = self.accepted(flow).map(|accepted| accepted.session) else {
             return Ok(());
         };
         let identifier = subscribe.properties.iter().find_map(|property| match property {
@@ -47,14 +48,20 @@ impl Broker {
             codes.push(reason.code());
             self.report(Event::Subscribed { flow, reason });
         }
-        self.reply(flow, version, PacketType::Suback, subscribe.packet_id, codes);
+        let bytes = codes.len();
+        self.answer(
+            flow,
+            version,
+            Reply::Suback(subscribe.packet_id, codes.into()),
+            bytes,
+        );
         for delivery in retained {
             self.enqueue(id, delivery);
         }
         Ok(())
     }
 
-    /// The subscription that `session` gets for `filter`, or why it gets none.
+    /// The subscription of `session` to `filter`, or the reason if it is refused.
     fn grant(
         &self,
         session: SessionId,
@@ -72,7 +79,7 @@ impl Broker {
         if !config.shared_subscriptions && topic::split_shared(filter).is_some() {
             return Err(ReasonCode::SharedSubscriptionsNotSupported);
         }
-        if !self.takes_levels(filter) {
+        if !self.allows_levels(filter) {
             return Err(ReasonCode::TopicFilterInvalid);
         }
         let has_room = |held: &BTreeSet<Arc<str>>| {
@@ -101,29 +108,29 @@ impl Broker {
         self.subscriptions.subscribe(filter, granted)
     }
 
-    /// Appends the retained messages that the subscription is due (section 3.8.3.1).
+    /// Appends the retained messages for the subscription (section 3.8.3.1).
     fn collect_retained(
         &self,
         filter: &str,
         granted: Subscription,
         is_new: bool,
-        retained: &mut Vec<Delivery>,
+        retained: &mut Vec<QueuedMessage>,
     ) {
         let wanted = match granted.options.retain_handling {
             RetainHandling::AtSubscribe => true,
             RetainHandling::IfNew => is_new,
             RetainHandling::Never => false,
         };
-        // Section 4.8.2: a shared subscription gets none.
+        // Section 4.8.2: a shared subscription gets no retained messages.
         if !wanted || topic::split_shared(filter).is_some() {
             return;
         }
         self.retained.matching(filter, self.now, |message| {
-            // No more than one beyond what the session's queue takes, which then says that messages are dropped.
+            // One more than the queue of the session takes, so that the overflow is reported.
             if retained.len() > self.config.maximum_queued {
                 return ControlFlow::Break(());
             }
-            retained.push(Delivery {
+            retained.push(QueuedMessage {
                 message: message.clone(),
                 qos: message.qos.min(granted.options.qos),
                 // [MQTT-3.3.1-8] of 3.1.1
@@ -135,7 +142,7 @@ impl Broker {
     }
 
     pub(super) fn unsubscribe(&mut self, flow: FlowId, version: Version, unsubscribe: &Unsubscribe<'_>) {
-        let Some(id) = self.connections.get(&flow).and_then(|c| Some(c.link()?.session)) else {
+        let Some(id) = self.accepted(flow).map(|accepted| accepted.session) else {
             return;
         };
         let mut codes = Vec::new();
@@ -150,36 +157,28 @@ impl Broker {
             };
             codes.push(reason.code());
         }
-        self.reply(flow, version, PacketType::Unsuback, unsubscribe.packet_id, codes);
+        let bytes = codes.len();
+        self.answer(
+            flow,
+            version,
+            Reply::Unsuback(unsubscribe.packet_id, codes.into()),
+            bytes,
+        );
     }
 
-    fn reply(
-        &mut self,
-        flow: FlowId,
-        version: Version,
-        packet: PacketType,
-        packet_id: crate::quality::PacketId,
-        codes: Vec<u8>,
-    ) {
-        let takes = self
-            .connections
-            .get(&flow)
-            .and_then(|connection| Some(connection.link()?.takes));
-        let properties = match version {
-            Version::V3_1_1 => 0,
-            Version::V5 => 1,
-        };
-        // [MQTT-3.1.2-24]: without its answer the client cannot go on [MQTT-3.8.4-1], [MQTT-3.10.4-4].
-        if takes.is_some_and(|takes| !takes.takes(packet_bytes(2 + properties + codes.len()))) {
+    /// Sends a SUBACK or UNSUBACK with `codes` bytes of reason codes.
+    fn answer(&mut self, flow: FlowId, version: Version, reply: Reply, codes: usize) {
+        let properties = Properties::EMPTY.written_bytes_in(version);
+        let bytes = packet_bytes(2 + properties + codes);
+        // [MQTT-3.1.2-24]: the client cannot continue without this answer [MQTT-3.8.4-1], [MQTT-3.10.4-4].
+        if self
+            .accepted(flow)
+            .is_some_and(|accepted| !accepted.allows(bytes))
+        {
             self.stats.dropped_too_large += 1;
             return self.disconnect(flow, ReasonCode::PacketTooLarge);
         }
-        let reply = OutcomesReply {
-            packet,
-            packet_id,
-            codes,
-        };
-        self.actions.push_back(Action::SendOutcomes(flow, version, reply));
+        self.send(flow, version, reply);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tree of topic filters: which sessions a message goes to (section 4.7), shared subscriptions included
+//! The tree of topic filters: finds the sessions that receive a message (section 4.7), including shared subscriptions
 //! (section 4.8.2).
 
 use alloc::boxed::Box;
@@ -23,15 +23,15 @@ pub(super) struct Subscription {
     pub(super) identifier: Option<u32>,
 }
 
-/// A subscription that matches a message.
+/// A matching subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) subscription: Subscription,
-    /// Whether it is a group's, and so is not merged with others of its session.
+    /// Whether it belongs to a shared group, and so is not merged with others of its session.
     pub(super) shared: bool,
 }
 
-/// Every subscription of every session. Filters have a bounded number of levels, and with it recursion here.
+/// All subscriptions. A filter has a bounded number of levels, so the recursion is bounded.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     root: Node,
@@ -45,7 +45,7 @@ struct Node {
     groups: BTreeMap<Box<str>, GroupId>,
 }
 
-/// What is looked for in the tree, and what was found.
+/// The parameters and the result of a search.
 struct Search<'a, F> {
     groups: &'a mut Groups,
     is_online: &'a F,
@@ -53,12 +53,12 @@ struct Search<'a, F> {
 }
 
 impl Subscriptions {
-    /// Adds or replaces [MQTT-3.8.4-3] a subscription to `filter`; whether it is new.
+    /// Adds or replaces [MQTT-3.8.4-3] a subscription to `filter`. Returns whether it is new.
     pub(super) fn subscribe(&mut self, filter: &str, subscription: Subscription) -> bool {
         let (group, filter) = split(filter);
         let mut node = &mut self.root;
         for level in filter.split('/') {
-            // A key is made for new levels only.
+            // Allocate a key only for a new level.
             if !node.children.contains_key(level) {
                 node.children.insert(level.into(), Node::default());
             }
@@ -77,20 +77,20 @@ impl Subscriptions {
         self.groups.join(id, subscription)
     }
 
-    /// Ends the subscription of `session` to `filter`; whether there was one.
+    /// Removes the subscription of `session` to `filter`. Returns whether there was one.
     pub(super) fn unsubscribe(&mut self, filter: &str, session: SessionId) -> bool {
         let (group, filter) = split(filter);
         self.root
             .unsubscribe(filter.split('/'), group, session, &mut self.groups)
     }
 
-    /// Takes that `session` is connected: it has turns in its groups again.
-    pub(super) fn return_of(&mut self, session: SessionId) {
-        self.groups.return_of(session);
+    /// Gives a session that connects again its turns in shared groups.
+    pub(super) fn session_online(&mut self, session: SessionId) {
+        self.groups.session_online(session);
     }
 
-    /// Appends the subscriptions that match `name`, one per shared group: the next member in turn that is online,
-    /// or the next one where none is.
+    /// Appends the subscriptions that match `name`. For each shared group, this is the next member that is online, or
+    /// the next member if none is.
     pub(super) fn matching(
         &mut self,
         name: &str,
@@ -154,7 +154,7 @@ impl Node {
         removed
     }
 
-    /// Goes down with the levels left in `name`; `None` is the end of the name.
+    /// Continues with the remaining levels in `name`; `None` is the end of the name.
     fn matching<F: Fn(SessionId) -> bool>(
         &self,
         name: Option<&str>,

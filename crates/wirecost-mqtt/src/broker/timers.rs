@@ -9,15 +9,15 @@ use super::session::SessionId;
 /// A named deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// CONNECT must have come.
+    /// CONNECT must arrive.
     Connect(FlowId),
-    /// The client that said DISCONNECT must have closed.
+    /// The client must close the flow after its DISCONNECT.
     Close(FlowId),
-    /// A packet must have come [MQTT-3.1.2-22].
+    /// A packet must arrive [MQTT-3.1.2-22].
     KeepAlive(FlowId),
-    /// The will is published.
+    /// The will must be published.
     Will(SessionId),
-    /// The session ends.
+    /// The session must end.
     SessionExpiry(SessionId),
 }
 
@@ -29,14 +29,14 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Sets `deadline`, replacing an earlier setting.
+    /// Sets `deadline`, and replaces an earlier setting.
     pub(super) fn set(&mut self, deadline: Deadline, at: Instant) {
         self.stop(deadline);
         self.by_name.insert(deadline, at);
         self.by_time.insert((at, deadline));
     }
 
-    /// Stops `deadline`; whether it was set.
+    /// Stops `deadline`. Returns whether it was set.
     pub(super) fn stop(&mut self, deadline: Deadline) -> bool {
         let at = self.by_name.remove(&deadline);
         at.is_some_and(|at| self.by_time.remove(&(at, deadline)))
@@ -47,7 +47,7 @@ impl Timers {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// Takes the earliest deadline that is due at `now`.
+    /// Takes the earliest deadline, if it is due at `now`.
     pub(super) fn expire(&mut self, now: Instant) -> Option<Deadline> {
         let (_, deadline) = *self.by_time.first().filter(|(at, _)| *at <= now)?;
         self.stop(deadline);

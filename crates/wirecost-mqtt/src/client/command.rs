@@ -1,13 +1,12 @@
-//! What a client can be asked, and what it reports.
+//! Commands to a client, and the events that it reports.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wirecost_proto::{Content, PeerText, ResetReason, Stamp};
+use wirecost_proto::{Content, ResetReason, Stamp};
 
-use crate::codec::properties::Variable;
 use crate::codec::text::OwnedText;
 use crate::codec::{
     DecodeError, FieldError, FiltersBuf, Malformed, Properties, PropertiesBuf, Property, ReasonCode,
@@ -16,7 +15,7 @@ use crate::codec::{
 use crate::quality::QoS;
 use crate::topic;
 
-/// A message that can be sent any number of times without being copied.
+/// A message that can be sent many times without being copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishTemplate {
     topic: OwnedText,
@@ -25,13 +24,14 @@ pub struct PublishTemplate {
     content: Content,
 }
 
-/// Bytes of the longest payload: what a remaining length can hold beside the longest topic and an identifier.
+/// The length of the longest payload in bytes: the largest remaining length without the longest topic and an
+/// identifier.
 pub const MAXIMUM_PAYLOAD_BYTES: usize = 268_435_455 - 65_535 - 64;
 
-/// A message that no PUBLISH can carry.
+/// A message that does not fit into a PUBLISH.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The topic is not a text that MQTT can carry.
+    /// The topic is not a valid UTF-8 encoded string.
     #[error(transparent)]
     Field(#[from] FieldError),
     /// The topic is empty or has a wildcard.
@@ -49,9 +49,7 @@ impl PublishTemplate {
     /// The topic is not a topic name, or the payload is above [`MAXIMUM_PAYLOAD_BYTES`].
     pub fn new(topic: &str, qos: QoS, payload: impl Into<Content>) -> Result<Self, TemplateError> {
         let content = payload.into();
-        if topic.is_empty() || topic::has_wildcard(topic) {
-            return Err(TemplateError::Topic(topic.into()));
-        }
+        check_topic(topic)?;
         if content.len() > MAXIMUM_PAYLOAD_BYTES {
             return Err(TemplateError::Payload(content.len()));
         }
@@ -63,20 +61,18 @@ impl PublishTemplate {
         })
     }
 
-    /// The same message, retained by the server.
+    /// This message with the retain flag.
     #[must_use]
     pub fn retained(self) -> Self {
         Self { retain: true, ..self }
     }
 
-    /// Sends what follows to `topic`, in the memory of the one before where that is enough.
+    /// Changes the topic. It reuses the memory of the old topic if possible.
     ///
     /// # Errors
-    /// It is not a topic name; the template is as before then.
+    /// It is not a topic name. The template then keeps its topic.
     pub fn set_topic(&mut self, topic: &str) -> Result<(), TemplateError> {
-        if topic.is_empty() || topic::has_wildcard(topic) {
-            return Err(TemplateError::Topic(topic.into()));
-        }
+        check_topic(topic)?;
         self.topic.set(Text::new(topic)?);
         Ok(())
     }
@@ -96,54 +92,61 @@ impl PublishTemplate {
         self.retain
     }
 
-    /// What the PUBLISH carries.
+    /// The payload.
     pub fn payload(&self) -> &[u8] {
         self.content.bytes()
     }
 
-    /// What the PUBLISH carries, with the layers of its bytes.
+    /// The payload, with the layer of each byte.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// The same, to be changed in place between two uses; a content of another length is another template.
+    /// Like `content`, for changes in place between two uses. Keep the length.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }
 }
 
-/// What a client can be asked. What cannot be sent yet waits, in order.
+fn check_topic(topic: &str) -> Result<(), TemplateError> {
+    if topic.is_empty() || topic::has_wildcard(topic) {
+        return Err(TemplateError::Topic(topic.into()));
+    }
+    Ok(())
+}
+
+/// A command to the client. A command that cannot be sent yet waits in a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Send a message; messages are numbered from 0.
+    /// Send a message. Messages are numbered from 0.
     Publish(Arc<PublishTemplate>),
-    /// Send a message under a number of the caller's.
+    /// Send a message with a number of the caller.
     PublishAs {
         /// The number that events give back.
         message: u64,
         /// The message.
         template: Arc<PublishTemplate>,
-        /// What is over the front of its payload, where messages that differ in nothing else share a template; a payload
-        /// that is too short for it has none.
+        /// Overwrites the first bytes of the payload, so that messages that differ only there can share a template. A
+        /// payload that is shorter than the stamp stays unchanged.
         stamp: Option<Stamp>,
     },
     /// Subscribe.
     Subscribe {
-        /// To what.
+        /// The topic filters.
         filters: FiltersBuf,
         /// MQTT 5 properties.
         properties: PropertiesBuf,
     },
     /// Unsubscribe.
     Unsubscribe {
-        /// From what.
+        /// The topic filters.
         topics: TopicsBuf,
         /// MQTT 5 properties.
         properties: PropertiesBuf,
     },
-    /// Send a PINGREQ, due or not.
+    /// Send a PINGREQ now.
     Ping,
-    /// Send DISCONNECT and close; MQTT 3.1.1 leaves out the reason.
+    /// Send DISCONNECT and close. MQTT 3.1.1 has no reason code.
     Disconnect(ReasonCode),
 }
 
@@ -162,7 +165,7 @@ impl Command {
         })
     }
 
-    /// The end of one subscription.
+    /// The removal of one subscription.
     ///
     /// # Errors
     /// The filter is ill-formed.
@@ -176,70 +179,68 @@ impl Command {
     }
 }
 
-/// A message that arrived.
+/// A received message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Topic name.
     pub topic: String,
-    /// What the publisher gave.
+    /// The payload.
     pub payload: Vec<u8>,
     /// Quality of service.
     pub qos: QoS,
-    /// Whether it may have been sent before.
+    /// Whether it may be a retransmission.
     pub dup: bool,
-    /// Whether the server took it from its store.
+    /// Whether it is a retained message.
     pub retain: bool,
     /// MQTT 5 properties.
     pub properties: PropertiesBuf,
 }
 
-/// Bytes of a payload that a [`Digest`] holds.
+/// The number of payload bytes in a [`Digest`].
 pub const DIGEST_BYTES: usize = 16;
 
-/// What is left of a message that arrived where only its arrival counts: nothing of it is copied but its beginning.
+/// The beginning and the properties of a received message, for clients that only count messages. Nothing is allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// The first bytes of the payload; zero where it is shorter.
+    /// The first bytes of the payload, padded with zeros.
     pub head: [u8; DIGEST_BYTES],
-    /// Bytes of the payload.
+    /// The length of the payload in bytes.
     pub payload_bytes: usize,
     /// Quality of service.
     pub qos: QoS,
-    /// Whether it may have been sent before.
+    /// Whether it may be a retransmission.
     pub dup: bool,
-    /// Whether the server took it from its store.
+    /// Whether it is a retained message.
     pub retain: bool,
 }
 
-/// What a server says of itself in CONNACK (section 3.2.2.3), with the standard's defaults.
+/// The server's properties in CONNACK (section 3.2.2.3), with the standard's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerProperties {
-    /// How long the session outlives the connection, in seconds, where the server decided.
+    /// How long the session outlives the connection, in seconds, if the server decided it.
     pub session_expiry: Option<u32>,
-    /// How many messages of QoS 1 and 2 it takes at once.
+    /// The number of QoS 1 and 2 messages in flight that the server accepts.
     pub receive_maximum: u16,
-    /// The highest QoS that it takes.
+    /// The highest QoS that the server accepts.
     pub maximum_qos: QoS,
-    /// Whether it retains messages.
+    /// Whether the server retains messages.
     pub retain_available: bool,
-    /// The largest packet that it takes, in bytes.
+    /// The largest packet that the server accepts, in bytes.
     pub maximum_packet_size: Option<u32>,
-    /// The client identifier that it chose.
+    /// The client identifier that the server assigned.
     pub assigned_client_id: Option<OwnedText>,
-    /// The highest topic alias that it takes.
+    /// The highest topic alias that the server accepts.
     pub topic_alias_maximum: u16,
-    /// Whether it takes filters with wildcards.
+    /// Whether the server accepts filters with wildcards.
     pub wildcard_subscriptions: bool,
-    /// Whether it takes subscription identifiers.
+    /// Whether the server accepts subscription identifiers.
     pub subscription_identifiers: bool,
-    /// Whether it takes shared subscriptions.
+    /// Whether the server accepts shared subscriptions.
     pub shared_subscriptions: bool,
-    /// The keep-alive in seconds that it imposes.
+    /// The keep-alive in seconds that the client must use.
     pub keep_alive: Option<u16>,
-    /// What to build response topics from.
+    /// The base of response topics.
     pub response_information: Option<OwnedText>,
-    /// A reason for humans.
-    pub reason_string: Option<PeerText>,
 }
 
 impl Default for ServerProperties {
@@ -257,7 +258,6 @@ impl Default for ServerProperties {
             shared_subscriptions: true,
             keep_alive: None,
             response_information: None,
-            reason_string: None,
         }
     }
 }
@@ -285,25 +285,24 @@ impl ServerProperties {
             Property::SharedSubscriptionAvailable(flag) => self.shared_subscriptions = flag != 0,
             Property::ServerKeepAlive(seconds) => self.keep_alive = Some(seconds),
             Property::ResponseInformation(text) => self.response_information = Some(text.into()),
-            Property::ReasonString(text) => self.reason_string = Some(text.as_str().into()),
             _ => {}
         }
     }
 }
 
-/// What a client reports.
+/// An event of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The server accepted the connection.
     Connected {
-        /// Whether the server has kept the session.
+        /// Whether the server resumed the session.
         session_present: bool,
-        /// What the server said of itself.
+        /// The server's properties.
         server: Box<ServerProperties>,
     },
     /// The server refused the connection.
     Refused {
-        /// Why.
+        /// The reason.
         reason: ReasonCode,
     },
     /// A message of QoS 0 was handed to the transport: nothing will answer.
@@ -311,29 +310,28 @@ pub enum Event {
         /// Its number.
         message: u64,
     },
-    /// The server took responsibility for a message (PUBACK or PUBCOMP) or refused it (a failure in PUBACK or
-    /// PUBREC).
+    /// The server accepted a message (PUBACK or PUBCOMP), or refused it (a failure in PUBACK or PUBREC).
     Acknowledged {
         /// Its number.
         message: u64,
-        /// Success, or why it was refused.
+        /// Success, or the reason of the refusal.
         reason: ReasonCode,
     },
-    /// A message breaks a limit that the server announced; it was not sent.
+    /// A message breaks a limit of the server. It was not sent.
     Rejected {
         /// Its number.
         message: u64,
         /// The limit.
         reason: ReasonCode,
     },
-    /// The server lost the session, and with it a message that it had not acknowledged.
+    /// The server lost the session, and with it an unacknowledged message.
     Discarded {
         /// Its number.
         message: u64,
     },
     /// A message arrived.
     MessageReceived(Box<Message>),
-    /// A message arrived at a client that is to report digests.
+    /// A message arrived at a client that reports digests.
     DigestReceived(Digest),
     /// The server answered SUBSCRIBE.
     Subscribed {
@@ -349,29 +347,24 @@ pub enum Event {
     Pong,
     /// The server sent DISCONNECT.
     Disconnected {
-        /// Why.
+        /// The reason.
         reason: ReasonCode,
     },
-    /// The server sent what it must not; the client closed the connection.
+    /// The server sent an invalid packet. The client closed the connection.
     Failed(DecodeError),
-    /// The server did not answer in time; the client closed the connection.
+    /// The server did not answer in time. The client closed the connection.
     TimedOut(Awaited),
-    /// The server closed the connection, first or in answer.
+    /// The server closed the connection, on its own or in answer to our close.
     Closed,
     /// The connection broke.
     Reset(ResetReason),
 }
 
-/// An answer that did not come.
+/// An answer that the client waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// CONNACK.
     Connack,
     /// PINGRESP.
     Pingresp,
-}
-
-/// The subscription identifier `number` as a property of SUBSCRIBE.
-pub const fn subscription_identifier(number: u32) -> Property<'static> {
-    Property::SubscriptionIdentifier(Variable(number))
 }

@@ -1,29 +1,28 @@
-//! What a client is asked to be.
+//! The configuration of a client.
 
 use alloc::boxed::Box;
 use core::time::Duration;
 
 use crate::codec::text::{OwnedBinary, OwnedText};
-use crate::codec::{PropertiesBuf, Text, Version};
-use crate::quality::QoS;
+use crate::codec::{OwnedWill, PropertiesBuf, Text, Version};
 
-/// The largest packet that a client takes that is not told otherwise, in bytes: a quarter of what the protocol has, and more
-/// than devices are sent.
-const LARGEST_PACKET: u32 = 64 * 1024 * 1024;
+/// The default of [`Config::largest_packet`], in bytes: a quarter of the protocol's limit, and more than devices
+/// receive.
+const LARGEST_ACCEPTED: u32 = 64 * 1024 * 1024;
 
-/// The client identifier of a device that is not given another one: 8 characters.
+/// The default client identifier: 8 characters.
 const CLIENT_ID: &str = "wc-00001";
 
-/// How a client connects. `Default`: MQTT 3.1.1, client identifier `wc-00001`, keep-alive 60 s, clean start.
+/// The configuration of a client. `Default`: MQTT 3.1.1, client identifier `wc-00001`, keep-alive 60 s, clean start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The protocol version.
     pub version: Version,
-    /// Client identifier; empty asks the server for one.
+    /// The client identifier. If empty, the server assigns one.
     pub client_id: OwnedText,
-    /// Whether to start with a new session (clean session in 3.1.1).
+    /// Whether to start a new session (clean session in 3.1.1).
     pub clean_start: bool,
-    /// Keep-alive in seconds; 0 turns it off.
+    /// The keep-alive in seconds; 0 turns it off.
     pub keep_alive: u16,
     /// MQTT 5: how long the session outlives the connection, in seconds.
     pub session_expiry: u32,
@@ -32,23 +31,23 @@ pub struct Config {
     /// Password.
     pub password: Option<OwnedBinary>,
     /// Will message.
-    pub will: Option<Will>,
-    /// MQTT 5: how many messages of QoS 1 and 2 the client takes at once.
+    pub will: Option<OwnedWill>,
+    /// MQTT 5: the number of QoS 1 and 2 messages in flight that the client accepts.
     pub receive_maximum: u16,
-    /// MQTT 5: the largest packet that the client takes, in bytes; `None` is no limit but the protocol's.
+    /// MQTT 5: the largest packet that the client accepts, in bytes; `None` means the protocol's limit.
     pub maximum_packet_size: Option<u32>,
-    /// The largest packet that is taken of a server, in bytes, whether or not it is told so; before CONNACK no more than
-    /// `FIRST_PACKET_BYTES` are.
+    /// The largest packet accepted from a server, in bytes, whether or not it is announced. Before CONNACK, the limit
+    /// is `FIRST_PACKET_BYTES`.
     pub largest_packet: u32,
-    /// MQTT 5: the highest topic alias that the client takes.
+    /// MQTT 5: the highest topic alias that the client accepts.
     pub topic_alias_maximum: u16,
-    /// MQTT 5: whether to send topic aliases, as many as the server takes.
+    /// MQTT 5: whether to assign topic aliases, as many as the server accepts.
     pub use_topic_aliases: bool,
     /// MQTT 5: further CONNECT properties, such as user properties.
     pub properties: PropertiesBuf,
-    /// Whether messages that arrive are reported as [`Digest`](super::Digest)s, without a copy.
+    /// Whether to report received messages as [`Digest`](super::Digest)s, without a copy.
     pub reports_digests: bool,
-    /// Whether the client says what the bytes are that it receives, by [`Output::Consumed`](wirecost_proto::Output::Consumed).
+    /// Whether to describe received bytes with [`Output::Consumed`](wirecost_proto::Output::Consumed).
     pub describes_received: bool,
     /// How long to wait for CONNACK.
     pub connect_timeout: Duration,
@@ -69,7 +68,7 @@ impl Default for Config {
             will: None,
             receive_maximum: u16::MAX,
             maximum_packet_size: None,
-            largest_packet: LARGEST_PACKET,
+            largest_packet: LARGEST_ACCEPTED,
             topic_alias_maximum: 0,
             use_topic_aliases: false,
             properties: PropertiesBuf::new(),
@@ -81,7 +80,7 @@ impl Default for Config {
     }
 }
 
-/// What a client keeps of its configuration: what is rare lies apart, so that many clients take little memory.
+/// The configuration in a client. Rarely used fields are separate, so that many clients need little memory.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) client_id: OwnedText,
@@ -100,17 +99,17 @@ pub(super) struct Settings {
     pub(super) extra: Option<Box<Extra>>,
 }
 
-/// What few clients have.
+/// The fields that few clients use.
 #[derive(Debug)]
 pub(super) struct Extra {
     pub(super) username: Option<OwnedText>,
     pub(super) password: Option<OwnedBinary>,
-    pub(super) will: Option<Will>,
+    pub(super) will: Option<OwnedWill>,
     pub(super) properties: PropertiesBuf,
 }
 
 impl Settings {
-    /// The largest packet that is taken, in bytes.
+    /// The largest accepted packet, in bytes.
     pub(super) fn largest_packet(&self) -> u32 {
         let announced = self.maximum_packet_size.unwrap_or(self.largest_packet);
         announced.min(self.largest_packet)
@@ -146,19 +145,4 @@ impl From<Config> for Settings {
             extra: has_extra.then(|| Box::new(extra)),
         }
     }
-}
-
-/// The message that the server publishes when the client is gone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Will {
-    /// Topic name.
-    pub topic: OwnedText,
-    /// Payload.
-    pub payload: OwnedBinary,
-    /// Quality of service.
-    pub qos: QoS,
-    /// Whether it is retained.
-    pub retain: bool,
-    /// MQTT 5 will properties.
-    pub properties: PropertiesBuf,
 }

@@ -1,4 +1,4 @@
-//! The client: one flow at a time, one session for as long as the object lives.
+//! The client: one flow at a time, and one session for the lifetime of the object.
 //!
 //! ```text
 //! client                                     server
@@ -27,10 +27,11 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Stamp, Ti
 
 pub use command::{
     Awaited, Command, DIGEST_BYTES, Digest, Event, MAXIMUM_PAYLOAD_BYTES, Message, PublishTemplate,
-    ServerProperties, TemplateError, subscription_identifier,
+    ServerProperties, TemplateError,
 };
-use config::Settings;
-pub use config::{Config, Will};
+pub use config::Config;
+
+pub use crate::codec::OwnedWill as Will;
 
 use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::framing::FIRST_PACKET_BYTES;
@@ -38,37 +39,38 @@ use crate::codec::{Footprint, Framer, PropertiesBuf, ReasonCode, Version};
 use crate::quality::{PacketId, QoS};
 use crate::reply::Reply;
 use crate::session::{Inbound, Outbound};
+use config::Settings;
 
-/// What the client ignored or sent of its own accord.
+/// Counters of ignored input and of packets that no command caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// PINGREQ sent.
     pub pings: u64,
-    /// PUBLISH and PUBREL sent again on a later connection.
+    /// PUBLISH and PUBREL packets sent again on a later connection.
     pub resent: u64,
-    /// Messages of QoS 2 that arrived again and were not reported again.
+    /// QoS 2 messages that arrived again, and were not reported again.
     pub duplicates: u64,
-    /// Answers to nothing that was asked.
+    /// Acknowledgements that match no exchange.
     pub unexpected_answers: u64,
-    /// The last of them.
+    /// The last unexpected acknowledgement.
     pub last_unexpected: Option<Unexpected>,
-    /// Inputs for a flow that is not this client's.
+    /// Inputs for a flow that is not the client's.
     pub foreign_inputs: u64,
 }
 
-/// An acknowledgement that no exchange waits for (MQTT 5, section 2.2.1).
+/// An acknowledgement that matches no exchange (MQTT 5, section 2.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{packet} with packet id {id} where {} with {} was asked", awaited.0, awaited.1)]
+#[error("{packet} with packet id {id}, expected {} with {}", awaited.0, awaited.1)]
 pub struct Unexpected {
     /// The packet's name.
     pub packet: &'static str,
     /// Its packet id.
     pub id: PacketId,
-    /// Name and packet id of what the oldest exchange waits for.
+    /// The name and packet id of the packet that the oldest exchange waits for.
     pub awaited: (&'static str, PacketId),
 }
 
-/// A message of the user's on its way.
+/// A message to send.
 #[derive(Clone, Debug)]
 struct Outgoing {
     message: u64,
@@ -76,14 +78,14 @@ struct Outgoing {
     stamp: Option<Stamp>,
 }
 
-/// What an exchange of this side is about.
+/// The subject of an exchange that the client started.
 #[derive(Clone, Debug)]
 enum Subject {
     Message(Outgoing),
     Subscription,
 }
 
-/// What waits for the connection or for the server's receive maximum.
+/// A command that waits for the connection or for the server's receive maximum.
 #[derive(Clone, Debug)]
 enum Request {
     Publish(Outgoing),
@@ -96,23 +98,23 @@ enum State {
     Idle,
     AwaitConnack(FlowId),
     Connected(FlowId, Limits),
-    /// The client is about to close its side; what it has to say before is on its way.
+    /// The client closes the flow after the packets in the queue.
     Ending(FlowId),
-    /// The client has closed its side.
+    /// The client has closed its direction.
     Closing(FlowId),
 }
 
-/// What is true of one connection.
+/// The limits of one connection.
 #[derive(Debug)]
 struct Limits {
     keep_alive: Duration,
-    /// The largest packet that the server takes, in bytes.
+    /// The largest packet that the server accepts, in bytes.
     maximum_packet_size: Option<u32>,
-    /// The highest QoS that it takes.
+    /// The highest QoS that the server accepts.
     maximum_qos: QoS,
-    /// Whether it retains messages.
+    /// Whether the server retains messages.
     retain_available: bool,
-    /// `None` where neither side takes any.
+    /// `None` if neither side accepts topic aliases.
     aliases: Option<Box<Aliases>>,
 }
 
@@ -123,7 +125,7 @@ struct Aliases {
     received: ReceivedAliases,
 }
 
-/// What is to be put out next.
+/// The next step of the client.
 #[derive(Debug)]
 enum Action {
     Connect,
@@ -148,8 +150,8 @@ impl From<Timer> for usize {
 
 /// An MQTT client.
 ///
-/// Its fields lie in memory as they are here: what every message needs is together, because with thousands of clients each
-/// of them has left the caches when its turn comes again.
+/// The fields lie in memory in this order. Those that every message uses are adjacent, because with thousands of
+/// clients none of them is in the caches when its turn comes.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Client {
@@ -164,7 +166,7 @@ pub struct Client {
     config: Settings,
     inbound: Inbound,
     next_message: u64,
-    /// Scratch for the properties of one PUBLISH with an alias.
+    /// Scratch for the properties of a PUBLISH with an alias.
     properties: PropertiesBuf,
     stats: Stats,
 }
@@ -174,7 +176,7 @@ impl Client {
     pub fn new(config: Config) -> Self {
         Self {
             now: Instant::START,
-            // As much as one message needs: a ring that is larger lies in more of the caches.
+            // The capacity that one message needs. A larger ring would use more of the caches.
             actions: VecDeque::with_capacity(2),
             state: State::Idle,
             version: config.version,
@@ -190,22 +192,22 @@ impl Client {
         }
     }
 
-    /// What was ignored or sent unasked.
+    /// Counters of ignored input and of pings.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Whether the server has accepted the connection and it stands.
+    /// Whether the server has accepted the connection, and it is open.
     pub const fn is_connected(&self) -> bool {
         matches!(self.state, State::Connected(..))
     }
 
-    /// Exchanges that are not finished: messages of QoS 1 and 2, subscriptions.
+    /// The number of unfinished exchanges: QoS 1 and 2 messages, subscriptions.
     pub fn in_flight(&self) -> usize {
         self.outbound.len()
     }
 
-    /// Commands that wait to be sent.
+    /// The number of commands in the queue.
     pub fn queued(&self) -> usize {
         self.requests.len()
     }
@@ -261,7 +263,7 @@ impl Client {
     }
 
     fn publish(&mut self, outgoing: Outgoing) {
-        // A ring of one has its request always in the same place.
+        // In a ring of one, the request is always in the same place.
         if self.requests.capacity() == 0 {
             self.requests.reserve_exact(1);
         }
@@ -284,7 +286,7 @@ impl Client {
         if self.timers.expire(Timer::Pingresp, self.now) {
             self.give_up(Awaited::Pingresp);
         }
-        // [MQTT-3.1.2-20]: no other packet was sent for the keep-alive time.
+        // [MQTT-3.1.2-20]: the client has sent no packet for the keep-alive time.
         let idle = self.timers.expire(Timer::KeepAlive, self.now);
         if idle && self.timers.deadline(Timer::Pingresp).is_none() {
             self.ping();
@@ -349,7 +351,7 @@ impl Client {
         self.timers = TimerTable::new();
     }
 
-    /// Sends DISCONNECT and closes; a connection that is not accepted yet is closed.
+    /// Sends DISCONNECT and closes. A connection without CONNACK is only closed.
     fn disconnect(&mut self, reason: ReasonCode) {
         if self.is_connected() {
             let disconnect = Reply::Disconnect(reason);
@@ -358,7 +360,7 @@ impl Client {
         self.end();
     }
 
-    /// Closes the flow after what is on its way; once.
+    /// Closes the flow after the packets in the queue, once.
     fn end(&mut self) {
         if let State::AwaitConnack(flow) | State::Connected(flow, _) = self.state {
             self.state = State::Ending(flow);

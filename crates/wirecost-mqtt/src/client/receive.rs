@@ -1,4 +1,4 @@
-//! What the client receives.
+//! How the client receives packets.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -8,14 +8,14 @@ use super::{
     Action, Aliases, Client, DIGEST_BYTES, Digest, Event, Limits, Message, ServerProperties, State, Subject,
     Timer, Unexpected,
 };
-use crate::aliases::{AliasError, ReceivedAliases, SentAliases};
+use crate::aliases::{ReceivedAliases, SentAliases};
 use crate::codec::{
-    Acknowledgement, Connack, DecodeError, Disconnect, Footprint, Frame, Outcomes, Packet, PacketType,
-    Properties, PropertiesBuf, Property, ProtocolError, Publish, ReasonCode, Text, Version,
+    Acknowledgement, Connack, DecodeError, Footprint, Frame, Outcomes, Packet, PacketType, Properties,
+    Property, ProtocolError, Publish, Reason, ReasonCode, Text, Version,
 };
 use crate::quality::{Delivery, PacketId};
 use crate::reply::Reply;
-use crate::session::{Pubrec, Stage, Unasked};
+use crate::session::{Mismatch, Pubrec, Stage};
 
 impl Client {
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
@@ -42,10 +42,7 @@ impl Client {
     fn receive_frame(&mut self, frame: Frame<'_>) {
         let decoded = Packet::decode(frame, self.version);
         if self.config.describes_received {
-            let footprint = match &decoded {
-                Ok(packet) => Footprint::of(frame, packet),
-                Err(_) => Footprint::of_opaque(frame),
-            };
+            let footprint = Footprint::of(frame, decoded.as_ref().ok());
             self.actions.push_back(Action::Consumed(footprint));
         }
         if self.is_ending() {
@@ -56,7 +53,7 @@ impl Client {
         }
     }
 
-    /// Whether this side has closed or is about to.
+    /// Whether this side has closed the flow, or will.
     const fn is_ending(&self) -> bool {
         matches!(self.state, State::Ending(_) | State::Closing(_))
     }
@@ -95,7 +92,7 @@ impl Client {
             self.end();
             return Ok(());
         }
-        // [MQTT-3.2.2-4]: there cannot be a session after a clean start.
+        // [MQTT-3.2.2-4]: the server cannot have a session after a clean start.
         if connack.session_present && self.config.clean_start {
             return Err(ProtocolError::Unexpected(PacketType::Connack).into());
         }
@@ -111,22 +108,20 @@ impl Client {
         });
         self.resume(connack.session_present, receive_maximum);
         self.state = State::Connected(flow, limits);
-        self.start_keep_alive();
+        self.restart_keep_alive();
         Ok(())
     }
 
-    /// [MQTT-4.12.0-6]: the server names no method where the client has named none.
+    /// [MQTT-4.12.0-6]: the server must not name a method if the client has not.
     fn check_authentication(&self, connack: Properties<'_>) -> Result<(), DecodeError> {
-        let has_method = |properties: Properties<'_>| {
+        let method_of = |properties: Properties<'_>| {
             let mut properties = properties.iter();
-            properties.find_map(|property| match property {
-                Property::AuthenticationMethod(_) => Some(property.id()),
-                _ => None,
-            })
+            let method = properties.find(|property| matches!(property, Property::AuthenticationMethod(_)));
+            method.map(|method| method.id())
         };
         let extra = self.config.extra.as_deref();
-        let asked = extra.and_then(|extra| has_method(extra.properties.as_properties()));
-        match has_method(connack) {
+        let asked = extra.and_then(|extra| method_of(extra.properties.as_properties()));
+        match method_of(connack) {
             Some(id) if asked.is_none() => Err(ProtocolError::PropertyNotAllowed(id).into()),
             _ => Ok(()),
         }
@@ -160,7 +155,7 @@ impl Client {
         if session_present {
             return;
         }
-        // [MQTT-3.2.2-5]: the server has lost the session, so the client drops it too.
+        // [MQTT-3.2.2-5]: the server has no session, so the client drops its own.
         self.inbound.clear();
         for subject in self.outbound.discard() {
             if let Subject::Message(outgoing) = subject {
@@ -171,14 +166,6 @@ impl Client {
         }
     }
 
-    fn start_keep_alive(&mut self) {
-        if let State::Connected(_, limits) = &self.state
-            && !limits.keep_alive.is_zero()
-        {
-            self.timers.set(Timer::KeepAlive, self.now + limits.keep_alive);
-        }
-    }
-
     fn receive_publish(&mut self, publish: Publish<'_>) -> Result<(), DecodeError> {
         let State::Connected(_, limits) = &mut self.state else {
             return Ok(());
@@ -186,9 +173,8 @@ impl Client {
         let topic = match publish.topic_alias() {
             None => publish.topic,
             Some(alias) => {
-                let aliases = limits.aliases.as_mut().ok_or(AliasError::OutOfRange);
-                let topic = aliases.and_then(|aliases| aliases.received.resolve(publish.topic, alias));
-                topic.map_err(alias_error)?
+                let aliases = limits.aliases.as_mut().ok_or(ProtocolError::TopicAlias)?;
+                aliases.received.resolve(publish.topic, alias)?
             }
         };
         let arrived = match self.config.reports_digests {
@@ -203,7 +189,7 @@ impl Client {
                 self.answer(Reply::Puback(id, ReasonCode::Success));
             }
             Delivery::ExactlyOnce(id) => {
-                // [MQTT-4.3.3-10]: once per identifier until PUBREL.
+                // [MQTT-4.3.3-10]: reported once per identifier until PUBREL.
                 if self.inbound.receive(id) {
                     self.report(arrived);
                 } else {
@@ -215,7 +201,7 @@ impl Client {
         Ok(())
     }
 
-    /// [MQTT-3.3.4-9]: messages of QoS 1 are answered at once, so that only those of QoS 2 add up.
+    /// [MQTT-3.3.4-9]: QoS 1 messages are answered at once, so only QoS 2 messages accumulate.
     fn check_receive_maximum(&self, delivery: Delivery) -> Result<(), DecodeError> {
         let Delivery::ExactlyOnce(id) = delivery else {
             return Ok(());
@@ -231,7 +217,7 @@ impl Client {
     fn finish(&mut self, acknowledgement: Acknowledgement<'_>, stage: Stage) -> Result<(), DecodeError> {
         match self.outbound.finish(acknowledgement.packet_id, stage) {
             Ok(subject) => self.acknowledged(subject, acknowledgement.reason),
-            Err(unasked) => self.unexpected(unasked, stage.answer(), acknowledgement.packet_id)?,
+            Err(mismatch) => self.unexpected(mismatch, stage.answer(), acknowledgement.packet_id)?,
         }
         Ok(())
     }
@@ -245,7 +231,12 @@ impl Client {
         }
     }
 
-    fn unexpected(&mut self, unasked: Unasked, answer: PacketType, id: PacketId) -> Result<(), DecodeError> {
+    fn unexpected(
+        &mut self,
+        mismatch: Mismatch,
+        answer: PacketType,
+        id: PacketId,
+    ) -> Result<(), DecodeError> {
         self.stats.unexpected_answers += 1;
         if let Some((awaited, stage)) = self.outbound.oldest() {
             self.stats.last_unexpected = Some(Unexpected {
@@ -254,7 +245,7 @@ impl Client {
                 awaited: (stage.answer().name(), awaited),
             });
         }
-        Ok(unasked.fault(answer)?)
+        Ok(mismatch.fault(answer)?)
     }
 
     fn pubrec(&mut self, pubrec: Acknowledgement<'_>) -> Result<(), DecodeError> {
@@ -262,9 +253,9 @@ impl Client {
         match self.outbound.pubrec(id, reason.is_failure()) {
             Ok(Pubrec::Release) => self.answer(Reply::Pubrel(id, ReasonCode::Success)),
             Ok(Pubrec::Refused(subject)) => self.acknowledged(subject, reason),
-            Err(unasked) => {
-                self.unexpected(unasked, PacketType::Pubrec, id)?;
-                // [MQTT-4.3.3-4]: nothing is released that was refused.
+            Err(mismatch) => {
+                self.unexpected(mismatch, PacketType::Pubrec, id)?;
+                // [MQTT-4.3.3-4]: no PUBREL after a PUBREC with a failure.
                 if !reason.is_failure() {
                     self.answer(Reply::Pubrel(id, ReasonCode::PacketIdentifierNotFound));
                 }
@@ -283,8 +274,8 @@ impl Client {
     }
 
     fn suback(&mut self, outcomes: Outcomes<'_>, stage: Stage) -> Result<(), DecodeError> {
-        if let Err(unasked) = self.outbound.finish(outcomes.packet_id, stage) {
-            return self.unexpected(unasked, stage.answer(), outcomes.packet_id);
+        if let Err(mismatch) = self.outbound.finish(outcomes.packet_id, stage) {
+            return self.unexpected(mismatch, stage.answer(), outcomes.packet_id);
         }
         let codes = outcomes.reasons().collect();
         self.report(match stage {
@@ -299,19 +290,19 @@ impl Client {
         self.report(Event::Pong);
     }
 
-    fn disconnected(&mut self, disconnect: Disconnect<'_>) -> Result<(), DecodeError> {
+    fn disconnected(&mut self, disconnect: Reason<'_>) -> Result<(), DecodeError> {
         let is_expiry = |property: &Property<'_>| matches!(property, Property::SessionExpiryInterval(_));
         // [MQTT-3.14.2-2]
         if let Some(property) = disconnect.properties.iter().find(is_expiry) {
             return Err(ProtocolError::PropertyNotAllowed(property.id()).into());
         }
-        let reason = disconnect.reason;
+        let reason = disconnect.code;
         self.report(Event::Disconnected { reason });
         self.end();
         Ok(())
     }
 
-    /// The server did what it must not: MQTT 5 says so before it closes [MQTT-4.13.1-1].
+    /// Closes the connection because of an error of the server. MQTT 5 sends the reason first [MQTT-4.13.1-1].
     fn fail(&mut self, error: DecodeError) {
         if self.is_ending() {
             return;
@@ -333,15 +324,13 @@ impl Client {
 }
 
 fn owned(publish: &Publish<'_>, topic: Text<'_>) -> Message {
-    let mut properties = PropertiesBuf::new();
-    properties.extend(publish.properties.iter());
     Message {
         topic: topic.to_string(),
         payload: publish.payload.into(),
         qos: publish.delivery.qos(),
         dup: publish.dup,
         retain: publish.retain,
-        properties,
+        properties: publish.properties.into(),
     }
 }
 
@@ -356,12 +345,4 @@ fn digest(publish: &Publish<'_>) -> Digest {
         dup: publish.dup,
         retain: publish.retain,
     }
-}
-
-/// Both are answered by MQTT 5's "Topic Alias invalid" or "Protocol Error" (section 3.3.2.3.4).
-const fn alias_error(error: AliasError) -> DecodeError {
-    DecodeError::Protocol(match error {
-        AliasError::OutOfRange => ProtocolError::TopicAlias,
-        AliasError::Unknown => ProtocolError::EmptyTopic,
-    })
 }

@@ -1,21 +1,21 @@
-//! What the client sends.
+//! How the client sends packets.
 
 use wirecost_proto::{Buffer, Cause, FlowId, Output};
 
 use super::{Action, Client, Command, Event, Limits, Outgoing, Request, State, Subject, Timer};
-use crate::aliases::{Alias, SentAliases};
+use crate::aliases::SentAliases;
 use crate::codec::{
     Acknowledgement, Connect, Packet, Properties, PropertiesBuf, Property, Publish, ReasonCode, Subscribe,
-    Text, Unsubscribe, Version, connect,
+    Text, Unsubscribe, Version,
 };
 use crate::quality::{Delivery, PacketId, QoS};
 use crate::session::{Exchange, Stage};
 
-/// Bytes that a topic alias property adds to a packet.
+/// The number of bytes that a topic alias adds to a packet.
 const ALIAS_BYTES: usize = 3;
 
 impl Client {
-    /// What `action` puts out; `None` where the connection that it was for is gone.
+    /// Performs `action`. Returns `None` if its connection is gone.
     pub(super) fn perform(&mut self, action: Action, out: &mut Buffer) -> Option<Output<Event>> {
         let event = match action {
             Action::Event(event) => {
@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    /// The next packet of the session: first what a lost connection left, then what was asked.
+    /// The next packet of the session: first those of a lost connection, then new requests.
     pub(super) fn transmit(&mut self, out: &mut Buffer) -> Option<Output<Event>> {
         let State::Connected(flow, _) = self.state else {
             return None;
@@ -61,7 +61,7 @@ impl Client {
             self.stats.resent += 1;
             return Some(self.transmitted(flow));
         }
-        // A request that cannot be sent at all gives no packet: go on with the next one.
+        // A request that cannot be sent produces no packet: continue with the next one.
         while let Some(request) = self.next_request() {
             let output = match request {
                 Request::Publish(outgoing) => self.send_publish(flow, outgoing, out),
@@ -84,14 +84,18 @@ impl Client {
         if may_go { self.requests.pop_front() } else { None }
     }
 
-    /// Something was sent: the keep-alive time starts anew (section 3.1.2.10).
+    /// Restarts the keep-alive timer after sending a packet (section 3.1.2.10).
     fn transmitted(&mut self, flow: FlowId) -> Output<Event> {
+        self.restart_keep_alive();
+        Output::Transmit { flow }
+    }
+
+    pub(super) fn restart_keep_alive(&mut self) {
         if let State::Connected(_, limits) = &self.state
             && !limits.keep_alive.is_zero()
         {
             self.timers.set(Timer::KeepAlive, self.now + limits.keep_alive);
         }
-        Output::Transmit { flow }
     }
 
     fn send_publish(&mut self, flow: FlowId, outgoing: Outgoing, out: &mut Buffer) -> Option<Output<Event>> {
@@ -141,18 +145,12 @@ impl Client {
     fn emit_connect(&self, out: &mut Buffer) {
         let config = &self.config;
         let mut properties = PropertiesBuf::new();
-        if config.session_expiry != 0 {
-            properties.push(Property::SessionExpiryInterval(config.session_expiry));
-        }
-        if config.receive_maximum != u16::MAX {
-            properties.push(Property::ReceiveMaximum(config.receive_maximum));
-        }
-        if let Some(bytes) = config.maximum_packet_size {
-            properties.push(Property::MaximumPacketSize(bytes));
-        }
-        if config.topic_alias_maximum != 0 {
-            properties.push(Property::TopicAliasMaximum(config.topic_alias_maximum));
-        }
+        let (expiry, maximum) = (config.session_expiry, config.receive_maximum);
+        properties.push_if(expiry != 0, Property::SessionExpiryInterval(expiry));
+        properties.push_if(maximum != u16::MAX, Property::ReceiveMaximum(maximum));
+        properties.extend(config.maximum_packet_size.map(Property::MaximumPacketSize));
+        let aliases = config.topic_alias_maximum;
+        properties.push_if(aliases != 0, Property::TopicAliasMaximum(aliases));
         let extra = config.extra.as_deref();
         if let Some(extra) = extra {
             properties.extend(extra.properties.as_properties().iter());
@@ -163,15 +161,7 @@ impl Client {
             keep_alive: config.keep_alive,
             properties: properties.as_properties(),
             client_id: config.client_id.as_text(),
-            will: extra
-                .and_then(|extra| extra.will.as_ref())
-                .map(|will| connect::Will {
-                    topic: will.topic.as_text(),
-                    payload: will.payload.as_binary(),
-                    qos: will.qos,
-                    retain: will.retain,
-                    properties: will.properties.as_properties(),
-                }),
+            will: extra.and_then(|extra| Some(extra.will.as_ref()?.as_will())),
             username: extra.and_then(|extra| Some(extra.username.as_ref()?.as_text())),
             password: extra.and_then(|extra| Some(extra.password.as_ref()?.as_binary())),
         };
@@ -180,7 +170,7 @@ impl Client {
 }
 
 impl Limits {
-    /// Whether the server takes `publish`, or the reason code of the limit that it breaks.
+    /// Checks the server's limits. The error is the reason code of the limit that `publish` breaks.
     fn allow(&self, publish: &Publish<'_>, version: Version) -> Result<(), ReasonCode> {
         // [MQTT-3.2.2-11]
         if publish.delivery.qos() > self.maximum_qos {
@@ -207,16 +197,14 @@ impl Limits {
     }
 }
 
-/// The topic and properties that represent those of `publish` where its topic has an alias.
+/// The topic and the properties of `publish` with a topic alias.
 fn alias<'a>(
     aliases: &mut SentAliases,
     publish: &Publish<'a>,
     scratch: &'a mut PropertiesBuf,
 ) -> (Text<'a>, Properties<'a>) {
-    let (topic, number) = match aliases.alias(&publish.topic) {
-        Alias::None => return (publish.topic, publish.properties),
-        Alias::New(number) => (publish.topic, number),
-        Alias::Known(number) => (Text::EMPTY, number),
+    let (topic, Some(number)) = aliases.replace(publish.topic) else {
+        return (publish.topic, publish.properties);
     };
     scratch.clear();
     scratch.push(Property::TopicAlias(number));
@@ -225,7 +213,7 @@ fn alias<'a>(
 }
 
 impl Outgoing {
-    /// The PUBLISH of it, with the payload as it is in the template.
+    /// The PUBLISH packet, with the payload of the template.
     fn publish(&self, delivery: Delivery) -> Publish<'_> {
         Publish {
             dup: false,
@@ -237,7 +225,7 @@ impl Outgoing {
         }
     }
 
-    /// Appends a PUBLISH of it, with its stamp.
+    /// Appends the PUBLISH packet, with the stamp.
     fn emit(&self, publish: Publish<'_>, version: Version, out: &mut Buffer) {
         let since = out.spans().len();
         Packet::Publish(publish).emit(version, out);

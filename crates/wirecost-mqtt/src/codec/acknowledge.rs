@@ -1,5 +1,5 @@
-//! The packets of a packet identifier and a reason code: PUBACK, PUBREC, PUBREL, PUBCOMP (sections 3.4 to 3.7);
-//! and those of a reason code alone: DISCONNECT and AUTH (sections 3.14 and 3.15).
+//! The packets with a packet identifier and a reason code: PUBACK, PUBREC, PUBREL, PUBCOMP (sections 3.4 to 3.7), and
+//! those with a reason code only: DISCONNECT and AUTH (sections 3.14 and 3.15).
 
 use alloc::vec::Vec;
 
@@ -12,9 +12,9 @@ use crate::quality::PacketId;
 /// PUBACK, PUBREC, PUBREL or PUBCOMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement<'a> {
-    /// Which message.
+    /// The packet identifier of the message.
     pub packet_id: PacketId,
-    /// The outcome; always success in MQTT 3.1.1.
+    /// The reason code; always success in MQTT 3.1.1.
     pub reason: ReasonCode,
     /// MQTT 5 properties.
     pub properties: Properties<'a>,
@@ -50,62 +50,52 @@ impl<'a> Acknowledgement<'a> {
     }
 }
 
-/// DISCONNECT.
+/// DISCONNECT or AUTH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disconnect<'a> {
-    /// Why; always success (normal disconnection) in MQTT 3.1.1.
-    pub reason: ReasonCode,
-    /// MQTT 5 properties.
+pub struct Reason<'a> {
+    /// The reason code. A DISCONNECT of MQTT 3.1.1 always has success (normal disconnection).
+    pub code: ReasonCode,
+    /// MQTT 5 properties. Those of AUTH are the method and its data.
     pub properties: Properties<'a>,
 }
 
-impl<'a> Disconnect<'a> {
-    /// A DISCONNECT for `reason` without properties.
-    pub const fn new(reason: ReasonCode) -> Self {
+impl<'a> Reason<'a> {
+    /// A reason without properties.
+    pub const fn new(code: ReasonCode) -> Self {
         Self {
-            reason,
+            code,
             properties: Properties::EMPTY,
         }
     }
 
-    pub(crate) fn decode(reader: Reader<'a>, version: Version) -> Result<Self, DecodeError> {
-        let (reason, properties) = decode_reason(reader, version, PacketType::Disconnect)?;
-        Ok(Self { reason, properties })
+    pub(crate) fn decode(
+        reader: Reader<'a>,
+        version: Version,
+        packet: PacketType,
+    ) -> Result<Self, DecodeError> {
+        let (code, properties) = decode_reason(reader, version, packet)?;
+        Ok(Self { code, properties })
     }
 
-    pub(crate) fn put(&self, version: Version, out: &mut Vec<u8>) {
-        put_reason(self.reason, self.properties, version, out);
-    }
-}
-
-/// AUTH, which MQTT 3.1.1 does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Auth<'a> {
-    /// Success, continue or re-authenticate.
-    pub reason: ReasonCode,
-    /// MQTT 5 properties: the method and its data.
-    pub properties: Properties<'a>,
-}
-
-impl<'a> Auth<'a> {
-    pub(crate) fn decode(reader: Reader<'a>, version: Version) -> Result<Self, DecodeError> {
+    /// Decodes AUTH. MQTT 3.1.1 does not have it.
+    pub(crate) fn decode_auth(reader: Reader<'a>, version: Version) -> Result<Self, DecodeError> {
         if version == Version::V3_1_1 {
             return Err(Malformed::PacketType(PacketType::Auth as u8).into());
         }
-        let (reason, properties) = decode_reason(reader, version, PacketType::Auth)?;
-        // Section 3.15.2.2: only success may go without a method.
-        if reason != ReasonCode::Success && properties.is_empty() {
+        let auth = Self::decode(reader, version, PacketType::Auth)?;
+        // Section 3.15.2.2: only success may omit the method.
+        if auth.code != ReasonCode::Success && auth.properties.is_empty() {
             return Err(ProtocolError::NoMethod.into());
         }
-        Ok(Self { reason, properties })
+        Ok(auth)
     }
 
-    pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        put_reason(self.reason, self.properties, Version::V5, out);
+    pub(crate) fn put(&self, version: Version, out: &mut Vec<u8>) {
+        put_reason(self.code, self.properties, version, out);
     }
 }
 
-/// Reads a reason code and properties, each of which may be left out from the end (section 3.4.2.1).
+/// Reads a reason code and properties. Both, or the properties, may be missing at the end (section 3.4.2.1).
 fn decode_reason<'a>(
     mut reader: Reader<'a>,
     version: Version,
@@ -124,7 +114,7 @@ fn decode_reason<'a>(
     Ok((reason, properties))
 }
 
-/// Writes a reason code and properties in the fewest bytes that the standard allows.
+/// Writes a reason code and properties in as few bytes as possible.
 fn put_reason(reason: ReasonCode, properties: Properties<'_>, version: Version, out: &mut Vec<u8>) {
     if version == Version::V3_1_1 || (reason == ReasonCode::Success && properties.is_empty()) {
         return;

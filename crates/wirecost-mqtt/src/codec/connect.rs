@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::codec::properties::{Properties, WILL};
+use crate::codec::properties::{Properties, PropertiesBuf, WILL};
 use crate::codec::reader::Reader;
+use crate::codec::text::{OwnedBinary, OwnedText};
 use crate::codec::writer::{put_binary, put_text, put_two_byte_integer};
 use crate::codec::{Binary, DecodeError, Frame, Malformed, PacketType, ReasonCode, Text, Version, v3_1_1};
 use crate::quality::QoS;
@@ -20,7 +21,7 @@ const WILL_RETAIN: u8 = 1 << 5;
 const PASSWORD: u8 = 1 << 6;
 const USER_NAME: u8 = 1 << 7;
 
-/// The message that the server publishes when the client is gone.
+/// The message that the server publishes after the client is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Will<'a> {
     /// Topic name.
@@ -35,18 +36,57 @@ pub struct Will<'a> {
     pub properties: Properties<'a>,
 }
 
-/// A client's first packet.
+/// A will that owns its fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnedWill {
+    /// Topic name.
+    pub topic: OwnedText,
+    /// Payload.
+    pub payload: OwnedBinary,
+    /// Quality of service.
+    pub qos: QoS,
+    /// Whether it is retained.
+    pub retain: bool,
+    /// MQTT 5 will properties.
+    pub properties: PropertiesBuf,
+}
+
+impl OwnedWill {
+    pub(crate) fn as_will(&self) -> Will<'_> {
+        Will {
+            topic: self.topic.as_text(),
+            payload: self.payload.as_binary(),
+            qos: self.qos,
+            retain: self.retain,
+            properties: self.properties.as_properties(),
+        }
+    }
+}
+
+impl From<Will<'_>> for OwnedWill {
+    fn from(will: Will<'_>) -> Self {
+        Self {
+            topic: will.topic.into(),
+            payload: will.payload.into(),
+            qos: will.qos,
+            retain: will.retain,
+            properties: will.properties.into(),
+        }
+    }
+}
+
+/// The first packet of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connect<'a> {
-    /// The version that the client speaks.
+    /// The protocol version of the client.
     pub version: Version,
     /// Clean start (MQTT 5) or clean session (3.1.1).
     pub clean_start: bool,
-    /// Keep-alive in seconds; 0 turns it off.
+    /// The keep-alive in seconds; 0 turns it off.
     pub keep_alive: u16,
     /// MQTT 5 properties.
     pub properties: Properties<'a>,
-    /// Client identifier; empty asks the server for one.
+    /// The client identifier. If empty, the server assigns one.
     pub client_id: Text<'a>,
     /// Will message.
     pub will: Option<Will<'a>>,
@@ -118,7 +158,7 @@ fn decode_version(reader: &mut Reader<'_>) -> Result<Version, DecodeError> {
     version.ok_or(DecodeError::UnsupportedVersion(level))
 }
 
-/// The protocol level that a CONNECT asks for, however malformed the rest is.
+/// The protocol level in a CONNECT, even if the rest is malformed.
 pub(crate) fn offered_version(frame: Frame<'_>) -> Option<u8> {
     if frame.packet_type() != Some(PacketType::Connect) {
         return None;
@@ -131,7 +171,7 @@ pub(crate) fn offered_version(frame: Frame<'_>) -> Option<u8> {
 fn check_flags(flags: u8, version: Version) -> Result<(), Malformed> {
     // [MQTT-3.1.2-3]
     let reserved = flags & RESERVED != 0;
-    // [MQTT-3.1.2-11], [MQTT-3.1.2-13]: without a will there is neither its QoS nor its retain flag.
+    // [MQTT-3.1.2-11], [MQTT-3.1.2-13]: without a will, its QoS and retain flag must be 0.
     let orphaned_will = flags & WILL_FLAG == 0 && flags & (0b11 << WILL_QOS_SHIFT | WILL_RETAIN) != 0;
     // [MQTT-3.1.2-22] of 3.1.1; MQTT 5 allows a password alone (section 3.1.2.9).
     let orphaned_password = version == Version::V3_1_1 && flags & (PASSWORD | USER_NAME) == PASSWORD;
@@ -147,10 +187,7 @@ fn present<T>(flag: u8, decode: impl FnOnce() -> Result<T, DecodeError>) -> Resu
 
 impl<'a> Will<'a> {
     fn decode(reader: &mut Reader<'a>, flags: u8, version: Version) -> Result<Self, DecodeError> {
-        let properties = match version {
-            Version::V3_1_1 => Properties::EMPTY,
-            Version::V5 => Properties::decode(reader, WILL)?,
-        };
+        let properties = Properties::decode(reader, version, WILL)?;
         let topic = reader.text()?;
         if topic.is_empty() || topic::has_wildcard(&topic) {
             return Err(Malformed::TopicName.into());
@@ -168,9 +205,9 @@ impl<'a> Will<'a> {
 /// The server's answer to CONNECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connack<'a> {
-    /// Whether the server has kept the client's session.
+    /// Whether the server resumed the client's session.
     pub session_present: bool,
-    /// Success, or why the connection is refused. MQTT 3.1.1 return codes are translated.
+    /// Success, or the reason of the refusal. MQTT 3.1.1 return codes are translated.
     pub reason: ReasonCode,
     /// MQTT 5 properties.
     pub properties: Properties<'a>,

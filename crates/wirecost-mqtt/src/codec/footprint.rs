@@ -1,15 +1,15 @@
-//! Which layer, phase and cause the bytes of a packet belong to.
+//! The layer, the phase and the cause of the bytes of a packet.
 
 use wirecost_proto::{Buffer, Cause, Layer, Phase};
 
 use crate::codec::{Frame, Packet, PacketType};
 
 impl PacketType {
-    /// The phase of a connection that packets of this type belong to.
+    /// The phase of packets of this type.
     pub const fn phase(self) -> Phase {
         match self {
             Self::Connect | Self::Connack | Self::Auth => Phase::Connect,
-            // A subscription is part of getting ready, not the cost of a message.
+            // A subscription belongs to the connection phase, because it is not part of the cost of a message.
             Self::Subscribe | Self::Suback | Self::Unsubscribe | Self::Unsuback => Phase::Connect,
             Self::Publish | Self::Puback | Self::Pubrec | Self::Pubrel | Self::Pubcomp => Phase::Message,
             Self::Pingreq | Self::Pingresp => Phase::KeepAlive,
@@ -17,7 +17,7 @@ impl PacketType {
         }
     }
 
-    /// The cause of a packet of this type that is sent for the first time.
+    /// The cause of packets of this type that are sent for the first time.
     pub const fn cause(self) -> Cause {
         match self {
             Self::Puback | Self::Pubrec | Self::Pubrel | Self::Pubcomp => Cause::Acknowledgement,
@@ -37,33 +37,19 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The footprint of `frame`, whose meaning is `packet`.
-    pub fn of(frame: Frame<'_>, packet: &Packet<'_>) -> Self {
-        let whole = Self::of_opaque(frame);
-        let Packet::Publish(publish) = packet else {
-            return whole;
+    /// The footprint of `frame` with the decoded `packet`. A frame that cannot be decoded has only application bytes.
+    pub fn of(frame: Frame<'_>, packet: Option<&Packet<'_>>) -> Self {
+        let kind = frame.packet_type().unwrap_or(PacketType::Connect);
+        let (payload, cause) = match packet {
+            Some(Packet::Publish(publish)) if publish.dup => (publish.payload.len(), Cause::Retransmission),
+            Some(Packet::Publish(publish)) => (publish.payload.len(), kind.cause()),
+            _ => (0, kind.cause()),
         };
-        let payload = publish.payload.len();
         Self {
-            application: whole.application.saturating_sub(payload),
+            application: frame.bytes().len().saturating_sub(payload),
             payload,
-            cause: if publish.dup {
-                Cause::Retransmission
-            } else {
-                whole.cause
-            },
-            ..whole
-        }
-    }
-
-    /// The footprint of `frame`, whose meaning is unknown: all application.
-    pub fn of_opaque(frame: Frame<'_>) -> Self {
-        let packet = frame.packet_type().unwrap_or(PacketType::Connect);
-        Self {
-            application: frame.bytes().len(),
-            payload: 0,
-            phase: packet.phase(),
-            cause: packet.cause(),
+            phase: kind.phase(),
+            cause,
         }
     }
 

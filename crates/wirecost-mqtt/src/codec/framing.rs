@@ -1,4 +1,4 @@
-//! Packets out of a stream: the fixed header (section 2.1) and what it bounds.
+//! Splits a stream into packets by their fixed header (section 2.1).
 
 use alloc::vec::Vec;
 
@@ -6,18 +6,18 @@ use crate::codec::reader::Reader;
 use crate::codec::writer::{MAXIMUM_VARIABLE_BYTE_INTEGER, variable_byte_integer_len};
 use crate::codec::{DecodeError, Malformed, PacketType};
 
-/// Bytes of the longest fixed header: type and flags, four bytes of remaining length.
+/// The length of the longest fixed header in bytes: type and flags, and four bytes of remaining length.
 const MAXIMUM_HEADER_BYTES: usize = 5;
 
-/// Bytes of the largest packet there is: its fixed header and the largest remaining length.
+/// The length of the largest packet in bytes: its fixed header and the largest remaining length.
 pub const LARGEST_PACKET: u32 = MAXIMUM_VARIABLE_BYTE_INTEGER + 5;
 
-/// Bytes of the largest packet that is taken as the first one, by either side. There is room for every field of a CONNECT at
-/// its longest (client identifier, will topic and payload, user name, password: 65,535 B each, sections 1.5.4 and 1.5.6), and
-/// for 192 kB of properties, which the standard does not bound; a CONNACK has fewer fields.
+/// The largest first packet that either side accepts, in bytes. It has room for the longest fields of a CONNECT (client
+/// identifier, will topic and payload, user name, password: 65,535 B each, sections 1.5.4 and 1.5.6) and 192 kB of
+/// properties, which the standard does not limit. A CONNACK has fewer fields.
 pub(crate) const FIRST_PACKET_BYTES: u32 = 512 * 1024;
 
-/// A view over the bytes of one packet, whatever they are.
+/// A view over the bytes of one packet. They may be any bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     bytes: &'a [u8],
@@ -34,17 +34,17 @@ impl<'a> Frame<'a> {
         self.bytes
     }
 
-    /// The packet's type, if there is a byte and its type is not reserved.
+    /// The packet type, unless there is no byte or the type is reserved.
     pub fn packet_type(&self) -> Option<PacketType> {
         PacketType::from_bits(self.first_byte()? >> 4)
     }
 
-    /// The four flag bits; 0 where there is no byte.
+    /// The four flag bits; 0 if there is no byte.
     pub fn flags(&self) -> u8 {
         self.first_byte().unwrap_or(0) & 0x0f
     }
 
-    /// The bytes after the fixed header; none where that is incomplete.
+    /// The bytes after the fixed header; none if the header is incomplete.
     pub fn body(&self) -> &'a [u8] {
         self.split().map_or(&[], |(_, body)| body)
     }
@@ -61,12 +61,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Bytes of a packet whose remaining length is `remaining`.
+/// The length of a packet with this remaining length in bytes.
 pub(crate) const fn packet_bytes(remaining: usize) -> usize {
     1 + variable_byte_integer_len(remaining) + remaining
 }
 
-/// Bytes of the packet that starts at `bytes`, or `None` as long as its fixed header is incomplete.
+/// The length of the packet at the start of `bytes`, or `None` if its fixed header is incomplete.
 ///
 /// # Errors
 /// The remaining length is malformed, or the packet is larger than `limit` bytes.
@@ -80,11 +80,11 @@ pub fn packet_len(bytes: &[u8], limit: u32) -> Result<Option<usize>, DecodeError
     if total > u64::from(limit) {
         return Err(DecodeError::TooLarge { bytes: total, limit });
     }
-    // At most 5 + 268,435,455: fits.
+    // The sum is at most 5 + 268,435,455, so it fits.
     Ok(usize::try_from(total).ok())
 }
 
-/// Cuts a stream into packets. A packet that lies whole in what was received is not copied.
+/// Splits a stream into packets. It copies a packet only if the packet arrives in several pieces.
 ///
 /// ```
 /// use wirecost_mqtt::codec::{Framer, PacketType};
@@ -105,7 +105,7 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// A framer for packets of at most `limit` bytes; it never holds more than that.
+    /// A framer for packets of at most `limit` bytes. It never stores more than one packet.
     pub const fn new(limit: u32) -> Self {
         Self {
             limit,
@@ -114,15 +114,15 @@ impl Framer {
         }
     }
 
-    /// Takes packets of at most `limit` bytes from the next one on.
+    /// Changes the limit for the following packets.
     pub(crate) const fn set_limit(&mut self, limit: u32) {
         self.limit = limit;
     }
 
-    /// The next whole packet, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    /// Takes the next whole packet from `bytes`. Returns `None` when all bytes are taken.
     ///
     /// # Errors
-    /// The remaining length is malformed or above the limit: the stream cannot be read any further.
+    /// The remaining length is malformed or above the limit. The rest of the stream cannot be read.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Frame<'a>>, DecodeError> {
         if core::mem::take(&mut self.given) {
             self.held.clear();
@@ -141,7 +141,7 @@ impl Framer {
         Ok(None)
     }
 
-    /// Goes on with a packet of which a part is held.
+    /// Continues a packet that is partly stored.
     fn complete<'a>(&'a mut self, bytes: &mut &[u8]) -> Result<Option<Frame<'a>>, DecodeError> {
         let len = loop {
             if let Some(len) = packet_len(&self.held, self.limit)? {
@@ -162,7 +162,7 @@ impl Framer {
         Ok(self.given.then_some(Frame::new(&self.held)))
     }
 
-    /// Bytes held of an incomplete packet.
+    /// The number of stored bytes of an incomplete packet.
     pub const fn held(&self) -> usize {
         if self.given { 0 } else { self.held.len() }
     }

@@ -1,12 +1,12 @@
-//! MQTT 3.1.1 and 5 on borrowed bytes: a [`Frame`] is a view that accepts anything, a [`Packet`] is the meaning
-//! and can always be emitted.
+//! MQTT 3.1.1 and 5 on borrowed bytes. A [`Frame`] is a view over any bytes. A [`Packet`] is a decoded packet, which
+//! can always be emitted.
 //!
-//! - [`framing`]: packets out of a stream; the fixed header
+//! - [`framing`]: packets in a stream; the fixed header
 //! - [`packet`]: every packet type
 //! - [`connect`], [`publish`], [`acknowledge`], [`subscribe`]: the bodies
-//! - [`properties`], [`reason`]: what MQTT 5 adds
-//! - [`v3_1_1`]: the codes that only MQTT 3.1.1 has
-//! - [`text`], [`error`]: fields, and what can be wrong with them
+//! - [`properties`], [`reason`]: the additions of MQTT 5
+//! - [`v3_1_1`]: the return codes of MQTT 3.1.1
+//! - [`text`], [`error`]: fields, and errors in packets
 //! - [`footprint`]: layer, phase and cause of a packet's bytes
 
 pub mod acknowledge;
@@ -26,8 +26,8 @@ pub mod text;
 pub mod v3_1_1;
 mod writer;
 
-pub use acknowledge::{Acknowledgement, Auth, Disconnect};
-pub use connect::{Connack, Connect, Will};
+pub use acknowledge::{Acknowledgement, Reason};
+pub use connect::{Connack, Connect, OwnedWill, Will};
 pub use error::{DecodeError, Malformed, ProtocolError};
 pub use footprint::Footprint;
 pub use framing::{Frame, Framer};

@@ -1,10 +1,10 @@
-//! Every control packet (section 3): its type, its meaning, and both ways between meaning and bytes.
+//! The control packets (section 3): types, decoding and encoding.
 
 use alloc::vec::Vec;
 
 use wirecost_proto::{Buffer, Cause, Layer};
 
-use crate::codec::acknowledge::{Acknowledgement, Auth, Disconnect};
+use crate::codec::acknowledge::{Acknowledgement, Reason};
 use crate::codec::connect::{Connack, Connect};
 use crate::codec::framing::Frame;
 use crate::codec::publish::Publish;
@@ -17,33 +17,33 @@ use crate::codec::{DecodeError, Malformed, Version};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum PacketType {
-    /// Client asks for a connection.
+    /// The client requests a connection.
     Connect = 1,
     /// Server answers CONNECT.
     Connack = 2,
     /// A message.
     Publish = 3,
-    /// Answer to a message of QoS 1.
+    /// The answer to a QoS 1 message.
     Puback = 4,
-    /// First answer to a message of QoS 2.
+    /// The first answer to a QoS 2 message.
     Pubrec = 5,
-    /// Sender releases a message of QoS 2.
+    /// The sender releases a QoS 2 message.
     Pubrel = 6,
-    /// Last answer to a message of QoS 2.
+    /// The last answer to a QoS 2 message.
     Pubcomp = 7,
-    /// Client subscribes.
+    /// The client subscribes.
     Subscribe = 8,
-    /// Server answers SUBSCRIBE.
+    /// The server answers SUBSCRIBE.
     Suback = 9,
-    /// Client unsubscribes.
+    /// The client unsubscribes.
     Unsubscribe = 10,
-    /// Server answers UNSUBSCRIBE.
+    /// The server answers UNSUBSCRIBE.
     Unsuback = 11,
-    /// Client shows that it is alive.
+    /// The client shows that it is alive.
     Pingreq = 12,
-    /// Server answers PINGREQ.
+    /// The server answers PINGREQ.
     Pingresp = 13,
-    /// Last packet of a connection.
+    /// The last packet of a connection.
     Disconnect = 14,
     /// Enhanced authentication, MQTT 5 only.
     Auth = 15,
@@ -69,7 +69,7 @@ impl PacketType {
         Self::Auth,
     ];
 
-    /// The type's name as the standard writes it.
+    /// The name in the standard.
     pub const fn name(self) -> &'static str {
         const NAMES: [&str; 15] = [
             "CONNECT",
@@ -91,17 +91,17 @@ impl PacketType {
         NAMES[self as usize - 1]
     }
 
-    /// The type whose number is `bits`; `None` for 0 and above 15.
+    /// The type with this number; `None` for 0 and above 15.
     pub fn from_bits(bits: u8) -> Option<Self> {
         Self::ALL.get(usize::from(bits).checked_sub(1)?).copied()
     }
 
-    /// One bit per type, for sets of them.
+    /// One bit per type, for sets of types.
     pub(crate) const fn bit(self) -> u16 {
         1 << self as u8
     }
 
-    /// The flags reserved for this type (section 2.1.3); PUBLISH has its own.
+    /// The reserved flags of this type (section 2.1.3). PUBLISH has its own flags.
     const fn reserved_flags(self) -> u8 {
         match self {
             Self::Pubrel | Self::Subscribe | Self::Unsubscribe => 0b0010,
@@ -114,7 +114,7 @@ impl PacketType {
     }
 }
 
-/// The meaning of a control packet, borrowed from its bytes.
+/// A decoded control packet, borrowed from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the variants are the packet types, documented there")]
 pub enum Packet<'a> {
@@ -131,12 +131,12 @@ pub enum Packet<'a> {
     Unsuback(Outcomes<'a>),
     Pingreq,
     Pingresp,
-    Disconnect(Disconnect<'a>),
-    Auth(Auth<'a>),
+    Disconnect(Reason<'a>),
+    Auth(Reason<'a>),
 }
 
 impl<'a> Packet<'a> {
-    /// The meaning of `frame` in `version`; CONNECT names its version itself.
+    /// Decodes `frame` in `version`. CONNECT states its own version.
     ///
     /// # Errors
     /// The packet is malformed or a protocol error.
@@ -162,8 +162,8 @@ impl<'a> Packet<'a> {
             PacketType::Unsuback => Outcomes::decode(reader, version, packet).map(Self::Unsuback),
             PacketType::Pingreq => empty(reader, Self::Pingreq),
             PacketType::Pingresp => empty(reader, Self::Pingresp),
-            PacketType::Disconnect => Disconnect::decode(reader, version).map(Self::Disconnect),
-            PacketType::Auth => Auth::decode(reader, version).map(Self::Auth),
+            PacketType::Disconnect => Reason::decode(reader, version, packet).map(Self::Disconnect),
+            PacketType::Auth => Reason::decode_auth(reader, version).map(Self::Auth),
         }
     }
 
@@ -199,7 +199,7 @@ impl<'a> Packet<'a> {
         self.emit_as(version, cause, out);
     }
 
-    /// Appends the packet in `version` with its spans, for a cause that its bytes do not tell.
+    /// Appends the packet in `version` with its spans. The caller knows the cause.
     pub(crate) fn emit_as(&self, version: Version, cause: Cause, out: &mut Buffer) {
         let phase = self.packet_type().phase();
         out.push_with(Layer::Application, phase, cause, |bytes| {
@@ -210,7 +210,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Writes everything but the payload of a PUBLISH.
+    /// Writes everything except the payload of a PUBLISH.
     fn put_head(&self, version: Version, out: &mut Vec<u8>) {
         if let Self::Publish(publish) = self {
             out.push(PacketType::Publish.first_byte() | publish.flags());
@@ -233,10 +233,11 @@ impl<'a> Packet<'a> {
             Self::Unsubscribe(unsubscribe) => unsubscribe.put(version, out),
             Self::Suback(outcomes) => outcomes.put(version, out),
             Self::Unsuback(outcomes) => outcomes.put_unsuback(version, out),
-            // Written with its head: what follows is not the codec's.
+            // `put_head` writes a PUBLISH; the others have no body.
             Self::Publish(_) | Self::Pingreq | Self::Pingresp => {}
-            Self::Disconnect(disconnect) => disconnect.put(version, out),
-            Self::Auth(auth) => auth.put(out),
+            Self::Disconnect(reason) => reason.put(version, out),
+            // MQTT 3.1.1 does not have AUTH.
+            Self::Auth(reason) => reason.put(Version::V5, out),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The properties of MQTT 5 (section 2.2.2): a checked view over their bytes, and a buffer that makes them.
+//! The properties of MQTT 5 (section 2.2.2): a checked view over their bytes, and a buffer to build them.
 
 use alloc::vec::Vec;
 
@@ -9,28 +9,28 @@ use crate::codec::writer::{
 use crate::codec::{Binary, DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
 use crate::topic;
 
-/// The set of places of a property that may be in a will: no packet type has the number 0.
+/// The bit for properties of a will. No packet type has the number 0.
 pub(crate) const WILL: u16 = 1;
 
-/// Every place: of user properties and reason strings.
+/// The packets that allow user properties. Reason strings are allowed in some of them.
 const EVERYWHERE: u16 = !(PacketType::Pingreq.bit() | PacketType::Pingresp.bit());
 
-// The identifiers of properties that are together.
+// The identifiers of properties that depend on each other.
 const AUTHENTICATION_METHOD: u8 = 0x15;
 const AUTHENTICATION_DATA: u8 = 0x16;
 
-/// The value of a property as it is on the wire.
+/// The encoded value of a property.
 trait Value<'a>: Sized {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed>;
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// A number written as a variable byte integer.
+/// A number in the encoding of a variable byte integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable(pub u32);
 
 macro_rules! properties {
-    ($($(#[$doc:meta])* $variant:ident($($type:ty),+) = $id:literal, $places:expr;)*) => {
+    ($($(#[$doc:meta])* $variant:ident($($field:ident: $type:ty),+) = $id:literal, $packets:expr;)*) => {
         /// One property of a packet.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Property<'a> {
@@ -45,10 +45,10 @@ macro_rules! properties {
                 }
             }
 
-            /// The packets that it may be in, one bit each.
-            const fn places(&self) -> u16 {
+            /// The packets that may have the property, one bit each.
+            const fn packets(&self) -> u16 {
                 match self {
-                    $(Self::$variant(..) => $places,)*
+                    $(Self::$variant(..) => $packets,)*
                 }
             }
 
@@ -58,79 +58,88 @@ macro_rules! properties {
                     unknown => Err(Malformed::PropertyId(unknown)),
                 }
             }
+
+            fn put(&self, out: &mut Vec<u8>) {
+                out.push(self.id());
+                match self {
+                    $(Self::$variant($($field),+) => {
+                        $($field.put(out);)+
+                    })*
+                }
+            }
         }
     };
 }
 
 properties! {
     /// Whether the payload is UTF-8 text.
-    PayloadFormatIndicator(u8) = 0x01, PacketType::Publish.bit() | WILL;
-    /// Lifetime of the message in seconds.
-    MessageExpiryInterval(u32) = 0x02, PacketType::Publish.bit() | WILL;
-    /// Content type of the payload.
-    ContentType(Text<'a>) = 0x03, PacketType::Publish.bit() | WILL;
-    /// Topic for the response.
-    ResponseTopic(Text<'a>) = 0x08, PacketType::Publish.bit() | WILL;
-    /// What the requester recognises the response by.
-    CorrelationData(Binary<'a>) = 0x09, PacketType::Publish.bit() | WILL;
-    /// Identifier of the subscription.
-    SubscriptionIdentifier(Variable) = 0x0b, PacketType::Publish.bit() | PacketType::Subscribe.bit();
-    /// How long the session outlives the connection, in seconds; 0xffff_ffff is for ever.
-    SessionExpiryInterval(u32) = 0x11,
+    PayloadFormatIndicator(value: u8) = 0x01, PacketType::Publish.bit() | WILL;
+    /// The lifetime of the message in seconds.
+    MessageExpiryInterval(value: u32) = 0x02, PacketType::Publish.bit() | WILL;
+    /// The content type of the payload.
+    ContentType(value: Text<'a>) = 0x03, PacketType::Publish.bit() | WILL;
+    /// The topic for the response.
+    ResponseTopic(value: Text<'a>) = 0x08, PacketType::Publish.bit() | WILL;
+    /// Identifies the response for the requester.
+    CorrelationData(value: Binary<'a>) = 0x09, PacketType::Publish.bit() | WILL;
+    /// The identifier of the subscription.
+    SubscriptionIdentifier(value: Variable) = 0x0b, PacketType::Publish.bit() | PacketType::Subscribe.bit();
+    /// How long the session outlives the connection, in seconds; 0xffff_ffff means forever.
+    SessionExpiryInterval(value: u32) = 0x11,
         PacketType::Connect.bit() | PacketType::Connack.bit() | PacketType::Disconnect.bit();
-    /// The client identifier that the server chose.
-    AssignedClientIdentifier(Text<'a>) = 0x12, PacketType::Connack.bit();
+    /// The client identifier that the server assigned.
+    AssignedClientIdentifier(value: Text<'a>) = 0x12, PacketType::Connack.bit();
     /// The keep-alive in seconds that the client must use instead of its own.
-    ServerKeepAlive(u16) = 0x13, PacketType::Connack.bit();
+    ServerKeepAlive(value: u16) = 0x13, PacketType::Connack.bit();
     /// Name of the authentication method.
-    AuthenticationMethod(Text<'a>) = 0x15,
+    AuthenticationMethod(value: Text<'a>) = 0x15,
         PacketType::Connect.bit() | PacketType::Connack.bit() | PacketType::Auth.bit();
     /// Data of the authentication method.
-    AuthenticationData(Binary<'a>) = 0x16,
+    AuthenticationData(value: Binary<'a>) = 0x16,
         PacketType::Connect.bit() | PacketType::Connack.bit() | PacketType::Auth.bit();
     /// Whether the server may send reason strings and user properties with failures.
-    RequestProblemInformation(u8) = 0x17, PacketType::Connect.bit();
+    RequestProblemInformation(value: u8) = 0x17, PacketType::Connect.bit();
     /// Seconds between the end of the connection and the will.
-    WillDelayInterval(u32) = 0x18, WILL;
+    WillDelayInterval(value: u32) = 0x18, WILL;
     /// Whether the client asks for response information.
-    RequestResponseInformation(u8) = 0x19, PacketType::Connect.bit();
-    /// What to build response topics from.
-    ResponseInformation(Text<'a>) = 0x1a, PacketType::Connack.bit();
+    RequestResponseInformation(value: u8) = 0x19, PacketType::Connect.bit();
+    /// The base of response topics.
+    ResponseInformation(value: Text<'a>) = 0x1a, PacketType::Connack.bit();
     /// Another server to use.
-    ServerReference(Text<'a>) = 0x1c, PacketType::Connack.bit() | PacketType::Disconnect.bit();
-    /// A reason for humans.
-    ReasonString(Text<'a>) = 0x1f,
+    ServerReference(value: Text<'a>) = 0x1c, PacketType::Connack.bit() | PacketType::Disconnect.bit();
+    /// A reason for people.
+    ReasonString(value: Text<'a>) = 0x1f,
         EVERYWHERE & !(PacketType::Connect.bit() | PacketType::Publish.bit() | PacketType::Subscribe.bit()
             | PacketType::Unsubscribe.bit() | WILL);
-    /// How many messages of QoS 1 and 2 the sender takes at once.
-    ReceiveMaximum(u16) = 0x21, PacketType::Connect.bit() | PacketType::Connack.bit();
-    /// The highest topic alias that the sender takes.
-    TopicAliasMaximum(u16) = 0x22, PacketType::Connect.bit() | PacketType::Connack.bit();
-    /// A number that represents the topic.
-    TopicAlias(u16) = 0x23, PacketType::Publish.bit();
-    /// The highest QoS of messages that the server takes.
-    MaximumQos(u8) = 0x24, PacketType::Connack.bit();
+    /// The number of QoS 1 and 2 messages in flight that the sender accepts.
+    ReceiveMaximum(value: u16) = 0x21, PacketType::Connect.bit() | PacketType::Connack.bit();
+    /// The highest topic alias that the sender accepts.
+    TopicAliasMaximum(value: u16) = 0x22, PacketType::Connect.bit() | PacketType::Connack.bit();
+    /// The number that replaces the topic.
+    TopicAlias(value: u16) = 0x23, PacketType::Publish.bit();
+    /// The highest QoS that the server accepts.
+    MaximumQos(value: u8) = 0x24, PacketType::Connack.bit();
     /// Whether the server stores retained messages.
-    RetainAvailable(u8) = 0x25, PacketType::Connack.bit();
-    /// Name and value of the user's own.
-    UserProperty(Text<'a>, Text<'a>) = 0x26, EVERYWHERE;
-    /// The largest packet that the sender takes, in bytes.
-    MaximumPacketSize(u32) = 0x27, PacketType::Connect.bit() | PacketType::Connack.bit();
-    /// Whether the server takes filters with wildcards.
-    WildcardSubscriptionAvailable(u8) = 0x28, PacketType::Connack.bit();
-    /// Whether the server takes subscription identifiers.
-    SubscriptionIdentifiersAvailable(u8) = 0x29, PacketType::Connack.bit();
-    /// Whether the server takes shared subscriptions.
-    SharedSubscriptionAvailable(u8) = 0x2a, PacketType::Connack.bit();
+    RetainAvailable(value: u8) = 0x25, PacketType::Connack.bit();
+    /// A name and a value of the user.
+    UserProperty(name: Text<'a>, value: Text<'a>) = 0x26, EVERYWHERE;
+    /// The largest packet that the sender accepts, in bytes.
+    MaximumPacketSize(value: u32) = 0x27, PacketType::Connect.bit() | PacketType::Connack.bit();
+    /// Whether the server accepts filters with wildcards.
+    WildcardSubscriptionAvailable(value: u8) = 0x28, PacketType::Connack.bit();
+    /// Whether the server accepts subscription identifiers.
+    SubscriptionIdentifiersAvailable(value: u8) = 0x29, PacketType::Connack.bit();
+    /// Whether the server accepts shared subscriptions.
+    SharedSubscriptionAvailable(value: u8) = 0x2a, PacketType::Connack.bit();
 }
 
 impl<'a> Property<'a> {
-    /// Whether it may be in a packet more than once.
-    const fn repeats(&self, place: u16) -> bool {
+    /// Whether a packet may have the property more than once.
+    const fn repeats(&self, packet: u16) -> bool {
         match self {
             Self::UserProperty(..) => true,
             // Section 3.3.2.3.8: one for each overlapping subscription.
-            Self::SubscriptionIdentifier(_) => place == PacketType::Publish.bit(),
+            Self::SubscriptionIdentifier(_) => packet == PacketType::Publish.bit(),
             _ => false,
         }
     }
@@ -159,44 +168,9 @@ impl<'a> Property<'a> {
             Err(ProtocolError::PropertyValue(self.id()))
         }
     }
-
-    fn put(&self, out: &mut Vec<u8>) {
-        out.push(self.id());
-        match self {
-            Self::PayloadFormatIndicator(value)
-            | Self::RequestProblemInformation(value)
-            | Self::RequestResponseInformation(value)
-            | Self::MaximumQos(value)
-            | Self::RetainAvailable(value)
-            | Self::WildcardSubscriptionAvailable(value)
-            | Self::SubscriptionIdentifiersAvailable(value)
-            | Self::SharedSubscriptionAvailable(value) => value.put(out),
-            Self::ServerKeepAlive(value)
-            | Self::ReceiveMaximum(value)
-            | Self::TopicAliasMaximum(value)
-            | Self::TopicAlias(value) => value.put(out),
-            Self::MessageExpiryInterval(value)
-            | Self::SessionExpiryInterval(value)
-            | Self::WillDelayInterval(value)
-            | Self::MaximumPacketSize(value) => value.put(out),
-            Self::SubscriptionIdentifier(value) => value.put(out),
-            Self::ContentType(value)
-            | Self::ResponseTopic(value)
-            | Self::AssignedClientIdentifier(value)
-            | Self::AuthenticationMethod(value)
-            | Self::ResponseInformation(value)
-            | Self::ServerReference(value)
-            | Self::ReasonString(value) => value.put(out),
-            Self::CorrelationData(value) | Self::AuthenticationData(value) => value.put(out),
-            Self::UserProperty(name, value) => {
-                name.put(out);
-                value.put(out);
-            }
-        }
-    }
 }
 
-/// The properties of one packet, in the bytes of the packet.
+/// The properties of one packet, in the packet's encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Properties<'a> {
     bytes: &'a [u8],
@@ -206,8 +180,15 @@ impl<'a> Properties<'a> {
     /// No properties.
     pub const EMPTY: Self = Self { bytes: &[] };
 
-    /// Reads the property length and checks every property for `place`.
-    pub(crate) fn decode(reader: &mut Reader<'a>, place: u16) -> Result<Self, DecodeError> {
+    /// Reads the property length and checks that every property is allowed in `packet`. MQTT 3.1.1 has no properties.
+    pub(crate) fn decode(
+        reader: &mut Reader<'a>,
+        version: Version,
+        packet: u16,
+    ) -> Result<Self, DecodeError> {
+        if version == Version::V3_1_1 {
+            return Ok(Self::EMPTY);
+        }
         let len = reader.variable_byte_integer()?;
         let bytes = reader.take(usize::try_from(len).unwrap_or(usize::MAX))?;
         let mut left = Reader::new(bytes);
@@ -215,23 +196,23 @@ impl<'a> Properties<'a> {
         while !left.is_empty() {
             let property = Property::read(&mut left)?;
             let id = property.id();
-            if property.places() & place == 0 {
+            if property.packets() & packet == 0 {
                 return Err(ProtocolError::PropertyNotAllowed(id).into());
             }
-            if seen & 1 << id != 0 && !property.repeats(place) {
+            if seen & 1 << id != 0 && !property.repeats(packet) {
                 return Err(ProtocolError::PropertyRepeated(id).into());
             }
             property.check()?;
             seen |= 1 << id;
         }
-        // Sections 3.1.2.11.10, 3.2.2.3.18 and 3.15.2.2.3: data of a method that is not named.
+        // Sections 3.1.2.11.10, 3.2.2.3.18 and 3.15.2.2.3: authentication data without a method.
         if seen & 1 << AUTHENTICATION_DATA != 0 && seen & 1 << AUTHENTICATION_METHOD == 0 {
             return Err(ProtocolError::NoMethod.into());
         }
         Ok(Self { bytes })
     }
 
-    /// Whether there is none.
+    /// Whether there are no properties.
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -242,12 +223,20 @@ impl<'a> Properties<'a> {
         core::iter::from_fn(move || Property::read(&mut reader).ok())
     }
 
-    /// Bytes of the property length and the properties.
+    /// The length of the property length and the properties in bytes.
     pub(crate) const fn written_bytes(&self) -> usize {
         variable_byte_integer_len(self.bytes.len()) + self.bytes.len()
     }
 
-    /// Writes them with their length; nothing in MQTT 3.1.1.
+    /// The bytes that [`put`](Self::put) writes.
+    pub(crate) const fn written_bytes_in(&self, version: Version) -> usize {
+        match version {
+            Version::V3_1_1 => 0,
+            Version::V5 => self.written_bytes(),
+        }
+    }
+
+    /// Writes the properties with their length. MQTT 3.1.1 has no properties.
     pub(crate) fn put(&self, version: Version, out: &mut Vec<u8>) {
         if version == Version::V5 {
             put_variable_byte_integer(out, u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
@@ -256,7 +245,7 @@ impl<'a> Properties<'a> {
     }
 }
 
-/// Properties ready to be sent.
+/// Properties to be sent.
 ///
 /// ```
 /// use wirecost_mqtt::codec::{PropertiesBuf, Property};
@@ -281,14 +270,29 @@ impl PropertiesBuf {
         property.put(&mut self.bytes);
     }
 
-    /// Empties the buffer and keeps its memory.
+    /// Appends a property if its value `differs` from the standard's default.
+    pub(crate) fn push_if(&mut self, differs: bool, property: Property<'_>) {
+        if differs {
+            self.push(property);
+        }
+    }
+
+    /// Removes all properties and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
-    /// The properties as they are in a packet.
+    /// The properties in the encoding of a packet.
     pub fn as_properties(&self) -> Properties<'_> {
         Properties { bytes: &self.bytes }
+    }
+}
+
+impl From<Properties<'_>> for PropertiesBuf {
+    fn from(properties: Properties<'_>) -> Self {
+        Self {
+            bytes: properties.bytes.into(),
+        }
     }
 }
 

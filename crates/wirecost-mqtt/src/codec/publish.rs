@@ -13,20 +13,20 @@ use crate::topic;
 const DUP: u8 = 0b1000;
 const RETAIN: u8 = 0b0001;
 
-/// A message on its way.
+/// A PUBLISH packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Publish<'a> {
-    /// Whether it may have been sent before.
+    /// Whether it may be a retransmission.
     pub dup: bool,
     /// Quality of service and packet identifier.
     pub delivery: Delivery,
-    /// Whether the server stores it, or took it from its store.
+    /// Whether the server is to retain it, or it is a retained message.
     pub retain: bool,
-    /// Topic name; empty where a topic alias represents it.
+    /// The topic name; empty if a topic alias replaces it.
     pub topic: Text<'a>,
     /// MQTT 5 properties.
     pub properties: Properties<'a>,
-    /// What the user gave.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
@@ -41,8 +41,7 @@ impl<'a> Publish<'a> {
         let topic = reader.text()?;
         let delivery = match qos {
             QoS::AtMostOnce => Delivery::AtMostOnce,
-            QoS::AtLeastOnce => Delivery::AtLeastOnce(reader.packet_id()?),
-            QoS::ExactlyOnce => Delivery::ExactlyOnce(reader.packet_id()?),
+            _ => Delivery::new(qos, reader.packet_id()?),
         };
         let publish = Self {
             dup,
@@ -61,7 +60,7 @@ impl<'a> Publish<'a> {
         if topic::has_wildcard(&self.topic) {
             return Err(Malformed::TopicName.into());
         }
-        // Section 3.3.2.3.4: no characters only where an alias represents them.
+        // Section 3.3.2.3.4: an empty topic needs a topic alias.
         if self.topic.is_empty() && self.topic_alias().is_none() {
             return Err(ProtocolError::EmptyTopic.into());
         }
@@ -76,18 +75,15 @@ impl<'a> Publish<'a> {
         })
     }
 
-    /// Bytes of the whole packet in `version`.
+    /// The length of the whole packet in `version`, in bytes.
     pub fn packet_bytes(&self, version: Version) -> usize {
         packet_bytes(self.remaining_bytes(version))
     }
 
-    /// Bytes behind the fixed header.
+    /// The number of bytes after the fixed header.
     fn remaining_bytes(&self, version: Version) -> usize {
         let packet_id = if self.delivery.packet_id().is_some() { 2 } else { 0 };
-        let properties = match version {
-            Version::V3_1_1 => 0,
-            Version::V5 => self.properties.written_bytes(),
-        };
+        let properties = self.properties.written_bytes_in(version);
         2 + self.topic.len() + packet_id + properties + self.payload.len()
     }
 
@@ -97,7 +93,7 @@ impl<'a> Publish<'a> {
         dup | self.delivery.qos().bits() << 1 | retain
     }
 
-    /// Writes the remaining length and the variable header; the payload follows.
+    /// Writes the remaining length and the variable header. The payload follows.
     pub(crate) fn put_head(&self, version: Version, out: &mut Vec<u8>) {
         let remaining = self.remaining_bytes(version);
         put_variable_byte_integer(out, u32::try_from(remaining).unwrap_or(u32::MAX));

@@ -4,7 +4,7 @@ use crate::codec::properties::Properties;
 use crate::codec::{Binary, DecodeError, Malformed, PacketType, ProtocolError, Text, Version};
 use crate::quality::PacketId;
 
-/// The bytes of a packet that are not read yet.
+/// The unread bytes of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// What is left, unread.
+    /// The unread bytes.
     pub(crate) const fn rest(self) -> &'a [u8] {
         self.bytes
     }
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
             if byte & 0x80 != 0 {
                 continue;
             }
-            // The minimum number of bytes: a last byte of 0 adds nothing [MQTT-1.5.5-1].
+            // A last byte of 0 would be unnecessary [MQTT-1.5.5-1].
             if byte == 0 && shift != 0 {
                 return Err(Malformed::VariableByteInteger);
             }
@@ -86,16 +86,13 @@ impl<'a> Reader<'a> {
         PacketId::new(self.two_byte_integer()?).ok_or(ProtocolError::PacketId.into())
     }
 
-    /// The properties of a packet, which MQTT 3.1.1 does not have.
+    /// The properties of a packet. MQTT 3.1.1 has none.
     pub(crate) fn properties(
         &mut self,
         version: Version,
         packet: PacketType,
     ) -> Result<Properties<'a>, DecodeError> {
-        match version {
-            Version::V3_1_1 => Ok(Properties::EMPTY),
-            Version::V5 => Properties::decode(self, packet.bit()),
-        }
+        Properties::decode(self, version, packet.bit())
     }
 
     pub(crate) const fn finish(self) -> Result<(), Malformed> {

@@ -1,10 +1,10 @@
-//! The reason codes of MQTT 5 (section 2.4) with their names and the packets they belong in.
+//! The reason codes of MQTT 5 (section 2.4), with their names and the packets that may carry them.
 
 use crate::codec::{Malformed, PacketType};
 
 macro_rules! reason_codes {
     ($($variant:ident = $code:literal, $name:literal, [$($packet:ident)*];)*) => {
-        /// The outcome of an operation: below 0x80 success, from 0x80 on failure (section 2.4).
+        /// The result of an operation: below 0x80 success, from 0x80 on failure (section 2.4).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum ReasonCode {
@@ -18,7 +18,7 @@ macro_rules! reason_codes {
             /// Every reason code, in the order of the standard's table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The code written as `code`, if there is one.
+            /// The reason code with this number, if there is one.
             pub const fn from_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$variant),)*
@@ -26,14 +26,14 @@ macro_rules! reason_codes {
                 }
             }
 
-            /// The standard's name.
+            /// The name in the standard.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
                 }
             }
 
-            /// The types of packet that may carry it, one bit each.
+            /// The packet types that may carry it, one bit each.
             const fn packets(self) -> u16 {
                 match self {
                     $(Self::$variant => 0 $(| PacketType::$packet.bit())*,)*
@@ -101,7 +101,7 @@ impl ReasonCode {
         self as u8 >= 0x80
     }
 
-    /// The code `code` in a packet of type `packet`.
+    /// The reason code with this number, if a packet of this type may carry it.
     pub(crate) fn decode(code: u8, packet: PacketType) -> Result<Self, Malformed> {
         Self::from_code(code)
             .filter(|reason| reason.packets() & packet.bit() != 0)

@@ -9,28 +9,28 @@ use crate::codec::{DecodeError, Malformed, PacketType, ProtocolError, ReasonCode
 use crate::quality::{PacketId, QoS};
 use crate::topic;
 
-/// When retained messages are sent (section 3.8.3.1).
+/// When the server sends retained messages for a subscription (section 3.8.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RetainHandling {
     /// At every SUBSCRIBE.
     #[default]
     AtSubscribe,
-    /// At a SUBSCRIBE that makes a new subscription.
+    /// At a SUBSCRIBE that creates a subscription.
     IfNew,
     /// Never.
     Never,
 }
 
-/// What a subscription asks for; MQTT 3.1.1 has the quality of service only.
+/// The options of a subscription. MQTT 3.1.1 has only the QoS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriptionOptions {
-    /// The highest quality of service of messages sent for it.
+    /// The highest QoS of messages for the subscription.
     pub qos: QoS,
-    /// Leave out messages that the subscriber published itself.
+    /// Whether to exclude messages that the subscriber published itself.
     pub no_local: bool,
-    /// Keep the retain flag as it was published.
+    /// Whether to keep the retain flag of the publisher.
     pub retain_as_published: bool,
-    /// When retained messages are sent.
+    /// When the server sends retained messages.
     pub retain_handling: RetainHandling,
 }
 
@@ -84,7 +84,7 @@ impl SubscriptionOptions {
     }
 }
 
-/// The topic filters of a SUBSCRIBE with their options, in the bytes of the packet.
+/// The topic filters of a SUBSCRIBE with their options, in the packet's encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filters<'a> {
     bytes: &'a [u8],
@@ -118,12 +118,12 @@ impl<'a> Filters<'a> {
     /// The filters with their options, in the order of the packet.
     pub fn iter(&self) -> impl Iterator<Item = (Text<'a>, SubscriptionOptions)> + use<'a> {
         let mut reader = Reader::new(self.bytes);
-        // MQTT 5's options are a superset of 3.1.1's, and the bytes were checked by version.
+        // The options of MQTT 5 include those of 3.1.1. The bytes were checked for their version.
         core::iter::from_fn(move || Self::entry(&mut reader, Version::V5).ok())
     }
 }
 
-/// Topic filters with options, ready to be sent in a SUBSCRIBE.
+/// Topic filters with options, to be sent in a SUBSCRIBE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FiltersBuf {
     bytes: Vec<u8>,
@@ -143,7 +143,7 @@ impl FiltersBuf {
         Ok(())
     }
 
-    /// The filters as they are in a packet.
+    /// The filters in the encoding of a packet.
     pub fn as_filters(&self) -> Filters<'_> {
         Filters { bytes: &self.bytes }
     }
@@ -164,11 +164,11 @@ fn decode_filter<'a>(reader: &mut Reader<'a>) -> Result<Text<'a>, DecodeError> {
 /// SUBSCRIBE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subscribe<'a> {
-    /// Answered by a SUBACK of the same.
+    /// The packet identifier, which SUBACK repeats.
     pub packet_id: PacketId,
     /// MQTT 5 properties: subscription identifier, user properties.
     pub properties: Properties<'a>,
-    /// What to subscribe to.
+    /// The topic filters.
     pub filters: Filters<'a>,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Subscribe<'a> {
     }
 }
 
-/// The topic filters of an UNSUBSCRIBE, in the bytes of the packet.
+/// The topic filters of an UNSUBSCRIBE, in the packet's encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topics<'a> {
     bytes: &'a [u8],
@@ -220,7 +220,7 @@ impl<'a> Topics<'a> {
     }
 }
 
-/// Topic filters, ready to be sent in an UNSUBSCRIBE.
+/// Topic filters to be sent in an UNSUBSCRIBE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicsBuf {
     bytes: Vec<u8>,
@@ -239,7 +239,7 @@ impl TopicsBuf {
         Ok(())
     }
 
-    /// The filters as they are in a packet.
+    /// The filters in the encoding of a packet.
     pub fn as_topics(&self) -> Topics<'_> {
         Topics { bytes: &self.bytes }
     }
@@ -248,11 +248,11 @@ impl TopicsBuf {
 /// UNSUBSCRIBE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsubscribe<'a> {
-    /// Answered by an UNSUBACK of the same.
+    /// The packet identifier, which UNSUBACK repeats.
     pub packet_id: PacketId,
     /// MQTT 5 properties: user properties.
     pub properties: Properties<'a>,
-    /// What to unsubscribe from.
+    /// The topic filters.
     pub topics: Topics<'a>,
 }
 
@@ -272,10 +272,10 @@ impl<'a> Unsubscribe<'a> {
     }
 }
 
-/// SUBACK or UNSUBACK: one outcome per filter.
+/// SUBACK or UNSUBACK: one reason code per filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcomes<'a> {
-    /// That of the SUBSCRIBE or UNSUBSCRIBE.
+    /// The packet identifier of the SUBSCRIBE or UNSUBSCRIBE.
     pub packet_id: PacketId,
     /// MQTT 5 properties.
     pub properties: Properties<'a>,
@@ -297,12 +297,12 @@ impl<'a> Outcomes<'a> {
         if version == Version::V3_1_1 && packet == PacketType::Unsuback {
             reader.finish()?;
         } else {
-            // Sections 3.9.3 and 3.11.3: one code for each filter, of which there is one at least.
+            // Sections 3.9.3 and 3.11.3: one code per filter, and so at least one.
             reader.take(1)?;
         }
         for code in outcomes.codes {
             let reason = ReasonCode::decode(*code, packet)?;
-            // [MQTT-3.9.3-2] of 3.1.1: it has one failure only.
+            // [MQTT-3.9.3-2] of 3.1.1: 0x80 is the only failure.
             if version == Version::V3_1_1 && v3_1_1::subscribe_return_code_of(reason) != *code {
                 return Err(Malformed::ReasonCode { packet, code: *code }.into());
             }
@@ -310,7 +310,7 @@ impl<'a> Outcomes<'a> {
         Ok(outcomes)
     }
 
-    /// The outcomes, in the order of the filters.
+    /// The reason codes, in the order of the filters.
     pub fn reasons(&self) -> impl Iterator<Item = ReasonCode> + use<'a> {
         self.codes.iter().filter_map(|code| ReasonCode::from_code(*code))
     }
@@ -324,7 +324,7 @@ impl<'a> Outcomes<'a> {
         }));
     }
 
-    /// Writes an UNSUBACK, which has no codes in MQTT 3.1.1 (section 3.11.3 there).
+    /// Writes an UNSUBACK. It has no codes in MQTT 3.1.1 (section 3.11.3 there).
     pub(crate) fn put_unsuback(&self, version: Version, out: &mut Vec<u8>) {
         let codes = match version {
             Version::V3_1_1 => &[],

@@ -1,4 +1,4 @@
-//! UTF-8 encoded strings and binary data, whose length is a two-byte integer (sections 1.5.4 and 1.5.6).
+//! UTF-8 encoded strings and binary data, with a two-byte length (sections 1.5.4 and 1.5.6).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,13 +8,13 @@ use core::str::FromStr;
 
 use crate::codec::Malformed;
 
-/// Bytes of the longest string or binary data.
+/// The longest string or binary data in bytes.
 pub(crate) const MAXIMUM_FIELD_BYTES: usize = 65_535;
 
-/// A text or data that no field can hold.
+/// A text or data that does not fit into a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// Above `MAXIMUM_FIELD_BYTES`.
+    /// The field is longer than `MAXIMUM_FIELD_BYTES`.
     #[error("field must be at most 65535 B, got {0} B")]
     TooLong(usize),
     /// U+0000 in text [MQTT-1.5.4-2].
@@ -22,18 +22,18 @@ pub enum FieldError {
     NullCharacter,
 }
 
-/// A text that can be written as a UTF-8 encoded string.
+/// A valid UTF-8 encoded string.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
-    /// The text of no characters.
+    /// The empty text.
     pub const EMPTY: Self = Self("");
 
-    /// The text `text`.
+    /// Checks `text`.
     ///
     /// # Errors
-    /// It has U+0000 or more than 65,535 bytes.
+    /// The text has U+0000 or more than 65,535 bytes.
     pub fn new(text: &'a str) -> Result<Self, FieldError> {
         if text.len() > MAXIMUM_FIELD_BYTES {
             return Err(FieldError::TooLong(text.len()));
@@ -44,14 +44,14 @@ impl<'a> Text<'a> {
         Ok(Self(text))
     }
 
-    /// The text in `bytes`, which a two-byte length has bounded.
+    /// The text in `bytes`, which are not longer than a field.
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        // UTF-8 as Rust defines it has no surrogates: [MQTT-1.5.4-1].
+        // A Rust string has no surrogates [MQTT-1.5.4-1].
         let text = core::str::from_utf8(bytes).map_err(|_| Malformed::Utf8)?;
         Self::new(text).map_err(|_| Malformed::NullCharacter)
     }
 
-    /// The characters.
+    /// The text as a string slice.
     pub const fn as_str(self) -> &'a str {
         self.0
     }
@@ -77,15 +77,15 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Bytes that can be written as binary data.
+/// Valid binary data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Binary<'a>(&'a [u8]);
 
 impl<'a> Binary<'a> {
-    /// The data `bytes`.
+    /// Checks `bytes`.
     ///
     /// # Errors
-    /// It has more than 65,535 bytes.
+    /// There are more than 65,535 bytes.
     pub const fn new(bytes: &'a [u8]) -> Result<Self, FieldError> {
         if bytes.len() > MAXIMUM_FIELD_BYTES {
             return Err(FieldError::TooLong(bytes.len()));
@@ -93,7 +93,7 @@ impl<'a> Binary<'a> {
         Ok(Self(bytes))
     }
 
-    /// The data in `bytes`, which a two-byte length has bounded.
+    /// The data in `bytes`, which are not longer than a field.
     pub(crate) const fn decode(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -104,7 +104,7 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// A text of its own that can be written as a UTF-8 encoded string.
+/// An owned UTF-8 encoded string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OwnedText(String);
 
@@ -114,7 +114,7 @@ impl OwnedText {
         Text(&self.0)
     }
 
-    /// Becomes `text`, in the memory that it has where that is enough.
+    /// Replaces the text. It reuses the memory if possible.
     pub(crate) fn set(&mut self, text: Text<'_>) {
         self.0.clear();
         self.0.push_str(text.as_str());
@@ -135,7 +135,7 @@ impl From<Text<'_>> for OwnedText {
     }
 }
 
-/// Bytes of its own that can be written as binary data.
+/// Owned binary data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnedBinary(Vec<u8>);
 

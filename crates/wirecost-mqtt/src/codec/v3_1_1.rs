@@ -1,4 +1,4 @@
-//! The codes of MQTT 3.1.1, in terms of the reason codes of MQTT 5.
+//! The return codes of MQTT 3.1.1, as reason codes of MQTT 5.
 
 use crate::codec::{Malformed, PacketType, ReasonCode};
 
@@ -12,13 +12,13 @@ const RETURN_CODES: [ReasonCode; 6] = [
     ReasonCode::NotAuthorized,
 ];
 
-/// The number of "Server unavailable", for every reason that 3.1.1 has no code for.
+/// The number of "Server unavailable", for every reason without a 3.1.1 code.
 const SERVER_UNAVAILABLE: u8 = 3;
 
-/// The failure of a subscription in SUBACK (3.1.1, section 3.9.3).
+/// The failure code in a SUBACK (3.1.1, section 3.9.3).
 pub(crate) const SUBSCRIBE_FAILURE: u8 = 0x80;
 
-/// The reason code that a CONNACK return code represents.
+/// The reason code for a CONNACK return code.
 ///
 /// # Errors
 /// Codes above 5 are reserved.
@@ -30,14 +30,14 @@ pub(crate) fn reason_of_return_code(code: u8) -> Result<ReasonCode, Malformed> {
         .ok_or(Malformed::ReasonCode { packet, code })
 }
 
-/// The CONNACK return code that comes closest to `reason`.
+/// The closest CONNACK return code for `reason`.
 pub(crate) fn return_code_of(reason: ReasonCode) -> u8 {
     let numbered = (0..).zip(RETURN_CODES);
     let found = numbered.into_iter().find(|(_, known)| *known == reason);
     found.map_or(SERVER_UNAVAILABLE, |(code, _)| code)
 }
 
-/// The SUBACK return code for `reason`: the granted QoS or the one failure there is.
+/// The SUBACK return code for `reason`: the granted QoS, or the only failure code.
 pub(crate) const fn subscribe_return_code_of(reason: ReasonCode) -> u8 {
     if reason.is_failure() {
         SUBSCRIBE_FAILURE

@@ -1,10 +1,10 @@
-//! Writes the data types of section 1.5, and the fixed header around a body.
+//! Writes the data types of section 1.5, and a fixed header before a body.
 
 use alloc::vec::Vec;
 
 use crate::codec::{Binary, Text};
 
-/// The largest variable byte integer (section 1.5.5): also the largest remaining length.
+/// The largest variable byte integer (section 1.5.5). It is also the largest remaining length.
 pub const MAXIMUM_VARIABLE_BYTE_INTEGER: u32 = 268_435_455;
 
 pub(crate) fn put_two_byte_integer(out: &mut Vec<u8>, value: u16) {
@@ -19,7 +19,7 @@ pub(crate) fn put_binary(out: &mut Vec<u8>, data: Binary<'_>) {
     put_sized(out, data.as_bytes());
 }
 
-/// Writes a two-byte length and the bytes, which `Text` and `Binary` have bounded.
+/// Writes a two-byte length and the bytes. `Text` and `Binary` limit their length.
 fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     put_two_byte_integer(out, u16::try_from(bytes.len()).unwrap_or(u16::MAX));
     out.extend_from_slice(bytes);
@@ -34,7 +34,7 @@ pub(crate) fn put_variable_byte_integer(out: &mut Vec<u8>, value: u32) {
     out.push(left as u8);
 }
 
-/// Bytes that `value` takes as a variable byte integer: 1 to 4.
+/// The length of `value` as a variable byte integer: 1 to 4 bytes.
 pub(crate) const fn variable_byte_integer_len(value: usize) -> usize {
     match value {
         0..0x80 => 1,
@@ -44,13 +44,13 @@ pub(crate) const fn variable_byte_integer_len(value: usize) -> usize {
     }
 }
 
-/// Writes a fixed header around what `body` writes.
+/// Writes a fixed header and the body that `body` writes.
 pub(crate) fn put_framed(out: &mut Vec<u8>, first_byte: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(first_byte);
     let start = out.len();
     body(out);
     let remaining = out.len() - start;
-    // The length is known last: written at the end and rotated into its place.
+    // The length is known only after the body: write it at the end and rotate it to its place.
     let end = out.len();
     put_variable_byte_integer(out, u32::try_from(remaining).unwrap_or(u32::MAX));
     let len_bytes = out.len() - end;

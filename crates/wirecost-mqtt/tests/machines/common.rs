@@ -1,4 +1,4 @@
-//! A client and a broker in virtual time, and a raw flow for bytes that no client would send.
+//! A client and a broker in virtual time, and a raw flow for invalid bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,12 +48,12 @@ pub(crate) fn subscribe(filter: &str, qos: QoS) -> Command {
     Command::subscribe(filter, SubscriptionOptions::of_qos(qos)).expect("a valid filter")
 }
 
-/// What the client reported, without the times.
+/// The events of the client, without their times.
 pub(crate) fn events(pair: &TestPair) -> Vec<&Event> {
     pair.client_events.iter().map(|(_, event)| event).collect()
 }
 
-/// Payloads of the messages that the client received.
+/// The payloads of the received messages.
 pub(crate) fn received(pair: &TestPair) -> Vec<Vec<u8>> {
     let messages = pair.client_events.iter().filter_map(|(_, event)| match event {
         Event::MessageReceived(message) => Some(message.payload.clone()),
@@ -62,14 +62,14 @@ pub(crate) fn received(pair: &TestPair) -> Vec<Vec<u8>> {
     messages.collect()
 }
 
-/// A broker whose flows are fed bytes by hand.
+/// A broker whose clients are the test.
 pub(crate) struct Raw {
     pub(crate) broker: Broker,
     pub(crate) now: Instant,
     pub(crate) events: Vec<broker::Event>,
 }
 
-/// What one input led to on one flow: the bytes sent, and whether the flow was closed.
+/// The result of an input on one flow: the sent bytes, and whether the flow was closed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) bytes: Vec<u8>,
@@ -91,13 +91,13 @@ impl Raw {
         self.input(Input::Opened { flow, peer }, flow);
     }
 
-    /// Feeds `bytes` to `flow`; what the broker sent back on the same flow.
+    /// Sends `bytes` on `flow`. Returns the answer on the same flow.
     pub(crate) fn send(&mut self, flow: u32, bytes: &[u8]) -> Answer {
         let flow = FlowId(flow);
         self.input(Input::Received { flow, bytes }, flow)
     }
 
-    /// Lets time pass; what the broker then sent on `flow`.
+    /// Lets time pass. Returns the packets on `flow`.
     pub(crate) fn wait(&mut self, flow: u32, duration: Duration) -> Answer {
         self.now += duration;
         self.input(Input::Timeout, FlowId(flow))
@@ -106,7 +106,7 @@ impl Raw {
     pub(crate) fn input(&mut self, input: Input<'_, broker::Command>, flow: FlowId) -> Answer {
         self.broker
             .handle_input(input, self.now)
-            .expect("the broker lives on");
+            .expect("the broker does not fail");
         let mut answer = Answer::default();
         let mut out = Buffer::new();
         loop {
@@ -122,7 +122,7 @@ impl Raw {
     }
 }
 
-/// The bytes of hex digits, blanks ignored.
+/// Bytes from hex digits; white space is ignored.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let pairs = digits

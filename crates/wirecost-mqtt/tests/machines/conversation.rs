@@ -1,4 +1,4 @@
-//! A client and a broker talk: connect, subscribe, publish, ping, disconnect, in both versions.
+//! A client with a broker: connect, subscribe, publish, ping, disconnect, in both versions.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use wirecost_proto::{Cause, Direction, Instant, Layer, Phase};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_message_of_each_quality_is_acknowledged_and_comes_back() {
+fn a_message_of_each_qos_is_acknowledged_and_delivered() {
     for version in Version::ALL {
         let mut pair = connected(of_version(version), broker::Config::default());
         pair.command(subscribe("test", QoS::ExactlyOnce));
@@ -31,7 +31,7 @@ fn a_message_of_each_quality_is_acknowledged_and_comes_back() {
     }
 }
 
-/// The sizes that every comparison rests on: client id of 8 characters, topic `test`, 128 B of payload.
+/// The sizes in every comparison: client id of 8 characters, topic `test`, 128 B of payload.
 #[test]
 fn packets_have_the_sizes_of_the_standard() {
     let sizes = [
@@ -101,7 +101,7 @@ fn subscribing_belongs_to_connect_and_pinging_to_keep_alive() {
 }
 
 #[test]
-fn an_idle_client_pings_after_its_keep_alive_and_stays_connected() {
+fn an_idle_client_pings_and_stays_connected() {
     let mut pair = connected(client::Config::default(), broker::Config::default());
     pair.drive_until(Instant::from_millis(600_000));
     let pings = pair.sent.iter().filter(|sent| sent.bytes == [0xc0, 0]);
@@ -111,8 +111,8 @@ fn an_idle_client_pings_after_its_keep_alive_and_stays_connected() {
 }
 
 #[test]
-fn a_client_that_does_not_hear_pingresp_gives_up() {
-    // The second one would be due to ping again before it gives up: it does not, and the wait is not prolonged.
+fn a_client_gives_up_without_pingresp() {
+    // The keep-alive ends again before the ping time-out. The client sends no second ping, and does not wait longer.
     for (keep_alive, given_up) in [(60, 70_010), (6, 16_010)] {
         let config = client::Config {
             keep_alive,
@@ -131,7 +131,7 @@ fn a_client_that_does_not_hear_pingresp_gives_up() {
 }
 
 #[test]
-fn a_client_that_does_not_hear_connack_gives_up() {
+fn a_client_gives_up_without_connack() {
     let mut pair = unconnected(client::Config::default(), broker::Config::default());
     pair.path.0 = Duration::from_secs(3_600);
     pair.open();

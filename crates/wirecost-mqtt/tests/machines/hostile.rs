@@ -1,4 +1,4 @@
-//! Packets that must not come, and what each version answers (section 4.13).
+//! Invalid packets, and the answer of each version (section 4.13).
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn connected(connect: &str, config: Config) -> Raw {
     raw
 }
 
-/// What an unconnected flow gets for `bytes`.
+/// The answer to `bytes` on a flow without a connection.
 fn first(bytes: &str, config: Config) -> Answer {
     let mut raw = Raw::new(config);
     raw.open(0);
@@ -34,7 +34,7 @@ fn closing(bytes: &str) -> Answer {
 }
 
 #[test]
-fn a_connection_that_does_not_start_with_a_good_connect_is_refused() {
+fn a_connection_without_a_valid_connect_is_refused() {
     let table = [
         // [MQTT-3.1.0-1]: anything but CONNECT
         ("c000", ""),
@@ -51,7 +51,7 @@ fn a_connection_that_does_not_start_with_a_good_connect_is_refused() {
         ("1012 0004 4d515454 04 1e 000a 0001 61 0001 77 0000", ""),
         // [MQTT-3.1.3-8] of 3.1.1: no identifier and no clean session
         ("100c 0004 4d515454 04 00 000a 0000", "2002 00 02"),
-        // Section 3.1.2.11.10: data of no method
+        // Section 3.1.2.11.10: authentication data without a method
         (
             "1011 0004 4d515454 05 02 000a 04 16 0001 6d 0000",
             "2003 00 82 00",
@@ -61,7 +61,7 @@ fn a_connection_that_does_not_start_with_a_good_connect_is_refused() {
             "1015 0004 4d515454 05 06 000a 00 0000 03 08 0000 0001 77 0000",
             "2003 00 82 00",
         ),
-        // Section 4.7.2: a will to a topic of the broker's own
+        // Section 4.7.2: a will to a reserved topic
         (
             "1016 0004 4d515454 05 06 000a 00 0000 00 0004 24535953 0000",
             "2003 00 90 00",
@@ -90,7 +90,7 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
         // [MQTT-3.1.0-2]: a second CONNECT
         (CONNECT_5, "82"),
         ("100e 0004 4d515454 06 02 000a 00 0001 61", "82"),
-        // What only servers send
+        // Packets that only servers send
         ("2003 00 00 00", "82"),
         ("9004 0001 00 00", "82"),
         ("d000", "82"),
@@ -111,7 +111,7 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
         ("3006 0001 61 02 0b 01", "82"),
         // [MQTT-3.8.3-2]
         ("8203 0001 00", "82"),
-        // Section 3.14.2.2.2: an expiry interval for a session that had none
+        // Section 3.14.2.2.2: an expiry interval for a session without one
         ("e007 00 05 11 00000001", "82"),
         // Remaining length of five bytes
         ("30 ffffffff 01", "81"),
@@ -127,7 +127,7 @@ fn a_connected_client_that_breaks_a_rule_is_disconnected() {
 
 /// MQTT 3.1.1 has no DISCONNECT from the server [MQTT-4.8.0-1 of 3.1.1].
 #[test]
-fn version_3_1_1_is_closed_without_a_word() {
+fn version_3_1_1_is_closed_without_a_packet() {
     let table = [
         CONNECT_4,
         "0000",
@@ -143,14 +143,14 @@ fn version_3_1_1_is_closed_without_a_word() {
     }
 }
 
-/// Told before the packet is there: whoever has not said who it is fills no memory.
+/// Refused before the packet is complete: a client without a connection uses no memory.
 #[test]
-fn the_first_packet_is_no_longer_than_a_connect_can_be() {
+fn the_first_packet_has_the_size_limit_of_a_connect() {
     let small = || Config {
         maximum_connect_size: 16,
         ..Config::default()
     };
-    // 512 KiB are a remaining length of 524,284 B.
+    // A packet of 512 KiB has a remaining length of 524,284 B.
     for (bytes, config) in [
         ("10 ffffff7f", Config::default()),
         ("10 fdff1f", Config::default()),
@@ -176,7 +176,7 @@ fn announced_limits_are_enforced() {
         retain_available: false,
         ..Config::default()
     };
-    // [MQTT-3.2.2-15], told before the packet is there
+    // [MQTT-3.2.2-15], reported before the packet is complete
     let mut raw = connected(CONNECT_5, limited());
     assert_eq!(raw.send(0, &hex("30 7f")), closing("e001 95"));
     // [MQTT-3.3.4-7]
@@ -258,7 +258,7 @@ fn users_need_their_password() {
 }
 
 #[test]
-fn sessions_are_bounded() {
+fn the_number_of_sessions_is_limited() {
     let config = Config {
         maximum_sessions: 1,
         ..Config::default()
@@ -285,7 +285,7 @@ fn a_flow_without_connect_is_closed() {
 
 /// [MQTT-3.1.2-22]: one and a half times the keep-alive of 10 s.
 #[test]
-fn a_silent_client_is_disconnected_after_one_and_a_half_keep_alives() {
+fn a_silent_client_is_disconnected_after_1_5_keep_alives() {
     for (connect, answer) in [(CONNECT_5, "e001 8d"), (CONNECT_4, "")] {
         let mut raw = connected(connect, Config::default());
         raw.wait(0, Duration::from_secs(9));
@@ -296,7 +296,7 @@ fn a_silent_client_is_disconnected_after_one_and_a_half_keep_alives() {
 }
 
 #[test]
-fn what_arrives_after_disconnect_is_counted_and_ignored() {
+fn bytes_after_disconnect_are_counted_and_ignored() {
     let mut raw = connected(CONNECT_4, Config::default());
     assert_eq!(raw.send(0, &hex("e000")), Answer::default());
     assert_eq!(raw.send(0, &hex("c000")), closing(""));
@@ -304,7 +304,7 @@ fn what_arrives_after_disconnect_is_counted_and_ignored() {
 }
 
 #[test]
-fn a_client_that_ends_with_an_error_or_goes_on_after_its_end_is_closed_at_once() {
+fn a_client_that_sends_after_disconnect_is_closed_at_once() {
     // A failure for which the client disconnects (section 4.13.1)
     let mut raw = connected(CONNECT_5, Config::default());
     assert_eq!(raw.send(0, &hex("e001 82")), closing(""));
@@ -318,7 +318,7 @@ fn a_client_that_ends_with_an_error_or_goes_on_after_its_end_is_closed_at_once()
 }
 
 #[test]
-fn the_broker_closes_after_disconnect_where_the_client_does_not() {
+fn the_broker_closes_if_the_client_does_not_after_disconnect() {
     let mut raw = connected(CONNECT_4, Config::default());
     assert_eq!(raw.send(0, &hex("e000")), Answer::default());
     assert_eq!(raw.wait(0, Duration::from_millis(999)), Answer::default());

@@ -1,7 +1,8 @@
-//! The client and the broker in virtual time, rule by rule.
+//! Client and broker in virtual time.
 
 mod common;
 mod conversation;
+mod harness;
 mod hostile;
 mod limits;
 mod memory;
@@ -10,4 +11,3 @@ mod reconnect;
 mod routing;
 mod server_faults;
 mod sessions;
-mod talk;

@@ -1,4 +1,4 @@
-//! Normative statements of MQTT 5 that no other test is about, each with bytes that break them.
+//! Normative statements of MQTT 5 that no other test covers, each with bytes that violate it.
 
 use crate::common::*;
 use crate::hostile::{CONNECT_4, CONNECT_5};
@@ -7,7 +7,7 @@ use wirecost_mqtt::broker::Config;
 const SUBSCRIBER_5: &str = "100e 0004 4d515454 05 02 000a 00 0001 62";
 const SUBSCRIBER_4: &str = "100d 0004 4d515454 04 02 000a 0001 62";
 
-/// A broker with a subscriber on flow 1 that was sent a message of `qos` under the identifier 1.
+/// A broker that has sent a message of `qos` with the identifier 1 to the subscriber on flow 1.
 fn sent(qos: u8, version: u8) -> Raw {
     let mut raw = Raw::new(Config::default());
     let (subscriber, subscribe, publish) = match version {
@@ -32,9 +32,9 @@ fn closing(bytes: &str) -> Answer {
     }
 }
 
-/// [MQTT-3.1.2-24]: neither CONNACK nor SUBACK nor UNSUBACK is sent to a client that takes no packet as large.
+/// [MQTT-3.1.2-24]: a client gets no CONNACK, SUBACK or UNSUBACK above its maximum packet size.
 #[test]
-fn no_answer_is_larger_than_the_client_takes() {
+fn no_answer_exceeds_the_clients_packet_size() {
     let limited = |limit: u32, id: &str| format!("1013 0004 4d515454 05 02 000a 05 27 {limit:08x} 0001 {id}");
     let connect = |limit, config| {
         let mut raw = Raw::new(config);
@@ -68,7 +68,7 @@ fn no_answer_is_larger_than_the_client_takes() {
 
 /// Sections 4.3.2, 4.3.3 and 4.13.1
 #[test]
-fn an_acknowledgement_of_another_kind_ends_the_connection() {
+fn an_acknowledgement_of_the_wrong_type_ends_the_connection() {
     let cases = [
         (1, "7002 0001"),
         (1, "5002 0001"),
@@ -100,7 +100,7 @@ fn an_acknowledgement_of_another_kind_ends_the_connection() {
 
 /// [MQTT-4.3.3-4]: PUBREL answers a PUBREC of less than 0x80 and no other.
 #[test]
-fn nothing_is_released_that_was_refused() {
+fn a_refused_message_gets_no_pubrel() {
     let mut raw = sent(2, 5);
     assert_eq!(raw.send(1, &hex("5003 0001 80")), Answer::default());
     assert_eq!(
@@ -113,9 +113,9 @@ fn nothing_is_released_that_was_refused() {
     assert_eq!(raw.broker.stats().unexpected_answers, 3);
 }
 
-/// Sections 4.7.2 and 4.8.2: clients exchange nothing under names that mean something to servers.
+/// Sections 4.7.2 and 4.8.2: clients cannot publish to names that are reserved for servers.
 #[test]
-fn topics_of_the_broker_are_not_the_clients() {
+fn clients_cannot_publish_to_topics_of_the_broker() {
     let names = [
         ("24535953", "$SYS"),
         ("2473686172652f672f61", "$share/g/a"),

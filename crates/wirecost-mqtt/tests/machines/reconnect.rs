@@ -12,7 +12,7 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::pair::Pair;
 use wirecost_proto::{Cause, Delivery, Direction, Fate, FlowId, Instant, Path, ResetReason, Rng, Stamp};
 
-/// A path that loses a third of what it is offered and delays the rest by 1 ms to 40 ms.
+/// A path that loses a third of the packets and delays the others by 1 ms to 40 ms.
 struct Lossy(Rng);
 
 impl Path for Lossy {
@@ -113,7 +113,7 @@ fn the_same_seed_gives_the_same_conversation() {
 
 /// [MQTT-3.3.1-1], [MQTT-4.4.0-1]
 #[test]
-fn a_client_resends_with_dup_and_the_bytes_are_retransmission() {
+fn a_resent_publish_has_dup_and_counts_as_retransmission() {
     let mut pair = connected(lasting(Version::V5), broker::Config::default());
     pair.command(publish("test", QoS::AtLeastOnce, b"x"));
     pair.reset(FlowId(0), ResetReason::ByPeer);
@@ -126,7 +126,7 @@ fn a_client_resends_with_dup_and_the_bytes_are_retransmission() {
     assert_eq!(pair.client.in_flight(), 0);
 }
 
-/// [MQTT-3.3.1-3]: what is sent again is the same message, with what was put over the payload that it shares.
+/// [MQTT-3.3.1-3]: a resent message has the same stamp over its shared payload.
 #[test]
 fn a_stamp_is_sent_again_too() {
     let mut pair = connected(lasting(Version::V3_1_1), broker::Config::default());
@@ -160,7 +160,7 @@ fn a_stamp_is_sent_again_too() {
 
 /// [MQTT-3.2.2-5]
 #[test]
-fn a_session_that_the_server_lost_takes_unacknowledged_messages_with_it() {
+fn a_session_lost_by_the_server_discards_unacknowledged_messages() {
     let mut pair = connected(of_version(Version::V3_1_1), broker::Config::default());
     pair.command(publish("test", QoS::AtLeastOnce, b"x"));
     pair.reset(FlowId(0), ResetReason::ByPeer);
@@ -172,7 +172,7 @@ fn a_session_that_the_server_lost_takes_unacknowledged_messages_with_it() {
 
 /// [MQTT-3.3.4-7]
 #[test]
-fn a_client_keeps_within_the_servers_receive_maximum() {
+fn a_client_stays_within_the_servers_receive_maximum() {
     let broker = broker::Config {
         receive_maximum: 3,
         ..broker::Config::default()
@@ -189,7 +189,7 @@ fn a_client_keeps_within_the_servers_receive_maximum() {
 
 /// [MQTT-3.2.2-11], [MQTT-3.2.2-14], [MQTT-3.2.2-15]
 #[test]
-fn a_client_rejects_what_the_server_does_not_take() {
+fn a_client_rejects_messages_beyond_the_servers_limits() {
     let broker = broker::Config {
         maximum_qos: QoS::AtLeastOnce,
         retain_available: false,
@@ -217,7 +217,7 @@ fn a_client_rejects_what_the_server_does_not_take() {
 
 /// Section 3.3.2.3.4
 #[test]
-fn a_client_uses_topic_aliases_where_it_is_asked_to() {
+fn a_client_uses_topic_aliases_if_configured() {
     let broker = broker::Config {
         topic_alias_maximum: 1,
         ..broker::Config::default()
@@ -238,7 +238,7 @@ fn a_client_uses_topic_aliases_where_it_is_asked_to() {
 }
 
 #[test]
-fn a_refused_client_says_why() {
+fn a_refused_client_reports_the_reason() {
     let broker = broker::Config {
         users: Some(std::collections::BTreeMap::new()),
         ..broker::Config::default()

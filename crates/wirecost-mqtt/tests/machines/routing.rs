@@ -1,8 +1,8 @@
-//! To whom a message goes, and as what (sections 3.3.4, 4.7 and 4.8).
+//! Which sessions get a message, and with which properties (sections 3.3.4, 4.7 and 4.8).
 
 use std::time::Duration;
 
-use crate::talk::*;
+use crate::harness::*;
 use wirecost_mqtt::broker::Command;
 use wirecost_mqtt::client::PublishTemplate;
 use wirecost_mqtt::codec::properties::Variable;
@@ -16,12 +16,12 @@ const QOS2: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::ExactlyOnce);
 
 /// [MQTT-3.8.4-8]
 #[test]
-fn a_message_comes_with_the_lower_of_both_qualities() {
-    let mut talk = Talk::two();
-    talk.subscribe(1, "a", QOS1);
-    talk.publish(0, message("a", "0"));
+fn a_message_has_the_lower_of_both_qos() {
+    let mut harness = BrokerHarness::two();
+    harness.subscribe(1, "a", QOS1);
+    harness.publish(0, message("a", "0"));
     for delivery in [Delivery::AtLeastOnce(id(7)), Delivery::ExactlyOnce(id(8))] {
-        talk.publish(
+        harness.publish(
             0,
             Publish {
                 delivery,
@@ -29,106 +29,106 @@ fn a_message_comes_with_the_lower_of_both_qualities() {
             },
         );
     }
-    assert_eq!(talk.hear(0), ["puback 7 0x00", "pubrec 8 0x00"]);
-    assert_eq!(talk.hear(1), ["a=0", "a=x qos1 1", "a=x qos1 2"]);
+    assert_eq!(harness.received(0), ["puback 7 0x00", "pubrec 8 0x00"]);
+    assert_eq!(harness.received(1), ["a=0", "a=x qos1 1", "a=x qos1 2"]);
 }
 
 #[test]
 fn wildcards_match_and_dollar_topics_hide_from_them() {
-    let mut talk = Talk::two();
-    talk.join(2, "other");
+    let mut harness = BrokerHarness::two();
+    harness.join(2, "other");
     for filter in ["#", "+/b", "$SYS/+"] {
-        talk.subscribe(1, filter, QOS0);
+        harness.subscribe(1, filter, QOS0);
     }
-    talk.subscribe(2, "a/#", QOS0);
+    harness.subscribe(2, "a/#", QOS0);
     for topic in ["a", "a/b", "a/b/c", "b"] {
-        talk.publish(0, message(topic, ""));
+        harness.publish(0, message(topic, ""));
     }
     for topic in ["$SYS/b", "$SYS/b/c"] {
         let template = PublishTemplate::new(topic, QoS::AtMostOnce, *b"").expect("a message");
-        talk.command(Command::Publish(template.into()));
+        harness.command(Command::Publish(template.into()));
     }
-    assert_eq!(talk.hear(1), ["a=", "a/b=", "a/b/c=", "b=", "$SYS/b="]);
-    assert_eq!(talk.hear(2), ["a=", "a/b=", "a/b/c="]);
+    assert_eq!(harness.received(1), ["a=", "a/b=", "a/b/c=", "b=", "$SYS/b="]);
+    assert_eq!(harness.received(2), ["a=", "a/b=", "a/b/c="]);
 }
 
 /// [MQTT-3.3.4-2], [MQTT-3.3.4-4]
 #[test]
-fn overlapping_subscriptions_give_one_copy_of_the_highest_quality_with_every_identifier() {
-    let mut talk = Talk::two();
+fn overlapping_subscriptions_deliver_one_copy_at_the_highest_qos() {
+    let mut harness = BrokerHarness::two();
     for (filter, options, number) in [("a/#", QOS2, 5), ("a/+", QOS0, 6)] {
         let identifier = properties([Property::SubscriptionIdentifier(Variable(number))]);
-        talk.subscribe_with(1, filter, options, identifier.as_properties());
+        harness.subscribe_with(1, filter, options, identifier.as_properties());
     }
-    talk.hear(1);
+    harness.received(1);
     let delivery = Delivery::ExactlyOnce(id(1));
-    talk.publish(
+    harness.publish(
         0,
         Publish {
             delivery,
             ..message("a/b", "x")
         },
     );
-    let heard = talk.hear(1);
-    assert_eq!(heard.len(), 1);
-    assert!(heard[0].starts_with("a/b=x qos2 1 "));
+    let received = harness.received(1);
+    assert_eq!(received.len(), 1);
+    assert!(received[0].starts_with("a/b=x qos2 1 "));
     for number in [5, 6] {
         let identifier = format!("SubscriptionIdentifier(Variable({number}))");
-        assert!(heard[0].contains(&identifier), "{heard:?}");
+        assert!(received[0].contains(&identifier), "{received:?}");
     }
 }
 
 /// [MQTT-3.8.3-3]
 #[test]
-fn no_local_keeps_a_client_from_its_own_messages() {
-    let mut talk = Talk::two();
+fn no_local_excludes_a_clients_own_messages() {
+    let mut harness = BrokerHarness::two();
     let no_local = SubscriptionOptions {
         no_local: true,
         ..QOS0
     };
-    talk.subscribe(0, "a", no_local);
-    talk.subscribe(1, "a", no_local);
-    talk.publish(0, message("a", "x"));
-    assert!(talk.hear(0).is_empty());
-    assert_eq!(talk.hear(1), ["a=x"]);
+    harness.subscribe(0, "a", no_local);
+    harness.subscribe(1, "a", no_local);
+    harness.publish(0, message("a", "x"));
+    assert!(harness.received(0).is_empty());
+    assert_eq!(harness.received(1), ["a=x"]);
 }
 
 #[test]
-fn a_shared_subscription_takes_turns_and_skips_members_that_are_away() {
-    let mut talk = Talk::two();
-    talk.join(2, "second");
+fn a_shared_subscription_takes_turns_among_online_members() {
+    let mut harness = BrokerHarness::two();
+    harness.join(2, "second");
     for flow in [1, 2] {
-        talk.subscribe(flow, "$share/g/a", QOS0);
+        harness.subscribe(flow, "$share/g/a", QOS0);
     }
     for payload in ["1", "2", "3", "4"] {
-        talk.publish(0, message("a", payload));
+        harness.publish(0, message("a", payload));
     }
-    assert_eq!(talk.hear(1), ["a=1", "a=3"]);
-    assert_eq!(talk.hear(2), ["a=2", "a=4"]);
-    talk.lose(1);
-    talk.publish(0, message("a", "5"));
-    talk.publish(0, message("a", "6"));
-    assert_eq!(talk.hear(2), ["a=5", "a=6"]);
-    talk.unsubscribe(2, "$share/g/a");
-    talk.publish(0, message("a", "7"));
-    assert_eq!(talk.hear(2), ["unsuback [00]"]);
+    assert_eq!(harness.received(1), ["a=1", "a=3"]);
+    assert_eq!(harness.received(2), ["a=2", "a=4"]);
+    harness.lose(1);
+    harness.publish(0, message("a", "5"));
+    harness.publish(0, message("a", "6"));
+    assert_eq!(harness.received(2), ["a=5", "a=6"]);
+    harness.unsubscribe(2, "$share/g/a");
+    harness.publish(0, message("a", "7"));
+    assert_eq!(harness.received(2), ["unsuback [00]"]);
 }
 
 #[test]
-fn unsubscribing_ends_delivery_and_says_whether_there_was_a_subscription() {
-    let mut talk = Talk::two();
-    talk.subscribe(1, "a/+", QOS0);
-    talk.unsubscribe(1, "a/+");
-    talk.unsubscribe(1, "a/+");
-    talk.publish(0, message("a/b", "x"));
-    assert_eq!(talk.hear(1), ["unsuback [00]", "unsuback [11]"]);
+fn unsubscribing_ends_delivery_and_reports_missing_subscriptions() {
+    let mut harness = BrokerHarness::two();
+    harness.subscribe(1, "a/+", QOS0);
+    harness.unsubscribe(1, "a/+");
+    harness.unsubscribe(1, "a/+");
+    harness.publish(0, message("a/b", "x"));
+    assert_eq!(harness.received(1), ["unsuback [00]", "unsuback [11]"]);
 }
 
-/// Section 3.3.2.3: what goes on and what does not.
+/// Section 3.3.2.3: which properties are forwarded.
 #[test]
 fn properties_go_to_the_subscriber_in_their_order() {
-    let mut talk = Talk::two();
-    talk.subscribe(1, "a", QOS0);
+    let mut harness = BrokerHarness::two();
+    harness.subscribe(1, "a", QOS0);
     let sent = [
         Property::UserProperty(text("k"), text("1")),
         Property::PayloadFormatIndicator(1),
@@ -138,7 +138,7 @@ fn properties_go_to_the_subscriber_in_their_order() {
         Property::UserProperty(text("k"), text("2")),
     ];
     let all = properties(sent);
-    talk.publish(
+    harness.publish(
         0,
         Publish {
             properties: all.as_properties(),
@@ -146,21 +146,21 @@ fn properties_go_to_the_subscriber_in_their_order() {
         },
     );
     let expected: String = sent.iter().map(|property| format!(" {property:?}")).collect();
-    assert_eq!(talk.hear(1), [format!("a=x{expected}")]);
+    assert_eq!(harness.received(1), [format!("a=x{expected}")]);
 }
 
 #[test]
-fn a_3_1_1_subscriber_gets_no_properties_and_its_publisher_plain_acknowledgements() {
-    let mut talk = Talk::two();
+fn mqtt_3_1_1_clients_get_no_properties_and_no_reason_codes() {
+    let mut harness = BrokerHarness::two();
     let old = Connect {
         version: Version::V3_1_1,
         ..hello("old")
     };
-    talk.connect(2, old);
-    talk.subscribe(2, "a", QOS1);
-    talk.hear(2);
+    harness.connect(2, old);
+    harness.subscribe(2, "a", QOS1);
+    harness.received(2);
     let all = properties([Property::MessageExpiryInterval(9)]);
-    talk.publish(
+    harness.publish(
         0,
         Publish {
             properties: all.as_properties(),
@@ -168,21 +168,21 @@ fn a_3_1_1_subscriber_gets_no_properties_and_its_publisher_plain_acknowledgement
         },
     );
     let delivery = Delivery::AtLeastOnce(id(3));
-    talk.publish(
+    harness.publish(
         2,
         Publish {
             delivery,
             ..message("nobody", "x")
         },
     );
-    assert_eq!(talk.hear(2), ["a=x", "puback 3 0x00"]);
+    assert_eq!(harness.received(2), ["a=x", "puback 3 0x00"]);
 }
 
 /// [MQTT-3.3.1-5] to [MQTT-3.3.1-8]
 #[test]
 fn the_last_retained_message_goes_to_new_subscribers() {
-    let mut talk = Talk::two();
-    talk.subscribe(1, "early", QOS0);
+    let mut harness = BrokerHarness::two();
+    harness.subscribe(1, "early", QOS0);
     for (topic, payload) in [
         ("early", "live"),
         ("a/1", "old"),
@@ -190,7 +190,7 @@ fn the_last_retained_message_goes_to_new_subscribers() {
         ("a/2", "two"),
         ("a/2", ""),
     ] {
-        talk.publish(
+        harness.publish(
             0,
             Publish {
                 retain: true,
@@ -199,23 +199,23 @@ fn the_last_retained_message_goes_to_new_subscribers() {
         );
     }
     assert_eq!(
-        talk.hear(1),
+        harness.received(1),
         ["early=live"],
         "the flag is cleared for those who were there"
     );
-    talk.subscribe(1, "a/+", QOS1);
-    talk.subscribe(1, "a/1", QOS1);
-    assert_eq!(talk.hear(1), ["a/1=new retain", "a/1=new retain"]);
-    assert_eq!(talk.broker.retained(), 2);
-    talk.subscribe(1, "$share/g/a/1", QOS1);
-    assert!(talk.hear(1).is_empty(), "a shared subscription gets none");
+    harness.subscribe(1, "a/+", QOS1);
+    harness.subscribe(1, "a/1", QOS1);
+    assert_eq!(harness.received(1), ["a/1=new retain", "a/1=new retain"]);
+    assert_eq!(harness.broker.retained(), 2);
+    harness.subscribe(1, "$share/g/a/1", QOS1);
+    assert!(harness.received(1).is_empty(), "a shared subscription gets none");
 }
 
 /// Section 3.8.3.1
 #[test]
 fn retain_handling_and_retain_as_published() {
-    let mut talk = Talk::two();
-    talk.publish(
+    let mut harness = BrokerHarness::two();
+    harness.publish(
         0,
         Publish {
             retain: true,
@@ -226,59 +226,59 @@ fn retain_handling_and_retain_as_published() {
         retain_handling,
         ..QOS0
     };
-    talk.subscribe(1, "a", handling(RetainHandling::Never));
-    assert!(talk.hear(1).is_empty());
-    talk.subscribe(1, "a", handling(RetainHandling::IfNew));
-    assert!(talk.hear(1).is_empty(), "the subscription was there");
-    talk.unsubscribe(1, "a");
-    talk.subscribe(1, "a", handling(RetainHandling::IfNew));
-    assert_eq!(talk.hear(1), ["unsuback [00]", "a=x retain"]);
+    harness.subscribe(1, "a", handling(RetainHandling::Never));
+    assert!(harness.received(1).is_empty());
+    harness.subscribe(1, "a", handling(RetainHandling::IfNew));
+    assert!(harness.received(1).is_empty(), "the subscription was there");
+    harness.unsubscribe(1, "a");
+    harness.subscribe(1, "a", handling(RetainHandling::IfNew));
+    assert_eq!(harness.received(1), ["unsuback [00]", "a=x retain"]);
     let as_published = SubscriptionOptions {
         retain_as_published: true,
         ..handling(RetainHandling::Never)
     };
-    talk.subscribe(1, "a", as_published);
-    talk.publish(
+    harness.subscribe(1, "a", as_published);
+    harness.publish(
         0,
         Publish {
             retain: true,
             ..message("a", "y")
         },
     );
-    talk.publish(0, message("a", "z"));
-    assert_eq!(talk.hear(1), ["a=y retain", "a=z"]);
+    harness.publish(0, message("a", "z"));
+    assert_eq!(harness.received(1), ["a=y retain", "a=z"]);
 }
 
 /// [MQTT-3.3.2-5], [MQTT-3.3.2-6]
 #[test]
-fn a_message_expires_and_says_how_long_it_still_lives() {
-    let mut talk = Talk::two();
+fn a_message_expires_and_its_interval_decreases() {
+    let mut harness = BrokerHarness::two();
     let expiry = properties([Property::MessageExpiryInterval(10)]);
     let retained = Publish {
         retain: true,
         properties: expiry.as_properties(),
         ..message("a", "x")
     };
-    talk.publish(0, retained);
-    talk.wait(4);
-    talk.subscribe(1, "a", QOS0);
-    assert_eq!(talk.hear(1), ["a=x retain MessageExpiryInterval(6)"]);
-    talk.wait_for(Duration::from_millis(500));
-    talk.subscribe(1, "a", QOS0);
-    let heard = ["a=x retain MessageExpiryInterval(6)"];
-    assert_eq!(talk.hear(1), heard, "5.5 s, rounded up");
-    talk.wait_for(Duration::from_millis(5_500));
-    talk.subscribe(1, "a", QOS0);
-    assert!(talk.hear(1).is_empty());
+    harness.publish(0, retained);
+    harness.wait(4);
+    harness.subscribe(1, "a", QOS0);
+    assert_eq!(harness.received(1), ["a=x retain MessageExpiryInterval(6)"]);
+    harness.wait_for(Duration::from_millis(500));
+    harness.subscribe(1, "a", QOS0);
+    let received = ["a=x retain MessageExpiryInterval(6)"];
+    assert_eq!(harness.received(1), received, "5.5 s, rounded up");
+    harness.wait_for(Duration::from_millis(5_500));
+    harness.subscribe(1, "a", QOS0);
+    assert!(harness.received(1).is_empty());
 }
 
 /// [MQTT-3.3.1-3]
 #[test]
 fn dup_of_the_publisher_is_not_passed_on() {
-    let mut talk = Talk::two();
-    talk.subscribe(1, "a", QOS1);
+    let mut harness = BrokerHarness::two();
+    harness.subscribe(1, "a", QOS1);
     let delivery = Delivery::AtLeastOnce(id(1));
-    talk.publish(
+    harness.publish(
         0,
         Publish {
             delivery,
@@ -286,22 +286,22 @@ fn dup_of_the_publisher_is_not_passed_on() {
             ..message("a", "x")
         },
     );
-    assert_eq!(talk.hear(1), ["a=x qos1 1"]);
+    assert_eq!(harness.received(1), ["a=x qos1 1"]);
 }
 
 /// [MQTT-3.8.4-3]
 #[test]
 fn a_second_subscription_to_a_filter_replaces_the_first() {
-    let mut talk = Talk::two();
-    talk.subscribe(1, "a", QOS1);
-    talk.subscribe(1, "a", QOS0);
+    let mut harness = BrokerHarness::two();
+    harness.subscribe(1, "a", QOS1);
+    harness.subscribe(1, "a", QOS0);
     let delivery = Delivery::AtLeastOnce(id(1));
-    talk.publish(
+    harness.publish(
         0,
         Publish {
             delivery,
             ..message("a", "x")
         },
     );
-    assert_eq!(talk.hear(1), ["a=x"]);
+    assert_eq!(harness.received(1), ["a=x"]);
 }

@@ -1,4 +1,4 @@
-//! What the client does when a server breaks the rules.
+//! The client with a server that breaks the rules.
 
 use wirecost_mqtt::client::{Client, Command, Config, Event};
 use wirecost_mqtt::codec::{DecodeError, ProtocolError, ReasonCode, Version};
@@ -7,8 +7,8 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 use crate::common::{hex, of_version, publish};
 use wirecost_mqtt::quality::QoS;
 
-/// A client whose server is played by hand.
-struct Played {
+/// A client whose server is the test.
+struct ClientHarness {
     client: Client,
     flow: FlowId,
     sent: Vec<u8>,
@@ -16,9 +16,9 @@ struct Played {
     closed: bool,
 }
 
-impl Played {
+impl ClientHarness {
     fn new(config: Config) -> Self {
-        let mut played = Self {
+        let mut harness = Self {
             client: Client::new(config),
             flow: FlowId(0),
             sent: Vec::new(),
@@ -27,19 +27,19 @@ impl Played {
         };
         let peer: Peer = "10.0.0.1:1".parse().expect("an address");
         let flow = FlowId(0);
-        played.input(Input::Opened { flow, peer });
-        played.sent.clear();
-        played
+        harness.input(Input::Opened { flow, peer });
+        harness.sent.clear();
+        harness
     }
 
-    /// A client of MQTT 5 that is connected.
+    /// A connected MQTT 5 client.
     fn connected() -> Self {
-        let mut played = Self::new(of_version(Version::V5));
-        played.receive("2003 00 00 00");
-        played
+        let mut harness = Self::new(of_version(Version::V5));
+        harness.receive("2003 00 00 00");
+        harness
     }
 
-    /// What the client failed with, if it did.
+    /// The error of the client, if it failed.
     fn failure(&self) -> Option<DecodeError> {
         self.events.iter().find_map(|event| match event {
             Event::Failed(error) => Some(*error),
@@ -80,17 +80,17 @@ impl Played {
 }
 
 #[test]
-fn a_fault_before_connack_closes_without_a_word() {
+fn an_error_before_connack_closes_without_a_packet() {
     for bytes in ["d000", "2003 02 00 00", "2003 01 00 00", "0000", "e001 00"] {
-        let mut played = Played::new(of_version(Version::V5));
-        played.receive(bytes);
-        assert!(played.closed && played.sent.is_empty(), "{bytes}");
-        assert!(matches!(played.events.last(), Some(Event::Failed(_))), "{bytes}");
+        let mut harness = ClientHarness::new(of_version(Version::V5));
+        harness.receive(bytes);
+        assert!(harness.closed && harness.sent.is_empty(), "{bytes}");
+        assert!(matches!(harness.events.last(), Some(Event::Failed(_))), "{bytes}");
     }
 }
 
 #[test]
-fn a_fault_after_connack_is_answered_by_disconnect() {
+fn an_error_after_connack_is_answered_with_disconnect() {
     let table = [
         ("2003 00 00 00", "82"),
         ("8207 0001 00 0001 61 00", "82"),
@@ -100,144 +100,144 @@ fn a_fault_after_connack_is_answered_by_disconnect() {
         ("f000", "82"),
     ];
     for (bytes, code) in table {
-        let mut played = Played::connected();
-        played.receive(bytes);
-        assert_eq!(played.sent, hex(&format!("e001 {code}")), "{bytes}");
-        assert!(played.closed);
+        let mut harness = ClientHarness::connected();
+        harness.receive(bytes);
+        assert_eq!(harness.sent, hex(&format!("e001 {code}")), "{bytes}");
+        assert!(harness.closed);
     }
 }
 
 #[test]
 fn a_packet_above_the_clients_limit_is_refused() {
-    let mut played = Played::new(Config {
+    let mut harness = ClientHarness::new(Config {
         maximum_packet_size: Some(50),
         ..of_version(Version::V5)
     });
-    played.receive("2003 00 00 00");
-    played.receive("30 7f");
-    assert_eq!(played.sent, hex("e001 95"));
+    harness.receive("2003 00 00 00");
+    harness.receive("30 7f");
+    assert_eq!(harness.sent, hex("e001 95"));
     let error = DecodeError::TooLarge {
         bytes: 129,
         limit: 50,
     };
-    assert_eq!(played.events.last(), Some(&Event::Failed(error)));
+    assert_eq!(harness.events.last(), Some(&Event::Failed(error)));
 }
 
 #[test]
 fn a_servers_disconnect_is_reported_and_the_flow_closed() {
-    let mut played = Played::connected();
-    played.receive("e001 8b");
+    let mut harness = ClientHarness::connected();
+    harness.receive("e001 8b");
     let reason = ReasonCode::ServerShuttingDown;
-    assert_eq!(played.events.last(), Some(&Event::Disconnected { reason }));
-    assert!(played.closed && played.sent.is_empty());
-    played.input(Input::PeerClosed { flow: FlowId(0) });
-    assert_eq!(played.events.last(), Some(&Event::Closed));
+    assert_eq!(harness.events.last(), Some(&Event::Disconnected { reason }));
+    assert!(harness.closed && harness.sent.is_empty());
+    harness.input(Input::PeerClosed { flow: FlowId(0) });
+    assert_eq!(harness.events.last(), Some(&Event::Closed));
 }
 
 #[test]
-fn answers_to_nothing_are_counted() {
-    let mut played = Played::connected();
+fn unexpected_answers_are_counted() {
+    let mut harness = ClientHarness::connected();
     for bytes in ["4002 0001", "7002 0001", "9004 0001 00 00", "b004 0001 00 00"] {
-        played.receive(bytes);
+        harness.receive(bytes);
     }
-    assert_eq!(played.client.stats().unexpected_answers, 4);
-    played.receive("5002 0005 6202 0006");
-    assert_eq!(played.sent, hex("6203 0005 92 7003 0006 92"));
-    assert!(!played.closed);
+    assert_eq!(harness.client.stats().unexpected_answers, 4);
+    harness.receive("5002 0005 6202 0006");
+    assert_eq!(harness.sent, hex("6203 0005 92 7003 0006 92"));
+    assert!(!harness.closed);
 }
 
 #[test]
 fn a_message_of_qos_2_is_reported_once_until_it_is_released() {
-    let mut played = Played::connected();
+    let mut harness = ClientHarness::connected();
     for bytes in ["3406 0001 61 0001 00", "3c06 0001 61 0001 00", "6202 0001"] {
-        played.receive(bytes);
+        harness.receive(bytes);
     }
-    let messages = played
+    let messages = harness
         .events
         .iter()
         .filter(|event| matches!(event, Event::MessageReceived(_)));
     assert_eq!(messages.count(), 1);
-    assert_eq!(played.sent, hex("5002 0001 5002 0001 7002 0001"));
-    assert_eq!(played.client.stats().duplicates, 1);
+    assert_eq!(harness.sent, hex("5002 0001 5002 0001 7002 0001"));
+    assert_eq!(harness.client.stats().duplicates, 1);
 }
 
 /// [MQTT-3.2.2-5]
 #[test]
-fn a_new_session_knows_no_identifiers_of_the_old_one() {
-    let mut played = Played::connected();
-    played.receive("3406 0001 61 0001 00");
-    played.reopen();
-    played.receive("2003 00 00 00 3406 0001 61 0001 00");
-    assert_eq!(played.client.stats().duplicates, 0);
+fn a_new_session_forgets_the_packet_identifiers_of_the_old_one() {
+    let mut harness = ClientHarness::connected();
+    harness.receive("3406 0001 61 0001 00");
+    harness.reopen();
+    harness.receive("2003 00 00 00 3406 0001 61 0001 00");
+    assert_eq!(harness.client.stats().duplicates, 0);
 }
 
 /// [MQTT-3.3.4-9]
 #[test]
-fn a_server_must_keep_within_the_clients_receive_maximum() {
-    let mut played = Played::new(Config {
+fn a_server_must_stay_within_the_clients_receive_maximum() {
+    let mut harness = ClientHarness::new(Config {
         receive_maximum: 1,
         ..of_version(Version::V5)
     });
-    played.receive("2003 00 00 00 3406 0001 61 0001 00 3c06 0001 61 0001 00");
-    assert!(!played.closed);
-    played.receive("3406 0001 61 0002 00");
-    assert!(played.sent.ends_with(&hex("e001 93")));
+    harness.receive("2003 00 00 00 3406 0001 61 0001 00 3c06 0001 61 0001 00");
+    assert!(!harness.closed);
+    harness.receive("3406 0001 61 0002 00");
+    assert!(harness.sent.ends_with(&hex("e001 93")));
 }
 
 #[test]
 fn a_refusal_in_pubrec_ends_the_exchange() {
-    let mut played = Played::connected();
-    played.input(Input::Command(publish("a", QoS::ExactlyOnce, b"")));
-    played.sent.clear();
-    played.receive("5003 0001 97");
+    let mut harness = ClientHarness::connected();
+    harness.input(Input::Command(publish("a", QoS::ExactlyOnce, b"")));
+    harness.sent.clear();
+    harness.receive("5003 0001 97");
     let reason = ReasonCode::QuotaExceeded;
     assert_eq!(
-        played.events.last(),
+        harness.events.last(),
         Some(&Event::Acknowledged { message: 0, reason })
     );
-    assert!(played.sent.is_empty());
-    assert_eq!(played.client.in_flight(), 0);
+    assert!(harness.sent.is_empty());
+    assert_eq!(harness.client.in_flight(), 0);
 }
 
 #[test]
 fn the_assigned_identifier_is_used_from_then_on() {
-    let mut played = Played::new(Config {
+    let mut harness = ClientHarness::new(Config {
         client_id: Default::default(),
         ..of_version(Version::V5)
     });
-    played.receive("2007 00 00 04 12 0001 7a");
-    played.reopen();
-    assert!(played.sent.ends_with(&[0, 1, b'z']));
+    harness.receive("2007 00 00 04 12 0001 7a");
+    harness.reopen();
+    assert!(harness.sent.ends_with(&[0, 1, b'z']));
 }
 
-/// Told before the packet is there: a server that is none fills no memory.
+/// Refused before the packet is complete: a peer that is not a server uses no memory.
 #[test]
-fn no_packet_of_a_server_is_larger_than_the_client_takes() {
+fn a_packet_above_the_clients_packet_size_is_refused() {
     let too_large =
         |limit| move |error| matches!(error, DecodeError::TooLarge { limit: found, .. } if found == limit);
     for version in Version::ALL {
         // A CONNACK of 100 MB
-        let mut played = Played::new(of_version(version));
-        played.receive("20 80c2d72f 00 00");
+        let mut harness = ClientHarness::new(of_version(version));
+        harness.receive("20 80c2d72f 00 00");
         assert!(
-            played.failure().is_some_and(too_large(512 << 10)),
+            harness.failure().is_some_and(too_large(512 << 10)),
             "{:?}",
-            played.events
+            harness.events
         );
-        assert!(played.closed);
+        assert!(harness.closed);
     }
-    let mut played = Played::connected();
-    // 64 MiB are a remaining length of 67,108,859 B.
-    played.receive("30 fbffff1f");
-    assert_eq!(played.failure(), None, "{:?}", played.events);
-    let mut played = Played::connected();
-    played.receive("30 fcffff1f");
+    let mut harness = ClientHarness::connected();
+    // A packet of 64 MiB has a remaining length of 67,108,859 B.
+    harness.receive("30 fbffff1f");
+    assert_eq!(harness.failure(), None, "{:?}", harness.events);
+    let mut harness = ClientHarness::connected();
+    harness.receive("30 fcffff1f");
     assert!(
-        played.failure().is_some_and(too_large(64 << 20)),
+        harness.failure().is_some_and(too_large(64 << 20)),
         "{:?}",
-        played.events
+        harness.events
     );
-    let mut small = Played::new(Config {
+    let mut small = ClientHarness::new(Config {
         largest_packet: 100,
         ..of_version(Version::V5)
     });
@@ -247,9 +247,9 @@ fn no_packet_of_a_server_is_larger_than_the_client_takes() {
     assert_eq!(small.sent, hex("e001 95"));
 }
 
-/// Sections 4.3.2, 4.3.3 and 4.13.1, of the server's answers
+/// Sections 4.3.2, 4.3.3 and 4.13.1, for the server's answers
 #[test]
-fn an_acknowledgement_of_another_kind_ends_the_clients_connection() {
+fn an_acknowledgement_of_the_wrong_type_disconnects_the_client() {
     let cases = [
         (QoS::AtLeastOnce, "7002 0001"),
         (QoS::AtLeastOnce, "5002 0001"),
@@ -258,32 +258,36 @@ fn an_acknowledgement_of_another_kind_ends_the_clients_connection() {
         (QoS::ExactlyOnce, "7002 0001"),
     ];
     for (qos, answer) in cases {
-        let mut played = Played::connected();
-        played.input(Input::Command(publish("t", qos, b"x")));
-        played.sent.clear();
-        played.receive(answer);
+        let mut harness = ClientHarness::connected();
+        harness.input(Input::Command(publish("t", qos, b"x")));
+        harness.sent.clear();
+        harness.receive(answer);
         assert!(
-            matches!(played.failure(), Some(DecodeError::Protocol(_))),
+            matches!(harness.failure(), Some(DecodeError::Protocol(_))),
             "{answer}"
         );
         assert_eq!(
-            (played.sent.as_slice(), played.closed),
+            (harness.sent.as_slice(), harness.closed),
             (&hex("e001 82")[..], true),
             "{answer}"
         );
     }
-    let mut played = Played::connected();
-    played.receive("5003 0007 80");
-    assert_eq!((played.failure(), played.sent.len()), (None, 0), "[MQTT-4.3.3-4]");
+    let mut harness = ClientHarness::connected();
+    harness.receive("5003 0007 80");
+    assert_eq!(
+        (harness.failure(), harness.sent.len()),
+        (None, 0),
+        "[MQTT-4.3.3-4]"
+    );
 }
 
 #[test]
-fn what_only_clients_may_say_ends_the_connection() {
+fn client_packets_from_the_server_end_the_connection() {
     // [MQTT-3.14.2-2]: a session expiry interval in the server's DISCONNECT
-    let mut played = Played::connected();
-    played.receive("e007 00 05 11 00000001");
+    let mut harness = ClientHarness::connected();
+    harness.receive("e007 00 05 11 00000001");
     assert_eq!(
-        played.failure(),
+        harness.failure(),
         Some(ProtocolError::PropertyNotAllowed(0x11).into())
     );
     // [MQTT-4.12.0-6]: a method that the client has not named, and data of none (section 3.2.2.3.18)
@@ -294,9 +298,9 @@ fn what_only_clients_may_say_ends_the_connection() {
         ),
         ("2007 00 00 04 16 0001 6d", ProtocolError::NoMethod),
     ] {
-        let mut played = Played::new(of_version(Version::V5));
-        played.receive(connack);
-        assert_eq!(played.failure(), Some(error.into()), "{connack}");
-        assert!(played.closed);
+        let mut harness = ClientHarness::new(of_version(Version::V5));
+        harness.receive(connack);
+        assert_eq!(harness.failure(), Some(error.into()), "{connack}");
+        assert!(harness.closed);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::talk::*;
+use crate::harness::*;
 use wirecost_mqtt::broker::{Command, Config, Event};
 use wirecost_mqtt::codec::{
     Acknowledgement, Connect, Packet, Property, Publish, ReasonCode, SubscriptionOptions, Version, Will,
@@ -12,17 +12,17 @@ use wirecost_mqtt::quality::{Delivery, QoS};
 const QOS1: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::AtLeastOnce);
 const QOS2: SubscriptionOptions = SubscriptionOptions::of_qos(QoS::ExactlyOnce);
 
-/// A broker with a watcher of `will` on flow 0.
-fn watched() -> Talk {
-    let mut talk = Talk::new(Config::default());
-    talk.join(0, "watcher");
-    talk.subscribe(0, "will", QOS1);
-    talk
+/// A broker with a subscriber to `will` on flow 0.
+fn watched() -> BrokerHarness {
+    let mut harness = BrokerHarness::new(Config::default());
+    harness.join(0, "watcher");
+    harness.subscribe(0, "will", QOS1);
+    harness
 }
 
-fn lasting(talk: &mut Talk, flow: u32, clean_start: bool, seconds: u32) {
+fn lasting(harness: &mut BrokerHarness, flow: u32, clean_start: bool, seconds: u32) {
     let expiry = properties([Property::SessionExpiryInterval(seconds)]);
-    talk.connect(
+    harness.connect(
         flow,
         Connect {
             clean_start,
@@ -41,91 +41,91 @@ fn at_least_once<'a>(topic: &'a str, payload: &'a str) -> Publish<'a> {
 
 #[test]
 fn a_session_keeps_subscriptions_and_messages_until_it_expires() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
-    assert_eq!(talk.hear(1), ["connack 0x00"]);
-    talk.subscribe(1, "a", QOS1);
-    talk.lose(1);
-    talk.publish(0, at_least_once("a", "kept"));
-    talk.publish(0, message("a", "qos 0 is not"));
-    talk.wait(99);
-    lasting(&mut talk, 2, false, 100);
-    assert_eq!(talk.hear(2), ["connack 0x00 session", "a=kept qos1 1"]);
-    assert_eq!(talk.broker.stats().dropped_offline, 1);
-    talk.lose(2);
-    talk.wait(100);
-    assert_eq!(talk.broker.sessions(), 1);
-    lasting(&mut talk, 3, false, 100);
-    assert_eq!(talk.hear(3), ["connack 0x00"]);
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
+    assert_eq!(harness.received(1), ["connack 0x00"]);
+    harness.subscribe(1, "a", QOS1);
+    harness.lose(1);
+    harness.publish(0, at_least_once("a", "kept"));
+    harness.publish(0, message("a", "qos 0 is not"));
+    harness.wait(99);
+    lasting(&mut harness, 2, false, 100);
+    assert_eq!(harness.received(2), ["connack 0x00 session", "a=kept qos1 1"]);
+    assert_eq!(harness.broker.stats().dropped_offline, 1);
+    harness.lose(2);
+    harness.wait(100);
+    assert_eq!(harness.broker.sessions(), 1);
+    lasting(&mut harness, 3, false, 100);
+    assert_eq!(harness.received(3), ["connack 0x00"]);
 }
 
 /// [MQTT-3.3.2-5]
 #[test]
-fn a_message_that_expires_while_its_receiver_is_away_is_dropped() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
-    talk.subscribe(1, "a", QOS1);
-    talk.lose(1);
+fn a_message_that_expires_while_queued_is_dropped() {
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
+    harness.subscribe(1, "a", QOS1);
+    harness.lose(1);
     let expiry = properties([Property::MessageExpiryInterval(5)]);
     for payload in ["old", "newer"] {
         let publish = at_least_once("a", payload);
-        talk.publish(
+        harness.publish(
             0,
             Publish {
                 properties: expiry.as_properties(),
                 ..publish
             },
         );
-        talk.wait(3);
+        harness.wait(3);
     }
-    lasting(&mut talk, 2, false, 100);
+    lasting(&mut harness, 2, false, 100);
     let newer = "a=newer qos1 1 MessageExpiryInterval(2)";
-    assert_eq!(talk.hear(2), ["connack 0x00 session", newer]);
-    assert_eq!(talk.broker.stats().dropped_expired, 1);
+    assert_eq!(harness.received(2), ["connack 0x00 session", newer]);
+    assert_eq!(harness.broker.stats().dropped_expired, 1);
 }
 
 /// [MQTT-3.1.2-4]
 #[test]
 fn a_clean_start_forgets_the_session() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
-    talk.subscribe(1, "a", QOS1);
-    talk.lose(1);
-    talk.publish(0, at_least_once("a", "lost"));
-    lasting(&mut talk, 2, true, 100);
-    talk.publish(0, at_least_once("a", "lost"));
-    assert_eq!(talk.hear(2), ["connack 0x00"]);
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
+    harness.subscribe(1, "a", QOS1);
+    harness.lose(1);
+    harness.publish(0, at_least_once("a", "lost"));
+    lasting(&mut harness, 2, true, 100);
+    harness.publish(0, at_least_once("a", "lost"));
+    assert_eq!(harness.received(2), ["connack 0x00"]);
 }
 
 #[test]
-fn version_3_1_1_sessions_last_for_ever_or_as_long_as_the_connection() {
-    let mut talk = watched();
+fn version_3_1_1_sessions_last_forever_or_for_one_connection() {
+    let mut harness = watched();
     let old = |clean_start| Connect {
         version: Version::V3_1_1,
         clean_start,
         ..hello("old")
     };
-    talk.connect(1, old(false));
-    talk.lose(1);
-    talk.wait(1_000_000_000);
-    talk.connect(2, old(false));
-    assert_eq!(talk.hear(2), ["connack 0x00 session"]);
-    talk.lose(2);
-    talk.connect(3, old(true));
-    talk.lose(3);
-    talk.connect(4, old(false));
-    assert_eq!(talk.hear(4), ["connack 0x00"]);
+    harness.connect(1, old(false));
+    harness.lose(1);
+    harness.wait(1_000_000_000);
+    harness.connect(2, old(false));
+    assert_eq!(harness.received(2), ["connack 0x00 session"]);
+    harness.lose(2);
+    harness.connect(3, old(true));
+    harness.lose(3);
+    harness.connect(4, old(false));
+    assert_eq!(harness.received(4), ["connack 0x00"]);
 }
 
 /// [MQTT-4.4.0-1], [MQTT-4.6.0-1]
 #[test]
-fn what_is_unacknowledged_is_resent_in_order_and_only_on_a_new_connection() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
-    talk.subscribe(1, "a", QOS2);
+fn unacknowledged_messages_are_resent_in_order_on_reconnect() {
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
+    harness.subscribe(1, "a", QOS2);
     for (packet_id, payload) in [(1, "1"), (2, "2"), (3, "3")] {
         let delivery = Delivery::ExactlyOnce(id(packet_id));
-        talk.publish(
+        harness.publish(
             0,
             Publish {
                 delivery,
@@ -133,86 +133,90 @@ fn what_is_unacknowledged_is_resent_in_order_and_only_on_a_new_connection() {
             },
         );
     }
-    talk.say(
+    harness.send(
         1,
         Packet::Pubrec(Acknowledgement::new(id(2), ReasonCode::Success)),
     );
-    talk.hear(1);
-    talk.wait(50);
-    assert!(talk.hear(1).is_empty());
-    talk.lose(1);
-    lasting(&mut talk, 2, false, 100);
-    let heard = [
+    harness.received(1);
+    harness.wait(50);
+    assert!(harness.received(1).is_empty());
+    harness.lose(1);
+    lasting(&mut harness, 2, false, 100);
+    let received = [
         "connack 0x00 session",
         "a=1 qos2 1 dup",
         "pubrel 2 0x00",
         "a=3 qos2 3 dup",
     ];
-    assert_eq!(talk.hear(2), heard);
-    assert_eq!(talk.broker.stats().resent, 3);
+    assert_eq!(harness.received(2), received);
+    assert_eq!(harness.broker.stats().resent, 3);
 }
 
 /// [MQTT-4.8.2-3] to [MQTT-4.8.2-6], [MQTT-4.4.0-2]
 #[test]
-fn what_a_member_of_a_group_was_given_goes_to_no_other_member() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
-    talk.subscribe(1, "$share/g/a", QOS1);
-    talk.join(2, "other");
-    talk.subscribe(2, "$share/g/a", QOS2);
-    talk.hear(1);
-    let publish = |talk: &mut Talk, payload| {
+fn a_message_for_a_group_member_goes_to_no_other_member() {
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
+    harness.subscribe(1, "$share/g/a", QOS1);
+    harness.join(2, "other");
+    harness.subscribe(2, "$share/g/a", QOS2);
+    harness.received(1);
+    let publish = |harness: &mut BrokerHarness, payload| {
         let delivery = Delivery::ExactlyOnce(id(1));
-        talk.publish(
+        harness.publish(
             0,
             Publish {
                 delivery,
                 ..message("a", payload)
             },
         );
-        talk.say(
+        harness.send(
             0,
             Packet::Pubrel(Acknowledgement::new(id(1), ReasonCode::Success)),
         );
     };
-    publish(&mut talk, "granted QoS 1");
-    talk.lose(1);
-    publish(&mut talk, "the other's turn");
-    assert_eq!(talk.hear(1), ["a=granted QoS 1 qos1 1"]);
-    assert_eq!(talk.hear(2), ["a=the other's turn qos2 1"]);
-    lasting(&mut talk, 1, false, 100);
+    publish(&mut harness, "granted QoS 1");
+    harness.lose(1);
+    publish(&mut harness, "the other's turn");
+    assert_eq!(harness.received(1), ["a=granted QoS 1 qos1 1"]);
+    assert_eq!(harness.received(2), ["a=the other's turn qos2 1"]);
+    lasting(&mut harness, 1, false, 100);
     assert_eq!(
-        talk.hear(1),
+        harness.received(1),
         ["connack 0x00 session", "a=granted QoS 1 qos1 1 dup"]
     );
     let refused = Acknowledgement::new(id(1), ReasonCode::ImplementationSpecificError);
-    talk.say(1, Packet::Puback(refused));
-    talk.lose(1);
-    lasting(&mut talk, 1, false, 100);
-    assert_eq!(talk.hear(1), ["connack 0x00 session"], "what was refused is over");
-    publish(&mut talk, "of a session that ends");
-    talk.lose(1);
-    talk.wait(100);
-    assert!(talk.hear(2).is_empty());
+    harness.send(1, Packet::Puback(refused));
+    harness.lose(1);
+    lasting(&mut harness, 1, false, 100);
+    assert_eq!(
+        harness.received(1),
+        ["connack 0x00 session"],
+        "what was refused is over"
+    );
+    publish(&mut harness, "of a session that ends");
+    harness.lose(1);
+    harness.wait(100);
+    assert!(harness.received(2).is_empty());
 }
 
 /// [MQTT-4.3.3-10], [MQTT-4.3.3-11]
 #[test]
 fn a_message_of_qos_2_is_published_once_even_across_connections() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
     let delivery = Delivery::ExactlyOnce(id(9));
-    talk.publish(
+    harness.publish(
         1,
         Publish {
             delivery,
             ..message("will", "x")
         },
     );
-    talk.lose(1);
-    lasting(&mut talk, 2, false, 100);
-    talk.hear(2);
-    talk.publish(
+    harness.lose(1);
+    lasting(&mut harness, 2, false, 100);
+    harness.received(2);
+    harness.publish(
         2,
         Publish {
             delivery,
@@ -221,78 +225,85 @@ fn a_message_of_qos_2_is_published_once_even_across_connections() {
         },
     );
     let release = Packet::Pubrel(Acknowledgement::new(id(9), ReasonCode::Success));
-    talk.say(2, release);
-    talk.say(2, release);
+    harness.send(2, release);
+    harness.send(2, release);
     assert_eq!(
-        talk.hear(2),
+        harness.received(2),
         ["pubrec 9 0x00", "pubcomp 9 0x00", "pubcomp 9 0x92"]
     );
-    assert_eq!(talk.hear(0), ["will=x qos1 1"]);
-    assert_eq!(talk.broker.stats().duplicates, 1);
-    talk.publish(
+    assert_eq!(harness.received(0), ["will=x qos1 1"]);
+    assert_eq!(harness.broker.stats().duplicates, 1);
+    harness.publish(
         2,
         Publish {
             delivery,
             ..message("will", "y")
         },
     );
-    assert_eq!(talk.hear(0), ["will=y qos1 2"], "a released identifier is free");
+    assert_eq!(
+        harness.received(0),
+        ["will=y qos1 2"],
+        "a released identifier is free"
+    );
 }
 
 /// [MQTT-3.1.4-3]
 #[test]
 fn a_second_connection_takes_over() {
-    let mut talk = watched();
-    lasting(&mut talk, 1, true, 100);
-    talk.hear(1);
-    lasting(&mut talk, 2, false, 100);
-    assert_eq!(talk.hear(1), ["disconnect 0x8e", "close"]);
-    assert_eq!(talk.hear(2), ["connack 0x00 session"]);
+    let mut harness = watched();
+    lasting(&mut harness, 1, true, 100);
+    harness.received(1);
+    lasting(&mut harness, 2, false, 100);
+    assert_eq!(harness.received(1), ["disconnect 0x8e", "close"]);
+    assert_eq!(harness.received(2), ["connack 0x00 session"]);
     let old = Connect {
         version: Version::V3_1_1,
         ..hello("device")
     };
-    talk.connect(3, old);
-    talk.hear(3);
-    talk.connect(4, old);
-    assert_eq!(talk.hear(3), ["close"]);
+    harness.connect(3, old);
+    harness.received(3);
+    harness.connect(4, old);
+    assert_eq!(harness.received(3), ["close"]);
 }
 
 /// Section 3.2.2.3.2
 #[test]
 fn a_session_lasts_no_longer_than_the_broker_grants() {
-    let mut talk = Talk::new(Config {
+    let mut harness = BrokerHarness::new(Config {
         maximum_session_expiry: 60,
         ..Config::default()
     });
-    lasting(&mut talk, 1, true, 100);
-    talk.lose(1);
-    talk.wait(59);
-    assert_eq!(talk.broker.sessions(), 1);
-    talk.wait(1);
-    assert_eq!(talk.broker.sessions(), 0);
+    lasting(&mut harness, 1, true, 100);
+    harness.lose(1);
+    harness.wait(59);
+    assert_eq!(harness.broker.sessions(), 1);
+    harness.wait(1);
+    assert_eq!(harness.broker.sessions(), 0);
 }
 
 #[test]
-fn a_client_without_a_name_is_given_one() {
-    let mut talk = watched();
-    talk.connect(1, hello(""));
-    talk.connect(2, hello(""));
+fn a_client_without_an_identifier_is_assigned_one() {
+    let mut harness = watched();
+    harness.connect(1, hello(""));
+    harness.connect(2, hello(""));
     let named = |number| format!("connack 0x00 AssignedClientIdentifier(\"wc-auto-0000000{number}\")");
-    assert_eq!((talk.hear(1), talk.hear(2)), (vec![named(1)], vec![named(2)]));
-    talk.connect(
+    assert_eq!(
+        (harness.received(1), harness.received(2)),
+        (vec![named(1)], vec![named(2)])
+    );
+    harness.connect(
         3,
         Connect {
             version: Version::V3_1_1,
             ..hello("")
         },
     );
-    assert_eq!(talk.hear(3), ["connack 0x00"]);
+    assert_eq!(harness.received(3), ["connack 0x00"]);
 }
 
 #[test]
 fn connack_announces_what_differs_from_the_defaults() {
-    let mut talk = Talk::new(Config {
+    let mut harness = BrokerHarness::new(Config {
         receive_maximum: 10,
         server_keep_alive: Some(7),
         maximum_session_expiry: 60,
@@ -306,7 +317,7 @@ fn connack_announces_what_differs_from_the_defaults() {
         Property::RequestResponseInformation(1),
     ];
     let wishes = properties(wishes);
-    talk.connect(
+    harness.connect(
         0,
         Connect {
             properties: wishes.as_properties(),
@@ -315,20 +326,20 @@ fn connack_announces_what_differs_from_the_defaults() {
     );
     let announced = "connack 0x00 ReceiveMaximum(10) MaximumQos(1) ServerKeepAlive(7) \
         SharedSubscriptionAvailable(0) SessionExpiryInterval(60) ResponseInformation(\"r\")";
-    assert_eq!(talk.hear(0), [announced]);
-    talk.wait(10);
-    assert!(talk.hear(0).is_empty());
-    talk.wait(1);
+    assert_eq!(harness.received(0), [announced]);
+    harness.wait(10);
+    assert!(harness.received(0).is_empty());
+    harness.wait(1);
     assert_eq!(
-        talk.hear(0),
+        harness.received(0),
         ["disconnect 0x8d", "close"],
         "the imposed keep-alive counts"
     );
 }
 
-fn with_will(talk: &mut Talk, flow: u32, keep_alive: u16) {
+fn with_will(harness: &mut BrokerHarness, flow: u32, keep_alive: u16) {
     let will = Some(will("will"));
-    talk.connect(
+    harness.connect(
         flow,
         Connect {
             will,
@@ -336,38 +347,38 @@ fn with_will(talk: &mut Talk, flow: u32, keep_alive: u16) {
             ..hello("device")
         },
     );
-    talk.hear(flow);
+    harness.received(flow);
 }
 
 /// [MQTT-3.1.2-8], [MQTT-3.14.4-3]
 #[test]
-fn a_will_is_published_unless_the_client_says_goodbye() {
-    let mut talk = watched();
-    with_will(&mut talk, 1, 0);
-    talk.leave(1, ReasonCode::Success);
-    assert!(talk.hear(0).is_empty());
-    with_will(&mut talk, 2, 0);
-    talk.leave(2, ReasonCode::DisconnectWithWill);
-    assert_eq!(talk.hear(0), ["will=gone"]);
-    with_will(&mut talk, 3, 0);
-    talk.lose(3);
-    assert_eq!(talk.hear(0), ["will=gone"]);
-    with_will(&mut talk, 4, 10);
-    talk.wait(15);
-    assert_eq!(talk.hear(4), ["disconnect 0x8d", "close"]);
-    assert_eq!(talk.hear(0), ["will=gone"]);
-    with_will(&mut talk, 5, 0);
-    with_will(&mut talk, 6, 0);
-    assert_eq!(talk.hear(0), ["will=gone"], "take-over");
-    talk.say(6, Packet::Pingresp);
-    assert_eq!(talk.hear(6), ["disconnect 0x82", "close"]);
-    assert_eq!(talk.hear(0), ["will=gone"], "protocol error");
+fn a_will_is_published_unless_the_client_disconnects() {
+    let mut harness = watched();
+    with_will(&mut harness, 1, 0);
+    harness.leave(1, ReasonCode::Success);
+    assert!(harness.received(0).is_empty());
+    with_will(&mut harness, 2, 0);
+    harness.leave(2, ReasonCode::DisconnectWithWill);
+    assert_eq!(harness.received(0), ["will=gone"]);
+    with_will(&mut harness, 3, 0);
+    harness.lose(3);
+    assert_eq!(harness.received(0), ["will=gone"]);
+    with_will(&mut harness, 4, 10);
+    harness.wait(15);
+    assert_eq!(harness.received(4), ["disconnect 0x8d", "close"]);
+    assert_eq!(harness.received(0), ["will=gone"]);
+    with_will(&mut harness, 5, 0);
+    with_will(&mut harness, 6, 0);
+    assert_eq!(harness.received(0), ["will=gone"], "take-over");
+    harness.send(6, Packet::Pingresp);
+    assert_eq!(harness.received(6), ["disconnect 0x82", "close"]);
+    assert_eq!(harness.received(0), ["will=gone"], "protocol error");
 }
 
 /// Section 3.1.3.2.2 and [MQTT-3.1.3-9]
 #[test]
-fn a_will_delay_gives_the_client_time_to_come_back() {
-    let connect = |talk: &mut Talk, flow, clean_start, expiry| {
+fn a_client_can_return_before_its_will_delay_ends() {
+    let connect = |harness: &mut BrokerHarness, flow, clean_start, expiry| {
         let delay = properties([Property::WillDelayInterval(10)]);
         let expiry = properties([Property::SessionExpiryInterval(expiry)]);
         let will = Will {
@@ -375,7 +386,7 @@ fn a_will_delay_gives_the_client_time_to_come_back() {
             ..will("will")
         };
         let hello = hello("device");
-        talk.connect(
+        harness.connect(
             flow,
             Connect {
                 clean_start,
@@ -385,63 +396,71 @@ fn a_will_delay_gives_the_client_time_to_come_back() {
             },
         );
     };
-    let mut talk = watched();
-    connect(&mut talk, 1, true, 100);
-    talk.lose(1);
-    talk.wait(9);
-    connect(&mut talk, 2, false, 100);
-    talk.wait(9);
-    assert!(talk.hear(0).is_empty(), "back in time");
-    talk.lose(2);
-    talk.wait(10);
-    assert_eq!(talk.hear(0), ["will=gone"], "after the delay");
-    connect(&mut talk, 3, false, 5);
-    talk.lose(3);
-    talk.wait(5);
-    assert_eq!(talk.hear(0), ["will=gone"], "the session ended before the delay");
-    connect(&mut talk, 4, false, 100);
-    talk.lose(4);
-    connect(&mut talk, 5, true, 100);
-    assert_eq!(talk.hear(0), ["will=gone"], "a clean start ended the session");
+    let mut harness = watched();
+    connect(&mut harness, 1, true, 100);
+    harness.lose(1);
+    harness.wait(9);
+    connect(&mut harness, 2, false, 100);
+    harness.wait(9);
+    assert!(harness.received(0).is_empty(), "back in time");
+    harness.lose(2);
+    harness.wait(10);
+    assert_eq!(harness.received(0), ["will=gone"], "after the delay");
+    connect(&mut harness, 3, false, 5);
+    harness.lose(3);
+    harness.wait(5);
+    assert_eq!(
+        harness.received(0),
+        ["will=gone"],
+        "the session ended before the delay"
+    );
+    connect(&mut harness, 4, false, 100);
+    harness.lose(4);
+    connect(&mut harness, 5, true, 100);
+    assert_eq!(
+        harness.received(0),
+        ["will=gone"],
+        "a clean start ended the session"
+    );
 }
 
 #[test]
-fn a_retained_will_of_qos_1_is_both() {
-    let mut talk = watched();
+fn a_will_can_be_retained_and_have_qos_1() {
+    let mut harness = watched();
     let will = Will {
         qos: QoS::AtLeastOnce,
         retain: true,
         ..will("will")
     };
-    talk.connect(
+    harness.connect(
         1,
         Connect {
             will: Some(will),
             ..hello("device")
         },
     );
-    talk.lose(1);
-    assert_eq!(talk.hear(0), ["will=gone qos1 1"]);
-    assert_eq!(talk.broker.retained(), 1);
+    harness.lose(1);
+    assert_eq!(harness.received(0), ["will=gone qos1 1"]);
+    assert_eq!(harness.broker.retained(), 1);
 }
 
 #[test]
 fn commands_end_connections() {
-    let mut talk = watched();
-    talk.join(1, "device");
+    let mut harness = watched();
+    harness.join(1, "device");
     let reason = ReasonCode::AdministrativeAction;
     let client_id: Arc<str> = "device".into();
-    talk.command(Command::DisconnectClient {
+    harness.command(Command::DisconnectClient {
         client_id: client_id.clone(),
         reason,
     });
-    assert_eq!(talk.hear(1), ["disconnect 0x98", "close"]);
+    assert_eq!(harness.received(1), ["disconnect 0x98", "close"]);
     let flow = wirecost_proto::FlowId(1);
-    assert!(talk.events.contains(&Event::ClientDisconnected {
+    assert!(harness.events.contains(&Event::ClientDisconnected {
         flow,
         client_id,
         reason
     }));
-    talk.command(Command::Shutdown);
-    assert_eq!(talk.hear(0), ["disconnect 0x8b", "close"]);
+    harness.command(Command::Shutdown);
+    assert_eq!(harness.received(0), ["disconnect 0x8b", "close"]);
 }

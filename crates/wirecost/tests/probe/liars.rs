@@ -108,15 +108,15 @@ fn an_answer_to_something_else_is_not_silence() {
     let brokers: [(Lie, &str); 3] = [
         (
             |stream| broker(stream, &[0x40, 2, 0x12, 0x34]),
-            "the server answered, but with PUBACK with packet id 4660 where PUBACK with 1 was asked",
+            "the server answered, but with PUBACK with packet id 4660, expected PUBACK with 1",
         ),
         (
             |stream| broker(stream, &[0x50, 2, 0, 1]),
-            "does not keep to MQTT: protocol error: PUBREC must not be sent by this side now",
+            "does not keep to MQTT: protocol error: peer must not send PUBREC now",
         ),
         (
             |stream| broker(stream, &[0x70, 2, 0, 1]),
-            "does not keep to MQTT: protocol error: PUBCOMP must not be sent by this side now",
+            "does not keep to MQTT: protocol error: peer must not send PUBCOMP now",
         ),
     ];
     for (lie, text) in brokers {
@@ -133,7 +133,7 @@ fn an_answer_to_something_else_is_not_silence() {
         ),
         (
             |_| vec![0xff; 9],
-            "the server answered, but with a datagram that is no CoAP message",
+            "the server answered, but with a datagram that is not a CoAP message",
         ),
         (
             |request| vec![0x60, 0, request[2], request[3]],

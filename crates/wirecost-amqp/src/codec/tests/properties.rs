@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use wirecost_proto::{Buffer, Layer};
 
 use crate::codec::{
-    Attach, Begin, Close, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType, Framer,
-    Open, Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
+    Attach, Begin, Condition, DeliveryState, Detach, Disposition, Flow, Frame, FrameType, Framer, Open,
+    Performative, Reader, Role, Sasl, Sections, SenderSettleMode, Terminus, Transfer, Unit,
 };
 
-/// What a performative is made of.
+/// The values that the fields of the performatives are made of.
 #[derive(Clone, Debug)]
 struct Parts {
     text: String,
@@ -122,20 +122,20 @@ impl Parts {
                 closed: first,
                 error,
             }),
-            Performative::End(crate::codec::End { error }),
-            Performative::Close(Close { error }),
+            Performative::End(error),
+            Performative::Close(error),
         ]
     }
 }
 
-/// The encoding of another implementation of the same frame.
+/// The frame after another implementation has decoded and encoded it.
 fn recoded(bytes: &[u8]) -> Vec<u8> {
     let theirs: fe2o3_amqp_types::performatives::Performative =
         serde_amqp::from_slice(bytes).expect("the peer reads what we write");
     serde_amqp::to_vec(&theirs).expect("the peer writes what it has read")
 }
 
-/// The performative without a state that is no outcome: that is never sent.
+/// The performative without a state that is not an outcome: such a state is never sent.
 fn as_written(performative: Performative<'_>) -> Performative<'_> {
     match performative {
         Performative::Disposition(disposition) => Performative::Disposition(Disposition {
@@ -148,7 +148,7 @@ fn as_written(performative: Performative<'_>) -> Performative<'_> {
 
 proptest! {
     #[test]
-    fn every_performative_survives_both_ways_and_through_another_codec(parts in parts()) {
+    fn every_performative_round_trips_also_through_another_codec(parts in parts()) {
         for performative in parts.performatives() {
             let mut bytes = Vec::new();
             performative.write(&mut bytes);
@@ -159,14 +159,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_decode_or_fail_without_a_panic(bytes in any::<Vec<u8>>()) {
+    fn random_bytes_never_panic_the_decoder(bytes in any::<Vec<u8>>()) {
         let frame = Frame::new(&bytes);
         let _ = (frame.frame_type(), frame.channel(), frame.body());
         let _ = (Performative::decode(&bytes), Sasl::decode(&bytes), Reader::new(&bytes).value());
     }
 
     #[test]
-    fn what_decodes_is_written_and_decodes_to_the_same(
+    fn decoded_performatives_are_written_and_decode_to_the_same(
         code in 0x10u8..0x19,
         fields in proptest::collection::vec(field(), 0..12),
     ) {
@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// An encoded value that a field may have.
+/// An encoded value of a field.
 fn field() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         Just(vec![0x40]),
@@ -248,7 +248,7 @@ fn field() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn a_state_that_is_no_outcome_is_not_written() {
+fn a_state_that_is_not_an_outcome_is_not_written() {
     let received = Disposition {
         role: Role::Receiver,
         first: 0,

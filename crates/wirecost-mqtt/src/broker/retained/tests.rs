@@ -31,7 +31,7 @@ fn retained<'a>(names: impl IntoIterator<Item = &'a String>) -> Retained {
     retained
 }
 
-/// The topics that match, and how many were looked at.
+/// The matching topics, and the number of visited topics.
 fn found(retained: &Retained, filter: &str) -> (Vec<String>, usize) {
     let mut names = Vec::new();
     let looked_at = retained.matching(filter, Instant::START, |message| {
@@ -42,9 +42,9 @@ fn found(retained: &Retained, filter: &str) -> (Vec<String>, usize) {
 }
 
 proptest! {
-    /// Characters before and after the slash lie between a level and what is below it.
+    /// The characters around `/` in the sort order separate a level from the levels below it.
     #[test]
-    fn the_walk_finds_what_filter_by_filter_comparison_finds(
+        fn the_walk_agrees_with_comparing_every_topic(
         names in proptest::collection::btree_set(r"[$ab!0]{0,2}(/[$ab!0]{0,2}){0,3}", 0..40),
         filters in proptest::collection::vec(r"([$ab!0]{0,2}|\+)(/([$ab!0]{0,2}|\+)){0,3}(/#)?|#", 1..20),
     ) {
@@ -58,7 +58,7 @@ proptest! {
 }
 
 #[test]
-fn a_subscription_looks_at_the_topics_only_that_its_filter_reaches() {
+fn a_walk_visits_only_the_topics_that_its_filter_can_match() {
     let others = (0..10_000).map(|number| format!("others/{number}/a/b"));
     let hidden = (0..10_000).map(|number| format!("$hidden/{number}"));
     let own = ["own/1/a", "own/2/a", "own/2/b/c"].map(String::from);
@@ -79,7 +79,7 @@ fn a_subscription_looks_at_the_topics_only_that_its_filter_reaches() {
 }
 
 #[test]
-fn a_visit_that_breaks_ends_the_walk() {
+fn a_break_ends_the_walk() {
     let names: Vec<String> = (0..1_000).map(|number| format!("a/{number}/b")).collect();
     let retained = retained(&names);
     for filter in ["#", "a/+/b", "a/#"] {
@@ -97,7 +97,7 @@ fn a_visit_that_breaks_ends_the_walk() {
 }
 
 #[test]
-fn expired_messages_go_in_the_order_of_their_time_and_nothing_else_does() {
+fn expired_messages_are_removed_by_expiry_time_and_no_others() {
     let mut retained = Retained::default();
     for (name, expiry) in [
         ("late", Some(20)),

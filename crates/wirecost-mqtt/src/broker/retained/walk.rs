@@ -1,8 +1,8 @@
-//! Which retained messages a filter matches, by a walk that leaves out what the filter does not reach.
+//! Finds the retained messages that match a filter, and skips topics that the filter cannot match.
 //!
-//! The topics are in the order of their characters, so those that begin with the same levels follow one another. For a literal
-//! level the walk goes down one level. For a single-level wildcard it looks at each name of that level once. For a multi-level
-//! wildcard it visits every topic below.
+//! The topics are sorted by their characters, so topics that begin with the same levels are adjacent. For a literal
+//! level the walk goes down one level. For a single-level wildcard it visits each name of that level once. For a
+//! multi-level wildcard it visits every topic below.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -15,14 +15,15 @@ use super::Retained;
 use crate::broker::message::Message;
 use crate::topic::{self, MULTI_LEVEL, SINGLE_LEVEL};
 
-/// What follows every topic that begins with a level and `/`.
+/// The character after `/`: sorts after every topic below a level.
 const AFTER_SLASH: char = '0';
-/// What follows every topic that is hidden from wildcards.
+/// Sorts after every topic that is hidden from wildcards.
 const AFTER_HIDDEN: &str = "%";
 
 impl Retained {
-    /// Visits the messages whose topic matches `filter`, in the order of their topics, expired ones left out, until `visit`
-    /// breaks; how many topics were looked at. A filter has a bounded number of levels, and with it recursion here.
+    /// Calls `visit` for the messages that match `filter`, in the order of their topics and without expired ones, until
+    /// it breaks. Returns the number of visited topics. A filter has a bounded number of levels, so the recursion is
+    /// bounded.
     pub(in crate::broker) fn matching<'a>(
         &'a self,
         filter: &str,
@@ -36,7 +37,7 @@ impl Retained {
             levels: String::new(),
             looked_at: 0,
         };
-        // A break only ends the walk.
+        // A break has no other effect.
         let _ = walk.below(filter);
         walk.looked_at
     }
@@ -46,13 +47,13 @@ struct Walk<'a, F> {
     by_topic: &'a BTreeMap<Arc<str>, Arc<Message>>,
     now: Instant,
     visit: F,
-    /// The levels above, each with its `/`.
+    /// The parent levels, each with its `/`.
     levels: String,
     looked_at: usize,
 }
 
 impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
-    /// Continues with `filter` below the levels above.
+    /// Continues with `filter` below the parent levels.
     fn below(&mut self, filter: &str) -> ControlFlow<()> {
         if filter == MULTI_LEVEL {
             return self.everything();
@@ -66,7 +67,7 @@ impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
         }
         let above = self.levels.len();
         self.levels.push_str(level);
-        // A multi-level wildcard matches its parent level, too (section 4.7.1.2).
+        // A multi-level wildcard also matches its parent level (section 4.7.1.2).
         if matches!(rest, None | Some(MULTI_LEVEL)) {
             self.looked_at += 1;
             if let Some(message) = self.by_topic.get(self.levels.as_str()) {
@@ -81,7 +82,7 @@ impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// Visits all topics below.
+    /// Visits all topics below the parent levels.
     fn everything(&mut self) -> ControlFlow<()> {
         let mut topics = self.topics(Bound::Included(&self.levels));
         while let Some((name, message)) = topics.next() {
@@ -136,7 +137,7 @@ impl<'a, F: FnMut(&'a Arc<Message>) -> ControlFlow<()>> Walk<'a, F> {
         self.by_topic.range::<str, _>((from, Bound::Unbounded))
     }
 
-    /// Whether a topic is hidden from a wildcard that stands here [MQTT-4.7.2-1].
+    /// Whether a topic is hidden from a wildcard at this level [MQTT-4.7.2-1].
     fn is_hidden(&self, name: &str) -> bool {
         self.levels.is_empty() && topic::is_hidden(name)
     }

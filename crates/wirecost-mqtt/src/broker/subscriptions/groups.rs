@@ -1,30 +1,30 @@
-//! Shared subscriptions: whose turn it is (section 4.8.2).
+//! Shared subscriptions: selects the next member (section 4.8.2).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::Subscription;
 use crate::broker::session::SessionId;
 
-/// The number of a group; never used again.
+/// The number of a group. It is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GroupId(u64);
 
-/// Every group of every filter.
+/// All groups of all filters.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     by_id: BTreeMap<GroupId, Group>,
-    /// Members whose session was not connected when it was their turn. They are not looked at until it is.
+    /// Members whose session was offline when it was their turn. They are skipped until the session returns.
     away: BTreeSet<(SessionId, GroupId)>,
     created: u64,
 }
 
-/// The members of a shared subscription, and whose turn it is.
+/// The members of a shared subscription, in turn.
 #[derive(Debug, Default)]
 struct Group {
     members: BTreeMap<SessionId, Subscription>,
-    /// The members that are not known to be away.
+    /// The members that may be online.
     present: BTreeSet<SessionId>,
-    /// Whose turn it was.
+    /// The member of the last turn.
     last: Option<SessionId>,
 }
 
@@ -36,7 +36,7 @@ impl Groups {
         id
     }
 
-    /// Adds or replaces a member; whether it is new.
+    /// Adds or replaces a member. Returns whether it is new.
     pub(super) fn join(&mut self, id: GroupId, subscription: Subscription) -> bool {
         let Some(group) = self.by_id.get_mut(&id) else {
             return false;
@@ -49,7 +49,7 @@ impl Groups {
         is_new
     }
 
-    /// Ends a membership; whether there was one.
+    /// Removes a member. Returns whether it was one.
     pub(super) fn leave(&mut self, id: GroupId, session: SessionId) -> bool {
         let Some(group) = self.by_id.get_mut(&id) else {
             return false;
@@ -68,8 +68,8 @@ impl Groups {
         !self.by_id.contains_key(&id)
     }
 
-    /// Gives a session that is connected again its turns.
-    pub(super) fn return_of(&mut self, session: SessionId) {
+    /// Gives a session that connects again its turns.
+    pub(super) fn session_online(&mut self, session: SessionId) {
         let of_session = (session, GroupId(0))..=(session, GroupId(u64::MAX));
         while let Some(away) = self.away.range(of_session.clone()).next().copied() {
             self.away.remove(&away);
@@ -79,7 +79,7 @@ impl Groups {
         }
     }
 
-    /// The next member in turn that is online, or the next one where none is.
+    /// The next member that is online, or the next member if none is.
     pub(super) fn next(
         &mut self,
         id: GroupId,
@@ -130,7 +130,7 @@ mod tests {
     use crate::codec::SubscriptionOptions;
 
     #[test]
-    fn members_that_are_away_are_looked_at_once_until_they_return() {
+    fn offline_members_are_checked_once_until_they_return() {
         let (mut groups, mut sessions, memory) = (Groups::default(), Sessions::default(), Memory::default());
         let group = groups.create();
         let members: alloc::vec::Vec<SessionId> = (0..1_000)
@@ -155,7 +155,7 @@ mod tests {
         }
         assert!(looked_at.get() <= members.len() + 100, "{looked_at:?}");
 
-        groups.return_of(members[7]);
+        groups.session_online(members[7]);
         let two = |session| session == one || session == members[7];
         let turns = [0; 3].map(|_| groups.next(group, &two).map(|next| next.session));
         assert_eq!(turns, [Some(members[7]), Some(one), Some(members[7])]);

@@ -1,11 +1,11 @@
-//! Who subscribes to one filter.
+//! The subscriptions to one filter.
 
 use alloc::collections::BTreeMap;
 
 use super::Subscription;
 use crate::broker::session::SessionId;
 
-/// The subscriptions to one filter, by their sessions. Most filters have one, which takes no memory of its own.
+/// The subscriptions to one filter, by session. Most filters have one, which needs no allocation.
 #[derive(Debug, Default)]
 pub(super) enum Members {
     #[default]
@@ -19,7 +19,7 @@ impl Members {
         matches!(self, Self::None)
     }
 
-    /// Adds or replaces the subscription of a session; whether it is new.
+    /// Adds or replaces the subscription of a session. Returns whether it is new.
     pub(super) fn insert(&mut self, subscription: Subscription) -> bool {
         match self {
             Self::None => *self = Self::One(subscription),
@@ -36,7 +36,7 @@ impl Members {
         true
     }
 
-    /// Removes the subscription of a session; whether there was one.
+    /// Removes the subscription of a session. Returns whether there was one.
     pub(super) fn remove(&mut self, session: SessionId) -> bool {
         let (was_there, is_empty) = match self {
             Self::None => return false,

@@ -19,7 +19,7 @@ fn levels(level: &'static str) -> impl Strategy<Value = String> {
     proptest::string::string_regex(level).expect("a pattern")
 }
 
-/// The sessions that the tree finds for `name`, each once.
+/// The sessions that the tree finds for `name`.
 fn found(tree: &mut Subscriptions, name: &str) -> Vec<SessionId> {
     let mut matches = Vec::new();
     tree.matching(name, &|_| true, &mut matches);
@@ -29,9 +29,9 @@ fn found(tree: &mut Subscriptions, name: &str) -> Vec<SessionId> {
 }
 
 proptest! {
-    /// The tree finds what filter by filter comparison finds, and is empty when everybody is gone.
+    /// The tree agrees with comparing filter by filter, and is empty after all sessions have unsubscribed.
     #[test]
-    fn the_tree_agrees_with_matching_filter_by_filter(
+        fn the_tree_agrees_with_comparing_every_filter(
         filters in proptest::collection::btree_set(levels(r"(\$?[ab]?|\+)(/([ab]|\+)?){0,3}(/#)?"), 1..8),
         names in proptest::collection::vec(levels(r"\$?[ab]?(/[ab]?){0,4}"), 1..8),
     ) {
@@ -60,7 +60,7 @@ proptest! {
 }
 
 #[test]
-fn a_group_takes_turns_among_those_online() {
+fn a_group_takes_turns_among_online_members() {
     let mut sessions = Sessions::default();
     let members = ["a", "b", "c"].map(|name| sessions.create(name, &Memory::default()));
     let mut tree = Subscriptions::default();

@@ -111,7 +111,7 @@ fn malformed_packets_and_protocol_errors() {
 }
 
 #[test]
-fn a_framer_refuses_what_is_too_large_before_it_holds_it() {
+fn a_framer_refuses_a_large_packet_before_it_stores_it() {
     let mut framer = Framer::new(100);
     let mut bytes: &[u8] = &[0x30, 0xff, 0xff, 0xff, 0x7f];
     let error = DecodeError::TooLarge {

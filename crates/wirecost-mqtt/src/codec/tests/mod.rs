@@ -1,4 +1,4 @@
-//! Packets as hex with their meaning, both ways; what is not a packet; and properties of all packets.
+//! Packets as hex with their meaning, both ways; invalid packets; and properties of all packets.
 
 mod malformed;
 mod properties;
@@ -11,7 +11,7 @@ use wirecost_proto::Buffer;
 use super::*;
 use crate::quality::{Delivery, PacketId};
 
-/// The bytes of hex digits, blanks ignored.
+/// Bytes from hex digits; white space is ignored.
 pub(super) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let pairs = digits.chunks(2).map(|pair| core::str::from_utf8(pair).unwrap());

@@ -5,7 +5,7 @@ use crate::quality::QoS;
 
 proptest! {
     #[test]
-    fn what_decodes_is_emitted_and_decodes_to_the_same(
+        fn decoded_packets_are_emitted_and_decode_to_the_same(
         kind in 1u8..16,
         flags in 0u8..16,
         body in proptest::collection::vec(prop_oneof![0u8..4, any::<u8>()], 0..24),

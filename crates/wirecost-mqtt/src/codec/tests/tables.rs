@@ -103,7 +103,7 @@ fn publish_of_each_quality() {
 }
 
 #[test]
-fn publish_with_an_alias_in_place_of_the_topic() {
+fn publish_with_a_topic_alias_instead_of_the_topic() {
     let mut properties = PropertiesBuf::new();
     properties.push(Property::TopicAlias(7));
     let packet = Publish {
@@ -128,7 +128,7 @@ fn acknowledgements_take_the_fewest_bytes() {
     }
     both_ways(Version::V5, "4003 0001 87", Packet::Puback(refused));
     both_ways(Version::V5, "7003 0001 92", Packet::Pubcomp(unknown));
-    // A reason code and an empty property length may be there and mean the same.
+    // A success code and an empty property length may be present, and mean the same.
     assert_eq!(
         decode(&hex("4004 0001 00 00"), Version::V5),
         Ok(Packet::Puback(success))
@@ -196,7 +196,7 @@ fn subscribe_and_suback() {
         "9005 0001 00 02 8f",
         Packet::Suback(suback(&[2, 0x8f])),
     );
-    // What 3.1.1 cannot say is a plain failure there.
+    // MQTT 3.1.1 has one failure code only.
     assert_eq!(
         emitted(&Packet::Suback(suback(&[0x8f])), Version::V3_1_1),
         hex("9003 0001 80")
@@ -247,15 +247,15 @@ fn the_short_packets() {
         both_ways(
             version,
             "e000",
-            Packet::Disconnect(Disconnect::new(ReasonCode::Success)),
+            Packet::Disconnect(Reason::new(ReasonCode::Success)),
         );
     }
-    let with_will = Disconnect::new(ReasonCode::DisconnectWithWill);
+    let with_will = Reason::new(ReasonCode::DisconnectWithWill);
     both_ways(Version::V5, "e001 04", Packet::Disconnect(with_will));
     let mut properties = PropertiesBuf::new();
     properties.push(Property::AuthenticationMethod(text("m")));
-    let auth = Auth {
-        reason: ReasonCode::ContinueAuthentication,
+    let auth = Reason {
+        code: ReasonCode::ContinueAuthentication,
         properties: properties.as_properties(),
     };
     both_ways(Version::V5, "f006 18 04 15 0001 6d", Packet::Auth(auth));

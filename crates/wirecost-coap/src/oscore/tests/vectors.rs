@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-use super::nonce::Aad;
-use super::option::OscoreOption;
-use super::{Binding, Context, Parameters, PartialIv, ResponseNonce, Session, inner_message};
 use crate::layout::Layout;
 use crate::message::Repr;
+use crate::oscore::nonce::Aad;
+use crate::oscore::option::OscoreOption;
+use crate::oscore::{Binding, Context, Parameters, PartialIv, ResponseNonce, Session, inner_message};
 use crate::testing::digits;
 
-/// One of the derivations C.1 to C.3: what goes in and what comes out at the client.
+/// One of the derivations C.1 to C.3: its input, and the result at the client.
 struct Derivation {
     salt: &'static str,
     id_context: Option<&'static str>,
@@ -88,8 +88,8 @@ fn c1_to_c3_keys_and_nonces_are_derived() {
         assert_eq!(client.recipient().key[..], key(derivation.recipient_key));
         assert_eq!(server.sender().key, client.recipient().key);
         assert_eq!(server.recipient().key, client.sender().key);
-        // With an id of no bytes and Partial IV 0 the nonce is the Common IV.
-        let common_iv = client.nonce(&super::context::Id::EMPTY, piv(0));
+        // With an empty id and Partial IV 0, the nonce is the Common IV.
+        let common_iv = client.nonce(&crate::oscore::context::Id::EMPTY, piv(0));
         assert_eq!(common_iv[..], key(derivation.common_iv));
         for context in [&client, &server] {
             let (sender, recipient) = (derivation.sender_nonce, derivation.recipient_nonce);
@@ -187,6 +187,6 @@ fn c7_and_c8_responses_are_protected_and_opened() {
         let opened = client.open_response(binding, &option, &outer, &mut plaintext);
         assert_eq!(opened, Ok(number));
         assert_eq!(inner_message(&plaintext, &outer), Ok(response));
-        assert_eq!(Layout::visible(&outer, protected.len()).revealing(12), layout);
+        assert_eq!(Layout::visible(&outer, protected.len()).decrypted(12), layout);
     }
 }

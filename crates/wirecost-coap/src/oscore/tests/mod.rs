@@ -1,5 +1,7 @@
 //! Round trips, forgeries and limits of sessions.
 
+mod vectors;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -61,7 +63,7 @@ fn option_of<'a>(outer: &Repr<'a>) -> OscoreOption<'a> {
     OscoreOption::parse(option.expect("an OSCORE option").value).expect("well-formed")
 }
 
-/// What the server makes of a datagram.
+/// Opens a datagram as the server does.
 fn open(server: &Session, datagram: &[u8]) -> Result<Vec<u8>, Refusal> {
     let outer = Repr::parse(datagram)?;
     let option = outer.options.first(OptionNumber::OSCORE);
@@ -76,7 +78,7 @@ fn open(server: &Session, datagram: &[u8]) -> Result<Vec<u8>, Refusal> {
 }
 
 #[test]
-fn options_are_inside_outside_or_both() {
+fn options_are_inner_or_outer_or_both() {
     let all = options(&[
         (OptionNumber::URI_HOST, b"host"),
         (OptionNumber::OBSERVE, &[]),
@@ -108,7 +110,7 @@ fn options_are_inside_outside_or_both() {
 }
 
 #[test]
-fn outer_codes_tell_a_proxy_nothing_but_whether_it_is_observed() {
+fn outer_codes_reveal_only_whether_the_resource_is_observed() {
     let (plain, observed) = (Options::new(), options(&[(OptionNumber::OBSERVE, &[5])]));
     let (mut client, mut server) = sessions();
     for method in Method::ALL {
@@ -135,7 +137,7 @@ fn outer_codes_tell_a_proxy_nothing_but_whether_it_is_observed() {
 }
 
 #[test]
-fn every_flipped_bit_of_what_is_protected_is_noticed() {
+fn every_flipped_bit_of_a_protected_message_is_detected() {
     let options = options(&[(OptionNumber::URI_PATH, b"test")]);
     let (mut client, server) = sessions();
     let request = message(Code::PUT, &options, b"payload");
@@ -143,7 +145,7 @@ fn every_flipped_bit_of_what_is_protected_is_noticed() {
     open(&server, &datagram).expect("authentic as it was sent");
     let outer = Repr::parse(&datagram).expect("a message");
     let layout = Layout::visible(&outer, datagram.len());
-    // The value of the OSCORE option, then everything behind the payload marker.
+    // The value of the OSCORE option, and everything after the payload marker.
     let value = layout.head as usize + 1..(layout.head + layout.option) as usize;
     let ciphertext = datagram.len() - outer.payload.len()..datagram.len();
     for at in value.chain(ciphertext) {
@@ -161,7 +163,7 @@ fn every_flipped_bit_of_what_is_protected_is_noticed() {
 }
 
 #[test]
-fn a_response_is_of_one_request_only() {
+fn a_response_belongs_to_one_request_only() {
     let options = Options::new();
     let (mut client, mut server) = sessions();
     let (one, _) = protected(&mut client, &message(Code::GET, &options, b""));
@@ -180,7 +182,7 @@ fn a_response_is_of_one_request_only() {
 }
 
 #[test]
-fn a_key_is_not_used_beyond_its_last_number() {
+fn a_key_is_not_used_after_its_last_number() {
     let options = Options::new();
     let request = message(Code::GET, &options, b"");
     let context = Context::new(&parameters()).expect("ids that fit");
@@ -194,7 +196,7 @@ fn a_key_is_not_used_beyond_its_last_number() {
 }
 
 #[test]
-fn what_would_tell_the_path_is_not_sent() {
+fn a_message_whose_options_reveal_the_path_is_not_sent() {
     let options = options(&[(OptionNumber::PROXY_URI, b"coap://host/secret")]);
     let request = message(Code::GET, &options, b"");
     let result = sessions().0.protect_request(&request, &mut Vec::new());
@@ -202,7 +204,7 @@ fn what_would_tell_the_path_is_not_sent() {
 }
 
 #[test]
-fn ids_and_contexts_that_cannot_be_are_refused() {
+fn invalid_ids_and_id_contexts_are_refused() {
     let new = |change: fn(&mut Parameters)| {
         let mut parameters = parameters();
         change(&mut parameters);
@@ -224,7 +226,7 @@ fn ids_and_contexts_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn the_labs_devices_have_keys_of_their_own_and_ids_of_one_size() {
+fn measured_devices_have_own_keys_and_ids_of_one_length() {
     let lab = |role, device| Context::lab(&[1; 16], role, device).expect("ids that fit");
     for device in [0, 1, 255, 65_535] {
         let (client, server) = (lab(Role::Client, device), lab(Role::Server, device));
@@ -239,7 +241,7 @@ fn the_labs_devices_have_keys_of_their_own_and_ids_of_one_size() {
 
 proptest! {
     #[test]
-    fn every_request_and_response_comes_back_as_it_was(
+        fn every_request_and_response_is_opened_as_it_was_sent(
         payload in proptest::collection::vec(any::<u8>(), 0..300),
         path in "[a-z]{0,20}",
         context in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..30)),
@@ -267,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_are_taken_for_a_protected_message(
+        fn random_bytes_are_never_opened(
         datagram in proptest::collection::vec(any::<u8>(), 0..60),
         value in proptest::collection::vec(any::<u8>(), 0..12),
     ) {

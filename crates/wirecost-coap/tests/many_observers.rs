@@ -1,4 +1,4 @@
-//! Many observations at once: what one peer may hold, and what the others notice of it.
+//! Many observations at once: the limits per peer, and the effect on other peers.
 
 mod common;
 
@@ -10,23 +10,23 @@ use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::server::{Config, Server};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
-/// A server, the time, and what it has sent.
-struct Crowd {
+/// A server, the time, and its sent datagrams.
+struct ServerHarness {
     server: Server,
     now: Instant,
     sent: Vec<(FlowId, Vec<u8>)>,
     next_id: u16,
-    wakes: Option<Instant>,
+    timeout: Option<Instant>,
 }
 
-impl Crowd {
+impl ServerHarness {
     fn new(config: Config) -> Self {
         Self {
             server: Server::new(config),
             now: Instant::START,
             sent: Vec::new(),
             next_id: 0,
-            wakes: None,
+            timeout: None,
         }
     }
 
@@ -39,13 +39,13 @@ impl Crowd {
             out.clear();
             match self.server.poll_output(&mut out) {
                 Output::Transmit { flow } => self.sent.push((flow, out.bytes().to_vec())),
-                Output::Timeout(at) => return self.wakes = at,
+                Output::Timeout(at) => return self.timeout = at,
                 _ => {}
             }
         }
     }
 
-    /// Sends a confirmable GET of a peer's, which registers where it is to `observe`; returns what the server sends then.
+    /// Sends a confirmable GET of a peer, which registers if `observe`. Returns the datagrams that the server sends.
     fn get(&mut self, peer: u32, path: &str, token: u32, observe: bool) -> Vec<Reply> {
         self.next_id = self.next_id.wrapping_add(1);
         let [high, low] = self.next_id.to_be_bytes();
@@ -62,26 +62,26 @@ impl Crowd {
         self.sent[before..].iter().map(Reply::new).collect()
     }
 
-    /// Lets time pass until `end`; nobody answers.
+    /// Lets time pass until `end`, without answers.
     fn pass(&mut self, end: Instant) {
-        while let Some(at) = self.wakes.filter(|at| *at <= end) {
+        while let Some(at) = self.timeout.filter(|at| *at <= end) {
             self.now = self.now.max(at);
             self.input(Input::Timeout);
         }
         self.now = end;
     }
 
-    /// Registers observations of `/obs` by a peer; returns how many were taken.
+    /// Registers observations of `/obs` by a peer. Returns the number of accepted ones.
     fn observe(&mut self, peer: u32, count: u32) -> usize {
-        let taken = |crowd: &mut Self, token| {
-            let replies = crowd.get(peer, "obs", token, true);
+        let taken = |harness: &mut Self, token| {
+            let replies = harness.get(peer, "obs", token, true);
             replies[0].observed
         };
         (0..count).filter(|token| taken(self, *token)).count()
     }
 }
 
-/// What a test wants to know of a datagram.
+/// The fields of a datagram that tests check.
 #[derive(Debug, PartialEq, Eq)]
 struct Reply {
     peer: u32,
@@ -103,76 +103,76 @@ impl Reply {
 }
 
 #[test]
-fn one_peer_holds_so_many_observations_and_the_next_peer_as_many() {
-    let mut crowd = Crowd::new(server_config());
-    assert_eq!(crowd.observe(1, 1_100), 1_024);
-    assert_eq!(crowd.observe(2, 10), 10);
-    assert_eq!(crowd.server.observers(), 1_034);
+fn the_observation_limit_applies_to_each_peer() {
+    let mut harness = ServerHarness::new(server_config());
+    assert_eq!(harness.observe(1, 1_100), 1_024);
+    assert_eq!(harness.observe(2, 10), 10);
+    assert_eq!(harness.server.observers(), 1_034);
 }
 
 #[test]
-fn all_peers_together_hold_so_many_observations() {
+fn the_observation_limit_applies_to_all_peers_together() {
     let mut config = server_config();
     config.max_observers = 30;
-    let mut crowd = Crowd::new(config);
-    let taken: Vec<usize> = (0..4).map(|peer| crowd.observe(peer, 10)).collect();
+    let mut harness = ServerHarness::new(config);
+    let taken: Vec<usize> = (0..4).map(|peer| harness.observe(peer, 10)).collect();
     assert_eq!(taken, [10, 10, 10, 0]);
 }
 
 #[test]
-fn a_peer_that_acknowledges_nothing_observes_nothing_after_one_time_out() {
-    let mut crowd = Crowd::new(server_config());
-    crowd.observe(1, 100);
-    let registered = crowd.sent.len();
+fn a_peer_without_acks_loses_all_observations_at_one_time_out() {
+    let mut harness = ServerHarness::new(server_config());
+    harness.observe(1, 100);
+    let registered = harness.sent.len();
     // The first change is after 5 s, the time-out after 93 s at most (RFC 7252 section 4.8.2).
-    crowd.pass(Instant::START + Duration::from_secs(5 + 94));
-    assert_eq!(crowd.server.observers(), 0);
+    harness.pass(Instant::START + Duration::from_secs(5 + 94));
+    assert_eq!(harness.server.observers(), 0);
     assert_eq!(
-        crowd.sent.len() - registered,
+        harness.sent.len() - registered,
         5,
         "one notification under way (NSTART), sent 5 times"
     );
-    assert_eq!(crowd.wakes, None, "nothing is left to be done");
+    assert_eq!(harness.timeout, None, "nothing is left to be done");
 }
 
 #[test]
-fn who_acknowledges_stays_an_observer_beside_one_who_does_not() {
-    let mut crowd = Crowd::new(server_config());
-    crowd.observe(1, 1);
-    crowd.observe(2, 1);
-    let mut seen = crowd.sent.len();
+fn an_observer_that_acknowledges_stays_when_another_is_removed() {
+    let mut harness = ServerHarness::new(server_config());
+    harness.observe(1, 1);
+    harness.observe(2, 1);
+    let mut seen = harness.sent.len();
     for second in 1..120 {
-        crowd.pass(Instant::from_millis(second * 1_000));
-        let to_second: Vec<Vec<u8>> = crowd.sent[seen..]
+        harness.pass(Instant::from_millis(second * 1_000));
+        let to_second: Vec<Vec<u8>> = harness.sent[seen..]
             .iter()
             .filter(|(flow, _)| flow.0 == 2)
             .map(|(_, datagram)| datagram.clone())
             .collect();
-        seen = crowd.sent.len();
+        seen = harness.sent.len();
         for notification in to_second {
             let ack = [0x60, 0, notification[2], notification[3]];
             let flow = FlowId(2);
-            crowd.input(Input::Received { flow, bytes: &ack });
+            harness.input(Input::Received { flow, bytes: &ack });
         }
     }
-    assert_eq!(crowd.server.observers(), 1);
+    assert_eq!(harness.server.observers(), 1);
 }
 
 #[test]
-fn ten_thousand_unacknowledged_observations_change_nothing_for_another_peer() {
-    let mut crowd = Crowd::new(server_config());
+fn unacknowledged_observations_do_not_affect_other_peers() {
+    let mut harness = ServerHarness::new(server_config());
     for peer in 1..=100 {
-        assert_eq!(crowd.observe(peer, 100), 100);
+        assert_eq!(harness.observe(peer, 100), 100);
     }
-    crowd.pass(Instant::START + Duration::from_secs(6));
-    let answered = crowd.get(200, "test", 1, false);
+    harness.pass(Instant::START + Duration::from_secs(6));
+    let answered = harness.get(200, "test", 1, false);
     let answers: Vec<_> = answered
         .iter()
         .map(|reply| (reply.peer, reply.kind, reply.code))
         .collect();
     assert_eq!(answers, [(200, Type::Acknowledgement, Code::CONTENT)]);
-    // A separate response is still one: its empty ACK comes first.
-    let separate = crowd.get(200, "separate", 2, false);
+    // A separate response, after its empty ACK.
+    let separate = harness.get(200, "separate", 2, false);
     assert_eq!(
         (separate[0].kind, separate[0].code),
         (Type::Acknowledgement, Code::EMPTY)

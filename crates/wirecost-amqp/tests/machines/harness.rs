@@ -1,4 +1,4 @@
-//! One of our endpoints and a hand that writes frames to it.
+//! One of our endpoints, and frames written by the test.
 
 use wirecost_amqp::codec::{
     Attach, Attribution, Begin, Frame, Framer, Open, Performative, ProtocolHeader, Role, SenderSettleMode,
@@ -6,32 +6,32 @@ use wirecost_amqp::codec::{
 };
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output};
 
-use crate::rig::FLOW;
+use crate::pair::FLOW;
 
-pub(crate) struct Talk<E: Endpoint> {
+pub(crate) struct Harness<E: Endpoint> {
     pub(crate) endpoint: E,
     pub(crate) events: Vec<E::Event>,
     pub(crate) is_closed: bool,
-    pub(crate) wakes: Option<Instant>,
-    heard: Vec<u8>,
+    pub(crate) timeout: Option<Instant>,
+    received: Vec<u8>,
     consumed: u64,
-    said: u64,
+    sent: u64,
 }
 
-impl<E: Endpoint> Talk<E> {
+impl<E: Endpoint> Harness<E> {
     pub(crate) fn new(endpoint: E) -> Self {
-        let mut talk = Self {
+        let mut harness = Self {
             endpoint,
             events: Vec::new(),
             is_closed: false,
-            wakes: None,
-            heard: Vec::new(),
+            timeout: None,
+            received: Vec::new(),
             consumed: 0,
-            said: 0,
+            sent: 0,
         };
         let peer = "10.0.0.1:1".parse().expect("an address");
-        talk.input(Input::Opened { flow: FLOW, peer }, Instant::START);
-        talk
+        harness.input(Input::Opened { flow: FLOW, peer }, Instant::START);
+        harness
     }
 
     pub(crate) fn input(&mut self, input: Input<'_, E::Command>, now: Instant) {
@@ -41,70 +41,69 @@ impl<E: Endpoint> Talk<E> {
             out.clear();
             match self.endpoint.poll_output(&mut out) {
                 Output::Transmit { .. } => {
-                    assert!(!self.is_closed, "nothing is said after the end");
+                    assert!(!self.is_closed, "nothing is sent after the close");
                     assert_eq!(out.covered(), out.bytes().len() as u64);
-                    self.heard.extend_from_slice(out.bytes());
+                    self.received.extend_from_slice(out.bytes());
                 }
                 Output::Consumed { .. } => self.consumed += out.covered(),
                 Output::Close { .. } => self.is_closed = true,
                 Output::Event(event) => self.events.push(event),
                 Output::Timeout(at) => {
-                    self.wakes = at;
+                    self.timeout = at;
                     return;
                 }
             }
         }
     }
 
-    pub(crate) fn say_bytes(&mut self, bytes: &[u8]) {
-        self.said += bytes.len() as u64;
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
+        self.sent += bytes.len() as u64;
         self.input(Input::Received { flow: FLOW, bytes }, Instant::START);
     }
 
-    /// Says a frame on channel 0 with `payload` behind its performative.
-    pub(crate) fn say(&mut self, performative: Performative<'_>, payload: &[u8]) {
+    /// Sends a frame on channel 0 with `payload` after its performative.
+    pub(crate) fn send_frame(&mut self, performative: Performative<'_>, payload: &[u8]) {
         let mut body = Vec::new();
         performative.write(&mut body);
         body.extend_from_slice(payload);
         let mut frame = (body.len() as u32 + 8).to_be_bytes().to_vec();
         frame.extend_from_slice(&[2, 0, 0, 0]);
         frame.extend_from_slice(&body);
-        self.say_bytes(&frame);
+        self.send_bytes(&frame);
     }
 
-    pub(crate) fn say_header(&mut self, header: ProtocolHeader) {
-        self.say_bytes(&header.bytes());
+    pub(crate) fn send_header(&mut self, header: ProtocolHeader) {
+        self.send_bytes(&header.bytes());
     }
 
-    /// What was heard since the last time: a header, or a frame as `name` and the rest of its text.
-    pub(crate) fn heard(&mut self) -> Vec<String> {
-        let heard = std::mem::take(&mut self.heard);
-        let (mut framer, mut bytes, mut told) = (Framer::new(u32::MAX), heard.as_slice(), Vec::new());
+    /// The frames since the last call: `header` with its protocol id, or the frame's name with details.
+    pub(crate) fn received(&mut self) -> Vec<String> {
+        let received = std::mem::take(&mut self.received);
+        let (mut framer, mut bytes, mut described) = (Framer::new(u32::MAX), received.as_slice(), Vec::new());
         while let Some(unit) = framer.next(&mut bytes).expect("whole frames") {
-            told.push(match unit {
+            described.push(match unit {
                 Unit::Header(header) => format!("header {}", header.protocol_id),
-                Unit::Frame(frame) => tell(frame),
+                Unit::Frame(frame) => describe(frame),
             });
         }
         assert_eq!(framer.held(), 0);
-        told
+        described
     }
 
-    /// Whether every byte that was said is accounted for.
+    /// Whether every sent byte is accounted for.
     pub(crate) fn is_accounted(&self) -> bool {
-        self.consumed == self.said
+        self.consumed == self.sent
     }
 }
 
-/// A frame's name, and the condition that it carries.
-fn tell(frame: Frame<'_>) -> String {
+/// A frame's name, and its error condition.
+fn describe(frame: Frame<'_>) -> String {
     let body = frame.body().expect("a body");
     let Ok((performative, payload)) = Performative::decode(body) else {
         return "sasl".into();
     };
     let condition = match performative {
-        Performative::Close(close) => close.error,
-        Performative::End(end) => end.error,
+        Performative::Close(error) | Performative::End(error) => error,
         Performative::Detach(detach) => detach.error,
         _ => None,
     };
@@ -164,7 +163,7 @@ pub(crate) fn a_transfer(delivery_id: u32, more: bool) -> Performative<'static> 
     })
 }
 
-/// A performative as bytes, to be damaged.
+/// A performative as bytes, for tests that damage it.
 pub(crate) fn frame(performative: Performative<'_>) -> Vec<u8> {
     let mut out = Buffer::new();
     performative.emit(0, Attribution::MESSAGE, &mut out);

@@ -1,4 +1,4 @@
-//! Several devices that speak to one broker, packet by packet, and what they hear, in words.
+//! Devices that send packets to one broker, and the packets that they receive, as text.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use wirecost_mqtt::broker::{self, Broker, Event};
 use wirecost_mqtt::codec::framing::LARGEST_PACKET;
 use wirecost_mqtt::codec::{
-    Acknowledgement, Connect, Disconnect, FiltersBuf, Framer, Packet, Properties, PropertiesBuf, Property,
-    Publish, ReasonCode, Subscribe, SubscriptionOptions, Text, TopicsBuf, Unsubscribe, Version, Will,
+    Acknowledgement, Connect, FiltersBuf, Framer, Packet, Properties, PropertiesBuf, Property, Publish,
+    Reason, ReasonCode, Subscribe, SubscriptionOptions, Text, TopicsBuf, Unsubscribe, Version, Will,
 };
 use wirecost_mqtt::quality::{Delivery, PacketId, QoS};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
 
-pub(crate) struct Talk {
+pub(crate) struct BrokerHarness {
     pub(crate) broker: Broker,
     pub(crate) events: Vec<Event>,
     now: Instant,
     versions: BTreeMap<FlowId, Version>,
-    heard: BTreeMap<FlowId, Vec<String>>,
+    received: BTreeMap<FlowId, Vec<String>>,
 }
 
 pub(crate) fn text(text: &str) -> Text<'_> {
@@ -69,23 +69,23 @@ pub(crate) fn message<'a>(topic: &'a str, payload: &'a str) -> Publish<'a> {
     }
 }
 
-impl Talk {
+impl BrokerHarness {
     pub(crate) fn new(config: broker::Config) -> Self {
         Self {
             broker: Broker::new(config),
             events: Vec::new(),
             now: Instant::START,
             versions: BTreeMap::new(),
-            heard: BTreeMap::new(),
+            received: BTreeMap::new(),
         }
     }
 
     /// A broker with `publisher` on flow 0 and `subscriber` on flow 1.
     pub(crate) fn two() -> Self {
-        let mut talk = Self::new(broker::Config::default());
-        talk.join(0, "publisher");
-        talk.join(1, "subscriber");
-        talk
+        let mut harness = Self::new(broker::Config::default());
+        harness.join(0, "publisher");
+        harness.join(1, "subscriber");
+        harness
     }
 
     /// Opens `flow` and connects on it.
@@ -94,16 +94,16 @@ impl Talk {
         self.versions.insert(FlowId(flow), connect.version);
         let flow_id = FlowId(flow);
         self.input(Input::Opened { flow: flow_id, peer });
-        self.say(flow, Packet::Connect(connect));
+        self.send(flow, Packet::Connect(connect));
     }
 
-    /// Connects `client_id` by MQTT 5 and forgets the CONNACK.
+    /// Connects `client_id` with MQTT 5 and drops the CONNACK.
     pub(crate) fn join(&mut self, flow: u32, client_id: &str) {
         self.connect(flow, hello(client_id));
-        self.hear(flow);
+        self.received(flow);
     }
 
-    pub(crate) fn say(&mut self, flow: u32, packet: Packet<'_>) {
+    pub(crate) fn send(&mut self, flow: u32, packet: Packet<'_>) {
         let flow = FlowId(flow);
         let mut out = Buffer::new();
         packet.emit(self.versions[&flow], &mut out);
@@ -113,7 +113,7 @@ impl Talk {
         });
     }
 
-    /// Says the first `bytes` of a packet.
+    /// Sends the first `bytes` bytes of a packet.
     pub(crate) fn begin(&mut self, flow: u32, packet: Packet<'_>, bytes: usize) {
         let flow = FlowId(flow);
         let mut out = Buffer::new();
@@ -123,14 +123,14 @@ impl Talk {
     }
 
     pub(crate) fn publish(&mut self, flow: u32, publish: Publish<'_>) {
-        self.say(flow, Packet::Publish(publish));
+        self.send(flow, Packet::Publish(publish));
     }
 
-    /// Subscribes and forgets the SUBACK, but not the retained messages after it.
+    /// Subscribes and drops the SUBACK, but not the retained messages after it.
     pub(crate) fn subscribe(&mut self, flow: u32, filter: &str, options: SubscriptionOptions) {
         self.subscribe_with(flow, filter, options, Properties::EMPTY);
-        let heard = self.heard.entry(FlowId(flow)).or_default();
-        heard.retain(|line| !line.starts_with("suback"));
+        let received = self.received.entry(FlowId(flow)).or_default();
+        received.retain(|line| !line.starts_with("suback"));
     }
 
     pub(crate) fn subscribe_with(
@@ -147,7 +147,7 @@ impl Talk {
             properties,
             filters: filters.as_filters(),
         };
-        self.say(flow, Packet::Subscribe(subscribe));
+        self.send(flow, Packet::Subscribe(subscribe));
     }
 
     pub(crate) fn unsubscribe(&mut self, flow: u32, filter: &str) {
@@ -158,16 +158,16 @@ impl Talk {
             properties: Properties::EMPTY,
             topics: topics.as_topics(),
         };
-        self.say(flow, Packet::Unsubscribe(unsubscribe));
+        self.send(flow, Packet::Unsubscribe(unsubscribe));
     }
 
     pub(crate) fn acknowledge(&mut self, flow: u32, packet_id: u16) {
         let puback = Acknowledgement::new(id(packet_id), ReasonCode::Success);
-        self.say(flow, Packet::Puback(puback));
+        self.send(flow, Packet::Puback(puback));
     }
 
     pub(crate) fn leave(&mut self, flow: u32, reason: ReasonCode) {
-        self.say(flow, Packet::Disconnect(Disconnect::new(reason)));
+        self.send(flow, Packet::Disconnect(Reason::new(reason)));
     }
 
     /// Breaks a flow.
@@ -189,12 +189,12 @@ impl Talk {
         self.input(Input::Command(command));
     }
 
-    /// What `flow` heard since it was last asked.
-    pub(crate) fn hear(&mut self, flow: u32) -> Vec<String> {
-        self.heard.remove(&FlowId(flow)).unwrap_or_default()
+    /// The packets on `flow` since the last call.
+    pub(crate) fn received(&mut self, flow: u32) -> Vec<String> {
+        self.received.remove(&FlowId(flow)).unwrap_or_default()
     }
 
-    /// Has the broker hear that the transport of `flow` takes no more, or takes more again.
+    /// Tells the broker that the transport of `flow` is full, or has room again.
     pub(crate) fn congest(&mut self, flow: u32, is_congested: bool) {
         let flow = FlowId(flow);
         self.input(match is_congested {
@@ -206,13 +206,13 @@ impl Talk {
     fn input(&mut self, input: Input<'_, broker::Command>) {
         self.broker
             .handle_input(input, self.now)
-            .expect("the broker lives on");
+            .expect("the broker does not fail");
         let mut out = Buffer::new();
         loop {
             out.clear();
             match self.broker.poll_output(&mut out) {
-                Output::Transmit { flow } => self.note(flow, out.bytes()),
-                Output::Close { flow, .. } => self.heard.entry(flow).or_default().push("close".into()),
+                Output::Transmit { flow } => self.record(flow, out.bytes()),
+                Output::Close { flow, .. } => self.received.entry(flow).or_default().push("close".into()),
                 Output::Event(event) => self.events.push(event),
                 Output::Consumed { .. } => {}
                 Output::Timeout(_) => return,
@@ -220,16 +220,16 @@ impl Talk {
         }
     }
 
-    fn note(&mut self, flow: FlowId, mut bytes: &[u8]) {
+    fn record(&mut self, flow: FlowId, mut bytes: &[u8]) {
         let mut framer = Framer::new(LARGEST_PACKET);
         while let Some(frame) = framer.next(&mut bytes).expect("a good packet") {
             let packet = Packet::decode(frame, self.versions[&flow]).expect("a good packet");
-            self.heard.entry(flow).or_default().push(words(&packet));
+            self.received.entry(flow).or_default().push(describe(&packet));
         }
     }
 }
 
-fn words(packet: &Packet<'_>) -> String {
+fn describe(packet: &Packet<'_>) -> String {
     match packet {
         Packet::Publish(publish) => published(publish),
         Packet::Connack(connack) => {
@@ -246,7 +246,7 @@ fn words(packet: &Packet<'_>) -> String {
         }
         Packet::Suback(outcomes) => format!("suback {:02x?}", outcomes.codes),
         Packet::Unsuback(outcomes) => format!("unsuback {:02x?}", outcomes.codes),
-        Packet::Disconnect(disconnect) => format!("disconnect {:#04x}", disconnect.reason.code()),
+        Packet::Disconnect(reason) => format!("disconnect {:#04x}", reason.code.code()),
         other => format!("{:?}", other.packet_type()).to_lowercase(),
     }
 }
