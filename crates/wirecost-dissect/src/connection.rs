@@ -1,4 +1,5 @@
-//! A TCP connection: its bytes in order, what they are, and the packets that wait to be told.
+//! TCP connections: puts a connection's bytes in order, describes them, and holds packets back until their bytes are
+//! described.
 
 use std::ops::Range;
 
@@ -11,22 +12,22 @@ use crate::stream::{Context, Stream};
 use crate::tcp::held::Held;
 use crate::tcp::reassembly::{Content, Reassembly, Run};
 
-/// Packets that may wait for what they carry to be described; beyond it the bytes before are given up.
+/// The most packets that may wait for the description of their bytes. Beyond it, the connection gives up the missing
+/// bytes.
 const MAX_HELD_PACKETS: usize = 4_096;
 
-/// Packets that may wait after the peer has acknowledged bytes that the capture does not have.
+/// The most packets that may wait once the peer has acknowledged bytes that the capture does not have.
 const MAX_HELD_BEHIND_LOSS: usize = 64;
 
-/// What a connection reads and writes: the secrets, the
-/// spans of the bytes at hand (empty between segments), and the
-/// ledger that is told of them.
+/// What a connection works with: the secrets, the spans of the bytes at hand (empty between segments), and the ledger
+/// that receives them.
 pub(crate) struct Books<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) spans: &'a mut SpanList,
     pub(crate) ledger: &'a mut DeviceLedger,
 }
 
-/// What is known of a connection.
+/// State of one TCP connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     ports: Ports,
@@ -38,7 +39,7 @@ pub(crate) struct Connection {
 #[derive(Debug, Default)]
 struct Way {
     reassembly: Reassembly,
-    /// The offset up to which bytes have been described, or left out.
+    /// The offset up to which bytes are described or left out.
     described: u64,
 }
 
@@ -56,7 +57,7 @@ impl Connection {
         &self.stream
     }
 
-    /// Whether a segment begins another connection between the same ports.
+    /// Whether a segment opens a new connection between the same ports.
     pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
         let flags = segment.flags();
         let opens = flags.contains(tcp::Flags::SYN) && !flags.contains(tcp::Flags::ACK);
@@ -64,8 +65,9 @@ impl Connection {
         opens && way.reassembly.is_other_connection(segment.sequence_number())
     }
 
-    /// Takes a segment of `len` bytes of content; tells the ledger what is known by now. Returns the offset up to
-    /// which the direction must be described before the packet can be accounted; `None` where it can be now.
+    /// Handles a segment with `len` bytes of content and passes all known spans to the ledger. Returns the offset up
+    /// to which the direction must be described before the packet can be accounted, or `None` if the packet can be
+    /// accounted now.
     pub(crate) fn segment(
         &mut self,
         direction: Direction,
@@ -132,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// The peer has what it acknowledges: bytes that the capture does not have by then will hardly come.
+    /// Once the peer has acknowledged bytes that the capture lacks, those bytes will hardly arrive.
     fn acknowledge(&mut self, direction: Direction, number: u32, books: &mut Books<'_>) {
         let reassembly = &self.ways.of(direction).reassembly;
         let is_beyond = reassembly.acknowledged(number) > Some(reassembly.next());
@@ -149,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// Gives the spans to the ledger.
+    /// Passes the spans to the ledger.
     fn tell(&mut self, direction: Direction, books: &mut Books<'_>) {
         for piece in books.spans.pieces() {
             if piece.known {
@@ -166,7 +168,7 @@ impl Connection {
         books.spans.clear();
     }
 
-    /// Bytes kept until others come.
+    /// Bytes that are kept until more bytes arrive.
     pub(crate) fn kept_bytes(&self) -> u64 {
         let waiting = |direction| self.ways.of(direction).reassembly.waiting_bytes();
         waiting(Direction::Up) + waiting(Direction::Down) + self.held.bytes() + self.stream.kept_bytes()
@@ -177,12 +179,12 @@ impl Connection {
         self.held.push(direction, until, headers);
     }
 
-    /// Whether more packets wait for a description than may: their bytes are then given up for good.
+    /// Whether more packets wait than the limit allows. If so, their bytes are given up for good.
     pub(crate) fn is_overfull(&self) -> bool {
         self.held.len() > 2 * MAX_HELD_PACKETS
     }
 
-    /// Moves the headers of the next packet that can be accounted into `out`; any packet where `all` is set.
+    /// Moves the headers of the next packet that can be accounted into `out`. With `all` set, it takes any packet.
     pub(crate) fn release(&mut self, all: bool, out: &mut Vec<u8>) -> Option<Direction> {
         let ways = &self.ways;
         let described = |direction| {

@@ -1,4 +1,4 @@
-//! One flow: a TCP connection or two UDP ports, with a ledger of its own.
+//! One flow: a TCP connection or a pair of UDP ports. Each flow has a ledger of its own.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use crate::secrets::Secrets;
 use crate::span_list::SpanList;
 use crate::stream::Context;
 
-/// What names a flow whatever its packets' direction.
+/// Identifies a flow, regardless of the packets' direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     low: SocketAddr,
@@ -31,7 +31,7 @@ impl Key {
     }
 }
 
-/// Memory that flows share, so that none is allocated per packet.
+/// Buffers that all flows share, so that no packet causes an allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
     content: SpanList,
@@ -50,10 +50,10 @@ pub(crate) struct Flow {
     carried: Carried,
     pub(crate) limits: SegmentLimits,
     pub(crate) totals: Totals,
-    /// Packets in which bytes were left out, and those bytes.
+    /// Packets with bytes that were left out, and the number of those bytes.
     pub(crate) unattributed_packets: u64,
     pub(crate) unattributed_bytes: u64,
-    /// The number of its last packet.
+    /// The number of the flow's last packet.
     pub(crate) last_packet: u64,
 }
 
@@ -75,7 +75,7 @@ impl Flow {
         )
     }
 
-    /// A flow that starts with the datagram `bytes`.
+    /// A flow whose first datagram is `bytes`.
     pub(crate) fn datagrams(client: SocketAddr, server: SocketAddr, bytes: &[u8]) -> Self {
         let datagrams = Datagrams::detect(server.port(), bytes);
         let ledger = datagrams
@@ -99,7 +99,7 @@ impl Flow {
         }
     }
 
-    /// Which way a packet from `source` travels.
+    /// The direction of a packet from `source`.
     pub(crate) fn direction(&self, source: SocketAddr) -> Direction {
         if source == self.client {
             Direction::Up
@@ -108,7 +108,7 @@ impl Flow {
         }
     }
 
-    /// Whether a segment begins another connection between the same addresses and ports.
+    /// Whether a segment opens a new connection between the same addresses and ports.
     pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
         match &self.carried {
             Carried::Connection(connection) => connection.is_ended_by(direction, segment),
@@ -116,7 +116,7 @@ impl Flow {
         }
     }
 
-    /// Takes a TCP packet with `len` bytes of content.
+    /// Handles a TCP packet with `len` bytes of content.
     pub(crate) fn segment(
         &mut self,
         direction: Direction,
@@ -147,7 +147,7 @@ impl Flow {
         self.release(all, desk);
     }
 
-    /// Accounts the packets that have waited long enough.
+    /// Accounts the packets whose bytes are described.
     fn release(&mut self, all: bool, desk: &mut Desk) {
         let mut headers = std::mem::take(&mut desk.headers);
         while let Carried::Connection(connection) = &mut self.carried
@@ -158,7 +158,7 @@ impl Flow {
         desk.headers = headers;
     }
 
-    /// Takes what a datagram is, before its packet or packets are accounted.
+    /// Describes a datagram before its packet or packets are accounted.
     pub(crate) fn describe(
         &mut self,
         direction: Direction,
@@ -186,7 +186,7 @@ impl Flow {
             .datagram_spans(self.ports, direction, bytes, &desk.described);
     }
 
-    /// Takes a packet that the ledger knows by itself: a part of a datagram, an ICMP error.
+    /// Handles a packet that needs no description: part of a datagram, or an ICMP error.
     pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
         match &mut self.carried {
             Carried::Connection(connection) => {
@@ -197,7 +197,7 @@ impl Flow {
         }
     }
 
-    /// Takes a packet whose content has been described, or will not be.
+    /// Accounts a packet whose content is described or stays undescribed.
     pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
         desk.spans.clear();
         let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut desk.spans);
@@ -207,7 +207,7 @@ impl Flow {
         self.unattributed_bytes += unattributed;
     }
 
-    /// Bytes kept until others come.
+    /// Bytes that are kept until more bytes arrive.
     pub(crate) fn kept_bytes(&self) -> u64 {
         match &self.carried {
             Carried::Connection(connection) => connection.kept_bytes(),
@@ -215,7 +215,7 @@ impl Flow {
         }
     }
 
-    /// Accounts what still waits: no endpoint will describe it any more.
+    /// Accounts the packets that still wait. Nothing will describe them any more.
     pub(crate) fn finish(&mut self, desk: &mut Desk) {
         self.release(true, desk);
     }
@@ -224,7 +224,7 @@ impl Flow {
         matches!(self.carried, Carried::Connection(_))
     }
 
-    /// The name of what is spoken.
+    /// The protocol's name.
     pub(crate) fn label(&self) -> String {
         match &self.carried {
             Carried::Connection(connection) => connection.stream().label(),
@@ -232,7 +232,7 @@ impl Flow {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         match &self.carried {
             Carried::Connection(connection) => connection.stream().reason(),

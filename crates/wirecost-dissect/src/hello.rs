@@ -1,4 +1,4 @@
-//! ClientHello and ServerHello, as far as they decide about keys (RFC 5246 section 7.4.1, RFC 8446 section 4.1).
+//! ClientHello and ServerHello: the fields that determine the keys (RFC 5246 section 7.4.1, RFC 8446 section 4.1).
 
 /// Handshake types (RFC 8446 section 4, RFC 5246 section 7.4).
 pub(crate) mod handshake_type {
@@ -21,12 +21,12 @@ const HELLO_RETRY_REQUEST: [u8; 32] = [
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// What a ServerHello decides.
+/// The fields of a ServerHello that determine the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServerHello {
     pub(crate) random: [u8; 32],
     pub(crate) suite: u16,
-    /// The version on the wire: of supported_versions where it is there.
+    /// The version on the wire: from supported_versions if the extension is present.
     pub(crate) version: u16,
 }
 
@@ -48,7 +48,7 @@ impl ServerHello {
         })
     }
 
-    /// Whether it asks for another ClientHello.
+    /// Whether it is a HelloRetryRequest.
     pub(crate) fn is_retry(&self) -> bool {
         self.random == HELLO_RETRY_REQUEST
     }
@@ -61,7 +61,7 @@ pub(crate) fn client_random(body: &[u8]) -> Option<[u8; 32]> {
     fields.take(32)?.first_chunk().copied()
 }
 
-/// Whether EncryptedExtensions say that the server takes early data (RFC 8446 section 4.2.10).
+/// Whether EncryptedExtensions say that the server accepts early data (RFC 8446 section 4.2.10).
 pub(crate) fn accepts_early_data(body: &[u8]) -> bool {
     let extensions = Fields(body).vector16().unwrap_or_default();
     extension(extensions, EARLY_DATA).is_some()
@@ -78,7 +78,7 @@ fn extension(extensions: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-/// Fields from front to back.
+/// Reads fields from front to back.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -106,14 +106,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Bytes of the padding extension at the end of the ClientHello of DTLS in `body` (RFC 7685); 0 without one.
+/// Bytes of the padding extension at the end of the DTLS ClientHello in `body` (RFC 7685), or 0 if there is none.
 pub(crate) fn padding_bytes(body: &[u8]) -> usize {
     last_extension(body)
         .filter(|(kind, _)| *kind == PADDING)
         .map_or(0, |(_, bytes)| bytes)
 }
 
-/// Type and bytes of the last extension of the ClientHello of DTLS in `body`.
+/// Type and length of the last extension of the DTLS ClientHello in `body`.
 fn last_extension(body: &[u8]) -> Option<(u16, usize)> {
     let mut fields = Fields(body);
     fields.take(34)?;

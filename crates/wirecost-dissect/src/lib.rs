@@ -1,17 +1,17 @@
-//! From packets that no endpoint described to bytes by layer, phase, cause and direction.
+//! Attributes the bytes of packets that no endpoint described to layer, phase, cause and direction.
 //!
-//! The ledger of `wirecost-cost` wants to be told what bytes are. Here it is told by reading them: flows are followed,
-//! streams put in order, protocols recognised and, where secrets are given, decrypted. What cannot be told is left
-//! out by name; nothing is guessed.
+//! The ledger of `wirecost-cost` needs a description of all bytes. This crate produces one by reading them: it
+//! follows flows, puts streams in order, recognizes protocols, and decrypts them if it has the secrets. It reports
+//! bytes that it cannot describe as unattributed. It never guesses.
 //!
-//! - [`dissector`]: [`Dissector`] takes packets and gives a [`Report`]
-//! - [`report`]: bytes by server and protocol, and what was left out
+//! - [`dissector`]: [`Dissector`] reads packets and returns a [`Report`]
+//! - [`report`]: bytes by server and protocol, and unattributed bytes
 //! - [`table`](mod@table): a report for a terminal
-//! - [`read`](mod@read): a capture from front to back
+//! - [`read`](mod@read): a whole capture
 //! - [`secrets`]: the key log
-//! - [`offload`]: what network cards did to the capture
+//! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - `frame`, `fragments`, `flow`, `connection`, `tcp`: from a frame to bytes in order
-//! - `stream`, `datagram`: from bytes to what they are
+//! - `stream`, `datagram`: protocols, from bytes to spans
 //! - `hello`, `crypto`: handshakes and keys
 //!
 //! ```

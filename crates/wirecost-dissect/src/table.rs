@@ -1,4 +1,4 @@
-//! A report as a table for a terminal.
+//! Formats a report as a table for a terminal.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use wirecost_proto::{Cause, Layer};
 
 use crate::report::{Group, Report, Section};
 
-/// Groups that have rows of their own; the rest is in the totals.
+/// The most groups with rows of their own. The totals include all groups.
 const MAX_ROWS: usize = 40;
 
-/// What a column shows of a direction.
+/// A column's figure for one direction.
 type Value = fn(&Traffic) -> u64;
 
 /// The columns of bytes and packets.
@@ -25,14 +25,14 @@ const COLUMNS: [(&str, Value); 7] = [
     ("wire", |way| way.wire_bytes()),
 ];
 
-/// What a row is about, and its cells.
+/// The labels and cells of a row.
 struct Row {
     labels: [String; 3],
     cells: Vec<String>,
 }
 
-/// The report's bytes by server and protocol, by phase and by cause; what was left out, and warnings. Every line ends
-/// with a line end.
+/// The report's bytes by server and protocol, by phase and by cause, then unattributed bytes and warnings. Every line
+/// ends with a line feed.
 pub fn table(report: &Report) -> String {
     let mut rows = vec![head("server", "protocol")];
     let (shown, rest) = report.groups.split_at(report.groups.len().min(MAX_ROWS));
@@ -103,7 +103,7 @@ fn section_rows(labels: [String; 2], section: &Section) -> [Row; 2] {
     [up, down]
 }
 
-/// The rows with columns as wide as their widest cell.
+/// Formats the rows. Every column is as wide as its widest cell.
 fn drawn(rows: &[Row]) -> String {
     let label_width = |index: usize| {
         rows.iter()
@@ -204,12 +204,12 @@ fn warnings(report: &Report, text: &mut String) {
     }
 }
 
-/// A number and what it counts.
+/// A number and its noun.
 fn counted(count: u64, what: &str) -> String {
     format!("{} {}", grouped(count), plural(count, what))
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

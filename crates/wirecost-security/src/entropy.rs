@@ -1,11 +1,11 @@
-//! Where keys, nonces and serial numbers come from.
+//! The source of keys, nonces and serial numbers.
 
 #[cfg(any(test, feature = "seeded"))]
 use wirecost_proto::Rng;
 
-/// A source of random bytes: the system's, or a seed's.
+/// A source of random bytes: the system or a seed.
 ///
-/// A seed makes two runs the same byte for byte and gives every secret away: it is for tests and simulation, behind
+/// A seed makes two runs identical byte for byte, and it reveals every secret. It is for tests and simulation, behind
 /// the feature `seeded`.
 #[derive(Clone, Debug, Default)]
 pub struct Entropy {
@@ -20,7 +20,7 @@ enum Source {
     Seed(Rng),
 }
 
-/// The system gives no random bytes.
+/// The system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the system gives no random bytes")]
 pub struct NoEntropy;
@@ -33,7 +33,7 @@ impl Entropy {
         }
     }
 
-    /// Bytes that follow from `rng` alone.
+    /// Bytes that derive from `rng` alone.
     #[cfg(any(test, feature = "seeded"))]
     pub const fn seeded(rng: Rng) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Entropy {
         }
     }
 
-    /// A source of its own for what `label` names: of a seed, another part of what follows from it.
+    /// A separate source for the purpose that `label` names. With a seed it is another part of the seed's stream.
     #[cfg_attr(not(any(test, feature = "seeded")), expect(unused_variables))]
     pub fn derive(&self, label: &str) -> Self {
         match &self.source {
@@ -54,7 +54,7 @@ impl Entropy {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// [`NoEntropy`] where the system fails.
+    /// [`NoEntropy`] if the system fails.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
         match &mut self.source {
             Source::System => aws_lc_rs::rand::fill(bytes).map_err(|_| NoEntropy),

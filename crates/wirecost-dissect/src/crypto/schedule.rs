@@ -5,15 +5,15 @@ use aws_lc_rs::{hkdf, hmac};
 use super::aead::{Key, NONCE_BYTES};
 use super::suite::{Hash, Suite};
 
-/// What one direction is opened with.
+/// The keys that decrypt one direction.
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub(crate) key: Key,
-    /// The derived part of the nonce; of TLS 1.2 with AES only its first four bytes.
+    /// The IV. In TLS 1.2 with AES, only the first four bytes are derived.
     pub(crate) iv: [u8; NONCE_BYTES],
 }
 
-/// A length that HKDF is asked for.
+/// An output length for HKDF.
 struct Length(usize);
 
 impl hkdf::KeyType for Length {
@@ -23,7 +23,7 @@ impl hkdf::KeyType for Length {
 }
 
 impl Keys {
-    /// The keys of a traffic secret (RFC 8446 section 7.3).
+    /// Derives the keys from a traffic secret (RFC 8446 section 7.3).
     pub(crate) fn of_traffic_secret(suite: Suite, secret: &[u8]) -> Option<Self> {
         let mut key = [0; 32];
         let key = key.get_mut(..suite.cipher.key_bytes())?;
@@ -36,7 +36,7 @@ impl Keys {
         })
     }
 
-    /// The keys of client and server of a master secret (RFC 5246 section 6.3).
+    /// Derives the client's and the server's keys from a master secret (RFC 5246 section 6.3).
     pub(crate) fn of_master_secret(
         suite: Suite,
         master: &[u8],
@@ -81,7 +81,7 @@ pub(crate) fn expand_label(hash: Hash, secret: &[u8], label: &[u8], out: &mut [u
     expanded.fill(out).ok()
 }
 
-/// P_hash of the label and seed in `seed` (RFC 5246 section 5).
+/// P_hash over `seed`, which is the label followed by the seed (RFC 5246 section 5).
 fn prf(hash: Hash, secret: &[u8], seed: &[u8], out: &mut [u8]) {
     let algorithm = match hash {
         Hash::Sha256 => hmac::HMAC_SHA256,

@@ -19,7 +19,7 @@ pub(crate) enum Hash {
     Sha384,
 }
 
-/// A cipher suite that can be opened.
+/// A cipher suite that this crate can decrypt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
     pub(crate) cipher: Cipher,
@@ -41,8 +41,8 @@ impl Cipher {
         }
     }
 
-    /// Bytes of the nonce that TLS 1.2 derives; the rest is in the record (RFC 5288 section 3, RFC 6655 section 3,
-    /// RFC 7905 section 2).
+    /// Bytes of the nonce that TLS 1.2 derives. The record carries the others (RFC 5288 section 3, RFC 6655 section
+    /// 3, RFC 7905 section 2).
     pub(crate) const fn fixed_iv_bytes(self) -> usize {
         match self {
             Self::Chacha20Poly1305 => 12,
@@ -52,7 +52,7 @@ impl Cipher {
 }
 
 impl Suite {
-    /// The suite of a number; `None` for one without authenticated encryption, or unknown here.
+    /// The suite with this number, or `None` if it is unknown or has no authenticated encryption.
     pub(crate) const fn new(number: u16) -> Option<Self> {
         use Cipher::{Aes128Ccm, Aes128Ccm8, Aes128Gcm, Aes256Ccm, Aes256Ccm8, Aes256Gcm, Chacha20Poly1305};
         let cipher = match number {

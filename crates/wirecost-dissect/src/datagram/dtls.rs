@@ -1,13 +1,13 @@
-//! DTLS: records, and datagrams inside them. DTLS 1.2 is opened with a key log; of DTLS 1.3, whose records of epoch 2
-//! are the handshake's and later ones the application's (RFC 9147 section 6.1), the content stays closed.
+//! DTLS: records and the datagrams inside them. A key log decrypts DTLS 1.2. The content of DTLS 1.3 stays encrypted:
+//! records of epoch 2 carry the handshake, later epochs carry application data (RFC 9147 section 6.1).
 //!
 //! | record | phase | cause |
 //! |---|---|---|
-//! | handshake, ChangeCipherSpec | connect | original; retransmission where the piece was seen before |
+//! | handshake, ChangeCipherSpec | connect | original; retransmission if the fragment was seen before |
 //! | padding at the end of a ClientHello | connect | probe |
 //! | ACK of DTLS 1.3 | connect | acknowledgement |
 //! | alert | close | original |
-//! | application data | that of the datagram inside | |
+//! | application data | those of the inner datagram | |
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ use crate::stream::Context;
 const HEADER_BYTES: usize = 13;
 const MESSAGE_HEADER_BYTES: usize = 12;
 
-/// Pieces of the handshake that are remembered in each direction, to know them again.
+/// Handshake fragments remembered per direction, to recognize repetitions.
 const REMEMBERED: usize = 64;
 
 /// Content types (RFC 9147 section 4.1).
@@ -38,7 +38,7 @@ mod content_type {
     pub(super) const ACK: u8 = 26;
 }
 
-/// A piece of the handshake: content type, message type and number, offset of the fragment.
+/// A handshake fragment: content type, message type, message number, fragment offset.
 type Piece = (u8, u8, u16, u32);
 
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Dtls {
         }
     }
 
-    /// The names of what is inside and of the version.
+    /// The protocol inside and the DTLS version.
     pub(crate) fn label(&self) -> String {
         let version = match self.server_hello.map(|hello| hello.version) {
             Some(0xfefc) => "DTLS 1.3",
@@ -110,7 +110,7 @@ impl Dtls {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         self.opaque.unwrap_or_else(|| self.inner.reason())
     }
@@ -139,7 +139,7 @@ impl Dtls {
         }
     }
 
-    /// A protected record of DTLS 1.3 (RFC 9147 section 4); returns its bytes.
+    /// Describes a protected DTLS 1.3 record (RFC 9147 section 4). Returns its length.
     fn unified(&mut self, bytes: &[u8], out: &mut SpanList) -> Option<usize> {
         const HAS_CONNECTION_ID: u8 = 0b0001_0000;
         const HAS_LONG_SEQUENCE: u8 = 0b0000_1000;
@@ -158,7 +158,7 @@ impl Dtls {
         if bytes.len() < header + len {
             return None;
         }
-        // The two lowest bits of the epoch: 2 protects the handshake.
+        // The two lowest bits of the epoch. Epoch 2 protects the handshake.
         if flags & 0b11 == 2 {
             out.push(header + len, Layer::Security, Purpose::CONNECT);
         } else {
@@ -169,7 +169,7 @@ impl Dtls {
         Some(header + len)
     }
 
-    /// The record at the start of `bytes`; returns its bytes.
+    /// Describes the record at the start of `bytes`. Returns its length.
     fn record(
         &mut self,
         direction: Direction,
@@ -214,7 +214,7 @@ impl Dtls {
         );
     }
 
-    /// What a handshake message that is not fragmented, or its first fragment, says about keys.
+    /// Learns the parameters of the keys from a handshake message that is not fragmented, or from its first fragment.
     fn learn(&mut self, message: &[u8]) {
         let Some((header, body)) = message.split_first_chunk::<MESSAGE_HEADER_BYTES>() else {
             return;
@@ -294,7 +294,8 @@ impl Dtls {
         out.push(trailer, Layer::Security, purpose);
     }
 
-    /// A record that cannot be opened. Its content type is in the clear; only application data is left out.
+    /// Describes a record that cannot be decrypted. Its content type is not encrypted. Only application data is left
+    /// out.
     fn closed(&mut self, record: &Record<'_>, why: &'static str, out: &mut SpanList) {
         let len = record.body.len();
         match record.content_type() {
@@ -361,7 +362,7 @@ impl Dtls {
         }
     }
 
-    /// Retransmission where the piece was seen in this direction before; remembers it.
+    /// Retransmission if the fragment was seen in this direction before. Remembers it.
     fn cause_of_piece(&mut self, direction: Direction, kind: u8, content: &[u8]) -> Cause {
         let piece = match content.first_chunk::<MESSAGE_HEADER_BYTES>() {
             Some([message, _, _, _, high, low, a, b, c, ..]) if kind == content_type::HANDSHAKE => {
@@ -382,7 +383,7 @@ impl Dtls {
     }
 }
 
-/// Bytes of padding at the end of a ClientHello that is not fragmented (RFC 7685).
+/// Bytes of padding at the end of an unfragmented ClientHello (RFC 7685).
 fn padding_of(record: &Record<'_>) -> usize {
     let Some((header, body)) = record.body.split_first_chunk::<MESSAGE_HEADER_BYTES>() else {
         return 0;

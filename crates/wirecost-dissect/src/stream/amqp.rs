@@ -1,4 +1,4 @@
-//! AMQP 1.0: frames by their performative. Of a transfer, the content of data sections is payload.
+//! AMQP 1.0: describes frames by performative. In a transfer, the content of data sections is payload.
 //!
 //! | frame | phase | cause |
 //! |---|---|---|
@@ -35,7 +35,7 @@ pub(crate) struct Amqp {
 #[derive(Debug, Default)]
 struct Way {
     rest: Rest,
-    /// Bytes of a data section that go on in the next transfer of its delivery.
+    /// Bytes of a data section that continue in the next transfer of its delivery.
     data_left: u64,
 }
 
@@ -69,7 +69,7 @@ impl Amqp {
         let [a, b, c, d, offset, kind, ..] = *header;
         let size = u32::from_be_bytes([a, b, c, d]) as usize;
         let body_start = usize::from(offset) * 4;
-        // Part 2 section 2.3.1: the data offset counts words of four bytes, the header among them.
+        // Part 2 section 2.3.1: the data offset counts words of four bytes, header included.
         if body_start < HEADER_BYTES || size < body_start || kind > 1 {
             return Err(Unreadable("no AMQP frame"));
         }
@@ -103,7 +103,7 @@ impl Amqp {
         }
     }
 
-    /// A transfer with one data section, or with a part of one; sections before it are application.
+    /// A transfer with one data section or part of one. The sections before it are application bytes.
     fn transfer(
         &mut self,
         direction: Direction,
@@ -140,7 +140,7 @@ impl Amqp {
     }
 }
 
-/// The code of the described type at the start of `bytes`, as a small or a full unsigned long (part 1 section 1.6.10).
+/// The code of the described type at the start of `bytes`: a small or a full unsigned long (part 1 section 1.6.10).
 fn descriptor(bytes: &[u8]) -> Option<u8> {
     match bytes {
         [0x00, 0x53, code, ..] => Some(*code),
@@ -149,7 +149,8 @@ fn descriptor(bytes: &[u8]) -> Option<u8> {
     }
 }
 
-/// Bytes of the described list, map or binary at the start of `bytes`; `None` where it is none, or cut short.
+/// Length of the described list, map or binary at the start of `bytes`, or `None` if there is none or it is
+/// incomplete.
 fn described_bytes(bytes: &[u8]) -> Option<usize> {
     let (before, length) = described_header(bytes)?;
     Some(before + usize::try_from(length).ok()?)

@@ -1,4 +1,4 @@
-//! Bare messages on TCP: a length prefix of four bytes, counted as application, and the payload.
+//! Bare messages on TCP: a length prefix of four bytes, counted as application, then the payload.
 
 use wirecost_proto::Direction;
 use wirecost_proto::bare::LENGTH_PREFIX_BYTES;
@@ -6,7 +6,7 @@ use wirecost_proto::bare::LENGTH_PREFIX_BYTES;
 use super::Unreadable;
 use crate::span_list::{Purpose, Rest, SpanList};
 
-/// A bare message has no answer.
+/// Bare messages have no response.
 #[derive(Debug, Default)]
 pub(crate) struct Bare(Rest);
 

@@ -1,4 +1,4 @@
-//! HTTP/1.1 (RFC 9112): start line, fields and the framing of chunks are application, content is payload.
+//! HTTP/1.1 (RFC 9112): start line, fields and chunk framing are application, content is payload.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,24 @@ use wirecost_proto::Direction;
 use super::Unreadable;
 use crate::span_list::{Both, Purpose, Rest, SpanList};
 
-/// Requests whose response has not come; more of them are not pipelined by anyone.
+/// The most requests without a response. No client pipelines more.
 const MAX_OUTSTANDING: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
     ways: Both<Way>,
-    /// Whether each request that awaits its response was HEAD.
+    /// For each request without a response, whether its method is HEAD.
     outstanding: VecDeque<bool>,
 }
 
-/// One direction: what is left of the part at hand, and what follows it.
+/// State of one direction: the remaining bytes of the current part, and the kind of the next part.
 #[derive(Debug, Default)]
 struct Way {
     rest: Rest,
     next: Next,
 }
 
-/// What follows the part at hand.
+/// The kind of the next part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Next {
     #[default]
@@ -64,7 +64,7 @@ impl Http1 {
         &mut self.ways.of_mut(direction).rest
     }
 
-    /// A start line and its fields; `None` as long as they are not here whole.
+    /// Start line and fields, or `None` while they are incomplete.
     fn head(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
         const START: &[u8] = b"HTTP/";
         if direction == Direction::Down && !START.iter().zip(bytes).all(|(one, other)| one == other) {
@@ -94,7 +94,7 @@ impl Http1 {
         if self.outstanding.len() < MAX_OUTSTANDING {
             self.outstanding.push_back(head.0.starts_with(b"HEAD "));
         }
-        // RFC 9112 section 6.3: a request without length or encoding has no content.
+        // RFC 9112 section 6.3: a request without a length or an encoding has no content.
         head.content().unwrap_or(Content::Length(0))
     }
 
@@ -107,14 +107,14 @@ impl Http1 {
             return Ok(Content::Length(0));
         }
         let answers_head = self.outstanding.pop_front().unwrap_or(false);
-        // RFC 9112 section 6.3: these never have content.
+        // RFC 9112 section 6.3: these responses never have content.
         if answers_head || matches!(status, 204 | 304) {
             return Ok(Content::Length(0));
         }
         Ok(head.content().unwrap_or(Content::UntilClose))
     }
 
-    /// The size of a chunk, its data and the line end behind it (RFC 9112 section 7.1).
+    /// A chunk's size, its data and its line end (RFC 9112 section 7.1).
     fn chunk(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
         let Some(end) = find(bytes, b"\r\n") else {
             return Ok(None);
@@ -134,7 +134,7 @@ impl Http1 {
         Ok(Some([line_bytes, 0, 0]))
     }
 
-    /// The trailer fields, and the empty line that ends the message.
+    /// A trailer field, or the empty line that ends the message.
     fn trailer(&mut self, direction: Direction, bytes: &[u8]) -> Option<[u64; 3]> {
         let end = find(bytes, b"\r\n")?;
         if end == 0 {
@@ -153,7 +153,7 @@ impl Head<'_> {
         std::str::from_utf8(code).ok()?.parse().ok()
     }
 
-    /// What the fields say of the content; an encoding overrides a length (RFC 9112 section 6.3).
+    /// The framing that the fields announce. Transfer-Encoding overrides Content-Length (RFC 9112 section 6.3).
     fn content(&self) -> Option<Content> {
         let mut length = None;
         for line in self.0.split(|byte| *byte == b'\n').skip(1) {

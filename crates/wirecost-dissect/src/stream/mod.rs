@@ -1,11 +1,11 @@
-//! What is spoken on a byte stream, described as it comes.
+//! Protocols on a byte stream, described as the bytes arrive.
 //!
-//! - [`detect`](mod@detect): which protocol it is, by the first bytes and the server's port
+//! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
 //! - [`bare`], [`mqtt`], [`http1`], [`amqp`]: the protocols
-//! - [`tls`]: records, and another stream inside
+//! - [`tls`]: TLS records and the stream inside
 //!
-//! A protocol takes bytes from the front of a direction and tells what they are as soon as it knows. Bytes of a
-//! message whose header has not arrived whole are kept until it has.
+//! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
+//! header is incomplete, its bytes are kept until it is complete.
 
 mod amqp;
 mod bare;
@@ -28,21 +28,21 @@ use http1::Http1;
 use mqtt::Mqtt;
 use tls::Tls;
 
-/// Why a direction cannot be described any further.
+/// Why the rest of a direction cannot be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
 
-/// What reading takes beside the bytes.
+/// Resources for reading.
 pub(crate) struct Context<'a> {
     pub(crate) secrets: &'a Secrets,
-    /// Memory to open records in.
+    /// A buffer for decrypting records.
     pub(crate) scratch: &'a mut Vec<u8>,
 }
 
-/// The most bytes that are kept of a message whose header is not whole.
+/// The most bytes kept of a message whose header is incomplete.
 const MAX_KEPT_BYTES: usize = 1 << 17;
 
-/// One connection's two directions.
+/// Both directions of a connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
     server_port: u16,
@@ -51,17 +51,17 @@ pub(crate) struct Stream {
     lost: Both<Option<Unreadable>>,
 }
 
-/// Who describes the bytes.
+/// The protocol that describes the bytes.
 #[derive(Debug)]
 pub(crate) enum Protocol {
-    /// Too few bytes were seen.
+    /// Too few bytes have arrived.
     Undecided,
     Bare(Bare),
     Mqtt(Mqtt),
     Http1(Http1),
     Amqp(Box<Amqp>),
     Tls(Box<Tls>),
-    /// None that is known here.
+    /// A protocol that this crate does not know.
     Unknown(&'static str),
 }
 
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    /// Takes the next bytes of a direction; tells to `out` what is known by now.
+    /// Reads the next bytes of a direction and appends all known spans to `out`.
     pub(crate) fn feed(
         &mut self,
         direction: Direction,
@@ -110,7 +110,8 @@ impl Stream {
         }
     }
 
-    /// Passes over bytes that were not captured; what follows is described only where they were inside a message.
+    /// Skips bytes that were not captured. If they lie inside a message, the stream goes on. Otherwise the rest of
+    /// the direction is lost.
     pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut SpanList) {
         let rest = self.protocol.rest(direction);
         let inside = rest.is_some_and(|rest| rest.bytes() >= bytes);
@@ -123,7 +124,7 @@ impl Stream {
         self.lose(direction, left, Unreadable("bytes that were not captured"), out);
     }
 
-    /// The name of what is spoken.
+    /// The protocol's name.
     pub(crate) fn label(&self) -> String {
         match &self.protocol {
             Protocol::Undecided => "no data".to_owned(),
@@ -136,7 +137,7 @@ impl Stream {
         }
     }
 
-    /// Bytes kept of messages that are not whole.
+    /// Bytes kept of incomplete messages.
     pub(crate) fn kept_bytes(&self) -> u64 {
         let kept = |direction| self.kept.of(direction).len() as u64;
         let inside = match &self.protocol {
@@ -146,12 +147,12 @@ impl Stream {
         kept(Direction::Up) + kept(Direction::Down) + inside
     }
 
-    /// Whether too few bytes were seen to know what is spoken.
+    /// Whether too few bytes have arrived to recognize the protocol.
     pub(crate) const fn is_undecided(&self) -> bool {
         matches!(self.protocol, Protocol::Undecided)
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         let lost = Direction::ALL
             .iter()
@@ -163,7 +164,8 @@ impl Stream {
         }
     }
 
-    /// Takes what it can from the front of `bytes`; returns how many bytes, or how many before the fault.
+    /// Describes messages at the front of `bytes`. Returns the number of bytes described, or that number and the
+    /// error.
     fn take_all(
         &mut self,
         direction: Direction,
@@ -216,7 +218,7 @@ impl Stream {
 }
 
 impl Protocol {
-    /// What is left of the message at hand, where its length is known.
+    /// The remaining bytes of the current message, if its length is known.
     fn rest(&mut self, direction: Direction) -> Option<&mut Rest> {
         match self {
             Self::Bare(bare) => Some(bare.rest(direction)),

@@ -1,4 +1,4 @@
-//! Content: by its length, in chunks, or until the connection closes (RFC 9112 section 6.3).
+//! Content: with a length, in chunks, or until the connection closes (RFC 9112 section 6.3).
 //!
 //! ```text
 //! chunk size [; extension] CRLF     Size, Extension, SizeEnd
@@ -11,38 +11,38 @@ use wirecost_proto::Layer;
 
 use crate::message::Malformed;
 
-/// Bytes of chunk extensions, or of trailer fields, of one message; a receiver must limit them (RFC 9112
-/// section 7.1.1).
+/// The most bytes of chunk extensions and trailer fields per message. A receiver must limit them (RFC 9112 section
+/// 7.1.1).
 const MAXIMUM_EXTRA_BYTES: usize = 16 << 10;
 
-/// Hexadecimal digits of the largest chunk: 2^60 bytes, so that sizes cannot overflow.
+/// The most hexadecimal digits of a chunk size: 2^60 bytes, so that sizes cannot overflow.
 const MAXIMUM_SIZE_DIGITS: u8 = 15;
 
-/// How the end of a message's content is found.
+/// How a message's content is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// There is no content.
     Empty,
-    /// So many bytes, at least one.
+    /// This many bytes, at least one.
     Length(u64),
     /// Chunks.
     Chunked,
-    /// Whatever comes until the connection closes.
+    /// Everything until the connection closes.
     UntilClose,
 }
 
-/// The part of a message's content that is still to come.
+/// The remaining content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
     /// Chunks.
     Chunked(Chunk),
-    /// Whatever comes until the connection closes.
+    /// Everything until the connection closes.
     UntilClose,
 }
 
-/// Where chunked content stands.
+/// The state of chunked content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
     stage: Stage,
@@ -63,16 +63,16 @@ enum Stage {
 /// A run of bytes of one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Bytes.
+    /// The number of bytes.
     pub len: usize,
-    /// Payload, or application where they are chunk framing.
+    /// Payload for content, application for chunk framing.
     pub layer: Layer,
-    /// Whether the content ends with them.
+    /// Whether the content ends with these bytes.
     pub is_last: bool,
 }
 
 impl Body {
-    /// The whole content of a message, unless it is empty.
+    /// The whole content of a message, or `None` if there is none.
     pub const fn new(framing: Framing) -> Option<Self> {
         match framing {
             Framing::Empty => None,
@@ -82,10 +82,10 @@ impl Body {
         }
     }
 
-    /// What the first of `bytes`, at least one, are.
+    /// Classifies the first bytes of `bytes`, which must not be empty.
     ///
     /// # Errors
-    /// They are not chunked content.
+    /// The bytes are not chunked content.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
         match self {
             Self::Length(missing) => {
@@ -104,7 +104,7 @@ impl Body {
     }
 }
 
-/// Takes what is missing from `bytes`; returns how much was there.
+/// Subtracts the bytes at hand from `missing`. Returns their number.
 fn take_missing(missing: &mut u64, bytes: &[u8]) -> usize {
     let len = usize::try_from(*missing).unwrap_or(usize::MAX).min(bytes.len());
     *missing -= len as u64;
@@ -147,8 +147,8 @@ impl Chunk {
         Ok(piece)
     }
 
-    /// The stage after a byte of framing; `None` after the last one. A bare CR or LF is an error here, because two
-    /// readers could disagree on where a chunk ends.
+    /// The stage after a byte of framing, or `None` after the last byte. A bare CR or LF is an error, because two
+    /// readers could disagree on the end of a chunk.
     fn next_stage(&mut self, byte: u8) -> Result<Option<Stage>, Malformed> {
         let stage = match (self.stage, byte) {
             (Stage::Size { size, digits: 1.. }, b'\r') => Stage::SizeEnd { size },
@@ -187,7 +187,7 @@ impl Chunk {
         Ok(Some(stage))
     }
 
-    /// Counts a byte of an extension or trailer field; the stage stays.
+    /// Counts a byte of an extension or trailer field. The stage stays the same.
     fn extra(&mut self, byte: u8) -> Result<Stage, Malformed> {
         self.extra += 1;
         if byte == b'\n' || self.extra > MAXIMUM_EXTRA_BYTES {

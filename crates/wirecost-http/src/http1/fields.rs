@@ -1,9 +1,9 @@
-//! The fields that decide where a message ends and what becomes of its connection.
+//! The fields that determine the end of a message and the fate of its connection.
 
 use super::head::RawFields;
 use crate::message::{Malformed, is_authority};
 
-/// What Transfer-Encoding says.
+/// The value of Transfer-Encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transfer {
     /// It is absent.
@@ -25,16 +25,16 @@ pub enum Expect {
     Nothing,
     /// An interim 100.
     Continue,
-    /// Something that is not known.
+    /// An unknown expectation.
     Unknown,
 }
 
-/// The fields of a head that have a meaning here; all others are ignored.
+/// The fields that are used. All others are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields<'a> {
-    /// How many Host fields there are.
+    /// The number of Host fields.
     pub hosts: usize,
-    /// Whether every Host field can be a host, or is empty (RFC 9110 section 7.2).
+    /// Whether every Host field is a valid host or empty (RFC 9110 section 7.2).
     pub names_host: bool,
     /// Content-Length in bytes.
     pub content_length: Option<u64>,
@@ -62,10 +62,10 @@ impl<'a> Fields<'a> {
         content_type: None,
     };
 
-    /// The meaning of a head's fields.
+    /// Parses a head's fields.
     ///
     /// # Errors
-    /// Content-Length or Transfer-Encoding is ill-formed.
+    /// Content-Length or Transfer-Encoding is invalid.
     pub(super) fn parse(headers: &RawFields<'a>) -> Result<Self, Malformed> {
         let mut fields = Self::NONE;
         for header in headers {
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Content-Length is digits; a list, or a second field, must repeat the same number (RFC 9112 section 6.3, rule 5).
+/// Content-Length is digits. A list or a second field must repeat the same number (RFC 9112 section 6.3, rule 5).
 fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Malformed> {
     let mut length = before;
     for item in list(value) {
@@ -114,7 +114,7 @@ fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Malformed> {
     length.ok_or(Malformed::ContentLength)
 }
 
-/// RFC 9112 section 6.1: chunked comes last and once; other codings need not be known.
+/// RFC 9112 section 6.1: chunked occurs once, at the end. Other codings may be unknown.
 fn transfer(value: &[u8], before: Transfer) -> Result<Transfer, Malformed> {
     let mut transfer = before;
     for coding in list(value).filter(|coding| !coding.is_empty()) {
@@ -135,7 +135,7 @@ fn has_option(value: &[u8], option: &str) -> bool {
     list(value).any(|item| item.eq_ignore_ascii_case(option))
 }
 
-/// The items of a list (RFC 9110 section 5.6.1); a value that is not text is one item that is nothing known.
+/// The items of a list (RFC 9110 section 5.6.1). A value that is not text is one unknown item.
 fn list(value: &[u8]) -> impl Iterator<Item = &str> {
     let text = std::str::from_utf8(value).unwrap_or("?");
     text.split(',').map(|item| item.trim_matches([' ', '\t']))

@@ -1,4 +1,4 @@
-//! Heads: where one ends, and what it says.
+//! Heads: their boundaries and their content.
 //!
 //! A head is a request line or status line, fields, and an empty line (RFC 9112 section 2.1).
 
@@ -8,18 +8,18 @@ use super::body::Framing;
 use super::fields::{Expect, Fields, Transfer};
 use crate::message::{Malformed, Method, Status, is_authority};
 
-/// Bytes of the longest head that a receiver takes by default.
+/// The default maximum length of a head in bytes.
 pub(crate) const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
 
-/// Fields of the longest head.
+/// The most fields of a head.
 const MAXIMUM_FIELDS: usize = 64;
 
-/// Which heads are expected.
+/// The side that reads the heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Requests.
+    /// Reads requests.
     Server,
-    /// Responses.
+    /// Reads responses.
     Client,
 }
 
@@ -33,7 +33,7 @@ impl Side {
     }
 }
 
-/// Cuts heads out of a stream. A head that lies whole in what was received is not copied.
+/// Extracts heads from a stream. A head that was received in one piece is not copied.
 ///
 /// ```
 /// use wirecost_http::http1::head::{Collector, Side};
@@ -56,17 +56,17 @@ pub struct Collector {
     line: Line,
 }
 
-/// Where the line stands whose end has not come.
+/// The state of the incomplete line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// Nothing but empty lines so far, which a receiver ignores (RFC 9112 section 2.2).
+    /// Only empty lines so far, which a receiver ignores (RFC 9112 section 2.2).
     Before,
     Empty,
     Text,
 }
 
 impl Collector {
-    /// A collector of heads of at most `limit` bytes; it never holds more than that.
+    /// A collector for heads of at most `limit` bytes. It never holds more bytes.
     pub const fn new(side: Side, limit: usize) -> Self {
         Self {
             side,
@@ -77,10 +77,10 @@ impl Collector {
         }
     }
 
-    /// The next whole head, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    /// The next complete head, or `None` if all of `bytes` was read. Removes the bytes that it read from `bytes`.
     ///
     /// # Errors
-    /// What comes cannot be a head, or is longer than the limit; `bytes` is as it was.
+    /// The bytes are not a head, or the head exceeds the limit. `bytes` is unchanged.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<&'a [u8]>, Malformed> {
         if core::mem::take(&mut self.given) {
             self.held.clear();
@@ -99,19 +99,19 @@ impl Collector {
         if !self.given {
             return Ok(None);
         }
-        // RFC 9110 section 2.5: a later minor version is read as the highest one that is known.
+        // RFC 9110 section 2.5: a later minor version is read as the highest known one.
         if let Some(digit) = later_minor(&self.held).and_then(|place| self.held.get_mut(place)) {
             *digit = b'1';
         }
         Ok(Some(self.held.as_slice()))
     }
 
-    /// Bytes held of an incomplete head.
+    /// Bytes of an incomplete head.
     pub fn held(&self) -> usize {
         if self.given { 0 } else { self.held.len() }
     }
 
-    /// Drops an incomplete head; the bytes dropped.
+    /// Drops an incomplete head. Returns its length.
     pub fn clear(&mut self) -> usize {
         let held = self.held();
         self.held.clear();
@@ -119,8 +119,8 @@ impl Collector {
         held
     }
 
-    /// How many of `bytes` belong to the head, if it ends among them. A line ends with LF, with or without CR before
-    /// it (RFC 9112 section 2.2).
+    /// How many of `bytes` belong to the head, if it ends among them. A line ends with LF, with or without a
+    /// preceding CR (RFC 9112 section 2.2).
     fn find_end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
         for (index, byte) in bytes.iter().enumerate() {
             self.line = match (self.line, byte) {
@@ -138,14 +138,14 @@ impl Collector {
     }
 }
 
-/// What a request's head says.
+/// The parsed head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHead<'a> {
     /// Method.
     pub method: Method,
-    /// Path and query; `*` where OPTIONS asks about the whole server.
+    /// Path and query, or `*` if OPTIONS is about the whole server.
     pub target: &'a str,
-    /// How the end of the content is found.
+    /// How the content is delimited.
     pub framing: Framing,
     /// Media type of the content.
     pub content_type: Option<&'a str>,
@@ -156,10 +156,10 @@ pub struct RequestHead<'a> {
 }
 
 impl<'a> RequestHead<'a> {
-    /// The meaning of a whole head.
+    /// Parses a complete head.
     ///
     /// # Errors
-    /// It is no request, or one that hides where it ends.
+    /// It is not a request, or its end is ambiguous.
     pub fn parse(head: &'a [u8]) -> Result<Self, Malformed> {
         let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
         let mut request = httparse::Request::new(&mut headers);
@@ -167,9 +167,9 @@ impl<'a> RequestHead<'a> {
         let minor = request.version.unwrap_or(1);
         let fields = Fields::parse(request.headers)?;
         let method = request.method.and_then(Method::from_name);
-        // Nothing here is a tunnel's end (RFC 9110 section 9.3.6).
+        // This server is not a tunnel (RFC 9110 section 9.3.6).
         let method = method.filter(|method| *method != Method::Connect);
-        // RFC 9112 section 3.2: a request of 1.1 has one Host, no request has two.
+        // RFC 9112 section 3.2: an HTTP/1.1 request has exactly one Host, an HTTP/1.0 request at most one.
         if fields.hosts > 1 || (fields.hosts == 0 && minor == 1) {
             return Err(Malformed::Host(fields.hosts));
         }
@@ -199,9 +199,9 @@ fn request_framing(fields: &Fields<'_>, minor: u8) -> Result<Framing, Malformed>
     match (fields.transfer, fields.content_length) {
         (Transfer::None, None | Some(0)) => Ok(Framing::Empty),
         (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
-        // RFC 9112 section 6.1: it ought to be handled as an error, and may be request smuggling.
+        // RFC 9112 section 6.1: treat it as an error, because it may be request smuggling.
         (_, Some(_)) => Err(Malformed::Smuggling),
-        // RFC 9112 section 6.1: HTTP/1.0 knows no transfer coding, so its framing is faulty.
+        // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is faulty.
         (Transfer::Chunked, None) if minor == 1 => Ok(Framing::Chunked),
         (Transfer::CodedChunked, None) => Err(Malformed::TransferCoding),
         (Transfer::Chunked | Transfer::Other, None) => Err(Malformed::TransferOrder),
@@ -224,7 +224,7 @@ fn origin_form(target: &str, method: Method) -> Option<&str> {
     }
     let after = target.get(scheme_end + 3..)?;
     let (host, path) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
-    // RFC 9110 section 4.2.1: an empty host is none.
+    // RFC 9110 section 4.2.1: an empty host is invalid.
     if host.is_empty() || !is_authority(host.as_bytes()) {
         return None;
     }
@@ -234,26 +234,26 @@ fn origin_form(target: &str, method: Method) -> Option<&str> {
     }
 }
 
-/// What a response's head says.
+/// The parsed head of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
     /// Status.
     pub status: Status,
-    /// How the end of the content is found.
+    /// How the content is delimited.
     pub framing: Framing,
     /// Whether the connection stays open after the response.
     pub keeps_alive: bool,
 }
 
 impl ResponseHead {
-    /// The meaning of a whole head, which answers a request by `method`.
+    /// Parses a complete head that answers a request by `method`.
     ///
     /// # Errors
-    /// It is no response, or one that hides where it ends.
+    /// It is not a response, or its end is ambiguous.
     pub fn parse(head: &[u8], method: Method) -> Result<Self, Malformed> {
         let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
         let mut response = httparse::Response::new(&mut headers);
-        // RFC 9112 section 5.2: a folded line of a response is read as one.
+        // RFC 9112 section 5.2: a folded line of a response is read as one line.
         let mut parser = ParserConfig::default();
         parser.allow_obsolete_multiline_headers_in_responses(true);
         expect_whole(parser.parse_response(&mut response, head), head)?;
@@ -289,14 +289,14 @@ fn response_framing(
         (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
         (Transfer::None, None) => Ok(Framing::UntilClose),
         (_, Some(_)) => Err(Malformed::Smuggling),
-        // RFC 9112 section 6.1: as for a request.
+        // RFC 9112 section 6.1: as in a request.
         (Transfer::Chunked, None) if minor == 0 => Err(Malformed::TransferOrder),
         (Transfer::Chunked, None) => Ok(Framing::Chunked),
         (Transfer::CodedChunked | Transfer::Other, None) => Err(Malformed::TransferCoding),
     }
 }
 
-/// Whether the whole of `head` was taken as a head.
+/// Checks that the parser read all of `head`.
 fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malformed> {
     match parsed {
         Ok(httparse::Status::Complete(taken)) if taken == head.len() => Ok(()),
@@ -308,8 +308,8 @@ fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malf
     }
 }
 
-/// Whether a start line has a version that is well-formed (RFC 9112 section 2.3) and of another major number, in the place of a
-/// response's or a request's.
+/// Whether the start line has a valid version (RFC 9112 section 2.3) with another major number, in the position of a
+/// response's or a request's version.
 fn names_other_version(head: &[u8]) -> bool {
     let mut words = head.trim_ascii_start().split(|byte| byte.is_ascii_whitespace());
     let place = words.next().filter(|word| word.starts_with(b"HTTP/"));
@@ -321,7 +321,7 @@ fn names_other_version(head: &[u8]) -> bool {
     }
 }
 
-/// Where the minor digit of a version of HTTP/1.2 to HTTP/1.9 stands: at the beginning of a status line, at the end of a request
+/// The index of the minor digit of HTTP/1.2 to HTTP/1.9: at the start of a status line, or at the end of a request
 /// line.
 fn later_minor(head: &[u8]) -> Option<usize> {
     let begin = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
@@ -339,5 +339,5 @@ fn later_minor(head: &[u8]) -> Option<usize> {
     is_later(version).then(|| begin + line.len() - 1)
 }
 
-/// The fields as the library gives them.
+/// The library's list of fields.
 pub(super) type RawFields<'a> = [Header<'a>];

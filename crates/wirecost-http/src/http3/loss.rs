@@ -1,4 +1,4 @@
-//! Why a connection is no more, in the words of its user.
+//! The events for the loss of a connection.
 
 use quinn_proto::ConnectionError;
 use wirecost_proto::ResetReason;
@@ -8,11 +8,11 @@ use wirecost_security::tls::quic_fault;
 use crate::client::{Event, Failure};
 use crate::fault::Code;
 
-/// What the loss of a connection means.
+/// The effects of the loss of a connection.
 pub(crate) struct Lost {
-    /// To requests without a response.
+    /// The failure of requests without a response.
     pub(crate) failure: Failure,
-    /// To the connection.
+    /// The event of the connection.
     pub(crate) event: Event,
 }
 
@@ -52,7 +52,7 @@ fn no_error() -> quinn_proto::VarInt {
     quinn_proto::VarInt::from_u32(Code::NoError.value() as u32)
 }
 
-/// Why a handshake failed; `fault` is what TLS had to say, if it was this side that refused.
+/// Why a handshake failed. `fault` is the error of TLS, if this side refused.
 pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::Error>) -> Fault {
     if let Some(error) = fault {
         return quic_fault(error);
@@ -62,7 +62,7 @@ pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::E
         reason: reason.into(),
     };
     match reason {
-        // RFC 9001 section 4.8: 0x100 and the number of an alert.
+        // RFC 9001 section 4.8: 0x100 plus the number of an alert.
         ConnectionError::ConnectionClosed(close) => match u64::from(close.error_code) {
             code @ 0x100..=0x1ff => {
                 let alert = rustls::AlertDescription::from(code as u8);

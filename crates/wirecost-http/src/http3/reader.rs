@@ -1,32 +1,32 @@
-//! The frames of a request stream as they arrive, in any pieces (RFC 9114 section 4.1).
+//! Reads the frames of a request stream from pieces of any length (RFC 9114 section 4.1).
 //!
-//! A message is HEADERS, any number of DATA, and at most one more HEADERS, the trailers; a response may have interim
-//! ones in front. Frames of unknown types may be anywhere and are skipped (RFC 9114 section 9).
+//! A message is HEADERS, any number of DATA, and at most one HEADERS with trailers. Interim responses may precede a
+//! response. Frames of unknown types may occur anywhere and are skipped (RFC 9114 section 9).
 
 use quinn_proto::Side;
 
 use super::frame::{self, Header};
 use crate::fault::{Code, Fault};
 
-/// Bytes of the longest field section that is taken.
+/// The maximum length of a field section in bytes.
 const MAX_SECTION_BYTES: u64 = 16 << 10;
 
-/// Bytes of the longest frame header.
+/// The maximum length of a frame header in bytes.
 const MAX_HEADER_BYTES: usize = 16;
 
-/// What a piece of a stream held.
+/// A part of a request stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// A frame header: so many bytes, and so many behind it, of which `is_content` says whether they are DATA's.
+    /// A frame header.
     Frame {
-        /// Bytes of the header that came with this piece and with those before it.
+        /// Bytes of the header, including those in earlier pieces.
         header: usize,
         /// Bytes of the frame's content.
         content: u64,
         /// Whether it is a DATA frame.
         is_content: bool,
     },
-    /// A field section, complete.
+    /// A complete field section.
     Section(Vec<u8>),
     /// A piece of the content.
     Data(&'a [u8]),
@@ -42,7 +42,7 @@ pub struct Reader {
 
 #[derive(Clone, Debug)]
 enum State {
-    /// Awaits a frame header, of which some bytes are here.
+    /// Awaits the rest of a frame header.
     Header {
         bytes: [u8; MAX_HEADER_BYTES],
         len: usize,
@@ -51,7 +51,7 @@ enum State {
     Section { bytes: Vec<u8>, left: usize },
     /// Awaits the rest of a DATA frame.
     Data { left: u64 },
-    /// Awaits the end of a frame that means nothing.
+    /// Awaits the end of an ignored frame.
     Skip { left: u64 },
 }
 
@@ -61,7 +61,7 @@ const AWAIT_HEADER: State = State::Header {
 };
 
 impl Reader {
-    /// What `receiver` reads of a stream that begins.
+    /// A reader at the start of a stream that `receiver` reads.
     pub const fn new(receiver: Side) -> Self {
         Self {
             receiver,
@@ -70,10 +70,10 @@ impl Reader {
         }
     }
 
-    /// Takes bytes off the head of `bytes` until there is something to tell; `None` once all are taken.
+    /// Reads from the front of `bytes` up to the next part. Returns `None` once all bytes are read.
     ///
     /// # Errors
-    /// A frame that must not be there, or a field section that is too long.
+    /// A frame that is not allowed here, or a field section above the limit.
     pub fn next<'a>(&mut self, bytes: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
         while !bytes.is_empty() {
             let part = match &mut self.state {
@@ -103,12 +103,12 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether the stream may end here: not within a frame (RFC 9114 section 7.1).
+    /// Whether the stream may end here, between frames (RFC 9114 section 7.1).
     pub const fn is_between_frames(&self) -> bool {
         matches!(self.state, State::Header { len: 0, .. })
     }
 
-    /// Goes on to the next frame where one has ended.
+    /// Starts the next frame if the current one has ended.
     fn end_frame(&mut self) {
         let has_ended = match &self.state {
             State::Header { .. } => false,
@@ -141,7 +141,7 @@ impl Reader {
         }))
     }
 
-    /// What awaits the content of a frame that begins.
+    /// The state for the content of a frame.
     fn begin(&mut self, header: Header) -> Result<State, Fault> {
         match header.kind {
             frame::HEADERS => self.begin_section(header.len),
@@ -153,7 +153,7 @@ impl Reader {
                 Code::FrameUnexpected,
                 "a frame of the control stream on a request stream",
             )),
-            // RFC 9114 section 7.2.5: clients send none, and to servers no push was allowed by MAX_PUSH_ID.
+            // RFC 9114 section 7.2.5: clients must not send it, and servers need a MAX_PUSH_ID, which was not sent.
             frame::PUSH_PROMISE if self.receiver.is_server() => {
                 Err(Fault::new(Code::FrameUnexpected, "PUSH_PROMISE of a client"))
             }
@@ -181,7 +181,7 @@ impl Reader {
     }
 }
 
-/// Takes up to `most` bytes off the head of `bytes`.
+/// Removes up to `most` bytes from the front of `bytes`.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8], most: u64) -> &'a [u8] {
     let len = usize::try_from(most).unwrap_or(usize::MAX).min(bytes.len());
     let (head, tail) = bytes.split_at(len);

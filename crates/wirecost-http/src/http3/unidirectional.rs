@@ -1,4 +1,4 @@
-//! The peer's unidirectional streams: control, QPACK, and those that mean nothing here (RFC 9114 section 6.2).
+//! The peer's unidirectional streams: control, QPACK, and unknown types (RFC 9114 section 6.2).
 
 use quinn_proto::Side;
 
@@ -16,34 +16,34 @@ const QPACK_ENCODER: u64 = 0x02;
 /// Stream type of the QPACK decoder's stream (RFC 9204 section 4.2).
 const QPACK_DECODER: u64 = 0x03;
 
-/// Bytes of the longest frame on a control stream that is looked at.
+/// The maximum length of a known frame on a control stream, in bytes.
 const MAX_FRAME_BYTES: u64 = 4 << 10;
 
-/// What the peer's control stream said.
+/// An event of the peer's control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
-    /// GOAWAY: it takes no request with this stream id or a larger one (RFC 9114 section 5.2).
+    /// GOAWAY: the peer processes no request with this stream ID or a larger one (RFC 9114 section 5.2).
     GoAway(u64),
 }
 
-/// What is true of all streams of a peer together: which of those that must be at most one each are open, and what the identifiers
-/// on its control stream must not exceed.
+/// The common state of a peer's unidirectional streams: the streams that may exist once, and the limits for
+/// identifiers on the control stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
     receiver: Side,
     control: bool,
     encoder: bool,
     decoder: bool,
-    /// What the last GOAWAY said; the next one must not say more (RFC 9114 section 5.2).
+    /// The ID in the last GOAWAY. The next one must not be larger (RFC 9114 section 5.2).
     going_away: Option<u64>,
-    /// What the last MAX_PUSH_ID said; the next one must not say less (RFC 9114 section 7.2.7).
+    /// The ID in the last MAX_PUSH_ID. The next one must not be smaller (RFC 9114 section 7.2.7).
     max_push_id: Option<u64>,
 }
 
 /// Reads one of the peer's unidirectional streams.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// What is here of a stream type or of a frame, not yet complete.
+    /// Bytes of an incomplete stream type or frame.
     partial: Vec<u8>,
     state: State,
 }
@@ -57,7 +57,7 @@ enum State {
         left: u64,
     },
     Encoder,
-    /// Whether a cancellation of a stream goes on with the next byte.
+    /// `is_within` says whether a stream cancellation continues with the next byte.
     Decoder {
         is_within: bool,
     },
@@ -74,10 +74,10 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Takes all of `bytes`, and tells `hear` what they say.
+    /// Reads all of `bytes` and passes events to `hear`.
     ///
     /// # Errors
-    /// What the peer must not send there.
+    /// Bytes that the peer must not send there.
     pub fn read(
         &mut self,
         bytes: &[u8],
@@ -109,7 +109,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes that the stream has ended.
+    /// Handles the end of the stream.
     ///
     /// # Errors
     /// The control and QPACK streams must not end (RFC 9114 section 6.2.1, RFC 9204 section 4.2).
@@ -123,7 +123,7 @@ impl Reader {
         }
     }
 
-    /// Takes one byte, or what completes a frame, off a control stream.
+    /// Reads one byte, or the rest of a frame, from a control stream.
     fn control(
         &mut self,
         rest: &mut &[u8],
@@ -139,7 +139,7 @@ impl Reader {
         self.finish_frame(opened, hear)
     }
 
-    /// Looks at the frame that is here: begins it, and ends it where it is complete.
+    /// Checks the current frame, and handles it if it is complete.
     fn finish_frame(
         &mut self,
         opened: &mut Opened,
@@ -150,7 +150,7 @@ impl Reader {
         };
         let is_known = self.admit(header.kind, opened.receiver)?;
         if !is_known {
-            // Its length may be anything.
+            // An unknown frame may have any length.
             let here = (self.partial.len() - size) as u64;
             self.partial.clear();
             let left = header.len.saturating_sub(here);
@@ -175,7 +175,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether a frame's content means something here.
+    /// Whether the content of a frame matters.
     fn admit(&self, kind: u64, receiver: Side) -> Result<bool, Fault> {
         let awaits_settings = matches!(self.state, State::AwaitSettings);
         match kind {
@@ -200,7 +200,7 @@ impl Reader {
 }
 
 impl Opened {
-    /// What `receiver` knows of its peer's streams before there is one.
+    /// The state before the peer has opened a stream. `receiver` is this side.
     pub const fn new(receiver: Side) -> Self {
         Self {
             receiver,
@@ -217,7 +217,8 @@ impl Opened {
             CONTROL => (&mut self.control, State::AwaitSettings),
             QPACK_ENCODER => (&mut self.encoder, State::Encoder),
             QPACK_DECODER => (&mut self.decoder, State::Decoder { is_within: false }),
-            // Servers get none (RFC 9114 section 6.2.2), and clients have allowed none (RFC 9114 section 4.6).
+            // Clients must not open one (RFC 9114 section 6.2.2), and servers need a MAX_PUSH_ID, which was not sent
+            // (RFC 9114 section 4.6).
             PUSH if self.receiver.is_server() => {
                 return Err(Fault::new(Code::StreamCreationError, "a push stream of a client"));
             }
@@ -238,7 +239,7 @@ impl Opened {
             frame::check_settings(content)?;
             return Ok(None);
         }
-        // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH are one integer each.
+        // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH contain one integer each.
         let id = match varint::read(content) {
             Some((id, len)) if len == content.len() => id,
             _ => return Err(Fault::new(Code::FrameError, "a frame that is not one integer")),
@@ -279,8 +280,8 @@ impl Opened {
     }
 }
 
-/// Without a dynamic table no field section is to be acknowledged and no insertion to be counted (RFC 9204 sections 4.4.1 and
-/// 4.4.3): all that a decoder may say is that it has cancelled a stream.
+/// Without a dynamic table, there is nothing to acknowledge and no insertion to count (RFC 9204 sections 4.4.1 and
+/// 4.4.3). A decoder may only cancel streams.
 fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault> {
     for byte in instructions {
         let is_cancellation = byte & 0xc0 == 0x40;
@@ -290,7 +291,7 @@ fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault>
                 "an acknowledgement for a dynamic table of capacity 0",
             ));
         }
-        // An integer goes on where its prefix is full, then while the highest bit is set (RFC 9204 section 4.1.1).
+        // An integer continues if its prefix is full, then while the highest bit is set (RFC 9204 section 4.1.1).
         *is_within = match *is_within {
             true => byte & 0x80 != 0,
             false => byte & 0x3f == 0x3f,
@@ -299,7 +300,7 @@ fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault>
     Ok(())
 }
 
-/// With a capacity of 0 the encoder has nothing to say but that it sets it to 0 (RFC 9204 section 4.3.1).
+/// With a capacity of 0, the encoder may only set the capacity to 0 (RFC 9204 section 4.3.1).
 fn check_encoder(instructions: &[u8]) -> Result<(), Fault> {
     const SET_CAPACITY_0: u8 = 0x20;
     if instructions.iter().all(|byte| *byte == SET_CAPACITY_0) {

@@ -9,11 +9,11 @@ use wirecost_proto::{Content, Instant};
 use super::Exchange;
 use crate::message::{Response, Status};
 
-/// Requests that wait, by what they wait for and until when.
+/// Waiting requests, by name and by deadline.
 #[derive(Debug)]
 pub(super) struct Polls {
     waiting: BTreeMap<Exchange, Poll>,
-    /// Who waits for what.
+    /// The waiting requests by name.
     by_name: BTreeSet<(Arc<str>, Exchange)>,
     deadlines: BTreeSet<(Instant, Exchange)>,
     answers: VecDeque<(Exchange, Response)>,
@@ -37,7 +37,7 @@ impl Polls {
         }
     }
 
-    /// Lets a request wait; false where too many do.
+    /// Lets a request wait. Returns false if too many wait.
     pub(super) fn wait(&mut self, exchange: Exchange, name: &str, deadline: Instant) -> bool {
         if self.waiting.len() >= self.max_waiting {
             return false;
@@ -49,7 +49,7 @@ impl Polls {
         true
     }
 
-    /// Answers everyone who waits for `name`.
+    /// Answers all requests that wait for `name`.
     pub(super) fn post(&mut self, name: &str, content_type: Option<&str>, bytes: &[u8]) {
         let first = (Arc::from(name), Exchange::FIRST);
         let waiting = self.by_name.range(first..).take_while(|(own, _)| **own == *name);
@@ -83,7 +83,7 @@ impl Polls {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Forgets the requests of a range; what is to be answered leaves with the input that caused it.
+    /// Forgets the requests of a range, including their queued responses.
     pub(super) fn forget(&mut self, range: RangeInclusive<Exchange>) {
         while let Some((&exchange, _)) = self.waiting.range(range.clone()).next() {
             self.remove(exchange);

@@ -1,13 +1,13 @@
-//! Which resource a path and query name.
+//! Parses the path and query that select a resource.
 
 use std::time::Duration;
 
 use crate::message::{Method, Response, Status};
 
-/// Messages on a page where the query does not say, and at most.
+/// The default and maximum number of messages on a page.
 const PAGE_MESSAGES: usize = 1_000;
 
-/// A resource, with what the query asks of it.
+/// A resource and its query parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     Test,
@@ -38,7 +38,7 @@ impl<'a> Target<'a> {
     pub(super) fn parse(target: &'a str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
-            // Who names no path is served as well.
+            // An empty path is served too.
             "/" | "/test" => Ok(Self::Test),
             "/messages" => Ok(Self::Messages {
                 next_key: number(query, "next_key")?.unwrap_or(0),

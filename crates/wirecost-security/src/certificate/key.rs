@@ -8,7 +8,7 @@ use p256::{SecretKey, elliptic_curve};
 use super::{Error, SIGNATURE_BYTES};
 use crate::entropy::Entropy;
 
-/// What [`Key`] answers where a signature has not its usual length: sign something else.
+/// The error of [`Key`] for a signature of another length. The caller changes the content and signs again.
 pub(super) const UNUSUAL_LENGTH: rcgen::Error = rcgen::Error::RemoteKeyError;
 
 /// A key pair on P-256.
@@ -19,7 +19,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// A key from random bytes; the one in 2^32 draws that is no scalar is drawn anew.
+    /// A key from random bytes. One draw in 2^32 is not a valid scalar and is repeated.
     pub(crate) fn generate(entropy: &mut Entropy) -> Result<Self, Error> {
         loop {
             let mut scalar = [0; 32];
@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-/// The PKCS #8 form of a private key on P-256 in SEC 1 form (RFC 5915).
+/// Converts a private key on P-256 from SEC 1 (RFC 5915) to PKCS #8.
 pub(super) fn sec1_to_pkcs8(sec1: &[u8]) -> Result<Vec<u8>, Error> {
     let secret = SecretKey::from_sec1_der(sec1).map_err(|error| Error::PrivateKey(error.to_string()))?;
     Key::new(secret).to_pkcs8()

@@ -1,4 +1,4 @@
-//! One connection: dimpl's engine, and what its datagrams are.
+//! One connection: dimpl's engine, and the description of its datagrams.
 
 use std::time::Duration;
 
@@ -14,28 +14,29 @@ use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::layer::Fault;
 
-/// A deadline further away than this is none: dimpl has no way to say that it waits for nothing.
+/// A deadline further away than this means none, because dimpl always reports a deadline.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// An engine that lacks a piece of the handshake and has no record to acknowledge asks to be woken at once, whenever it
-/// is woken (RFC 9147 section 7.1 wants the acknowledgement of a gap at once). It is woken so often instead.
+/// Delay of a wake-up that the engine requests for the present. An engine that lacks a fragment of the handshake and
+/// has no record to acknowledge requests one on every wake-up (RFC 9147 section 7.1 wants a gap to be acknowledged at
+/// once).
 const STUCK_INTERVAL: Duration = Duration::from_millis(10);
-/// Room for what the engine says; it tells where more is needed.
+/// Initial size of the output buffer. The engine says if it needs more.
 const ROOM_BYTES: usize = 2048;
 
-/// What the engine has to say; bytes are at the beginning of the buffer given.
+/// An output of the engine. Its bytes are at the start of the given buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEvent {
     /// A datagram to send.
     Datagram(usize),
-    /// What a record of application data held.
+    /// The plaintext of an application data record.
     Plaintext(usize),
-    /// The peer's certificate, which is not verified yet.
+    /// The peer's certificate, not verified yet.
     Certificate(usize),
     /// The handshake is complete.
     Connected,
-    /// The peer said close_notify.
+    /// The peer sent close_notify.
     CloseNotify,
-    /// Nothing more now.
+    /// No more output now.
     Wait,
 }
 
@@ -47,15 +48,15 @@ pub(super) struct Connection {
     key_log: KeyLog,
     protocol: Protocol,
     client_random: Option<[u8; 32]>,
-    /// Pieces of the handshake that were sent and received, to know them again.
+    /// Handshake fragments sent and received, to recognize repetitions.
     sent: Pieces,
     received: Pieces,
-    /// Records of application data that were opened and not handed out, because the handshake was not complete.
+    /// Application data records that were decrypted before the handshake was complete and not handed out yet.
     undelivered: usize,
-    /// How many of them were opened before the present input.
+    /// How many of them were decrypted before the current input.
     earlier: usize,
     is_established: bool,
-    /// When it was woken last.
+    /// Time of the last wake-up.
     woken: Option<Instant>,
     wakes: Option<Instant>,
 }
@@ -79,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// What the peers speak, as far as it is known.
+    /// The protocol, as far as it is known.
     pub(super) fn protocol(&self) -> Protocol {
         self.protocol
     }
@@ -89,7 +90,7 @@ impl Connection {
         self.is_established
     }
 
-    /// When the engine wants to be woken.
+    /// The time of the next wake-up.
     pub(super) fn wakes(&self) -> Option<Instant> {
         self.wakes
     }
@@ -99,7 +100,7 @@ impl Connection {
         self.client_random
     }
 
-    /// Lets the engine know the time: it sends its first flight, or one again.
+    /// Wakes the engine, which sends its first flight or retransmits one.
     pub(super) fn wake(&mut self, now: Instant) -> Result<(), Fault> {
         self.earlier = self.undelivered;
         self.woken = Some(now);
@@ -107,7 +108,7 @@ impl Connection {
         self.run(|engine| engine.handle_timeout(now))
     }
 
-    /// Gives the engine a datagram, and appends what its records are.
+    /// Passes a datagram to the engine and appends its records to `sighted`.
     pub(super) fn receive(
         &mut self,
         datagram: &[u8],
@@ -129,7 +130,7 @@ impl Connection {
         taken
     }
 
-    /// Gives the engine what is to be sent as one record in one datagram.
+    /// Protects a datagram as one record in one datagram.
     pub(super) fn protect(&mut self, plaintext: &[u8], now: Instant) -> Result<(), Fault> {
         let at = self.epoch.monotonic_at(now);
         self.run(|engine| {
@@ -138,12 +139,12 @@ impl Connection {
         })
     }
 
-    /// Says close_notify.
+    /// Sends close_notify.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         self.run(Dtls::close)
     }
 
-    /// What the engine has to say next, its bytes in `buffer`.
+    /// The engine's next output, its bytes in `buffer`.
     pub(super) fn poll(&mut self, now: Instant, buffer: &mut Vec<u8>) -> ConnectionEvent {
         if buffer.len() < ROOM_BYTES {
             buffer.resize(ROOM_BYTES, 0);
@@ -165,34 +166,34 @@ impl Connection {
                     return ConnectionEvent::Wait;
                 }
                 Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
-                // Keys for SRTP have no use here.
+                // Keys for SRTP are not used.
                 _ => {}
             }
         }
     }
 
-    /// Appends what the records of a datagram from the engine are.
+    /// Appends the records of an outgoing datagram to `sighted`.
     pub(super) fn look_at_own(&mut self, datagram: &[u8], sighted: &mut Vec<Sighted>) {
         self.learn_client_random(datagram);
         self.look_at(datagram, sighted, |this| &mut this.sent);
     }
 
-    /// Forgets what was noted of records, once all that follows from an input is out.
+    /// Discards the notes about records after all outputs of an input.
     pub(super) fn forget_notes(&mut self) {
         self.watch.notes.clear();
         if self.is_established {
-            // The engine holds nothing back any more; what it has not handed out it has dropped.
+            // The engine holds nothing back any more. It has dropped everything that it did not hand out.
             self.undelivered = 0;
         }
     }
 
-    /// Whether a record of the datagram received last could be opened.
+    /// Whether any record of the last received datagram was decrypted.
     pub(super) fn has_opened(&self, datagram: &[u8]) -> bool {
         let notes = &self.watch.notes;
         records(datagram).any(|record| notes.iter().any(|note| note.tag == record.tag()))
     }
 
-    /// Whether the plaintext that comes next was in an earlier datagram than the one that made it come.
+    /// Whether the next plaintext arrived in an earlier datagram than the current one.
     pub(super) fn take_earlier(&mut self) -> bool {
         let is_earlier = self.earlier > 0;
         self.earlier = self.earlier.saturating_sub(1);
@@ -216,7 +217,7 @@ impl Connection {
         }
     }
 
-    /// Bytes of a tag, once the handshake has shown which suite it is: that of the pre-shared key has no certificate.
+    /// Bytes of a tag. The handshake shows the suite: with a pre-shared key there is no certificate.
     fn tag_bytes(&self) -> usize {
         const CERTIFICATE: u8 = 11;
         match self.protocol {
@@ -246,7 +247,7 @@ impl Connection {
             self.protocol = self.protocol.settled(version);
         }
         result.map_err(|error| match error {
-            // RFC 4279 section 2: a server may treat an unknown identity as it does a key that does not fit.
+            // RFC 4279 section 2: a server may treat an unknown identity like a wrong key.
             Error::CryptoError(error) if !self.is_established => {
                 let keys = format!("the two ends came to different keys ({error})");
                 Fault::Other(format!("{keys}: the pre-shared key or its identity is not the same").into())
@@ -255,7 +256,7 @@ impl Connection {
         })
     }
 
-    /// Gives memory back that only the handshake needed.
+    /// Frees memory that only the handshake needed.
     fn shrink(&mut self) {
         self.watch.secrets.shrink_to_fit();
         self.sent.shrink();
@@ -270,7 +271,7 @@ impl Connection {
     }
 }
 
-/// What an error of the engine, which is always the end of it, says of the flow.
+/// The fault for an error of the engine. Every such error ends the connection.
 fn fault(protocol: Protocol, error: &Error) -> Fault {
     let protocol = protocol.name();
     match error {

@@ -1,4 +1,4 @@
-//! The flows of a layer: what clients and servers have in common.
+//! The flows of a layer: the common part of clients and servers.
 
 mod drain;
 mod receive;
@@ -15,35 +15,36 @@ use super::inner::{Inner, Ready, Wanted};
 use super::role::Role;
 use crate::layer::{Event, Fault};
 
-/// How long a client that closes a connection of DTLS 1.2 waits for the peer's close_notify, which the peer owes it
-/// (RFC 5246 section 7.2.1): on a socket that is closed already it would be answered by an ICMP error.
+/// How long a client that closes a DTLS 1.2 connection waits for the peer's close_notify (RFC 5246 section 7.2.1). If the
+/// client closed its socket at once, an ICMP error would answer the close_notify.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Bytes that a record can hold (RFC 6347 section 4.1, RFC 8446 section 5.1); a longer datagram is not sent.
+/// The most plaintext bytes of a record (RFC 6347 section 4.1, RFC 8446 section 5.1). Longer datagrams are not sent.
 pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
 
-/// What was ignored.
+/// Counts what the layer ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Datagrams on a flow without a connection that do not open one.
     pub ignored_datagrams: u64,
-    /// Datagrams that the inner endpoint sent on a flow without a connection, or above [`MAX_PLAINTEXT_BYTES`].
+    /// Datagrams of the inner endpoint on a flow without a connection, or above [`MAX_PLAINTEXT_BYTES`].
     pub unsent_datagrams: u64,
-    /// Handshakes that failed while an older connection of the flow went on.
+    /// Handshakes that failed while an older connection of the flow continued.
     pub failed_restarts: u64,
 }
 
 /// The state of a flow.
 enum Stage {
-    /// A server's, on which no ClientHello has come.
+    /// A server's flow before the first ClientHello.
     AwaitClientHello,
     Handshake(Box<Connection>),
     Established {
         connection: Box<Connection>,
-        /// What a ClientHello on the flow has begun: it takes over once it is complete (RFC 6347 section 4.2.8).
+        /// The connection of a further ClientHello on the flow. It takes over once its handshake is complete (RFC
+        /// 6347 section 4.2.8).
         successor: Option<Box<Connection>>,
     },
-    /// Our close_notify is out, the peer's is awaited.
+    /// Our close_notify is sent, the peer's is awaited.
     AwaitCloseNotify {
         connection: Box<Connection>,
         until: Instant,
@@ -71,35 +72,35 @@ struct Flow {
     peer: Peer,
     stage: Stage,
     deadline: Option<Instant>,
-    /// Whether the endpoint within knows of it.
+    /// Whether the inner endpoint knows the flow.
     is_open: bool,
 }
 
-/// What became of a connection.
+/// The state of a connection after an input.
 enum Fate {
     Alive,
-    /// The peer said close_notify.
+    /// The peer sent close_notify.
     Closed,
     Failed(Fault),
 }
 
-/// A layer's flows, the endpoint within, and what leaves.
+/// A layer's flows, the inner endpoint, and the queued outputs.
 pub(super) struct Flows<E: Endpoint> {
     pub(super) inner: Inner<E>,
     pub(super) stats: Stats,
     role: Role,
     flows: BTreeMap<FlowId, Flow>,
     deadlines: BTreeSet<(Instant, FlowId)>,
-    /// Commands to a client that has no connection yet.
+    /// Commands that wait for a client's connection.
     held: VecDeque<E::Command>,
-    /// Connections so far.
+    /// Number of connections so far.
     connections: u64,
-    /// The bytes that the engine says.
+    /// Output bytes of the engine.
     scratch: Vec<u8>,
-    /// The records of the datagram under way.
+    /// The records of the current datagram.
     sighted: Vec<Sighted>,
     spans: Buffer,
-    /// The datagram of the inner endpoint's that is being protected.
+    /// The inner endpoint's datagram that is being protected.
     protecting: Buffer,
 }
 
@@ -120,7 +121,7 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Takes an input but for commands.
+    /// Handles an input.
     pub(super) fn handle_input(
         &mut self,
         input: Input<'_, E::Command>,
@@ -147,7 +148,7 @@ impl<E: Endpoint> Flows<E> {
         Output::Timeout([deadline, self.inner.wakes()].into_iter().flatten().min())
     }
 
-    /// A client's commands wait for the connection; a server has none to wait for.
+    /// A client's commands wait for the connection. A server's commands do not.
     fn command(&mut self, command: E::Command, now: Instant) -> Result<(), E::Error> {
         let is_established = |flow: &Flow| !matches!(flow.stage, Stage::Handshake(_));
         if self.role.is_server() || (!self.flows.is_empty() && self.flows.values().all(is_established)) {
@@ -195,7 +196,7 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Does what the inner endpoint wants, until it wants nothing more.
+    /// Carries out the inner endpoint's requests until there are none.
     fn settle(&mut self, now: Instant) -> Result<(), E::Error> {
         while let Some(wanted) = self.inner.wanted.pop_front() {
             match wanted {
@@ -230,7 +231,7 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Says close_notify, if the flow has a connection, and closes the flow.
+    /// Sends close_notify if the flow has a connection, and closes the flow.
     fn close(&mut self, flow: FlowId, reset: bool, now: Instant) -> Result<(), E::Error> {
         let stage = self.take_stage(flow);
         if let Some(Stage::Established { mut connection, .. }) = stage
@@ -249,7 +250,7 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    /// Wakes every connection that is due, and the endpoint within.
+    /// Wakes every connection that is due, and the inner endpoint.
     fn wake(&mut self, now: Instant) -> Result<(), E::Error> {
         let due: Vec<FlowId> = self
             .deadlines
@@ -301,7 +302,7 @@ impl<E: Endpoint> Flows<E> {
         self.inner.ready.push_back(Ready::Event(event));
     }
 
-    /// The stage of a flow, which is put back or forgotten soon after.
+    /// Takes the stage of a flow. The caller puts it back or forgets the flow.
     fn take_stage(&mut self, flow: FlowId) -> Option<Stage> {
         let state = self.flows.get_mut(&flow)?;
         Some(std::mem::replace(&mut state.stage, Stage::AwaitClientHello))

@@ -1,4 +1,4 @@
-//! Whether the peer's certificate is accepted: dimpl only proves that the peer has its private key.
+//! Verification of the peer's certificate. dimpl only proves that the peer has the private key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,24 +15,24 @@ use super::config::{ConfigError, Trust};
 use crate::layer::Fault;
 use crate::tls::fault::certificate::complaint;
 
-/// Judges the peer's certificate.
+/// Verifies the peer's certificate.
 #[derive(Debug)]
 pub(super) enum Judge {
-    /// A server's, by its issuer, its name and its dates (RFC 5280 section 6).
+    /// A server's certificate, by issuer, name and dates (RFC 5280 section 6).
     Server {
         verifier: Arc<WebPkiServerVerifier>,
         name: ServerName<'static>,
     },
-    /// A client's, by its issuer and its dates.
+    /// A client's certificate, by issuer and dates.
     Client(Arc<dyn ClientCertVerifier>),
-    /// By being this one.
+    /// Exactly this certificate.
     Exactly(Vec<u8>),
-    /// Not at all.
+    /// Any certificate.
     Anyone,
 }
 
 impl Judge {
-    /// A client's judge.
+    /// Verifies servers for a client.
     pub(super) fn of_server(trust: Trust) -> Result<Self, ConfigError> {
         let (certificates, server_name) = match trust {
             Trust::Exactly(certificate) => return Ok(Self::Exactly(certificate)),
@@ -51,13 +51,13 @@ impl Judge {
         Ok(Self::Server { verifier, name })
     }
 
-    /// A server's judge.
+    /// Verifies clients for a server.
     pub(super) fn of_clients(authorities: &[Vec<u8>]) -> Result<Self, ConfigError> {
         let verifier = WebPkiClientVerifier::builder_with_provider(anchors(authorities)?, crypto()).build();
         verifier.map(Self::Client).map_err(|error| untrusted(&error))
     }
 
-    /// Whether the certificate `der` is accepted, `unix` after 1970-01-01 00:00 UTC.
+    /// Verifies the certificate `der` at the time `unix` after 1970-01-01 00:00 UTC.
     pub(super) fn judge(&self, der: &[u8], unix: Duration) -> Result<(), Fault> {
         let certificate = CertificateDer::from(der);
         let now = UnixTime::since_unix_epoch(unix);

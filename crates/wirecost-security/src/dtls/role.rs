@@ -1,4 +1,4 @@
-//! What clients and servers do differently.
+//! The differences between clients and servers.
 
 use wirecost_proto::Instant;
 
@@ -7,7 +7,7 @@ use super::connection::Connection;
 use crate::layer::Fault;
 use crate::start::Start;
 
-/// Which end a layer is.
+/// The role of a layer.
 pub(super) enum Role {
     Client(ClientConfig),
     Server(ServerConfig),
@@ -18,7 +18,7 @@ impl Role {
         matches!(self, Self::Server(_))
     }
 
-    /// The connection that a client begins when a flow opens; a server waits for one.
+    /// The connection that a client opens with the flow. A server waits for a ClientHello.
     pub(super) fn first_connection(&self, index: u64, now: Instant) -> Option<Result<Connection, Fault>> {
         match self {
             Self::Client(config) if config.start != Start::Cold => Some(Err(Fault::Start {
@@ -30,7 +30,7 @@ impl Role {
         }
     }
 
-    /// The connection that a server begins when a ClientHello comes.
+    /// The connection that a server opens for a ClientHello.
     pub(super) fn accept(&self, index: u64, now: Instant) -> Option<Connection> {
         match self {
             Self::Client(_) => None,
@@ -38,7 +38,7 @@ impl Role {
         }
     }
 
-    /// Whether the peer's certificate is accepted.
+    /// Verifies the peer's certificate.
     pub(super) fn judge(&self, certificate: &[u8], now: Instant) -> Result<(), Fault> {
         let (judge, epoch) = match self {
             Self::Client(config) => (&config.judge, config.epoch()),

@@ -1,4 +1,4 @@
-//! Parts into an object.
+//! Makes an object from parts.
 
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::digest::{SHA256, digest};
@@ -20,35 +20,35 @@ use crate::entropy::{Entropy, NoEntropy};
 /// Why an object cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// There is nothing to seal.
+    /// There are no parts.
     #[error("an object has at least one part, got none")]
     NoParts,
-    /// A participant is named twice.
+    /// A participant occurs twice.
     #[error("participant {0} is named twice")]
     Repeated(KeyId),
-    /// A rule is about somebody whose key is not known.
+    /// A rule names a participant without a key.
     #[error("a rule is about participant {0}, whose key is not given")]
     UnknownParticipant(KeyId),
-    /// A rule is about a part that the object does not have.
+    /// A rule names a part that does not exist.
     #[error("a rule is about part {part}, and the object has {parts}")]
     NoSuchPart {
         /// The part, counted from 0.
         part: usize,
-        /// How many parts there are.
+        /// The number of parts.
         parts: usize,
     },
-    /// No key could ever open a part.
+    /// No rule covers a part, so nobody could open it.
     #[error("no rule lets anybody open part {0}")]
     NobodyMayOpen(usize),
     /// A rule ends before it begins.
     #[error("the rule of participant {participant} for part {part} ends before it begins")]
     EmptyWindow {
-        /// Whose rule.
+        /// The rule's participant.
         participant: KeyId,
         /// The part, counted from 0.
         part: usize,
     },
-    /// The system gives no random bytes.
+    /// The system has no random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// A key cannot be used.
@@ -59,13 +59,13 @@ pub enum SealError {
     Library(&'static str),
 }
 
-/// An object, and which of its bytes are payload.
+/// An object and the layout of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// The object.
     pub bytes: Vec<u8>,
-    /// Runs of one layer, end to end over the bytes: ciphertext, which has the payload's length, is payload, and
-    /// everything else is the security layer's.
+    /// Consecutive runs of one layer. The ciphertext, which is as long as the payload, is payload. All other bytes
+    /// are security.
     pub layout: Vec<Part>,
 }
 
@@ -75,7 +75,7 @@ impl From<Sealed> for Content {
     }
 }
 
-/// Makes objects for the same participants under the same rules.
+/// Makes objects for fixed participants under fixed rules.
 #[derive(Debug)]
 pub struct Sealer {
     key: SigningKey,
@@ -84,10 +84,10 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// A sealer that signs with `key`. A part's content key is wrapped for those participants who have a rule for it.
+    /// A sealer that signs with `key`. It wraps a part's content key for the participants with a rule for the part.
     ///
     /// # Errors
-    /// [`SealError`] where a participant is named twice, or a rule is about no participant or about no time.
+    /// [`SealError`] if a participant occurs twice, or a rule names no participant or has an empty time window.
     pub fn new(key: SigningKey, participants: Vec<Participant>, rules: Vec<Rule>) -> Result<Self, SealError> {
         for (index, participant) in participants.iter().enumerate() {
             let id = participant.id();
@@ -115,10 +115,10 @@ impl Sealer {
     }
 
     /// Seals the parts of a payload. The object's length depends on the parts' lengths, the participants' curves and
-    /// the number of rules, never on chance or on the date.
+    /// the number of rules, never on chance or the date.
     ///
     /// # Errors
-    /// [`SealError`] where a rule is about a part that is not there, or a part has no rule.
+    /// [`SealError`] if a rule names a part that does not exist, or a part has no rule.
     pub fn seal(&self, parts: &[&[u8]], entropy: &mut Entropy) -> Result<Sealed, SealError> {
         self.check_parts(parts.len())?;
         let sealed: Result<Vec<Writer>, SealError> = parts
@@ -149,7 +149,7 @@ impl Sealer {
         }
     }
 
-    /// A COSE_Encrypt (RFC 9052 section 5.1), written rather than built, so that its layers are known.
+    /// A COSE_Encrypt (RFC 9052 section 5.1). It is written by hand, so that the layers of its bytes are known.
     fn seal_part(&self, part: usize, plaintext: &[u8], entropy: &mut Entropy) -> Result<Writer, SealError> {
         let mut key = [0; KEY_BYTES];
         entropy.fill(&mut key)?;
@@ -223,7 +223,7 @@ impl Sealer {
     }
 }
 
-/// AES-GCM's ciphertext, as long as the plaintext, with its tag behind it (RFC 9053 section 4.1).
+/// The ciphertext of AES-GCM, as long as the plaintext, followed by its tag (RFC 9053 section 4.1).
 fn encrypt(
     plaintext: &[u8],
     key: &wrap::ContentKey,
@@ -237,7 +237,7 @@ fn encrypt(
     Ok(bytes)
 }
 
-/// The digest that binds a part to the rule set.
+/// The digest of a part in the rule set.
 pub(super) fn digest_of(part: &[u8]) -> [u8; DIGEST_BYTES] {
     let mut bytes = [0; DIGEST_BYTES];
     bytes.copy_from_slice(digest(&SHA256, part).as_ref());

@@ -1,4 +1,4 @@
-//! Randoms, key shares and signatures that follow from a seed.
+//! Randoms, key shares and signatures from a seed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,9 +20,9 @@ use wirecost_proto::Rng;
 use super::signing::until_usual;
 use crate::entropy::{Entropy, NoEntropy};
 
-/// [`standard`](super::standard), but that every random byte follows from `rng`: for tests and simulation.
+/// Like [`standard`](super::standard), with every random byte from `rng`: for tests and simulation.
 ///
-/// The library asks for references that live for ever, so each call leaves some 100 bytes behind.
+/// The library needs static references, so each call leaks about 100 bytes.
 pub fn seeded(rng: Rng) -> Arc<CryptoProvider> {
     let stream = Stream(Arc::new(Mutex::new(Entropy::seeded(rng))));
     let stream: &'static Stream = Box::leak(Box::new(stream));
@@ -35,7 +35,7 @@ pub fn seeded(rng: Rng) -> Arc<CryptoProvider> {
     })
 }
 
-/// The seed's bytes, drawn in the order in which the endpoint asks for them.
+/// The seed's bytes, in the order in which the endpoint draws them.
 #[derive(Clone)]
 struct Stream(Arc<Mutex<Entropy>>);
 
@@ -91,7 +91,7 @@ impl KeyProvider for Stream {
     }
 }
 
-/// A P-256 key whose nonces follow from key, message and the seed (RFC 6979 section 3.6).
+/// A P-256 key whose nonces derive from key, message and seed (RFC 6979 section 3.6).
 #[derive(Clone)]
 struct Key {
     key: p256::ecdsa::SigningKey,

@@ -1,4 +1,4 @@
-//! The library's errors in words.
+//! Error messages for the library's errors.
 
 pub(crate) mod certificate;
 
@@ -10,7 +10,7 @@ use crate::layer::Fault;
 
 const PROTOCOL: &str = "TLS";
 
-/// The fault that an error of the library is.
+/// The fault for an error of the library.
 pub(super) fn fault(error: &Error) -> Fault {
     match error {
         Error::InvalidCertificate(_) | Error::NoCertificatesPresented => {
@@ -25,7 +25,7 @@ pub(super) fn fault(error: &Error) -> Fault {
     }
 }
 
-/// What an error is about. The library prints some of its reasons by their names in its code.
+/// The reason of an error. The library prints some reasons as identifiers of its code.
 fn reason(error: &Error) -> String {
     match error {
         Error::PeerIncompatible(why) => format!("peer is incompatible: {}", words(why)),
@@ -40,14 +40,14 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// A name of the library's code, and what it holds, as words: `MissingData("a")` is missing data a.
+/// An identifier of the library and its values as words: `MissingData("a")` becomes "missing data a".
 fn words(name: impl Debug) -> String {
     let name = format!("{name:?}").replace(|letter: char| !letter.is_ascii_alphanumeric(), " ");
     let name: Vec<&str> = name.split_whitespace().collect();
     separated(&name.join(" "), ' ')
 }
 
-/// What the peer sent is not the protocol, for this reason.
+/// The peer's bytes are not the protocol, for this reason.
 pub(super) fn protocol(reason: impl ToString) -> Fault {
     Fault::Protocol {
         protocol: PROTOCOL,
@@ -60,10 +60,10 @@ pub(super) fn truncated() -> Fault {
     Fault::Other("the peer ended the connection without close_notify: something may be missing".into())
 }
 
-/// The handshake took too long.
+/// The handshake timed out.
 pub(super) const TIMED_OUT: Fault = Fault::TimedOut { protocol: PROTOCOL };
 
-/// The alert's name as RFC 8446 section 6 writes it.
+/// The alert's name in RFC 8446 section 6.
 fn name(alert: AlertDescription) -> String {
     let Some(camel) = alert.as_str() else {
         return u8::from(alert).to_string();
@@ -71,7 +71,7 @@ fn name(alert: AlertDescription) -> String {
     separated(camel, '_')
 }
 
-/// A name in camel case as words in small letters; capitals in a row are one word.
+/// Converts camel case to lower-case words. Consecutive capitals are one word.
 fn separated(camel: &str, by: char) -> String {
     let mut words = String::new();
     for (index, letter) in camel.char_indices() {

@@ -1,5 +1,5 @@
-//! Records in their order, and what their content was. A record is told when its content has been described, because its
-//! header belongs to the phase of what it carries.
+//! Records in order, and the description of their content. A record is described together with its content, because
+//! its header takes the phase of the content.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use wirecost_proto::{Layer, Span};
 
 use crate::span_list::{Piece, Purpose, SpanList};
 
-/// A record of a secured stream, or of a datagram.
+/// The layout of a TLS record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// All of it is the security layer's.
+    /// All bytes belong to the security layer.
     Whole { bytes: usize, purpose: Purpose },
-    /// What is behind the header cannot be read.
+    /// The bytes after the header cannot be decrypted.
     LeftOut { header: usize, rest: usize },
-    /// Content between what protects it.
+    /// Content with the security layer's bytes before and after it.
     Data {
         header: usize,
         plain: usize,
@@ -62,7 +62,7 @@ impl Record {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     records: VecDeque<Record>,
-    /// What the content of the records was, as far as it has been described.
+    /// The description of the records' content, as far as it is known.
     content: VecDeque<Piece>,
     content_bytes: u64,
 }
@@ -72,14 +72,14 @@ impl Queue {
         self.records.push_back(record);
     }
 
-    /// Takes what content was; the spans is empty then.
+    /// Appends a description of content and clears `spans`.
     pub(crate) fn content(&mut self, spans: &mut SpanList) {
         self.content.extend(spans.pieces());
         self.content_bytes += spans.bytes();
         spans.clear();
     }
 
-    /// Tells of the records whose content has been described.
+    /// Describes the records whose content is described.
     pub(crate) fn tell(&mut self, out: &mut SpanList) {
         while let Some(record) = self.records.front().copied() {
             if record.plain_bytes() > self.content_bytes {
@@ -106,14 +106,14 @@ impl Queue {
         }
     }
 
-    /// Tells of all records as left out.
+    /// Leaves out all records.
     pub(crate) fn abandon(&mut self, out: &mut SpanList) {
         let bytes: usize = self.records.iter().map(Record::bytes).sum();
         out.leave_out(bytes as u64);
         *self = Self::default();
     }
 
-    /// The purpose of a record's first content; that of a message where it has none.
+    /// Phase and cause of the record's first content byte. An empty record counts as a message.
     fn purpose_of(&self, plain: usize) -> Purpose {
         let first = self.content.front().filter(|_| plain > 0);
         first.map_or(Purpose::MESSAGE, |piece| Purpose {

@@ -1,4 +1,4 @@
-//! Which keys hold in each direction, and what a record is.
+//! The keys of each direction, and the kind of each record.
 //!
 //! ```text
 //! TLS 1.2   both    plain --ChangeCipherSpec--> protected
@@ -25,22 +25,22 @@ mod content_type {
     pub(super) const APPLICATION_DATA: u8 = 23;
 }
 
-/// Bytes of handshake messages that are kept until a message is whole.
+/// The most bytes kept of an incomplete handshake message.
 const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
 
 const TLS_1_3: u16 = 0x0304;
 
-/// What a record turned out to be.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opened {
     Handshake,
     Alert,
-    /// Content of the stream inside, in this part of the body.
+    /// Content of the inner stream, in this part of the body.
     Data {
         start: usize,
         end: usize,
     },
-    /// It cannot be opened, for this reason.
+    /// A record that cannot be decrypted, with the reason.
     Opaque(&'static str),
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Session {
 #[derive(Debug, Default)]
 struct Side {
     protection: Protection,
-    /// Handshake messages that are not whole.
+    /// Incomplete handshake messages.
     messages: Vec<u8>,
 }
 
@@ -80,7 +80,7 @@ enum Protection {
     Opaque(&'static str),
 }
 
-/// Which traffic secret holds (RFC 8446 section 7.1).
+/// The traffic secret in use (RFC 8446 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Early,
@@ -101,7 +101,7 @@ impl Stage {
 }
 
 impl Session {
-    /// The name of the version; that of the family where it was not seen.
+    /// The version's name, or `TLS` if no ServerHello was seen.
     pub(super) fn version(&self) -> &'static str {
         match self.server_hello.map(|hello| hello.version) {
             Some(TLS_1_3) => "TLS 1.3",
@@ -112,12 +112,12 @@ impl Session {
         }
     }
 
-    /// Whether the server has just refused early data; true once.
+    /// Whether the server has just refused early data. Resets the flag.
     pub(super) const fn has_refused_early_data(&mut self) -> bool {
         std::mem::replace(&mut self.refused_early_data, false)
     }
 
-    /// Takes a record of header and body; what of the body can be opened is opened in place.
+    /// Handles a record and decrypts its body in place if possible.
     pub(super) fn record(
         &mut self,
         direction: Direction,
@@ -148,7 +148,7 @@ impl Session {
         matches!(self.server_hello, Some(ServerHello { version: TLS_1_3, .. }))
     }
 
-    /// RFC 5246 section 7.1; in TLS 1.3 it means nothing (RFC 8446 section 5).
+    /// RFC 5246 section 7.1. In TLS 1.3 the message has no meaning (RFC 8446 section 5).
     fn change_cipher_spec(&mut self, direction: Direction, secrets: &Secrets) {
         if self.server_hello.is_none() || self.is_tls_1_3() {
             return;
@@ -197,7 +197,7 @@ impl Session {
         }
     }
 
-    /// A protected record of TLS 1.3 (RFC 8446 section 5.2).
+    /// A protected TLS 1.3 record (RFC 8446 section 5.2).
     fn open_traffic(
         &mut self,
         direction: Direction,
@@ -210,7 +210,7 @@ impl Session {
         }
         let opened = self.try_open(direction, header, body);
         let opened = opened.or_else(|| {
-            // RFC 8446 section 4.2.10: a client whose early data was refused goes on with handshake keys.
+            // RFC 8446 section 4.2.10: after a refusal of its early data, the client continues with handshake keys.
             let stage = self.stage(direction).filter(|stage| *stage == Stage::Early);
             stage.and_then(|_| {
                 self.enter(direction, Stage::Handshake, secrets);
@@ -250,7 +250,7 @@ impl Session {
         }
     }
 
-    /// The first protected record of a direction: a client's before ServerHello is early data.
+    /// Starts decryption of a direction. Records of the client before ServerHello are early data.
     fn begin_traffic(&mut self, direction: Direction, header: &[u8; 5], body: &[u8], secrets: &Secrets) {
         if self.server_hello.is_some() {
             return self.enter(direction, Stage::Handshake, secrets);
@@ -259,8 +259,8 @@ impl Session {
         self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
     }
 
-    /// Early data has the suite of the earlier connection, which is not in this one: the suites with a hash of the
-    /// secret's length are tried.
+    /// Early data uses the suite of the earlier connection, which this connection does not name. So every suite whose
+    /// hash has the secret's length is tried.
     fn early_protection(
         &self,
         direction: Direction,
@@ -326,7 +326,7 @@ impl Session {
         Ok(traffic(stage, suite, secret, keys))
     }
 
-    /// Takes bytes of handshake messages, which records cut anywhere (RFC 8446 section 5.1).
+    /// Reads bytes of handshake messages. Records may cut messages anywhere (RFC 8446 section 5.1).
     fn handshake(&mut self, direction: Direction, bytes: &[u8], secrets: &Secrets) {
         let mut messages = std::mem::take(&mut self.sides.of_mut(direction).messages);
         messages.extend_from_slice(bytes);
@@ -390,7 +390,7 @@ fn traffic(stage: Stage, suite: Suite, secret: &[u8], keys: Keys) -> Protection 
     }
 }
 
-/// Type, body and what follows of the handshake message at the start of `bytes` (RFC 8446 section 4).
+/// Type and body of the handshake message at the start of `bytes`, and the bytes after it (RFC 8446 section 4).
 fn message(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let ([kind, a, b, c], rest) = bytes.split_first_chunk()?;
     let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;

@@ -1,4 +1,4 @@
-//! What the client receives.
+//! Handles received bytes at the client.
 
 use wirecost_proto::{Cause, Layer};
 
@@ -9,7 +9,7 @@ use crate::http1::emit::cause;
 use crate::http1::head::ResponseHead;
 use crate::message::{Malformed, Status};
 
-/// A response that is complete.
+/// A complete response.
 struct Complete {
     status: Status,
     keeps_alive: bool,
@@ -42,7 +42,7 @@ impl Client {
         self.settle();
     }
 
-    /// Takes the next part of a response.
+    /// Handles the next part of a response.
     fn go_on(
         &mut self,
         connection: &mut Connection,
@@ -56,7 +56,7 @@ impl Client {
         match complete {
             Ok(None) => connection.exchange = Some(exchange),
             Ok(Some(mut complete)) => {
-                // A request that is not all out yet must not be followed by another one.
+                // If the request is not fully sent, no other request may follow it.
                 complete.keeps_alive &= exchange.unsent.is_none();
                 self.complete(connection, exchange.message, complete);
             }
@@ -92,7 +92,7 @@ impl Client {
             framing,
             keeps_alive,
         } = parsed?;
-        // RFC 9110 section 15.2: any number of interim responses comes before the final one.
+        // RFC 9110 section 15.2: any number of interim responses precedes the final one.
         if status.is_interim() {
             self.stats.interim += 1;
             return Ok(None);
@@ -161,7 +161,7 @@ impl Client {
                 body: complete.kept,
             });
         }
-        // RFC 9112 section 9.6: nothing more may be sent where either side says close.
+        // RFC 9112 section 9.6: if either side says close, nothing more may be sent.
         let ends = self.config.connection_close || !complete.keeps_alive;
         if ends && connection.stage == Stage::Open {
             connection.stage = Stage::AwaitClose;
@@ -170,8 +170,8 @@ impl Client {
         }
     }
 
-    /// Takes bytes that are no part of a response: a 408 before the server closes (RFC 9110 section 15.5.9), or
-    /// worse. RFC 9112 section 9.2: they must not be taken for a response, and the connection is closed.
+    /// Ignores bytes that belong to no response, such as a 408 before the server closes (RFC 9110 section 15.5.9).
+    /// They must not be taken for a response, and the connection is closed (RFC 9112 section 9.2).
     fn ignore(&mut self, connection: &mut Connection, bytes: &[u8]) {
         self.stats.unasked_bytes += bytes.len() as u64;
         self.consumed(connection.flow, bytes.len(), Layer::Application, Cause::Original);
@@ -182,7 +182,7 @@ impl Client {
         }
     }
 
-    /// Gives up on a server that does not speak HTTP: nothing after `bytes` can be understood.
+    /// Gives up on a server that does not speak HTTP. Nothing after `bytes` can be read.
     fn misbehaved(&mut self, connection: &mut Connection, failed: Failed, bytes: &[u8]) {
         let Failed { message, reason } = failed;
         if let Some(message) = message {
@@ -199,14 +199,14 @@ impl Client {
         self.timers.set(Timer::Close, self.now);
     }
 
-    /// Closes at once where the time to close has already come.
+    /// Closes at once if the time to close has come.
     fn settle(&mut self) {
         if self.timers.expire(Timer::Close, self.now) {
             self.close();
         }
     }
 
-    /// Ends a response that goes on until the connection closes (RFC 9112 section 6.3, rule 8).
+    /// Completes a response that lasts until the connection closes (RFC 9112 section 6.3, rule 8).
     pub(super) fn finish_until_close(&mut self) {
         let Some(mut connection) = self.connection.take() else {
             return;
@@ -238,7 +238,7 @@ impl Client {
     }
 }
 
-/// What the server did wrong, and to which request.
+/// What the server did wrong, and the affected request.
 struct Failed {
     message: Option<u64>,
     reason: Malformed,

@@ -1,4 +1,4 @@
-//! What the server receives.
+//! Handles received bytes at the server.
 
 use wirecost_proto::Layer;
 
@@ -32,7 +32,7 @@ impl Core {
             }
         }
         connection.early_bytes = connection.early_bytes.saturating_sub(len);
-        // All that came belongs to the head that had begun before.
+        // All the bytes continue a head that had begun before.
         let is_same_head = held > 0 && connection.collector.held() == held + len;
         connection.deadline = connection.next_deadline(is_same_head, &self.config, self.now);
         self.schedule(connection);
@@ -60,7 +60,7 @@ impl Core {
         match Body::new(framing) {
             None => self.answer(connection),
             Some(body) => {
-                // RFC 9110 section 10.1.1: not where content is there already.
+                // RFC 9110 section 10.1.1: not if content has already arrived.
                 if expect == Expect::Continue && bytes.is_empty() {
                     self.actions.push_back(Action::Continue(connection.flow));
                 }
@@ -71,7 +71,7 @@ impl Core {
         Ok(())
     }
 
-    /// Why a request is refused before its content comes.
+    /// The response that refuses a request before its content arrives.
     fn refusal(&self, connection: &Connection, framing: Framing, expect: Expect) -> Option<Response> {
         if expect == Expect::Unknown {
             return Some(Response::empty(Status::EXPECTATION_FAILED));
@@ -83,13 +83,13 @@ impl Core {
         self.resources.check(&connection.asked.request(), length).err()
     }
 
-    /// Answers a request whose content has not come. The connection goes on where that content is bounded and
-    /// certain to come.
+    /// Refuses a request before its content has arrived. The connection continues if that content is limited and
+    /// certain to arrive.
     fn refuse(&mut self, connection: &mut Connection, refusal: Response, body: Option<Body>, expect: Expect) {
         let Some(body) = body else {
             return self.respond(connection, refusal);
         };
-        // RFC 9110 section 10.1.1: the client may send its content after a final response, or may not.
+        // RFC 9110 section 10.1.1: after a final response the client may or may not send its content.
         let is_unbounded = refusal.status == Status::CONTENT_TOO_LARGE;
         connection.asked.keeps_alive &= expect == Expect::Nothing && !is_unbounded;
         self.respond(connection, refusal);
@@ -128,7 +128,7 @@ impl Core {
         Ok(())
     }
 
-    /// Ends a request whose content turned out too long.
+    /// Refuses a request whose content exceeds the limit.
     fn refuse_rest(&mut self, connection: &mut Connection, body: Body, is_last: bool, refused: bool) {
         connection.asked.keeps_alive = false;
         match refused {
@@ -139,7 +139,7 @@ impl Core {
         connection.stage = Stage::Lingering { body };
     }
 
-    /// Answers a request that is all there, or lets it wait.
+    /// Answers a complete request, or lets it wait.
     fn answer(&mut self, connection: &mut Connection) {
         let exchange = connection.exchange();
         let request = connection.asked.request();
@@ -152,7 +152,7 @@ impl Core {
         }
     }
 
-    /// Keeps what comes behind a request that waits.
+    /// Holds the bytes after a request that waits.
     fn hold(&mut self, connection: &mut Connection, bytes: &[u8]) {
         let Stage::Waiting { held } = &mut connection.stage else {
             return;
@@ -168,7 +168,7 @@ impl Core {
         self.schedule(connection);
     }
 
-    /// Says what comes after the server has closed.
+    /// Reads bytes that arrive after the server has closed.
     fn drain(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
         let Stage::Lingering { body } = &mut connection.stage else {
             return Ok(());
@@ -187,7 +187,7 @@ impl Core {
         Ok(())
     }
 
-    /// Answers what is no request, after which nothing can be understood.
+    /// Answers bytes that are not a request. Nothing after them can be read.
     fn misbehaved(&mut self, connection: &mut Connection, reason: Malformed, bytes: &[u8]) {
         let rest = connection.drop_held() + bytes.len();
         self.ignore(connection.flow, rest);

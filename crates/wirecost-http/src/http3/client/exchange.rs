@@ -10,7 +10,7 @@ use crate::client::{Event, Failure};
 use crate::fault::{Code, Fault};
 use crate::message::{Malformed, Status};
 
-/// A request that was sent, and its response so far.
+/// A request in flight, and its response so far.
 pub(super) struct Exchange {
     pub(super) request: Request,
     pub(super) deadline: Instant,
@@ -28,13 +28,13 @@ impl Exchange {
         }
     }
 
-    /// What is reported of an exchange that has no response.
+    /// The event of an exchange without a response.
     pub(super) fn failed(&self, reason: Failure) -> Event {
         let message = self.request.message;
         Event::Failed { message, reason }
     }
 
-    /// What is reported of an exchange whose stream has ended.
+    /// The event of an exchange whose stream has ended.
     pub(super) fn finish(self) -> Event {
         self.answer.finish(&self.request)
     }
@@ -52,7 +52,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Takes a part of the response; the first `kept` bytes of its content are kept.
+    /// Handles a part of the response. Keeps the first `kept` bytes of its content.
     pub(super) fn hear(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
         match part {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
@@ -95,15 +95,15 @@ impl Answer {
         Ok(())
     }
 
-    /// What is wrong with the response, whatever else comes of it.
+    /// What is wrong with the response so far.
     pub(super) fn malformed(&self, request: &Request) -> Option<Malformed> {
         let is_longer = |len| self.body_bytes > len;
         let length = self.expected_bytes(request).is_some_and(is_longer);
         self.malformed.or(length.then_some(Malformed::Length))
     }
 
-    /// Bytes of content that the head promises (RFC 9114 section 4.1.2); the response to a HEAD says the length of what it does not
-    /// carry.
+    /// Bytes of content that the head announces (RFC 9114 section 4.1.2). The response to a HEAD announces content
+    /// that it does not carry.
     fn expected_bytes(&self, request: &Request) -> Option<u64> {
         let is_head = request.template.method() == crate::message::Method::Head;
         match is_head || self.status?.forbids_content() {

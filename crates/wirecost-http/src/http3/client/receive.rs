@@ -1,4 +1,4 @@
-//! What a client makes of what comes.
+//! Handles received datagrams and events at the client.
 
 use bytes::BytesMut;
 use quinn_proto::{DatagramEvent, Dir, StreamEvent, StreamId};
@@ -22,7 +22,7 @@ impl Client {
             _ => return describe(bytes, &mut self.consumed),
         };
         let data = BytesMut::from(bytes);
-        // What the endpoint would answer by itself, a stateless reset, is a server's business.
+        // The endpoint's own answers (stateless resets) are only for servers.
         let event = self
             .endpoint
             .handle(now, session.peer, None, None, data, &mut Vec::new());
@@ -39,7 +39,7 @@ impl Client {
         }
     }
 
-    /// Takes whatever the connection has to say.
+    /// Handles all events of the connection.
     pub(super) fn pump(&mut self) {
         loop {
             let State::Connected(session) = &mut self.state else {
@@ -124,7 +124,7 @@ impl Client {
             StreamEvent::Readable { id } => self.read_response(id)?,
             StreamEvent::Writable { id } => session.connection.flush(id),
             StreamEvent::Stopped { id, .. } => session.connection.stopped(id),
-            // No server opens a bidirectional stream, because QUIC is told to allow none.
+            // Servers open no bidirectional streams: QUIC is configured to allow none.
             StreamEvent::Opened { dir: Dir::Bi }
             | StreamEvent::Finished { .. }
             | StreamEvent::Available { .. } => {}

@@ -1,4 +1,4 @@
-//! Keys of QUIC packets from secrets (RFC 9001 section 5).
+//! Keys of QUIC packets, derived from secrets (RFC 9001 section 5).
 
 use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -42,14 +42,14 @@ const INITIAL_SALT: [u8; 20] = [
     0xbb, 0x7f, 0x0a,
 ];
 
-/// Bytes of every tag.
+/// Bytes of a tag.
 pub(super) const TAG_BYTES: usize = 16;
 
-/// The keys of one direction at one level.
+/// The keys of one direction at one encryption level.
 pub(super) struct Keys {
     suite: Suite,
     header: HeaderProtectionKey,
-    /// Of the current key phase, and of the next one.
+    /// The keys of the current key phase and of the next one.
     packet: [PacketKey; 2],
     next_secret: Vec<u8>,
     phase: bool,
@@ -61,7 +61,8 @@ struct PacketKey {
 }
 
 impl Keys {
-    /// The keys of Initial packets, client's and server's, by the client's first destination (RFC 9001 section 5.2).
+    /// The client's and the server's keys of Initial packets, from the client's first Destination Connection ID (RFC
+    /// 9001 section 5.2).
     pub(super) fn initial(destination: &[u8]) -> Option<[Self; 2]> {
         let suite = SUITES[0];
         let salt = hmac::Key::new(suite.hash, &INITIAL_SALT);
@@ -70,7 +71,7 @@ impl Keys {
         Some([of("client in")?, of("server in")?])
     }
 
-    /// The keys that follow from a secret.
+    /// Derives the keys from a secret.
     pub(super) fn new(suite: Suite, secret: Vec<u8>) -> Option<Self> {
         let header = expand_label(suite, &secret, "quic hp", suite.aead.key_len());
         let header = HeaderProtectionKey::new(suite.header, &header).ok()?;
@@ -84,13 +85,13 @@ impl Keys {
         })
     }
 
-    /// The five bytes that protect a header (RFC 9001 section 5.4.1).
+    /// The mask for header protection (RFC 9001 section 5.4.1).
     pub(super) fn mask(&self, sample: &[u8]) -> Option<[u8; 5]> {
         self.header.new_mask(sample).ok()
     }
 
-    /// Opens a packet in place and returns its plain bytes. A packet with a short header whose key phase is another one
-    /// is tried with the next keys, which are the current ones if they open it (RFC 9001 section 6.3).
+    /// Decrypts a packet in place and returns the plaintext. A short header packet of another key phase is tried with
+    /// the next keys. If they decrypt it, they become the current keys (RFC 9001 section 6.3).
     pub(super) fn open<'a>(
         &mut self,
         number: u64,
@@ -134,7 +135,7 @@ impl PacketKey {
     }
 
     fn open<'a>(&self, number: u64, header: &[u8], sealed: &'a mut [u8]) -> Option<&'a [u8]> {
-        // RFC 9001 section 5.3: the packet number is laid over the end of the IV.
+        // RFC 9001 section 5.3: the packet number is XORed into the end of the IV.
         let mut nonce = self.iv;
         for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
             *byte ^= number;
@@ -145,7 +146,7 @@ impl PacketKey {
     }
 }
 
-/// HKDF-Expand-Label of TLS 1.3 (RFC 8446 section 7.1) without context, for no more bytes than the hash has.
+/// HKDF-Expand-Label of TLS 1.3 (RFC 8446 section 7.1) without context, for at most as many bytes as the hash has.
 fn expand_label(suite: Suite, secret: &[u8], label: &str, len: usize) -> Vec<u8> {
     let mut info = vec![0, len as u8, 6 + label.len() as u8];
     info.extend_from_slice(b"tls13 ");

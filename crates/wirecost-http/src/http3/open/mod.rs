@@ -1,8 +1,8 @@
-//! The packets of a QUIC connection that others had: opened by its key log, and every byte attributed.
+//! Decrypts the packets of others' QUIC connections with their key log and attributes every byte.
 //!
-//! Initial packets are opened by what is in them (RFC 9001 section 5.2), all others by the secrets of the client
-//! whose random the first CRYPTO frames hold. The suite is found by trying. Key updates are followed, one at a time
-//! (RFC 9001 section 6); packets of an earlier key phase that come late are not opened.
+//! The keys of Initial packets derive from the packets themselves (RFC 9001 section 5.2). All other keys derive from
+//! the secrets of the client whose random is in the first CRYPTO frames. The cipher suite is found by trial. Key
+//! updates are followed one at a time (RFC 9001 section 6). Late packets of an earlier key phase are not decrypted.
 
 mod keys;
 mod secrets;
@@ -21,29 +21,29 @@ use keys::{Keys, SUITES, TAG_BYTES};
 
 pub use secrets::Secrets;
 
-/// Opens the datagrams of one connection, in the order of time.
+/// Decrypts the datagrams of one connection in chronological order.
 pub struct Opener {
     secrets: Arc<Secrets>,
-    /// Of Initial packets, the client's and the server's.
+    /// The client's and the server's keys of Initial packets.
     initial: Option<[Keys; 2]>,
     keys: BTreeMap<(Type, Direction), Keys>,
     hello: Hello,
-    /// Bytes of the connection ids in short headers of each direction.
+    /// Length of the connection IDs in short headers, by direction.
     id_bytes: BTreeMap<Direction, usize>,
     largest: BTreeMap<(Space, Direction), u64>,
     attribution: Attribution,
 }
 
-/// A packet that was opened.
+/// A decrypted packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Type.
     pub kind: Type,
     /// Packet number.
     pub number: u64,
-    /// Where it lies in the datagram.
+    /// Its range in the datagram.
     pub range: Range<usize>,
-    /// Bytes of its header; its frames lie end to end behind it, and 16 B of tag behind them.
+    /// Bytes of its header. Frames follow end to end, then 16 B of tag.
     pub header: usize,
     /// Its frames.
     pub frames: Vec<Frame>,
@@ -63,8 +63,8 @@ impl Opener {
         }
     }
 
-    /// Opens the packets of a datagram and appends the spans of all its bytes; [`Direction::Up`] is from the client.
-    /// What cannot be opened is the transport layer's, and not among the packets.
+    /// Decrypts the packets of a datagram and appends the spans of all its bytes. [`Direction::Up`] is from the
+    /// client. Packets that cannot be decrypted belong to the transport layer and are not returned.
     pub fn datagram(&mut self, direction: Direction, datagram: &[u8], out: &mut Buffer) -> Vec<Opened> {
         let id_bytes = self.id_bytes.get(&direction).copied();
         let id_bytes = id_bytes.unwrap_or(packet::CONNECTION_ID_BYTES);
@@ -101,7 +101,7 @@ impl Opener {
             _ => self.open_later(direction, datagram, packet),
         }?;
         if packet.kind != Type::OneRtt {
-            // Short headers to the sender of this carry its connection id.
+            // The peer's short headers carry this packet's Source Connection ID.
             self.id_bytes.insert(direction.reverse(), packet.source.len());
         }
         let space = (packet.kind.space(), direction);
@@ -119,7 +119,7 @@ impl Opener {
         let known = self.initial.as_mut();
         let found = known.and_then(|keys| open(keys.get_mut(index)?, datagram, packet, largest));
         if found.is_none() && direction == Direction::Up {
-            // The first packet, or the first one behind a Retry (RFC 9001 section 5.2).
+            // The first packet, or the first one after a Retry (RFC 9001 section 5.2).
             let mut keys = Keys::initial(datagram.get(packet.destination.clone())?)?;
             let found = open(&mut keys[0], datagram, packet, None)?;
             self.initial = Some(keys);
@@ -155,7 +155,7 @@ impl Opener {
     }
 }
 
-/// A packet in plain.
+/// A decrypted packet.
 struct Plain {
     number: u64,
     header: Vec<u8>,
@@ -164,7 +164,7 @@ struct Plain {
 
 /// Removes header protection, then packet protection (RFC 9001 sections 5.4 and 5.3).
 fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>) -> Option<Plain> {
-    // RFC 9001 section 5.4.2: the sample lies where it would if the packet number had four bytes.
+    // RFC 9001 section 5.4.2: the sample begins where a four-byte packet number would end.
     let sample = datagram.get(packet.number_at + 4..packet.range.end)?.get(..16)?;
     let mask = keys.mask(sample)?;
     let mut first = *datagram.get(packet.range.start)?;
@@ -191,7 +191,7 @@ fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>)
     })
 }
 
-/// The packet number next to the one expected (RFC 9000 appendix A.3).
+/// The packet number closest to the expected one (RFC 9000 appendix A.3).
 fn expand_number(truncated: u64, len: usize, largest: Option<u64>) -> u64 {
     let expected = largest.map_or(0, |largest| largest + 1);
     let window = 1u64 << (8 * len);
@@ -205,13 +205,13 @@ fn expand_number(truncated: u64, len: usize, largest: Option<u64>) -> u64 {
     }
 }
 
-/// The head of the ClientHello, whose pieces may come in any order.
+/// The start of the ClientHello. Its pieces may arrive in any order.
 #[derive(Default)]
 struct Hello {
     pieces: BTreeMap<usize, u8>,
 }
 
-/// Where the random lies in a ClientHello: behind type, length and version (RFC 8446 section 4.1.2).
+/// The range of the random in a ClientHello: after type, length and version (RFC 8446 section 4.1.2).
 const RANDOM: Range<usize> = 6..38;
 
 impl Hello {

@@ -1,4 +1,4 @@
-//! The secrets of connections, by the client's random (RFC 9850).
+//! Secrets of connections by the client's random (RFC 9850).
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets in a key log; lines that are none are left out.
+    /// The secrets in a key log. Other lines are ignored.
     pub fn parse(key_log: &str) -> Self {
         let mut secrets = Self::default();
         secrets.add(key_log);
         secrets
     }
 
-    /// Adds the secrets in a key log to those known.
+    /// Adds the secrets in a key log.
     pub fn add(&mut self, key_log: &str) {
         for (random, label, secret) in key_log.lines().filter_map(read_line) {
             let known = self.secrets.entry(random).or_default();
@@ -28,7 +28,7 @@ impl Secrets {
         }
     }
 
-    /// The secret of the packets of a type in one direction.
+    /// The secret of packets of this type and direction.
     pub(super) fn find(&self, random: &[u8; 32], kind: Type, direction: Direction) -> Option<&[u8]> {
         let label = match (kind, direction) {
             (Type::ZeroRtt, Direction::Up) => "CLIENT_EARLY_TRAFFIC_SECRET",

@@ -7,17 +7,17 @@ use wirecost_proto::Layer;
 
 use crate::http3::reader::{Part, Reader};
 
-/// Bytes of a stream that are held because bytes in front of them are missing; above it the stream is not read any
-/// further, and its bytes count as content.
+/// The most bytes held because bytes before them are missing. Beyond it, the stream is not read further, and its
+/// bytes count as content.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
-/// What a piece that is held costs besides its bytes, about.
+/// Approximate memory overhead of a held piece.
 const PIECE_BYTES: usize = 64;
 
 /// The layers of a stream's bytes, from its start.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    /// Where each run ends, and its layer.
+    /// The end of each run, and its layer.
     ends: Vec<(u64, Layer)>,
 }
 
@@ -30,8 +30,8 @@ impl Runs {
         }
     }
 
-    /// The layer at `offset` and how far it goes. Behind what is known there is content, most likely: what came first
-    /// is on its way again, and it held the frame headers.
+    /// The layer at `offset` and the end of its run. Beyond the known runs there is most likely content: the lost
+    /// beginning of the stream held the frame headers.
     pub(super) fn at(&self, offset: u64) -> (Layer, u64) {
         let run = self.ends.partition_point(|(end, _)| *end <= offset);
         self.ends
@@ -40,14 +40,14 @@ impl Runs {
     }
 }
 
-/// Reads the frames of a stream as its pieces come, in any order.
+/// Reads the frames of a stream from pieces in any order.
 #[derive(Debug)]
 pub(super) struct Reading {
     reader: Reader,
-    /// Up to where the stream is read.
+    /// The offset up to which the stream is read.
     read: u64,
     held: BTreeMap<u64, Vec<u8>>,
-    /// What the held pieces take, in bytes.
+    /// Memory of the held pieces in bytes.
     held_bytes: usize,
     has_lost_track: bool,
 }
@@ -55,7 +55,7 @@ pub(super) struct Reading {
 impl Default for Reading {
     fn default() -> Self {
         Self {
-            // Either end's streams are read here, and no push is on them.
+            // It reads the streams of either end, and they carry no pushes.
             reader: Reader::new(Side::Client),
             read: 0,
             held: BTreeMap::new(),
@@ -66,7 +66,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Takes the bytes at `offset`, and notes what all those are that can be read now.
+    /// Handles the bytes at `offset` and notes the layers of all bytes that can be read now.
     pub(super) fn read(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
         if self.has_lost_track {
             return;
@@ -98,7 +98,7 @@ impl Reading {
         self.held_bytes = 0;
     }
 
-    /// Reads what is new of bytes that begin where the reader is, or before.
+    /// Reads the new part of bytes that begin at or before the reader's offset.
     fn read_on(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
         let known = usize::try_from(self.read.saturating_sub(offset)).unwrap_or(usize::MAX);
         let Some(mut rest) = bytes.get(known..) else {
@@ -122,14 +122,14 @@ impl Reading {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return,
-                // The reader of the stream reports it.
+                // The stream's own reader reports the error.
                 Err(_) => return self.lose_track(),
             }
         }
     }
 }
 
-/// Bytes that a held piece takes.
+/// Memory of a held piece in bytes.
 const fn taken_by(piece: &[u8]) -> usize {
     piece.len() + PIECE_BYTES
 }

@@ -10,8 +10,8 @@ const NONCE: [u8; 12] = [
     0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb,
 ];
 
-/// Whether the last 16 bytes of `payload` are the tag of the packet in front of them, an answer to the first packet
-/// sent to `original`.
+/// Whether the last 16 bytes of `payload` are the integrity tag of the Retry packet before them. `original` is the
+/// Destination Connection ID of the first packet.
 pub(crate) fn is_valid(original: &[u8], header: &[u8], payload: &[u8]) -> bool {
     let Some((token, tag)) = payload.split_last_chunk::<16>() else {
         return false;

@@ -1,7 +1,7 @@
-//! TLS 1.3 of rustls for quinn-proto (RFC 9001), with keys that are tapped.
+//! TLS 1.3 of rustls for quinn-proto (RFC 9001), with keys that note their packets.
 //!
-//! quinn-proto has such an adapter of its own, but nothing in it says whether a handshake resumed, and nothing lets its
-//! keys be wrapped before they are used.
+//! quinn-proto has an adapter of its own. But it does not report whether a handshake resumed, and its keys cannot be
+//! wrapped.
 
 use std::any::Any;
 use std::io::Cursor;
@@ -24,14 +24,14 @@ use super::packet::VERSION_1;
 use super::tap::{Tap, header_key};
 use crate::http3::varint;
 
-/// What a session says of itself: the content of `handshake_data`.
+/// Facts about a session: the content of `handshake_data`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// Whether an earlier session was resumed.
     pub(crate) is_resumed: bool,
 }
 
-/// A client's sessions.
+/// Creates a client's sessions.
 pub(crate) struct ClientCrypto {
     tls: Arc<rustls::ClientConfig>,
     initial: Suite,
@@ -74,17 +74,17 @@ impl crypto::ClientConfig for ClientCrypto {
     }
 }
 
-/// A server's sessions.
+/// Creates a server's sessions.
 pub(crate) struct ServerCrypto {
     tls: Arc<rustls::ServerConfig>,
     initial: Suite,
     tap: Tap,
-    /// Makes Retry's tag, which needs no session.
+    /// Computes Retry tags, which need no session.
     retry: QuicServerConfig,
 }
 
 impl ServerCrypto {
-    /// The crypto of a server, tried once.
+    /// The crypto of a server. Tests the configuration once.
     pub(crate) fn new(tls: Arc<rustls::ServerConfig>, tap: Tap) -> Result<Self, ConfigError> {
         let unusable = |reason: String| ConfigError::Unusable {
             what: "versions",
@@ -104,7 +104,7 @@ impl ServerCrypto {
     }
 }
 
-/// Why a provider cannot do.
+/// Why a provider cannot be used.
 const NO_SUITE: &str = "no TLS_AES_128_GCM_SHA256";
 
 /// The suite of Initial packets (RFC 9001 section 5.2).
@@ -135,7 +135,7 @@ impl crypto::ServerConfig for ServerCrypto {
         _version: u32,
         params: &TransportParameters,
     ) -> Box<dyn crypto::Session> {
-        // The configuration was tried when the server was made; what is left is a system without random bytes.
+        // The configuration was tested when the server was created. Only missing random bytes can make this fail.
         let connection = rustls::quic::ServerConnection::new(self.tls.clone(), Version::V1, encode(params))
             .inspect_err(|error| self.tap.note_fault(error.clone()));
         let connection = connection.ok().map(Connection::from);
@@ -143,8 +143,8 @@ impl crypto::ServerConfig for ServerCrypto {
     }
 }
 
-/// The transport parameters without the reserved one, whose random length would make sizes depend on chance
-/// (RFC 9000 section 18.1 allows it, and demands none).
+/// The transport parameters without the reserved one. Its random length would make sizes depend on chance (RFC 9000
+/// section 18.1 allows it but does not require it).
 fn encode(params: &TransportParameters) -> Vec<u8> {
     let mut bytes = Vec::new();
     params.write(&mut bytes);
@@ -158,7 +158,7 @@ fn encode(params: &TransportParameters) -> Vec<u8> {
     kept
 }
 
-/// Takes one parameter off: its number, and all its bytes.
+/// Removes the first parameter. Returns its number and all its bytes.
 fn next_parameter<'a>(rest: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
     let (number, number_len) = varint::read(rest)?;
     let (len, len_len) = varint::read(rest.get(number_len..)?)?;
@@ -172,13 +172,13 @@ fn initial_keys(suite: Suite, dst_cid: &ConnectionId, side: Side, tap: &Tap) -> 
     tap.keys(suite.keys(dst_cid, side.into(), Version::V1))
 }
 
-/// One handshake and what follows from it.
+/// A handshake and its keys.
 struct Session {
-    /// Absent where the system failed to start it; every step fails then.
+    /// `None` if the system failed to start it. Every step then fails.
     tls: Option<Connection>,
     initial: Suite,
     tap: Tap,
-    /// What the keys of the next key phase follow from.
+    /// The secrets for the keys of the next key phase.
     next: Option<Secrets>,
     has_reported: bool,
 }
@@ -196,7 +196,7 @@ impl Session {
 
     fn transport_error(&self, error: &rustls::Error) -> TransportError {
         self.tap.note_fault(error.clone());
-        // RFC 9001 section 4.8: an alert is the error code 0x100 and the alert's number.
+        // RFC 9001 section 4.8: an alert becomes the error code 0x100 plus the alert's number.
         let alert = self.tls.as_ref().and_then(Connection::alert);
         let code = alert.map_or(TransportErrorCode::PROTOCOL_VIOLATION, |alert| {
             TransportErrorCode::crypto(alert.into())

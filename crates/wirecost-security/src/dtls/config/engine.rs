@@ -1,4 +1,4 @@
-//! dimpl's configuration, and what is decided by it.
+//! dimpl's configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::Epoch;
 use crate::certificate::Identity;
 use crate::dtls::provider::{Watch, provider};
 
-/// What a connection speaks.
+/// The version and credentials that a connection uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dtls) enum Protocol {
     Undecided,
@@ -23,7 +23,7 @@ pub(in crate::dtls) enum Protocol {
 }
 
 impl Protocol {
-    /// The name in faults.
+    /// The name in error messages.
     pub(in crate::dtls) const fn name(self) -> &'static str {
         match self {
             Self::Undecided => "DTLS",
@@ -33,7 +33,7 @@ impl Protocol {
         }
     }
 
-    /// The same, now that the engine has settled on `version`.
+    /// This protocol, once the engine has negotiated `version`.
     pub(in crate::dtls) fn settled(self, version: ProtocolVersion) -> Self {
         match (self, version) {
             (Self::Undecided, ProtocolVersion::DTLS1_3) => Self::Dtls13,
@@ -43,26 +43,26 @@ impl Protocol {
     }
 }
 
-/// What the engine's configuration is made of.
+/// Settings of dimpl's configuration.
 pub(super) struct Recipe {
     pub(super) protocols: Vec<Protocol>,
     /// The identity that a client with a pre-shared key sends.
     pub(super) client_identity: Option<Vec<u8>>,
     pub(super) keys: Arc<Keys>,
-    /// Whether clients are asked for a certificate.
+    /// Whether the server requests certificates.
     pub(super) asks: bool,
     pub(super) cookie: bool,
 }
 
-/// The groups by preference. In DTLS 1.2 they say as well on which curves certificates may be (RFC 8422 section 5.1.1),
-/// so P-256 is offered there; a key on it is never sent to a server that takes one on X25519.
+/// The groups by preference. In DTLS 1.2 they also limit the curves of certificates (RFC 8422 section 5.1.1), hence
+/// P-256. A server that supports X25519 never receives a key on P-256.
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::Secp256r1];
 
 impl Recipe {
     fn builder(&self, common: &Common) -> ConfigBuilder {
-        // The deadline of the handshake ends the repetitions; each takes twice as long as the one before.
+        // The handshake time-out ends the retransmissions. Each waits twice as long as the one before.
         const REPETITIONS: usize = 32;
-        // A flight of the smallest fragments must find room: what does not is the end of the engine.
+        // A flight of the smallest fragments must fit: the engine fails if it does not.
         const QUEUED_DATAGRAMS: usize = 256;
         let speaks = |protocol| self.protocols.contains(&protocol);
         let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
@@ -100,7 +100,7 @@ impl Recipe {
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The engine's configuration: one for all connections, or one for each where a seed decides what it draws.
+/// The engine's configuration: one for all connections, or one for each if a seed determines its random numbers.
 pub(super) struct Engine {
     pub(super) common: Common,
     pub(super) recipe: Recipe,
@@ -118,10 +118,10 @@ impl Engine {
         }))
     }
 
-    /// Where the clock of a connection stands that begins at `now`.
+    /// The epoch of a connection that begins at `now`.
     ///
-    /// A connection on a seed begins at a full second of the engine's clock: DTLS 1.2 sends the seconds (RFC 5246
-    /// section 7.4.1.2), which then do not depend on how exactly the engine has read the two clocks.
+    /// A seeded connection begins at a full second of the engine's clock. DTLS 1.2 sends the seconds (RFC 5246
+    /// section 7.4.1.2), which then do not depend on how precisely the engine has read the two clocks.
     pub(super) fn epoch_at(&self, now: Instant) -> Epoch {
         let epoch = self.common.epoch;
         let Some(_) = self.common.rng else {
@@ -134,7 +134,7 @@ impl Engine {
         }
     }
 
-    /// The configuration of the `index`-th connection, and what its cryptography is seeded with.
+    /// The configuration of connection number `index`, and the observer with the seed of its cryptography.
     pub(super) fn config(&self, index: u64) -> (Arc<Config>, Watch) {
         let rng = self.common.rng.map(|rng| rng.purpose(index));
         let config = rng.and_then(|mut rng| {
@@ -160,7 +160,7 @@ impl PskResolver for Keys {
     }
 }
 
-/// The identity in the engine's form, once it is known that the engine takes the key: it would panic on another.
+/// The identity in the engine's form. Fails if the engine does not support the key, because the engine would panic.
 pub(super) fn usable(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
     let loaded = provider().key_provider.load_private_key(identity.private_key());
     loaded.map_err(|error| ConfigError::PrivateKey(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! What the engine says, and what follows for the flow.
+//! Handles the engine's outputs.
 
 use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, ResetReason};
 
@@ -11,7 +11,7 @@ use crate::layer::{Event, Fault};
 use crate::start::Start;
 
 impl<E: Endpoint> Flows<E> {
-    /// Takes all that the engine has to say after it has taken something.
+    /// Handles all outputs of the engine after an input.
     pub(super) fn drain(
         &mut self,
         flow: FlowId,
@@ -27,7 +27,7 @@ impl<E: Endpoint> Flows<E> {
             match connection.poll(now, &mut self.scratch) {
                 ConnectionEvent::Datagram(len) => self.transmit(flow, connection, len),
                 ConnectionEvent::Wait => break,
-                // A dead engine may still have an alert to send, and nothing else.
+                // After a failure the engine may still send an alert, and nothing else.
                 _ if matches!(fate, Fate::Failed(_)) => {}
                 ConnectionEvent::Plaintext(len) => self.deliver(flow, connection, len, now)?,
                 ConnectionEvent::Certificate(len) => {
@@ -47,10 +47,10 @@ impl<E: Endpoint> Flows<E> {
         Ok(fate)
     }
 
-    /// Sends a datagram of the engine's, which may hold the one of the inner endpoint's.
+    /// Sends a datagram of the engine. It may contain the inner endpoint's datagram.
     fn transmit(&mut self, flow: FlowId, connection: &mut Connection, len: usize) {
         let datagram = self.scratch.get(..len).unwrap_or_default();
-        // The records of a datagram that is being consumed are needed further on.
+        // The records of a datagram that is being consumed are still needed.
         let consumed = self.sighted.len();
         connection.look_at_own(datagram, &mut self.sighted);
         self.spans.clear();
@@ -73,16 +73,16 @@ impl<E: Endpoint> Flows<E> {
         let bytes = self.scratch.get(..len).unwrap_or_default();
         self.inner.input(Input::Received { flow, bytes }, now)?;
         if connection.take_earlier() {
-            // Its datagram was consumed before anyone could say what was in it.
+            // Its datagram was consumed before the content was known.
             self.inner.consumed.truncate(described);
         }
         Ok(())
     }
 
-    /// Tells the peer that its certificate is not accepted; returns whether that is all that goes out.
+    /// Tells the peer that its certificate is not accepted. Returns whether nothing else may be sent.
     fn refuse(&mut self, flow: FlowId, connection: &mut Connection) -> bool {
         if self.role.is_server() && connection.protocol() == Protocol::Dtls13 {
-            // The client has its keys, and believes no alert in the clear any more. The engine knows one other.
+            // The client already has its keys and ignores unencrypted alerts. The engine can only send close_notify.
             return connection.close().is_err();
         }
         let mut refusal = self.inner.buffer();
@@ -92,7 +92,7 @@ impl<E: Endpoint> Flows<E> {
         true
     }
 
-    /// Opens the flow to the endpoint within, which forgets the device that was there before.
+    /// Opens the flow to the inner endpoint. An earlier connection on the flow is reset first.
     fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
         let Some(state) = self.flows.get_mut(&flow) else {
             return Ok(());
@@ -111,7 +111,7 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    /// Puts a flow back as its connection has left it.
+    /// Puts a flow back in the state in which its connection left it.
     pub(super) fn conclude(
         &mut self,
         flow: FlowId,
@@ -143,7 +143,7 @@ impl<E: Endpoint> Flows<E> {
         let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
         self.forget(flow);
         if was_open {
-            // There are no half-closed datagrams: what is closed is gone.
+            // Datagram flows have no half-closed state: a closed flow is gone.
             self.inner.input(Input::Reset { flow, reason }, now)?;
         } else {
             self.held.clear();

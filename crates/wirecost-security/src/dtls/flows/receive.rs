@@ -1,4 +1,4 @@
-//! What comes from the peer.
+//! Handles received datagrams.
 
 use wirecost_proto::{Endpoint, FlowId, Instant};
 
@@ -9,9 +9,9 @@ use crate::dtls::inner::Ready;
 use crate::dtls::record::client_hello;
 
 impl<E: Endpoint> Flows<E> {
-    /// Takes a datagram, and says what all of its bytes were.
+    /// Handles a datagram and describes all its bytes.
     pub(super) fn receive(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
-        // The description of what came goes before all that follows from it.
+        // The description of the datagram precedes all outputs that follow from it.
         let place = self.inner.ready.len();
         let spans = self.inner.buffer();
         self.inner.ready.push_back(Ready::Consumed(flow, spans));
@@ -47,7 +47,7 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Whether a ClientHello is none of this connection's: the device has forgotten it.
+    /// Whether a ClientHello belongs to a new connection: the device has forgotten this one.
     fn starts_anew(&self, hello: Option<[u8; 32]>, connection: &Connection) -> bool {
         self.role.is_server() && hello.is_some() && hello != connection.client_random()
     }
@@ -58,7 +58,7 @@ impl<E: Endpoint> Flows<E> {
         Some(Box::new(connection))
     }
 
-    /// Consumes what belongs to no connection.
+    /// Consumes a datagram that belongs to no connection.
     fn ignore(&mut self, datagram: &[u8]) -> Result<(), E::Error> {
         self.stats.ignored_datagrams += 1;
         self.sighted.extend(cover::sights(datagram));
@@ -96,7 +96,7 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    /// A datagram is the connection's, or its successor's where only that can make something of it.
+    /// Handles a datagram of the connection or, if only the successor can decrypt it, of the successor.
     fn receive_established(
         &mut self,
         flow: FlowId,

@@ -1,4 +1,4 @@
-//! Cipher suites that note what they seal and open.
+//! Cipher suites that note the records that they encrypt and decrypt.
 
 use dimpl::CryptoError;
 use dimpl::crypto::{
@@ -9,7 +9,7 @@ use dimpl::crypto::{
 use super::{Note, watch};
 use crate::dtls::record::{Piece, last_eight};
 
-/// The suites of DTLS 1.2, watched. They live as long as the program.
+/// The DTLS 1.2 suites, wrapped. They live as long as the program.
 pub(super) fn watched_12(
     suites: &[&'static dyn SupportedDtls12CipherSuite],
 ) -> &'static [&'static dyn SupportedDtls12CipherSuite] {
@@ -19,7 +19,7 @@ pub(super) fn watched_12(
     watched.collect::<Vec<_>>().leak()
 }
 
-/// The suites of DTLS 1.3, watched. They live as long as the program.
+/// The DTLS 1.3 suites, wrapped. They live as long as the program.
 pub(super) fn watched_13(
     suites: &[&'static dyn SupportedDtls13CipherSuite],
 ) -> &'static [&'static dyn SupportedDtls13CipherSuite] {
@@ -29,7 +29,7 @@ pub(super) fn watched_13(
     watched.collect::<Vec<_>>().leak()
 }
 
-/// A suite whose ciphers are watched.
+/// A suite with observed ciphers.
 #[derive(Debug)]
 struct Suite<S: ?Sized + 'static>(&'static S);
 
@@ -89,7 +89,7 @@ impl SupportedDtls13CipherSuite for Suite<dyn SupportedDtls13CipherSuite> {
     }
 }
 
-/// A cipher that notes what it seals and opens.
+/// A cipher that notes the records that it encrypts and decrypts.
 #[derive(Debug)]
 struct Watched(Box<dyn Cipher>);
 
@@ -108,7 +108,7 @@ impl Cipher for Watched {
 
     fn decrypt(&mut self, ciphertext: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         let tag = last_eight(ciphertext.as_ref());
-        // What is authenticated of a DTLS 1.2 record says its type; the nonce needs it no more.
+        // The additional data of a DTLS 1.2 record contains its content type.
         let authenticated = aad.clone();
         self.0.decrypt(ciphertext, aad, nonce)?;
         let note = note_of(ciphertext.as_ref(), &authenticated);
@@ -117,10 +117,10 @@ impl Cipher for Watched {
     }
 }
 
-/// What DTLS 1.2 authenticates beside the record: epoch and sequence number, type, version, length
-/// (RFC 5246 section 6.2.3.3).
+/// Bytes of a DTLS 1.2 record's additional data: epoch and sequence number, type, version, length (RFC 5246 section
+/// 6.2.3.3).
 const AUTHENTICATED_12_BYTES: usize = 13;
-/// Where the type is among them.
+/// Index of the content type.
 const TYPE_AT: usize = 8;
 
 fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {
@@ -136,8 +136,8 @@ fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {
     }
 }
 
-/// The type and the content of a DTLSInnerPlaintext: the type is the last byte that is not zero
-/// (RFC 9147 section 4, RFC 8446 section 5.4).
+/// Type and content of a DTLSInnerPlaintext. The type is the last byte that is not zero (RFC 9147 section 4, RFC 8446
+/// section 5.4).
 fn inner_plaintext(bytes: &[u8]) -> (u8, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte != 0);
     end.and_then(|end| Some((*bytes.get(end)?, bytes.get(..end)?)))

@@ -1,4 +1,4 @@
-//! Signatures of the usual length, which a seed may decide.
+//! Signatures of the usual length, from a seed if there is one.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,7 @@ use wirecost_proto::Rng;
 use super::seeded;
 use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES};
 
-/// Loads private keys; those on P-256 sign at the usual length.
+/// Loads private keys. Keys on P-256 sign with the usual length.
 #[derive(Debug)]
 pub(super) struct Keys;
 
@@ -33,7 +33,7 @@ impl KeyProvider for Keys {
 /// A key on P-256 whose signatures have the usual length.
 struct UsualLength {
     key: Box<dyn DimplKey>,
-    /// For signatures that follow from a seed, which the other implementation cannot make.
+    /// For seeded signatures, which the wrapped key cannot make.
     der: Vec<u8>,
 }
 

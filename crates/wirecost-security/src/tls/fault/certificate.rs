@@ -1,4 +1,4 @@
-//! What is wrong with a certificate, in words: for TLS, QUIC and DTLS alike.
+//! Error messages about certificates, for TLS, QUIC and DTLS.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use rustls::{CertificateError, Error, ExtendedKeyPurpose};
 
 use super::words;
 
-/// How the library calls the certificate of an authority that a server uses as its own, as `openssl req -x509` makes one. Its error
-/// has no type that rustls shows.
+/// The library's name for an authority's certificate used as a server certificate, such as `openssl req -x509` makes.
+/// rustls has no type for this error.
 const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
 
-/// Why a server that presents an authority's own certificate is not trusted by those who trust the authority (RFC 5280,
-/// section 4.2.1.9).
+/// Why an authority's certificate is not accepted as a server certificate, even by clients that trust the authority
+/// (RFC 5280, section 4.2.1.9).
 const OF_AN_AUTHORITY: &str = "it is an authority's own (CA:TRUE), and no server's";
 
-/// What is wrong with a certificate, as far as it can be mended in different ways.
+/// What is wrong with a certificate. Each kind needs another remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// It has expired, or is not valid yet.
     OutOfDate,
     /// It is for other names.
     OtherName,
-    /// No trusted authority has issued it.
+    /// No trusted authority issued it.
     UnknownIssuer,
-    /// It is an authority's own, and not a server's.
+    /// It belongs to an authority, not to a server.
     OfAnAuthority,
     /// Anything else.
     Other,
 }
 
 impl Flaw {
-    /// The flaw that a complaint is about, by how it begins: names and days behind that may hold any word.
+    /// The flaw in a complaint, by its first words. Names and dates after them may contain any word.
     pub fn of(complaint: &str) -> Self {
         let begins = |with: &[&str]| with.iter().any(|words| complaint.starts_with(words));
         if begins(&[
@@ -43,7 +43,7 @@ impl Flaw {
         } else if begins(&["it is not for "]) {
             Self::OtherName
         } else if begins(&["its issuer is not trusted", "its signature is wrong"]) {
-            // Another authority of the same name has issued what its key does not verify.
+            // Another authority with the same name issued it, and the trusted key does not verify it.
             Self::UnknownIssuer
         } else if begins(&[OF_AN_AUTHORITY]) {
             Self::OfAnAuthority
@@ -53,7 +53,7 @@ impl Flaw {
     }
 }
 
-/// What an error says of the certificate that was judged.
+/// What an error says about the certificate.
 pub(crate) fn complaint(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(error) => certificate(error),
@@ -62,7 +62,7 @@ pub(crate) fn complaint(error: &Error) -> String {
     }
 }
 
-/// What is wrong with a certificate, as the end of a sentence that it begins.
+/// What is wrong with a certificate, as a clause about "it".
 pub(super) fn certificate(error: &CertificateError) -> String {
     let plain = match error {
         CertificateError::ExpiredContext { not_after, .. } => {
@@ -107,7 +107,7 @@ pub(super) fn certificate(error: &CertificateError) -> String {
     plain.to_owned()
 }
 
-/// A rule of RFC 5280 that the certificate breaks, by the name that the library has for it.
+/// A rule of RFC 5280 that the certificate breaks, by the library's name.
 fn rule(name: &str) -> String {
     match name {
         CA_AS_END_ENTITY => OF_AN_AUTHORITY.to_owned(),
@@ -123,7 +123,7 @@ fn purpose(required: &ExtendedKeyPurpose, presented: &[ExtendedKeyPurpose]) -> S
     }
 }
 
-/// The names that a certificate presents, as the library prints them: `DnsName("a")`.
+/// The names in a certificate, from the library's format `DnsName("a")`.
 fn names(presented: &[String]) -> String {
     let bare = |name: &String| {
         let inside = name.split_once('(').map_or(name.as_str(), |(_, inside)| inside);
