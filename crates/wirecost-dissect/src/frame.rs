@@ -60,14 +60,16 @@ fn of_ether_type(ether_type: u16, frame: &[u8], header_bytes: usize) -> Result<&
 }
 
 fn behind(frame: &[u8], header_bytes: usize) -> Result<&[u8], &'static str> {
-    frame.get(header_bytes..).ok_or("frames cut inside their header")
+    frame
+        .get(header_bytes..)
+        .ok_or("frames truncated inside their header")
 }
 
 fn u16_at(frame: &[u8], at: usize) -> Result<u16, &'static str> {
     let field: Option<&[u8; 2]> = frame.get(at..).and_then(|tail| tail.first_chunk());
     field
         .map(|bytes| u16::from_be_bytes(*bytes))
-        .ok_or("frames cut inside their header")
+        .ok_or("frames truncated inside their header")
 }
 
 #[cfg(test)]
@@ -85,7 +87,7 @@ mod tests {
             (1, ethernet(b"\x88\xa8\0\x05\x81\x00\0\x06\x08\x00E"), Ok(b"E")),
             (1, ethernet(b"\x08\x06"), Err("ARP")),
             (1, ethernet(b"\x00\x2a"), Err("IEEE 802.3 frames")),
-            (1, ethernet(b"\x08"), Err("frames cut inside their header")),
+            (1, ethernet(b"\x08"), Err("frames truncated inside their header")),
             (113, [&[0; 14][..], b"\x08\x00E"].concat(), Ok(b"E")),
             (276, [b"\x86\xdd", &[0; 18][..], b"`"].concat(), Ok(b"`")),
             (147, b"E".to_vec(), Err("frames of an unknown link type")),

@@ -170,8 +170,8 @@ fn warnings(report: &Report, text: &mut String) {
     if offload.oversized_packets > 0 {
         let _ = writeln!(
             text,
-            "warning: {} larger than their receiver accepts: segmentation offload; on the wire there were {} more \
-             headers, {} B, that this capture does not have",
+            "warning: {} larger than their receiver accepts: segmentation offload; the wire had {} more headers, {} B, \
+             that this capture lacks",
             counted(offload.oversized_packets, "packet"),
             grouped(offload.missing_headers),
             grouped(offload.missing_header_bytes)
@@ -180,14 +180,14 @@ fn warnings(report: &Report, text: &mut String) {
     if offload.jumbo_packets > 0 {
         let _ = writeln!(
             text,
-            "warning: {} above 1,500 B, as loopback carries them: on Ethernet there would be more headers",
+            "warning: {} above 1,500 B, as on loopback: on Ethernet there would be more headers",
             counted(offload.jumbo_packets, "packet")
         );
     }
     if offload.partial_checksums > 0 {
         let _ = writeln!(
             text,
-            "warning: {} with a checksum that the network card was still to complete: captured before it, on their sender",
+            "warning: {} with a checksum that the network card had yet to complete: captured on the sender",
             counted(offload.partial_checksums, "packet")
         );
     }
@@ -199,7 +199,7 @@ fn warnings(report: &Report, text: &mut String) {
         let cut = counted(report.truncated_packets, "packet");
         let _ = writeln!(
             text,
-            "warning: {cut} cut by the snap length: counted whole, but not read"
+            "warning: {cut} truncated by the snap length: counted in full, content not read"
         );
     }
 }

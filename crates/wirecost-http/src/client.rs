@@ -64,7 +64,7 @@ pub enum Failure {
     #[error("the server closed the connection before the response was complete")]
     Closed,
     /// This side closed the connection, by command or because another request timed out.
-    #[error("the connection was given up")]
+    #[error("this side closed the connection")]
     Abandoned,
     /// The connection broke.
     #[error("the connection broke: {0}")]
@@ -73,7 +73,7 @@ pub enum Failure {
     #[error("the server does not speak HTTP: {0}")]
     Malformed(#[from] Malformed),
     /// The server ended the exchange or the connection with an HTTP/3 error code.
-    #[error("the server ended it with {}", Received(*.0))]
+    #[error("the server ended the exchange with {}", Received(*.0))]
     Code(u64),
     /// The server ended the connection with a QUIC error code.
     #[error("the server ended the QUIC connection with {}", Transport(*.0))]
@@ -85,6 +85,6 @@ pub enum Failure {
     #[error("the server sent {}, and this side closed the connection with {}", .0.reason, .0.code)]
     Fault(Fault),
     /// The server goes away and has not processed the request (RFC 9114 section 5.2). The request can be sent again.
-    #[error("the server goes away (GOAWAY) and has not processed the request")]
+    #[error("the server goes away (GOAWAY) and did not process the request")]
     NotProcessed,
 }

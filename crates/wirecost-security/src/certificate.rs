@@ -60,7 +60,7 @@ pub enum Error {
     #[error("cannot make a certificate: {0}")]
     Generate(String),
     /// A name is neither a host name nor an IP address.
-    #[error("no certificate can be good for {names:?}: {reason}; expected host names and IP addresses")]
+    #[error("cannot issue a certificate for {names:?}: {reason}; expected host names and IP addresses")]
     Names {
         /// The names that were requested.
         names: Vec<String>,
@@ -68,7 +68,7 @@ pub enum Error {
         reason: String,
     },
     /// No signature had the usual length.
-    #[error("no signature of {SIGNATURE_BYTES} bytes in {SIGNATURE_TRIES} tries")]
+    #[error("no signature of {SIGNATURE_BYTES} bytes in {SIGNATURE_TRIES} attempts")]
     SignatureLength,
     /// A PEM text contains no certificate.
     #[error("no certificate in the PEM text; expected \"-----BEGIN CERTIFICATE-----\"")]

@@ -22,7 +22,7 @@ enum Source {
 
 /// The system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random bytes")]
+#[error("the system has no random bytes")]
 pub struct NoEntropy;
 
 impl Entropy {

@@ -64,7 +64,7 @@ pub enum Fault {
         granted: Start,
     },
     /// The handshake did not complete in time.
-    #[error("the {protocol} handshake was not complete within its time-out")]
+    #[error("the {protocol} handshake was not complete before its time-out")]
     TimedOut {
         /// `TLS`, `DTLS 1.2`, ...
         protocol: &'static str,

@@ -49,7 +49,7 @@ impl Coap {
         if self.has_oscore {
             "encrypted, no secrets"
         } else {
-            "no CoAP message"
+            "not a CoAP message"
         }
     }
 

@@ -131,7 +131,7 @@ impl Dtls {
                 self.record(direction, rest, context, out)
             };
             let Some(after) = taken.and_then(|taken| rest.get(taken..)) else {
-                self.opaque = Some("no DTLS record");
+                self.opaque = Some("not a DTLS record");
                 out.leave_out(rest.len() as u64);
                 return;
             };
@@ -162,7 +162,7 @@ impl Dtls {
         if flags & 0b11 == 2 {
             out.push(header + len, Layer::Security, Purpose::CONNECT);
         } else {
-            self.opaque = Some("encrypted, DTLS 1.3 is not opened");
+            self.opaque = Some("encrypted, DTLS 1.3 is not supported");
             out.push(header, Layer::Security, Purpose::MESSAGE);
             out.leave_out(len as u64);
         }
@@ -328,7 +328,7 @@ impl Dtls {
                     record.header,
                     body,
                 );
-                opened.ok_or("a record that its secrets do not open")
+                opened.ok_or("a record that its secrets do not decrypt")
             }
             Some(Err(why)) => Err(*why),
             None => Err("a handshake that was not captured"),
@@ -339,11 +339,12 @@ impl Dtls {
         let (Some(random), Some(hello)) = (self.client_random, self.server_hello) else {
             return Err("a handshake that was not captured");
         };
-        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
+        let suite = Suite::new(hello.suite).ok_or("an unsupported cipher suite")?;
         let master = secrets
             .find(&random, Label::Master)
             .ok_or("encrypted, no secrets")?;
-        let keys = Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("a bad secret")?;
+        let keys =
+            Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("an invalid secret")?;
         Ok((suite, keys))
     }
 

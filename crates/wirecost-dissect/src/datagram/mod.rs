@@ -102,10 +102,10 @@ impl Datagrams {
     /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Self::Bare => "an answer to a bare message",
+            Self::Bare => "a response to a bare message",
             Self::Coap(coap) => coap.reason(),
             Self::Dtls(dtls) => dtls.reason(),
-            Self::Quic(_) => "packets that no secret opens",
+            Self::Quic(_) => "packets without matching secrets",
             Self::Undecided | Self::Unknown(_) => "unknown protocol",
         }
     }

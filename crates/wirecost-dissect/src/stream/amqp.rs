@@ -71,7 +71,7 @@ impl Amqp {
         let body_start = usize::from(offset) * 4;
         // Part 2 section 2.3.1: the data offset counts words of four bytes, header included.
         if body_start < HEADER_BYTES || size < body_start || kind > 1 {
-            return Err(Unreadable("no AMQP frame"));
+            return Err(Unreadable("not an AMQP frame"));
         }
         if size == body_start {
             return Ok(Some(Rest::new([size as u64, 0, 0], Purpose::KEEP_ALIVE)));
@@ -80,7 +80,7 @@ impl Amqp {
         let body = bytes.get(body_start..size.min(bytes.len())).unwrap_or_default();
         let Some(code) = descriptor(body) else {
             return if whole {
-                Err(Unreadable("no AMQP performative"))
+                Err(Unreadable("not an AMQP performative"))
             } else {
                 Ok(None)
             };
@@ -114,7 +114,7 @@ impl Amqp {
     ) -> Result<Option<Rest>, Unreadable> {
         let Some(performative) = described_bytes(body) else {
             return if whole {
-                Err(Unreadable("no AMQP transfer"))
+                Err(Unreadable("not an AMQP transfer"))
             } else {
                 Ok(None)
             };

@@ -18,7 +18,7 @@ impl Bare {
         out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
         if direction == Direction::Down {
-            return Err(Unreadable("an answer to a bare message"));
+            return Err(Unreadable("a response to a bare message"));
         }
         if self.0.is_empty() {
             let Some(prefix) = bytes.first_chunk() else {

@@ -68,7 +68,7 @@ impl Http1 {
     fn head(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
         const START: &[u8] = b"HTTP/";
         if direction == Direction::Down && !START.iter().zip(bytes).all(|(one, other)| one == other) {
-            return Err(Unreadable("no HTTP status line"));
+            return Err(Unreadable("not an HTTP status line"));
         }
         let Some(end) = find(bytes, b"\r\n\r\n").map(|at| at + 4) else {
             return Ok(None);
@@ -99,9 +99,9 @@ impl Http1 {
     }
 
     fn response(&mut self, head: &Head<'_>) -> Result<Content, Unreadable> {
-        let status = head.status().ok_or(Unreadable("no HTTP status"))?;
+        let status = head.status().ok_or(Unreadable("not an HTTP status"))?;
         if status == 101 {
-            return Err(Unreadable("HTTP connection that switched protocols"));
+            return Err(Unreadable("an HTTP connection that switched protocols"));
         }
         if (100..200).contains(&status) {
             return Ok(Content::Length(0));
@@ -124,8 +124,8 @@ impl Http1 {
             .split(|byte| matches!(byte, b';' | b' '))
             .next()
             .unwrap_or_default();
-        let text = std::str::from_utf8(digits).map_err(|_| Unreadable("no HTTP chunk size"))?;
-        let size = u64::from_str_radix(text, 16).map_err(|_| Unreadable("no HTTP chunk size"))?;
+        let text = std::str::from_utf8(digits).map_err(|_| Unreadable("not an HTTP chunk size"))?;
+        let size = u64::from_str_radix(text, 16).map_err(|_| Unreadable("not an HTTP chunk size"))?;
         let line_bytes = end as u64 + 2;
         if size > 0 {
             return Ok(Some([line_bytes, size, 2]));

@@ -160,7 +160,7 @@ impl Stream {
         match (lost, &self.protocol) {
             (Some(Unreadable(why)), _) => why,
             (None, Protocol::Tls(tls)) => tls.reason(),
-            (None, _) => "a message that the capture does not have to its end",
+            (None, _) => "a message whose end was not captured",
         }
     }
 

@@ -80,7 +80,7 @@ impl Mqtt {
         let kind = header
             .frame
             .packet_type()
-            .ok_or(Unreadable("no MQTT packet type"))?;
+            .ok_or(Unreadable("not an MQTT packet type"))?;
         let purpose = Purpose {
             phase: kind.phase(),
             cause: kind.cause(),

@@ -240,7 +240,7 @@ impl Connection {
             Ok(())
         })?;
         if progress == Progress::Ended && !reader.is_between_frames() {
-            return Err(Fault::new(Code::FrameError, "a stream that ends within a frame"));
+            return Err(Fault::new(Code::FrameError, "a stream that ends inside a frame"));
         }
         Ok(progress)
     }

@@ -243,7 +243,7 @@ const fn decompression_failed(error: SectionError) -> Fault {
     let reason = match error {
         SectionError::Truncated => "a field section that ends too early",
         SectionError::Dynamic => "a field section that refers to the dynamic table, whose capacity is 0",
-        SectionError::Index(_) => "a field section that refers to no entry of the static table",
+        SectionError::Index(_) => "a field section that refers to a missing entry of the static table",
         SectionError::Huffman => "a field section with a string that is not in the Huffman code",
     };
     Fault::new(Code::QpackDecompressionFailed, reason)

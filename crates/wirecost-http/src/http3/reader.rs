@@ -146,7 +146,7 @@ impl Reader {
         match header.kind {
             frame::HEADERS => self.begin_section(header.len),
             frame::DATA if self.sections == 0 => {
-                Err(Fault::new(Code::FrameUnexpected, "DATA in front of HEADERS"))
+                Err(Fault::new(Code::FrameUnexpected, "DATA before HEADERS"))
             }
             frame::DATA => Ok(State::Data { left: header.len }),
             frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => Err(Fault::new(
@@ -155,7 +155,7 @@ impl Reader {
             )),
             // RFC 9114 section 7.2.5: clients must not send it, and servers need a MAX_PUSH_ID, which was not sent.
             frame::PUSH_PROMISE if self.receiver.is_server() => {
-                Err(Fault::new(Code::FrameUnexpected, "PUSH_PROMISE of a client"))
+                Err(Fault::new(Code::FrameUnexpected, "a client's PUSH_PROMISE"))
             }
             frame::PUSH_PROMISE => Err(Fault::new(Code::IdError, "a push that was not allowed")),
             kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),

@@ -190,7 +190,7 @@ impl Reader {
             )),
             // RFC 9114 section 7.2.7.
             frame::MAX_PUSH_ID if receiver.is_client() => {
-                Err(Fault::new(Code::FrameUnexpected, "MAX_PUSH_ID of a server"))
+                Err(Fault::new(Code::FrameUnexpected, "a server's MAX_PUSH_ID"))
             }
             kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
             frame::GOAWAY | frame::MAX_PUSH_ID | frame::CANCEL_PUSH => Ok(true),
@@ -220,7 +220,7 @@ impl Opened {
             // Clients must not open one (RFC 9114 section 6.2.2), and servers need a MAX_PUSH_ID, which was not sent
             // (RFC 9114 section 4.6).
             PUSH if self.receiver.is_server() => {
-                return Err(Fault::new(Code::StreamCreationError, "a push stream of a client"));
+                return Err(Fault::new(Code::StreamCreationError, "a client's push stream"));
             }
             PUSH => return Err(Fault::new(Code::IdError, "a push that was not allowed")),
             _ => return Ok(State::Skip),
@@ -250,7 +250,7 @@ impl Opened {
             // No push was promised or allowed (RFC 9114 section 7.2.3).
             _ => Err(Fault::new(
                 Code::IdError,
-                "CANCEL_PUSH of a push that there is not",
+                "CANCEL_PUSH for a push that does not exist",
             )),
         }
     }
@@ -259,12 +259,12 @@ impl Opened {
     fn go_away(&mut self, id: u64) -> Result<ControlEvent, Fault> {
         let is_request = id.is_multiple_of(4);
         if self.receiver.is_client() && !is_request {
-            return Err(Fault::new(Code::IdError, "a GOAWAY that names no request stream"));
+            return Err(Fault::new(Code::IdError, "a GOAWAY without a request stream ID"));
         }
         if self.going_away.is_some_and(|before| before < id) {
             return Err(Fault::new(
                 Code::IdError,
-                "a GOAWAY that names more than the one before",
+                "a GOAWAY with a larger ID than the one before",
             ));
         }
         self.going_away = Some(id);

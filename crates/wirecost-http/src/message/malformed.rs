@@ -43,23 +43,23 @@ pub enum Malformed {
     #[error("the last transfer coding is not chunked")]
     TransferOrder,
     /// A chunk size, extension or end is invalid.
-    #[error("a chunk is ill-formed")]
+    #[error("a chunk is malformed")]
     Chunk,
     /// 101 although no request asked for another protocol (RFC 9110 section 7.8). HTTP/3 has no such status (RFC 9114
     /// section 4.5).
-    #[error("101 Switching Protocols, which nobody asked for")]
+    #[error("101 Switching Protocols, which the request did not ask for")]
     Switching,
     /// Host or `:authority` is not a valid host (RFC 9110 section 7.2).
-    #[error("Host names no host")]
+    #[error("Host is not a valid host")]
     Authority,
     /// A field is not allowed in HTTP/3 (RFC 9114 sections 4.2 and 10.3).
-    #[error("a field with upper case, of a connection, or with control characters")]
+    #[error("a field with upper case, a connection-specific field, or control characters")]
     Field,
     /// A broken rule of HTTP/3 that ends the connection.
     #[error(transparent)]
     Http3(#[from] Fault),
     /// The content's length differs from the announced one.
-    #[error("the content is not as long as was said")]
+    #[error("the content differs from its announced length")]
     Length,
     /// A response to no request.
     #[error("a response without a request")]

@@ -127,7 +127,7 @@ fn a_server_that_does_not_speak_http_is_left() {
         ),
         (
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
-            "101 Switching Protocols, which nobody asked for",
+            "101 Switching Protocols, which the request did not ask for",
         ),
         ("HTTP/1.10 200 OK\r\n\r\n", "the head is not HTTP"),
         (
@@ -146,7 +146,7 @@ fn a_server_that_does_not_speak_http_is_left() {
         ("HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", "the head is not HTTP"),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000\r\n",
-            "a chunk is ill-formed",
+            "a chunk is malformed",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -158,7 +158,7 @@ fn a_server_that_does_not_speak_http_is_left() {
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz",
-            "a chunk is ill-formed",
+            "a chunk is malformed",
         ),
     ];
     for (text, reason) in table {

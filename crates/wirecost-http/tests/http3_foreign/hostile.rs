@@ -74,11 +74,11 @@ fn a_client_that_breaks_a_rule_is_told_its_code() {
 fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
     let cases = [
         ("uni 000700", "connection 0x10a", "H3_MISSING_SETTINGS (0x10a)"),
-        ("uni 0004000d0100", "connection 0x105", "MAX_PUSH_ID of a server"),
+        ("uni 0004000d0100", "connection 0x105", "a server's MAX_PUSH_ID"),
         (
             "uni 000400; answer 000161",
             "connection 0x105",
-            "the server sent DATA in front of HEADERS, and this side closed the connection with H3_FRAME_UNEXPECTED (0x105)",
+            "the server sent DATA before HEADERS, and this side closed the connection with H3_FRAME_UNEXPECTED (0x105)",
         ),
         (
             "uni 000400; answer 050100",
@@ -106,7 +106,7 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
         (
             "uni 000400; answer 010800005f0903313031",
             "",
-            "101 Switching Protocols, which nobody asked for",
+            "101 Switching Protocols, which the request did not ask for",
         ),
         (
             "uni 000400; answer-fin",

@@ -178,7 +178,7 @@ pub struct ClientConfig {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The engine rejects a setting.
-    #[error("cannot set DTLS up: {0}")]
+    #[error("cannot configure DTLS: {0}")]
     Engine(String),
     /// A certificate cannot be generated.
     #[error(transparent)]
@@ -192,13 +192,13 @@ pub enum ConfigError {
         reason: String,
     },
     /// The engine does not support the kind of private key.
-    #[error("the private key cannot be used: {0}; expected one on P-256 or P-384")]
+    #[error("cannot use the private key: {0}; expected one on P-256 or P-384")]
     PrivateKey(String),
     /// A server has neither a certificate nor a pre-shared key.
     #[error("a server needs a certificate or a pre-shared key, got neither")]
     NoCredentials,
     /// A server requests certificates but has none of its own.
-    #[error("a server that asks for certificates needs one of its own")]
+    #[error("a server that requests client certificates needs a certificate of its own")]
     NoIdentity,
 }
 

@@ -249,8 +249,8 @@ impl Connection {
         result.map_err(|error| match error {
             // RFC 4279 section 2: a server may treat an unknown identity like a wrong key.
             Error::CryptoError(error) if !self.is_established => {
-                let keys = format!("the two ends came to different keys ({error})");
-                Fault::Other(format!("{keys}: the pre-shared key or its identity is not the same").into())
+                let keys = format!("the two ends derived different keys ({error})");
+                Fault::Other(format!("{keys}: the pre-shared key or its identity differs").into())
             }
             error => fault(self.protocol, &error),
         })

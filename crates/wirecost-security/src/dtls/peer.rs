@@ -72,7 +72,7 @@ impl Judge {
                 .map(drop)
                 .map_err(refused),
             Self::Exactly(expected) if expected != der => {
-                Err(Fault::Certificate("it is not the one expected".into()))
+                Err(Fault::Certificate("it is not the expected one".into()))
             }
             Self::Exactly(_) | Self::Anyone => Ok(()),
         }

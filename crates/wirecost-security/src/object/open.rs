@@ -29,7 +29,7 @@ pub enum Refusal {
     #[error("the object was changed: {0}")]
     Tampered(Evidence),
     /// No rule names the key.
-    #[error("key {0} is no participant of this object")]
+    #[error("key {0} is not a participant of this object")]
     Outsider(KeyId),
     /// The object has no such part.
     #[error("the object has no part {part}: it has {parts}, counted from 0")]
@@ -40,7 +40,7 @@ pub enum Refusal {
         parts: usize,
     },
     /// The key's rules cover other parts only.
-    #[error("key {key} may not open part {part}: its rules are about {}", list(.has))]
+    #[error("key {key} may not open part {part}: its rules cover {}", list(.has))]
     NotHisPart {
         /// The key.
         key: KeyId,

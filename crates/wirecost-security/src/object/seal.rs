@@ -27,10 +27,10 @@ pub enum SealError {
     #[error("participant {0} is named twice")]
     Repeated(KeyId),
     /// A rule names a participant without a key.
-    #[error("a rule is about participant {0}, whose key is not given")]
+    #[error("a rule names participant {0}, whose key is missing")]
     UnknownParticipant(KeyId),
     /// A rule names a part that does not exist.
-    #[error("a rule is about part {part}, and the object has {parts}")]
+    #[error("a rule covers part {part}, but the object has {parts} parts, counted from 0")]
     NoSuchPart {
         /// The part, counted from 0.
         part: usize,
@@ -38,7 +38,7 @@ pub enum SealError {
         parts: usize,
     },
     /// No rule covers a part, so nobody could open it.
-    #[error("no rule lets anybody open part {0}")]
+    #[error("no rule covers part {0}, so nobody could open it")]
     NobodyMayOpen(usize),
     /// A rule ends before it begins.
     #[error("the rule of participant {participant} for part {part} ends before it begins")]

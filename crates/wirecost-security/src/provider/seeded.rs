@@ -82,7 +82,7 @@ impl TryCryptoRng for &Stream {}
 
 impl KeyProvider for Stream {
     fn load_private_key(&self, key_der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
-        let unusable = |error: p256::pkcs8::Error| Error::General(format!("no P-256 key: {error}"));
+        let unusable = |error: p256::pkcs8::Error| Error::General(format!("not a P-256 key: {error}"));
         let key = p256::ecdsa::SigningKey::from_pkcs8_der(key_der.secret_der()).map_err(unusable)?;
         Ok(Arc::new(Key {
             key,

@@ -32,10 +32,10 @@ pub const SESSIONS: usize = 16_384;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The text is not a server name.
-    #[error("{0:?} is no server name; expected a host name or an IP address")]
+    #[error("{0:?} is not a server name; expected a host name or an IP address")]
     ServerName(String),
     /// The list of authorities is empty.
-    #[error("no authority to trust; expected at least one certificate")]
+    #[error("no authority to trust, expected at least one certificate")]
     NoAuthority,
     /// A certificate or key cannot be used.
     #[error("cannot use the {what}: {reason}")]

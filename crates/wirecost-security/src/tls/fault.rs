@@ -57,7 +57,7 @@ pub(super) fn protocol(reason: impl ToString) -> Fault {
 
 /// The connection ended without a close_notify (RFC 8446 section 6.1).
 pub(super) fn truncated() -> Fault {
-    Fault::Other("the peer ended the connection without close_notify: something may be missing".into())
+    Fault::Other("the peer ended the connection without close_notify: data may be missing".into())
 }
 
 /// The handshake timed out.

@@ -74,7 +74,7 @@ impl Tls {
             return Ok(0);
         };
         if is_record(header) == Some(false) {
-            return Err(Unreadable("no TLS record"));
+            return Err(Unreadable("not a TLS record"));
         }
         let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
         let Some(body) = rest.get(..length) else {

@@ -161,12 +161,12 @@ impl Session {
         const NO_HANDSHAKE: &str = "a handshake that was not captured";
         let hello = self.server_hello.ok_or(NO_HANDSHAKE)?;
         let random = self.client_random.ok_or(NO_HANDSHAKE)?;
-        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
+        let suite = Suite::new(hello.suite).ok_or("an unsupported cipher suite")?;
         let master = secrets
             .find(&random, Label::Master)
             .ok_or("encrypted, no secrets")?;
         let [up, down] =
-            Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("a bad secret")?;
+            Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("an invalid secret")?;
         Ok(Protection::Static {
             suite,
             keys: if direction == Direction::Up { up } else { down },
@@ -186,7 +186,7 @@ impl Session {
         let opened = open_1_2(*suite, keys, &sequence.to_be_bytes(), header, body);
         *sequence += 1;
         let Some((start, end)) = opened else {
-            const WRONG: &str = "a record that its secrets do not open";
+            const WRONG: &str = "a record that its secrets do not decrypt";
             self.sides.of_mut(direction).protection = Protection::Opaque(WRONG);
             return Opened::Opaque(WRONG);
         };
@@ -221,7 +221,7 @@ impl Session {
             let side = self.sides.of_mut(direction);
             let why = match side.protection {
                 Protection::Opaque(why) => why,
-                _ => "a record that its secrets do not open",
+                _ => "a record that its secrets do not decrypt",
             };
             side.protection = Protection::Opaque(why);
             return Opened::Opaque(why);
@@ -286,13 +286,13 @@ impl Session {
                 cipher: *cipher,
                 hash,
             };
-            let keys = Keys::of_traffic_secret(suite, secret).ok_or("a bad secret")?;
+            let keys = Keys::of_traffic_secret(suite, secret).ok_or("an invalid secret")?;
             let opened = keys.key.open(keys.iv, header, &mut body.to_vec());
             if opened.is_some() {
                 return Ok(traffic(Stage::Early, suite, secret, keys));
             }
         }
-        Err("early data that its secret does not open")
+        Err("early data that its secret does not decrypt")
     }
 
     fn try_open(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8]) -> Option<usize> {
@@ -318,11 +318,11 @@ impl Session {
         let (Some(random), Some(hello)) = (self.client_random, self.server_hello) else {
             return Err("a handshake that was not captured");
         };
-        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
+        let suite = Suite::new(hello.suite).ok_or("an unsupported cipher suite")?;
         let secret = secrets
             .find(&random, stage.label(direction))
             .ok_or("encrypted, no secrets")?;
-        let keys = Keys::of_traffic_secret(suite, secret).ok_or("a bad secret")?;
+        let keys = Keys::of_traffic_secret(suite, secret).ok_or("an invalid secret")?;
         Ok(traffic(stage, suite, secret, keys))
     }
 
@@ -375,7 +375,7 @@ impl Session {
                 let keys = Keys::of_traffic_secret(*suite, &secret)?;
                 Some(traffic(Stage::Application, *suite, &secret, keys))
             });
-            side.protection = renewed.unwrap_or(Protection::Opaque("a bad secret"));
+            side.protection = renewed.unwrap_or(Protection::Opaque("an invalid secret"));
         }
     }
 }

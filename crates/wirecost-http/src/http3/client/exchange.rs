@@ -58,14 +58,11 @@ impl Answer {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
                 return Err(Fault::new(
                     Code::FrameUnexpected,
-                    "HEADERS or DATA behind trailers",
+                    "HEADERS or DATA after trailers",
                 ));
             }
             Part::Frame { is_content: true, .. } if self.status.is_none() && self.malformed.is_none() => {
-                return Err(Fault::new(
-                    Code::FrameUnexpected,
-                    "DATA in front of a final response",
-                ));
+                return Err(Fault::new(Code::FrameUnexpected, "DATA before a final response"));
             }
             Part::Frame { .. } => {}
             Part::Section(section) => self.hear_section(&section)?,

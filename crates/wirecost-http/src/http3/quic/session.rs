@@ -245,7 +245,7 @@ impl crypto::Session for Session {
             return Err(TransportError {
                 code: TransportErrorCode::INTERNAL_ERROR,
                 frame: None,
-                reason: "no handshake could be started".to_owned(),
+                reason: "the handshake could not start".to_owned(),
             });
         };
         if let Err(error) = tls.read_hs(buf) {

@@ -34,7 +34,7 @@ impl Message {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
                 return Err(Fault::new(
                     Code::FrameUnexpected,
-                    "HEADERS or DATA behind trailers",
+                    "HEADERS or DATA after trailers",
                 ));
             }
             Part::Frame { .. } => {}

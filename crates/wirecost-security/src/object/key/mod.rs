@@ -180,7 +180,7 @@ pub enum KeyError {
     #[error("the key is a private one, expected a public one")]
     Private,
     /// The numbers are not a key on the curve, or the public numbers do not belong to the private one.
-    #[error("the numbers are no key on {0}")]
+    #[error("the numbers are not a key on {0}")]
     Numbers(&'static str),
 }
 

@@ -30,10 +30,7 @@ fn a_participant_does_not_open_a_part_that_is_not_his() {
         has: [0].into(),
     };
     assert_eq!(refused, expected);
-    let says = format!(
-        "key {} may not open part 1: its rules are about part 0",
-        cast.ids[1]
-    );
+    let says = format!("key {} may not open part 1: its rules cover part 0", cast.ids[1]);
     assert_eq!(refused.to_string(), says);
 }
 

@@ -12,7 +12,7 @@ const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
 
 /// Why an authority's certificate is not accepted as a server certificate, even by clients that trust the authority
 /// (RFC 5280, section 4.2.1.9).
-const OF_AN_AUTHORITY: &str = "it is an authority's own (CA:TRUE), and no server's";
+const OF_AN_AUTHORITY: &str = "it belongs to an authority (CA:TRUE), not to a server";
 
 /// What is wrong with a certificate. Each kind needs another remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,22 +85,22 @@ pub(super) fn certificate(error: &CertificateError) -> String {
         CertificateError::Expired => "it has expired, or expires before it begins",
         CertificateError::NotValidYet => "it is not valid yet",
         CertificateError::NotValidForName => "it is not for this name",
-        CertificateError::InvalidPurpose => "it is not meant for this purpose",
+        CertificateError::InvalidPurpose => "it is not valid for this purpose",
         CertificateError::UnknownIssuer => "its issuer is not trusted",
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::BadEncoding => "it cannot be read",
         CertificateError::Revoked => "it has been revoked",
-        CertificateError::UnhandledCriticalExtension => "it has a critical extension that is not known here",
-        CertificateError::UnknownRevocationStatus => "nobody says whether it has been revoked",
+        CertificateError::UnhandledCriticalExtension => "it has an unknown critical extension",
+        CertificateError::UnknownRevocationStatus => "its revocation status is unknown",
         CertificateError::ExpiredRevocationList | CertificateError::ExpiredRevocationListContext { .. } => {
-            "the list of what has been revoked is out of date"
+            "the certificate revocation list is out of date"
         }
         CertificateError::InvalidOcspResponse => "its OCSP response is wrong",
         CertificateError::UnsupportedSignatureAlgorithmContext { .. } => {
-            "its signature is of a kind that is not known here"
+            "its signature algorithm is not supported"
         }
         CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            "its signature is of another kind than its issuer's key"
+            "its signature algorithm does not match its issuer's key"
         }
         other => return words(other),
     };
@@ -118,8 +118,8 @@ fn rule(name: &str) -> String {
 fn purpose(required: &ExtendedKeyPurpose, presented: &[ExtendedKeyPurpose]) -> String {
     let presented: Vec<String> = presented.iter().map(ToString::to_string).collect();
     match presented.as_slice() {
-        [] => format!("it is not meant for {required}"),
-        some => format!("it is not meant for {required}, but for {}", some.join(", ")),
+        [] => format!("it is not valid for {required}"),
+        some => format!("it is not valid for {required}, but for {}", some.join(", ")),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
     fn an_authority_that_stands_for_a_server_is_named() {
         assert_eq!(
             certificate(&by_name("CaUsedAsEndEntity")),
-            "it is an authority's own (CA:TRUE), and no server's"
+            "it belongs to an authority (CA:TRUE), not to a server"
         );
     }
 
