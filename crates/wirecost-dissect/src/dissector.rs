@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::Direction;
 use wirecost_wire::capture::Packet;
 use wirecost_wire::upper::Upper;
 use wirecost_wire::{icmp, ip, tcp, udp};
 
-use crate::flow::{Desk, Flow, Key};
-use crate::fragments::{Fragmented, Fragments, Outcome};
+use crate::flow::{Buffers, Flow, Key};
+use crate::fragments::{Fragmented, Fragments};
 use crate::frame;
 use crate::report::{Builder, Report};
-use crate::secrets::Secrets;
 
 /// The most flows at a time. Beyond it, the quarter that was silent longest ends.
 const MAX_FLOWS: usize = 16_384;
@@ -33,7 +33,7 @@ pub struct Dissector {
     secrets: Secrets,
     flows: BTreeMap<Key, Box<Flow>>,
     fragments: Fragments,
-    desk: Desk,
+    buffers: Buffers,
     builder: Builder,
     /// Bytes that all connections keep.
     kept_bytes: u64,
@@ -45,10 +45,9 @@ impl Dissector {
         Self::default()
     }
 
-    /// Adds the secrets of a key log (RFC 9850, SSLKEYLOGFILE). Returns the number of secrets known by now.
-    pub fn add_secrets(&mut self, key_log: &str) -> u64 {
+    /// Adds the secrets of a key log (RFC 9850, SSLKEYLOGFILE).
+    pub fn add_secrets(&mut self, key_log: &str) {
         self.secrets.add(key_log);
-        self.secrets.len()
     }
 
     /// Handles the next packet of a capture.
@@ -82,7 +81,7 @@ impl Dissector {
             .fragment()
             .filter(|_| packet.protocol() == ip::Protocol::Udp)
         {
-            if let Outcome::Done(fragmented) = self.fragments.take(&packet, fragment, bytes) {
+            if let Some(fragmented) = self.fragments.take(&packet, fragment, bytes) {
                 self.fragmented(&fragmented);
             }
             return;
@@ -139,7 +138,7 @@ impl Dissector {
             (packet, bytes),
             segment,
             len,
-            (&self.secrets, &mut self.desk),
+            (&self.secrets, &mut self.buffers),
         );
         self.kept_bytes += flow.kept_bytes();
         if self.kept_bytes > MAX_KEPT_BYTES
@@ -154,13 +153,13 @@ impl Dissector {
         self.builder.offload.datagram(packet);
         let (flow, direction) = flow_of_datagram(&mut self.flows, packet, datagram, self.builder.packets());
         if packet.is_truncated() {
-            flow.other(direction, bytes, &mut self.desk);
+            flow.other(direction, bytes, &mut self.buffers);
         } else {
             self.builder
                 .offload
                 .checksum(datagram.checksum(&packet.addresses()));
-            flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.desk));
-            flow.account(direction, bytes, &mut self.desk);
+            flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
+            flow.account(direction, bytes, &mut self.buffers);
         }
         self.make_room();
     }
@@ -181,9 +180,9 @@ impl Dissector {
             return;
         };
         let (flow, direction) = flow_of_datagram(&mut self.flows, &first, &datagram, self.builder.packets());
-        flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.desk));
+        flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
         for bytes in &fragmented.packets {
-            flow.account(direction, bytes, &mut self.desk);
+            flow.account(direction, bytes, &mut self.buffers);
         }
         self.make_room();
     }
@@ -204,7 +203,7 @@ impl Dissector {
             return false;
         };
         self.kept_bytes -= flow.kept_bytes();
-        flow.other(flow.direction(source).reverse(), bytes, &mut self.desk);
+        flow.other(flow.direction(source).reverse(), bytes, &mut self.buffers);
         self.kept_bytes += flow.kept_bytes();
         true
     }
@@ -224,7 +223,7 @@ impl Dissector {
 
     fn end(&mut self, mut flow: Box<Flow>) {
         self.kept_bytes -= flow.kept_bytes();
-        flow.finish(&mut self.desk);
+        flow.finish(&mut self.buffers);
         self.builder.flow(&flow);
     }
 }

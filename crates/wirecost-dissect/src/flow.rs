@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use wirecost_cost::{DeviceLedger, PacketVerdict, Ports, Totals};
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::{Buffer, Direction, Span};
 use wirecost_wire::{ip, tcp};
 
-use crate::connection::{Books, Connection};
+use crate::connection::{Connection, Workspace};
 use crate::datagram::Datagrams;
 use crate::offload::SegmentLimits;
-use crate::secrets::Secrets;
 use crate::span_list::SpanList;
 use crate::stream::Context;
 
@@ -33,7 +33,7 @@ impl Key {
 
 /// Buffers that all flows share, so that no packet causes an allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct Buffers {
     content: SpanList,
     spans: Buffer,
     described: Vec<Span>,
@@ -123,39 +123,39 @@ impl Flow {
         (packet, ip_bytes): (&ip::Packet<'_>, &[u8]),
         segment: &tcp::Segment<'_>,
         len: u64,
-        (secrets, desk): (&Secrets, &mut Desk),
+        (secrets, buffers): (&Secrets, &mut Buffers),
     ) {
         let Carried::Connection(connection) = &mut self.carried else {
             return;
         };
-        let mut books = Books {
+        let mut workspace = Workspace {
             context: Context {
                 secrets,
-                scratch: &mut desk.scratch,
+                scratch: &mut buffers.scratch,
             },
-            spans: &mut desk.content,
+            spans: &mut buffers.content,
             ledger: &mut self.ledger,
         };
-        let wait = connection.segment(direction, segment, len, &mut books);
+        let wait = connection.segment(direction, segment, len, &mut workspace);
         let Some(until) = wait else {
-            self.account(direction, ip_bytes, desk);
+            self.account(direction, ip_bytes, buffers);
             return;
         };
         let header_bytes = packet.header_bytes() + segment.header_bytes();
         connection.hold(direction, until, ip_bytes.get(..header_bytes).unwrap_or(ip_bytes));
         let all = connection.is_overfull();
-        self.release(all, desk);
+        self.release(all, buffers);
     }
 
     /// Accounts the packets whose bytes are described.
-    fn release(&mut self, all: bool, desk: &mut Desk) {
-        let mut headers = std::mem::take(&mut desk.headers);
+    fn release(&mut self, all: bool, buffers: &mut Buffers) {
+        let mut headers = std::mem::take(&mut buffers.headers);
         while let Carried::Connection(connection) = &mut self.carried
             && let Some(direction) = connection.release(all, &mut headers)
         {
-            self.account(direction, &headers, desk);
+            self.account(direction, &headers, buffers);
         }
-        desk.headers = headers;
+        buffers.headers = headers;
     }
 
     /// Describes a datagram before its packet or packets are accounted.
@@ -163,45 +163,45 @@ impl Flow {
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        (secrets, desk): (&Secrets, &mut Desk),
+        (secrets, buffers): (&Secrets, &mut Buffers),
     ) {
         let Carried::Datagrams(datagrams) = &mut self.carried else {
             return;
         };
-        desk.content.clear();
+        buffers.content.clear();
         let mut context = Context {
             secrets,
-            scratch: &mut desk.scratch,
+            scratch: &mut buffers.scratch,
         };
-        datagrams.describe(direction, bytes, &mut context, &mut desk.content);
-        desk.described.clear();
-        let pieces = desk.content.pieces();
-        desk.described.extend(pieces.iter().map(|piece| piece.span));
+        datagrams.describe(direction, bytes, &mut context, &mut buffers.content);
+        buffers.described.clear();
+        let pieces = buffers.content.pieces();
+        buffers.described.extend(pieces.iter().map(|piece| piece.span));
         let left_out = pieces.iter().filter(|piece| !piece.known);
         let left_out: u64 = left_out.map(|piece| u64::from(piece.span.len)).sum();
         self.unattributed_packets += u64::from(left_out > 0);
         self.unattributed_bytes += left_out;
-        desk.content.clear();
+        buffers.content.clear();
         self.ledger
-            .datagram_spans(self.ports, direction, bytes, &desk.described);
+            .datagram_spans(self.ports, direction, bytes, &buffers.described);
     }
 
     /// Handles a packet that needs no description: part of a datagram, or an ICMP error.
-    pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
+    pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
         match &mut self.carried {
             Carried::Connection(connection) => {
                 connection.hold(direction, 0, ip_bytes);
-                self.release(false, desk);
+                self.release(false, buffers);
             }
-            Carried::Datagrams(_) => self.account(direction, ip_bytes, desk),
+            Carried::Datagrams(_) => self.account(direction, ip_bytes, buffers),
         }
     }
 
     /// Accounts a packet whose content is described or stays undescribed.
-    pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
-        desk.spans.clear();
-        let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut desk.spans);
-        self.totals.add_packet(direction, &verdict, desk.spans.spans());
+    pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
+        buffers.spans.clear();
+        let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut buffers.spans);
+        self.totals.add_packet(direction, &verdict, buffers.spans.spans());
         let unattributed = u64::from(verdict.unattributed_bytes);
         self.unattributed_packets += u64::from(unattributed > 0);
         self.unattributed_bytes += unattributed;
@@ -216,8 +216,8 @@ impl Flow {
     }
 
     /// Accounts the packets that still wait. Nothing will describe them any more.
-    pub(crate) fn finish(&mut self, desk: &mut Desk) {
-        self.release(true, desk);
+    pub(crate) fn finish(&mut self, buffers: &mut Buffers) {
+        self.release(true, buffers);
     }
 
     pub(crate) const fn is_tcp(&self) -> bool {

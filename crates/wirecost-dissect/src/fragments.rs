@@ -63,22 +63,14 @@ pub(crate) struct Fragments {
     waiting: VecDeque<Fragmented>,
 }
 
-/// What came of a fragment.
-pub(crate) enum Outcome {
-    /// Its datagram is not whole.
-    Waiting,
-    /// Its datagram is whole, or was given up to make room for this one.
-    Done(Fragmented),
-}
-
 impl Fragments {
-    /// Takes a fragment.
+    /// Handles a fragment. Returns its datagram once it is complete, or the oldest one if too many wait.
     pub(crate) fn take(
         &mut self,
         packet: &ip::Packet<'_>,
         fragment: ip::Fragment,
         ip_bytes: &[u8],
-    ) -> Outcome {
+    ) -> Option<Fragmented> {
         let key = (packet.addresses(), packet.protocol(), fragment.id);
         let known = self.waiting.iter().position(|known| known.key == key);
         let index = known.unwrap_or_else(|| {
@@ -94,13 +86,13 @@ impl Fragments {
         if let Some(datagram) = self.waiting.get_mut(index) {
             datagram.add(packet, fragment, ip_bytes);
             if datagram.is_whole() {
-                return self.waiting.remove(index).map_or(Outcome::Waiting, Outcome::Done);
+                return self.waiting.remove(index);
             }
         }
         if self.waiting.len() > MAX_DATAGRAMS {
-            return self.give_up().map_or(Outcome::Waiting, Outcome::Done);
+            return self.give_up();
         }
-        Outcome::Waiting
+        None
     }
 
     /// Removes the oldest incomplete datagram.

@@ -8,7 +8,6 @@
 //! - [`report`]: bytes by server and protocol, and unattributed bytes
 //! - [`table`](mod@table): a report for a terminal
 //! - [`read`](mod@read): a whole capture
-//! - [`secrets`]: the key log
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - `frame`, `fragments`, `flow`, `connection`, `tcp`: from a frame to bytes in order
 //! - `stream`, `datagram`: protocols, from bytes to spans
@@ -16,6 +15,7 @@
 //!
 //! ```
 //! use wirecost_dissect::Dissector;
+//! use wirecost_proto::Layer;
 //! use wirecost_wire::capture::Packet;
 //!
 //! // A CoAP ping in a UDP datagram from 10.77.0.2:40000 to 10.77.0.1:5683.
@@ -29,7 +29,8 @@
 //! let report = dissector.finish();
 //! assert_eq!(report.groups[0].protocol, "CoAP");
 //! let keep_alive = report.total.keep_alive.up;
-//! assert_eq!((keep_alive.ip, keep_alive.transport, keep_alive.application), (20, 8, 4));
+//! assert_eq!(keep_alive.bytes(Layer::Ip), 20);
+//! assert_eq!((keep_alive.bytes(Layer::Transport), keep_alive.bytes(Layer::Application)), (8, 4));
 //! assert!(report.unattributed.is_empty());
 //! ```
 
@@ -44,7 +45,6 @@ mod hello;
 pub mod offload;
 pub mod read;
 pub mod report;
-pub mod secrets;
 mod span_list;
 mod stream;
 pub mod table;
@@ -54,5 +54,4 @@ pub use dissector::Dissector;
 pub use offload::Offload;
 pub use read::{Reading, read};
 pub use report::Report;
-pub use secrets::Secrets;
 pub use table::table;

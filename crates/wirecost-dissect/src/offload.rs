@@ -6,7 +6,7 @@ use wirecost_proto::Direction;
 use wirecost_wire::tcp::{self, TcpOption};
 use wirecost_wire::{Checksum, ip, udp};
 
-use crate::span_list::Both;
+use crate::span_list::PerDirection;
 
 /// The largest IP packet on Ethernet (RFC 894).
 const ETHERNET_MTU: usize = 1_500;
@@ -80,7 +80,7 @@ impl Offload {
 
 /// The largest segments that the two ends accept, by direction of the segments.
 #[derive(Debug, Default)]
-pub(crate) struct SegmentLimits(Both<Option<u16>>);
+pub(crate) struct SegmentLimits(PerDirection<Option<u16>>);
 
 impl SegmentLimits {
     /// Learns the MSS of a SYN that travels in `direction`. Returns the limit for segments in that direction.

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use wirecost_cost::{Totals, Traffic};
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::{Cause, Direction, Layer, Phase};
 use wirecost_wire::capture::Packet;
 use wirecost_wire::ip;
 
 use crate::flow::Flow;
 use crate::offload::Offload;
-use crate::secrets::Secrets;
 
 /// The most groups of server and protocol. Flows beyond it share one group per protocol.
 const MAX_GROUPS: usize = 4_096;
@@ -229,7 +229,7 @@ impl Builder {
             first_ns: self.first_ns,
             last_ns: self.last_ns,
             truncated_packets: self.truncated,
-            secrets: secrets.len(),
+            secrets: secrets.count(),
             groups,
             total,
             unattributed,

@@ -46,6 +46,15 @@ pub(crate) struct Piece {
     pub(crate) known: bool,
 }
 
+impl Piece {
+    pub(crate) const fn purpose(&self) -> Purpose {
+        Purpose {
+            phase: self.span.phase,
+            cause: self.span.cause,
+        }
+    }
+}
+
 /// Consecutive pieces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpanList {
@@ -119,9 +128,9 @@ impl SpanList {
 
 /// One value per direction.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Both<T>([T; 2]);
+pub(crate) struct PerDirection<T>([T; 2]);
 
-impl<T> Both<T> {
+impl<T> PerDirection<T> {
     pub(crate) const fn of(&self, direction: Direction) -> &T {
         &self.0[direction as usize]
     }

@@ -167,41 +167,31 @@ fn left_out(report: &Report, text: &mut String) {
 
 fn warnings(report: &Report, text: &mut String) {
     let offload = &report.offload;
-    if offload.oversized_packets > 0 {
-        let _ = writeln!(
-            text,
-            "warning: {} larger than their receiver accepts: segmentation offload; the wire had {} more headers, {} B, \
-             that this capture lacks",
-            counted(offload.oversized_packets, "packet"),
-            grouped(offload.missing_headers),
-            grouped(offload.missing_header_bytes)
-        );
-    }
-    if offload.jumbo_packets > 0 {
-        let _ = writeln!(
-            text,
-            "warning: {} above 1,500 B, as on loopback: on Ethernet there would be more headers",
-            counted(offload.jumbo_packets, "packet")
-        );
-    }
-    if offload.partial_checksums > 0 {
-        let _ = writeln!(
-            text,
-            "warning: {} with a checksum that the network card had yet to complete: captured on the sender",
-            counted(offload.partial_checksums, "packet")
-        );
-    }
-    if offload.invalid_checksums > 0 {
-        let bad = counted(offload.invalid_checksums, "packet");
-        let _ = writeln!(text, "warning: {bad} with a wrong checksum");
-    }
-    if report.truncated_packets > 0 {
-        let cut = counted(report.truncated_packets, "packet");
-        let _ = writeln!(
-            text,
-            "warning: {cut} truncated by the snap length: counted in full, content not read"
-        );
-    }
+    let mut warn = |packets: u64, what: &str| {
+        if packets > 0 {
+            let _ = writeln!(text, "warning: {} {what}", counted(packets, "packet"));
+        }
+    };
+    let lacks = format!(
+        "larger than their receiver accepts: segmentation offload; the wire had {} more headers, {} B, that this \
+         capture lacks",
+        grouped(offload.missing_headers),
+        grouped(offload.missing_header_bytes)
+    );
+    warn(offload.oversized_packets, &lacks);
+    warn(
+        offload.jumbo_packets,
+        "above 1,500 B, as on loopback: on Ethernet there would be more headers",
+    );
+    warn(
+        offload.partial_checksums,
+        "with a checksum that the network card had yet to complete: captured on the sender",
+    );
+    warn(offload.invalid_checksums, "with a wrong checksum");
+    warn(
+        report.truncated_packets,
+        "truncated by the snap length: counted in full, content not read",
+    );
 }
 
 /// A number and its noun.

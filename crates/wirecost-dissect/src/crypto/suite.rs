@@ -1,5 +1,7 @@
 //! Cipher suites by their number in IANA's registry "TLS Cipher Suites".
 
+use aws_lc_rs::hmac;
+
 /// An authenticated cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cipher {
@@ -12,18 +14,12 @@ pub(crate) enum Cipher {
     Aes256Ccm8,
 }
 
-/// The hash of a suite's key derivation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hash {
-    Sha256,
-    Sha384,
-}
-
 /// A cipher suite that this crate can decrypt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
     pub(crate) cipher: Cipher,
-    pub(crate) hash: Hash,
+    /// The hash of its key derivation.
+    pub(crate) hash: hmac::Algorithm,
 }
 
 impl Cipher {
@@ -69,8 +65,8 @@ impl Suite {
             _ => return None,
         };
         let hash = match cipher {
-            Aes256Gcm => Hash::Sha384,
-            _ => Hash::Sha256,
+            Aes256Gcm => hmac::HMAC_SHA384,
+            _ => hmac::HMAC_SHA256,
         };
         Some(Self { cipher, hash })
     }

@@ -4,7 +4,7 @@ use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
-use crate::span_list::{Both, Piece, SpanList};
+use crate::span_list::{PerDirection, Piece, SpanList};
 
 /// Messages remembered per direction. More are never in transmission at a time (RFC 7252 section 4.7).
 const REMEMBERED: usize = 64;
@@ -14,11 +14,11 @@ type Mark = (usize, u64);
 
 #[derive(Debug)]
 pub(crate) struct Coap {
-    seen: Both<Vec<Mark>>,
+    seen: PerDirection<Vec<Mark>>,
     /// Index of the next mark to overwrite once [`REMEMBERED`] marks are stored.
-    oldest: Both<usize>,
+    oldest: PerDirection<usize>,
     /// The message identifiers of the last pings. An RST answers a ping.
-    pings: Both<Option<u16>>,
+    pings: PerDirection<Option<u16>>,
     spans: Buffer,
     has_oscore: bool,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Coap {
 impl Default for Coap {
     fn default() -> Self {
         Self {
-            seen: Both::default(),
-            oldest: Both::default(),
-            pings: Both::default(),
+            seen: PerDirection::default(),
+            oldest: PerDirection::default(),
+            pings: PerDirection::default(),
             spans: Buffer::new(),
             has_oscore: false,
         }

@@ -1,14 +1,13 @@
 //! QUIC: decrypts a connection's packets with its secrets. The observer of `wirecost-http` describes them.
 
-use wirecost_http::http3::open::Opener;
+use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_proto::{Buffer, Direction};
 
-use crate::secrets::Secrets;
 use crate::span_list::{Piece, SpanList};
 
 /// State of one connection.
 pub(crate) struct Quic {
-    opener: Option<Opener>,
+    opener: Opener,
     spans: Buffer,
     has_opened: bool,
 }
@@ -22,7 +21,7 @@ impl std::fmt::Debug for Quic {
 impl Default for Quic {
     fn default() -> Self {
         Self {
-            opener: None,
+            opener: Opener::new(),
             spans: Buffer::new(),
             has_opened: false,
         }
@@ -57,8 +56,7 @@ impl Quic {
         out: &mut SpanList,
     ) {
         self.spans.clear();
-        let opener = self.opener.get_or_insert_with(|| Opener::new(secrets.quic()));
-        let opened = opener.datagram(direction, bytes, &mut self.spans);
+        let opened = self.opener.datagram(direction, bytes, secrets, &mut self.spans);
         // RFC 9000 section 17.3: packets with short headers follow the handshake. The handshake alone does not show
         // the protocol.
         self.has_opened |= opened

@@ -11,7 +11,7 @@
 use wirecost_proto::Direction;
 
 use super::Unreadable;
-use crate::span_list::{Both, Purpose, Rest, SpanList};
+use crate::span_list::{PerDirection, Purpose, Rest};
 
 /// Bytes of a frame header, and of a protocol header (AMQP 1.0 part 2 sections 2.2 and 2.3.1).
 const HEADER_BYTES: usize = 8;
@@ -28,38 +28,14 @@ mod code {
 
 #[derive(Debug, Default)]
 pub(crate) struct Amqp {
-    ways: Both<Way>,
+    /// Bytes of a data section that continue in the next transfer of its delivery.
+    data_left: PerDirection<u64>,
     transferred: bool,
 }
 
-#[derive(Debug, Default)]
-struct Way {
-    rest: Rest,
-    /// Bytes of a data section that continue in the next transfer of its delivery.
-    data_left: u64,
-}
-
 impl Amqp {
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        out: &mut SpanList,
-    ) -> Result<usize, Unreadable> {
-        if self.ways.of(direction).rest.is_empty() {
-            let Some(rest) = self.frame(direction, bytes)? else {
-                return Ok(0);
-            };
-            self.ways.of_mut(direction).rest = rest;
-        }
-        Ok(self.ways.of_mut(direction).rest.take(bytes.len(), out))
-    }
-
-    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
-        &mut self.ways.of_mut(direction).rest
-    }
-
-    fn frame(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+    /// The frame at the start of `bytes`, or `None` if too little of it has arrived.
+    pub(crate) fn frame(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
@@ -119,9 +95,9 @@ impl Amqp {
                 Ok(None)
             };
         };
-        let way = self.ways.of_mut(direction);
+        let data_left = self.data_left.of_mut(direction);
         let mut head = body_start + performative;
-        let mut data = way.data_left;
+        let mut data = *data_left;
         if data == 0 {
             match data_section(body.get(performative..).unwrap_or_default()) {
                 Some((before, length)) => {
@@ -134,7 +110,7 @@ impl Amqp {
         }
         let head = head.min(size);
         let payload = data.min((size - head) as u64);
-        way.data_left = data - payload;
+        *data_left = data - payload;
         let tail = (size - head) as u64 - payload;
         Ok(Some(Rest::new([head as u64, payload, tail], Purpose::MESSAGE)))
     }

@@ -3,7 +3,6 @@
 use wirecost_proto::Direction;
 
 use super::Protocol;
-use super::bare::Bare;
 use super::http1::Http1;
 use super::mqtt::Mqtt;
 use super::tls::{Tls, is_record};
@@ -53,7 +52,7 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
         }
     }
     if BARE_PORTS.contains(&server_port) && direction == Direction::Up {
-        return Detected::Protocol(Protocol::Bare(Bare::default()));
+        return Detected::Protocol(Protocol::Bare);
     }
     if undecided && bytes.len() < ENOUGH_BYTES {
         return Detected::TooFewBytes;

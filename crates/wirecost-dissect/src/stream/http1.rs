@@ -5,23 +5,16 @@ use std::collections::VecDeque;
 use wirecost_proto::Direction;
 
 use super::Unreadable;
-use crate::span_list::{Both, Purpose, Rest, SpanList};
+use crate::span_list::{PerDirection, Purpose, Rest};
 
 /// The most requests without a response. No client pipelines more.
 const MAX_OUTSTANDING: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
-    ways: Both<Way>,
+    next: PerDirection<Next>,
     /// For each request without a response, whether its method is HEAD.
     outstanding: VecDeque<bool>,
-}
-
-/// State of one direction: the remaining bytes of the current part, and the kind of the next part.
-#[derive(Debug, Default)]
-struct Way {
-    rest: Rest,
-    next: Next,
 }
 
 /// The kind of the next part.
@@ -42,26 +35,14 @@ enum Content {
 }
 
 impl Http1 {
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        out: &mut SpanList,
-    ) -> Result<usize, Unreadable> {
-        if self.ways.of(direction).rest.is_empty() {
-            let rest = match self.ways.of(direction).next {
-                Next::Head => self.head(direction, bytes)?,
-                Next::Chunk => self.chunk(direction, bytes)?,
-                Next::Trailer => self.trailer(direction, bytes),
-            };
-            let Some(parts) = rest else { return Ok(0) };
-            self.ways.of_mut(direction).rest = Rest::new(parts, Purpose::MESSAGE);
-        }
-        Ok(self.ways.of_mut(direction).rest.take(bytes.len(), out))
-    }
-
-    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
-        &mut self.ways.of_mut(direction).rest
+    /// The part at the start of `bytes`, or `None` if too little of it has arrived.
+    pub(crate) fn part(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+        let parts = match self.next.of(direction) {
+            Next::Head => self.head(direction, bytes)?,
+            Next::Chunk => self.chunk(direction, bytes)?,
+            Next::Trailer => self.trailer(direction, bytes),
+        };
+        Ok(parts.map(|parts| Rest::new(parts, Purpose::MESSAGE)))
     }
 
     /// Start line and fields, or `None` while they are incomplete.
@@ -78,12 +59,11 @@ impl Http1 {
             Direction::Up => self.request(&head),
             Direction::Down => self.response(&head)?,
         };
-        let way = self.ways.of_mut(direction);
         let head_bytes = end as u64;
         Ok(Some(match content {
             Content::Length(length) => [head_bytes, length, 0],
             Content::Chunked => {
-                way.next = Next::Chunk;
+                *self.next.of_mut(direction) = Next::Chunk;
                 [head_bytes, 0, 0]
             }
             Content::UntilClose => [head_bytes, u64::MAX >> 1, 0],
@@ -130,7 +110,7 @@ impl Http1 {
         if size > 0 {
             return Ok(Some([line_bytes, size, 2]));
         }
-        self.ways.of_mut(direction).next = Next::Trailer;
+        *self.next.of_mut(direction) = Next::Trailer;
         Ok(Some([line_bytes, 0, 0]))
     }
 
@@ -138,7 +118,7 @@ impl Http1 {
     fn trailer(&mut self, direction: Direction, bytes: &[u8]) -> Option<[u64; 3]> {
         let end = find(bytes, b"\r\n")?;
         if end == 0 {
-            self.ways.of_mut(direction).next = Next::Head;
+            *self.next.of_mut(direction) = Next::Head;
         }
         Some([end as u64 + 2, 0, 0])
     }

@@ -17,12 +17,11 @@ pub(crate) mod tls;
 #[cfg(test)]
 mod tests;
 
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::Direction;
 
-use crate::secrets::Secrets;
-use crate::span_list::{Both, Rest, SpanList};
+use crate::span_list::{PerDirection, Rest, SpanList};
 use amqp::Amqp;
-use bare::Bare;
 use detect::{Detected, detect};
 use http1::Http1;
 use mqtt::Mqtt;
@@ -42,13 +41,15 @@ pub(crate) struct Context<'a> {
 /// The most bytes kept of a message whose header is incomplete.
 const MAX_KEPT_BYTES: usize = 1 << 17;
 
-/// Both directions of a connection.
+/// PerDirection directions of a connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
     server_port: u16,
     protocol: Protocol,
-    kept: Both<Vec<u8>>,
-    lost: Both<Option<Unreadable>>,
+    /// The rest of the current message in each direction.
+    rests: PerDirection<Rest>,
+    kept: PerDirection<Vec<u8>>,
+    lost: PerDirection<Option<Unreadable>>,
 }
 
 /// The protocol that describes the bytes.
@@ -56,7 +57,7 @@ pub(crate) struct Stream {
 pub(crate) enum Protocol {
     /// Too few bytes have arrived.
     Undecided,
-    Bare(Bare),
+    Bare,
     Mqtt(Mqtt),
     Http1(Http1),
     Amqp(Box<Amqp>),
@@ -70,8 +71,9 @@ impl Stream {
         Self {
             server_port,
             protocol: Protocol::Undecided,
-            kept: Both::default(),
-            lost: Both::default(),
+            rests: PerDirection::default(),
+            kept: PerDirection::default(),
+            lost: PerDirection::default(),
         }
     }
 
@@ -113,9 +115,8 @@ impl Stream {
     /// Skips bytes that were not captured. If they lie inside a message, the stream goes on. Otherwise the rest of
     /// the direction is lost.
     pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut SpanList) {
-        let rest = self.protocol.rest(direction);
-        let inside = rest.is_some_and(|rest| rest.bytes() >= bytes);
-        if let Some(rest) = self.protocol.rest(direction).filter(|_| inside) {
+        let rest = self.rests.of_mut(direction);
+        if rest.bytes() >= bytes {
             rest.take(usize::try_from(bytes).unwrap_or(usize::MAX), out);
             return;
         }
@@ -128,7 +129,7 @@ impl Stream {
     pub(crate) fn label(&self) -> String {
         match &self.protocol {
             Protocol::Undecided => "no data".to_owned(),
-            Protocol::Bare(_) => "bare".to_owned(),
+            Protocol::Bare => "bare".to_owned(),
             Protocol::Mqtt(mqtt) => mqtt.label().to_owned(),
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
@@ -191,21 +192,26 @@ impl Stream {
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
-        if matches!(self.protocol, Protocol::Undecided) {
-            match detect(self.server_port, direction, bytes) {
-                Detected::Protocol(protocol) => self.protocol = protocol,
-                Detected::TooFewBytes => return Ok(0),
+        if self.rests.of(direction).is_empty() {
+            if matches!(self.protocol, Protocol::Undecided) {
+                match detect(self.server_port, direction, bytes) {
+                    Detected::Protocol(protocol) => self.protocol = protocol,
+                    Detected::TooFewBytes => return Ok(0),
+                }
             }
+            let next = match &mut self.protocol {
+                Protocol::Undecided => None,
+                Protocol::Bare => bare::message(direction, bytes)?,
+                Protocol::Mqtt(mqtt) => mqtt.packet(bytes)?,
+                Protocol::Http1(http) => http.part(direction, bytes)?,
+                Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
+                Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
+                Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
+            };
+            let Some(next) = next else { return Ok(0) };
+            *self.rests.of_mut(direction) = next;
         }
-        match &mut self.protocol {
-            Protocol::Undecided => Ok(0),
-            Protocol::Bare(bare) => bare.take(direction, bytes, out),
-            Protocol::Mqtt(mqtt) => mqtt.take(direction, bytes, out),
-            Protocol::Http1(http) => http.take(direction, bytes, out),
-            Protocol::Amqp(amqp) => amqp.take(direction, bytes, out),
-            Protocol::Tls(tls) => tls.take(direction, bytes, context, out),
-            Protocol::Unknown(_) => Err(Unreadable("unknown protocol")),
-        }
+        Ok(self.rests.of_mut(direction).take(bytes.len(), out))
     }
 
     fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut SpanList) {
@@ -214,18 +220,5 @@ impl Stream {
         }
         out.leave_out(left);
         *self.lost.of_mut(direction) = Some(why);
-    }
-}
-
-impl Protocol {
-    /// The remaining bytes of the current message, if its length is known.
-    fn rest(&mut self, direction: Direction) -> Option<&mut Rest> {
-        match self {
-            Self::Bare(bare) => Some(bare.rest(direction)),
-            Self::Mqtt(mqtt) => Some(mqtt.rest(direction)),
-            Self::Http1(http) => Some(http.rest(direction)),
-            Self::Amqp(amqp) => Some(amqp.rest(direction)),
-            Self::Undecided | Self::Tls(_) | Self::Unknown(_) => None,
-        }
     }
 }

@@ -2,15 +2,14 @@
 //! CONNECT determines the version. If it was not captured, the version is assumed to be 3.1.1.
 
 use wirecost_mqtt::codec::{Frame, PacketType, Version};
-use wirecost_proto::{Cause, Direction};
+use wirecost_proto::Cause;
 
 use super::Unreadable;
-use crate::span_list::{Both, Purpose, Rest, SpanList};
+use crate::span_list::{Purpose, Rest};
 
 #[derive(Debug, Default)]
 pub(crate) struct Mqtt {
     version: Option<Version>,
-    rests: Both<Rest>,
 }
 
 /// The fixed header of a packet (section 2.1).
@@ -53,27 +52,8 @@ impl Mqtt {
         }
     }
 
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        out: &mut SpanList,
-    ) -> Result<usize, Unreadable> {
-        if self.rests.of(direction).is_empty() {
-            let Some(rest) = self.packet(bytes)? else {
-                return Ok(0);
-            };
-            *self.rests.of_mut(direction) = rest;
-        }
-        Ok(self.rests.of_mut(direction).take(bytes.len(), out))
-    }
-
-    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
-        self.rests.of_mut(direction)
-    }
-
     /// Describes the packet at the start of `bytes`, or returns `None` if too little of it has arrived.
-    fn packet(&mut self, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+    pub(crate) fn packet(&mut self, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
         let Some(header) = FixedHeader::new(bytes)? else {
             return Ok(None);
         };

@@ -16,7 +16,6 @@ use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_http::http3::Client;
@@ -264,12 +263,10 @@ fn check_observer<E>(files: &Files, driver: &Driver<E>, received: Direction)
 where
     E: Endpoint<Error = Infallible>,
 {
-    let secrets = Arc::new(Secrets::parse(&files.key_log.text()));
+    let secrets = Secrets::parse(&files.key_log.text());
     let mut openers = BTreeMap::new();
     for datagram in &driver.datagrams {
-        let opener = openers
-            .entry(datagram.flow)
-            .or_insert_with(|| Opener::new(Arc::clone(&secrets)));
+        let opener = openers.entry(datagram.flow).or_insert_with(|| Opener::new());
         let direction = if datagram.is_sent {
             received.reverse()
         } else {

@@ -1,7 +1,7 @@
 //! A view of the records in a datagram: DTLS 1.2 (RFC 6347 section 4.1) and DTLS 1.3 (RFC 9147 section 4).
 
 /// Bytes of a DTLS 1.2 record header, which plaintext records of DTLS 1.3 have as well.
-pub(super) const HEADER_BYTES: usize = 13;
+pub const HEADER_BYTES: usize = 13;
 /// Bytes of a handshake message's header (RFC 6347 section 4.2.2).
 const MESSAGE_HEADER_BYTES: usize = 12;
 
@@ -74,7 +74,7 @@ impl<'a> Record<'a> {
     }
 
     /// The first handshake message of a plaintext record.
-    pub(super) fn message(&self) -> Option<Message<'a>> {
+    pub fn message(&self) -> Option<Message<'a>> {
         match self.form {
             Form::Plaintext {
                 content: content::HANDSHAKE,
@@ -163,16 +163,20 @@ pub(super) fn last_eight(bytes: &[u8]) -> [u8; 8] {
 
 /// A handshake fragment that is sent as one record, identified as RFC 6347 section 4.2.2 identifies repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) content: u8,
-    pub(super) message: u8,
-    pub(super) sequence: u16,
-    pub(super) offset: u32,
+pub struct Piece {
+    /// The content type.
+    pub content: u8,
+    /// The handshake type.
+    pub message: u8,
+    /// The message's number.
+    pub sequence: u16,
+    /// The fragment's offset.
+    pub offset: u32,
 }
 
 impl Piece {
     /// The handshake fragment at the start of a record of this `content` type.
-    pub(super) fn of(content: u8, plaintext: &[u8]) -> Option<Self> {
+    pub fn of(content: u8, plaintext: &[u8]) -> Option<Self> {
         match content {
             content::HANDSHAKE => Message::parse(plaintext).map(|message| message.piece),
             content::CHANGE_CIPHER_SPEC => Some(Self {
@@ -188,7 +192,7 @@ impl Piece {
 
 /// The handshake fragments that one side has sent.
 #[derive(Debug, Default)]
-pub(super) struct Pieces(Vec<Piece>);
+pub struct Pieces(Vec<Piece>);
 
 impl Pieces {
     /// The most fragments remembered: more than a handshake has with the smallest MTU. Anyone can send more in
@@ -196,7 +200,7 @@ impl Pieces {
     const REMEMBERED: usize = 512;
 
     /// Remembers a fragment. Returns whether it is new, as far as remembered.
-    pub(super) fn note(&mut self, piece: Piece) -> bool {
+    pub fn note(&mut self, piece: Piece) -> bool {
         let is_new = !self.0.contains(&piece);
         if is_new && self.0.len() < Self::REMEMBERED {
             self.0.push(piece);
@@ -217,10 +221,11 @@ impl Pieces {
 
 /// A handshake message, or its fragment in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Message<'a> {
-    pub(super) piece: Piece,
+pub struct Message<'a> {
+    /// Identifies the fragment.
+    pub piece: Piece,
     /// The bytes after the message's header.
-    body: &'a [u8],
+    pub body: &'a [u8],
     /// Bytes of the whole message without header.
     length: usize,
 }
@@ -243,7 +248,7 @@ impl<'a> Message<'a> {
     }
 
     /// The client's random at the start of a ClientHello (RFC 6347 section 4.2.1: after the version).
-    pub(super) fn client_random(&self) -> Option<[u8; 32]> {
+    pub fn client_random(&self) -> Option<[u8; 32]> {
         if self.piece.message != CLIENT_HELLO || self.piece.offset != 0 {
             return None;
         }
@@ -251,7 +256,7 @@ impl<'a> Message<'a> {
     }
 
     /// Bytes of padding at the end of an unfragmented ClientHello (RFC 7685).
-    pub(super) fn padding(&self) -> usize {
+    pub fn padding(&self) -> usize {
         self.padding_extension().unwrap_or(0)
     }
 

@@ -1,3 +1,5 @@
+use wirecost_http::http3::open::Secrets;
+
 use super::*;
 
 fn told(datagrams: &[(Direction, &[u8])]) -> Vec<String> {

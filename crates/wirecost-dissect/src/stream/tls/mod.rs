@@ -16,7 +16,7 @@ mod session;
 use wirecost_proto::Direction;
 
 use super::{Context, Stream, Unreadable};
-use crate::span_list::{Both, Purpose, SpanList};
+use crate::span_list::{PerDirection, Purpose, SpanList};
 use queue::{Queue, Record};
 use session::{Opened, Session};
 
@@ -33,7 +33,7 @@ pub(crate) struct Tls {
     session: Session,
     inner: Stream,
     spans: SpanList,
-    queues: Both<Queue>,
+    queues: PerDirection<Queue>,
     opaque: Option<&'static str>,
 }
 
@@ -58,7 +58,7 @@ impl Tls {
             session: Session::default(),
             inner: Stream::new(server_port),
             spans: SpanList::default(),
-            queues: Both::default(),
+            queues: PerDirection::default(),
             opaque: None,
         }
     }
@@ -85,7 +85,7 @@ impl Tls {
         plain.extend_from_slice(body);
         self.record(direction, header, &mut plain, context);
         *context.scratch = plain;
-        self.queues.of_mut(direction).tell(out);
+        self.queues.of_mut(direction).flush(out);
         Ok(HEADER_BYTES + length)
     }
 
@@ -123,17 +123,30 @@ impl Tls {
     ) {
         let bytes = HEADER_BYTES + body.len();
         let record = match self.session.record(direction, header, body, context.secrets) {
-            Opened::Handshake => Record::whole(bytes, Purpose::CONNECT),
-            Opened::Alert => Record::whole(bytes, Purpose::CLOSE),
+            Opened::Handshake => Record::Whole {
+                bytes,
+                purpose: Purpose::CONNECT,
+            },
+            Opened::Alert => Record::Whole {
+                bytes,
+                purpose: Purpose::CLOSE,
+            },
             Opened::Opaque(why) => {
                 self.opaque = Some(why);
-                Record::left_out(HEADER_BYTES, body.len())
+                Record::LeftOut {
+                    header: HEADER_BYTES,
+                    rest: body.len(),
+                }
             }
             Opened::Data { start, end } => {
                 let plain = body.get(start..end).unwrap_or_default();
                 self.inner.feed(direction, plain, context, &mut self.spans);
                 self.queues.of_mut(direction).content(&mut self.spans);
-                Record::data(HEADER_BYTES + start, end - start, bytes - HEADER_BYTES - end)
+                Record::Data {
+                    header: HEADER_BYTES + start,
+                    plain: end - start,
+                    trailer: body.len() - end,
+                }
             }
         };
         self.queues.of_mut(direction).push(record);

@@ -23,22 +23,6 @@ pub(crate) enum Record {
 }
 
 impl Record {
-    pub(crate) const fn whole(bytes: usize, purpose: Purpose) -> Self {
-        Self::Whole { bytes, purpose }
-    }
-
-    pub(crate) const fn left_out(header: usize, rest: usize) -> Self {
-        Self::LeftOut { header, rest }
-    }
-
-    pub(crate) const fn data(header: usize, plain: usize, trailer: usize) -> Self {
-        Self::Data {
-            header,
-            plain,
-            trailer,
-        }
-    }
-
     const fn plain_bytes(&self) -> u64 {
         match self {
             Self::Data { plain, .. } => *plain as u64,
@@ -80,7 +64,7 @@ impl Queue {
     }
 
     /// Describes the records whose content is described.
-    pub(crate) fn tell(&mut self, out: &mut SpanList) {
+    pub(crate) fn flush(&mut self, out: &mut SpanList) {
         while let Some(record) = self.records.front().copied() {
             if record.plain_bytes() > self.content_bytes {
                 return;
@@ -99,7 +83,7 @@ impl Queue {
                 } => {
                     let purpose = self.purpose_of(plain);
                     out.push(header, Layer::Security, purpose);
-                    self.tell_content(plain, out);
+                    self.flush_content(plain, out);
                     out.push(trailer, Layer::Security, purpose);
                 }
             }
@@ -116,13 +100,10 @@ impl Queue {
     /// Phase and cause of the record's first content byte. An empty record counts as a message.
     fn purpose_of(&self, plain: usize) -> Purpose {
         let first = self.content.front().filter(|_| plain > 0);
-        first.map_or(Purpose::MESSAGE, |piece| Purpose {
-            phase: piece.span.phase,
-            cause: piece.span.cause,
-        })
+        first.map_or(Purpose::MESSAGE, Piece::purpose)
     }
 
-    fn tell_content(&mut self, bytes: usize, out: &mut SpanList) {
+    fn flush_content(&mut self, bytes: usize, out: &mut SpanList) {
         let mut left = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.content_bytes -= u64::from(left);
         while left > 0 {
@@ -149,15 +130,22 @@ mod tests {
     fn a_record_waits_for_its_content_and_takes_its_purpose() {
         let mut queue = Queue::default();
         let (mut content, mut out) = (SpanList::default(), SpanList::default());
-        queue.push(Record::data(5, 4, 17));
-        queue.push(Record::whole(7, Purpose::CLOSE));
+        queue.push(Record::Data {
+            header: 5,
+            plain: 4,
+            trailer: 17,
+        });
+        queue.push(Record::Whole {
+            bytes: 7,
+            purpose: Purpose::CLOSE,
+        });
         content.push(3, Layer::Application, Purpose::KEEP_ALIVE);
         queue.content(&mut content);
-        queue.tell(&mut out);
+        queue.flush(&mut out);
         assert_eq!(out.bytes(), 0);
         content.push(3, Layer::Payload, Purpose::MESSAGE);
         queue.content(&mut content);
-        queue.tell(&mut out);
+        queue.flush(&mut out);
         let told = out
             .pieces()
             .iter()

@@ -7,23 +7,17 @@
 //!           client  plain --data before ServerHello--> early --EndOfEarlyData or refusal--> handshake
 //! ```
 
+use aws_lc_rs::hmac;
+use wirecost_http::http3::open::{Label, Secrets, expand_label};
 use wirecost_proto::Direction;
+use wirecost_security::dtls::record::content as content_type;
 
 use crate::crypto::aead::nonce;
 use crate::crypto::record::open_1_2;
-use crate::crypto::schedule::{Keys, next_traffic_secret};
-use crate::crypto::suite::{Cipher, Hash, Suite};
-use crate::hello::{ServerHello, accepts_early_data, client_random, handshake_type};
-use crate::secrets::{Label, Secrets};
-use crate::span_list::Both;
-
-/// Content types (RFC 8446 section 5.1).
-mod content_type {
-    pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
-    pub(super) const ALERT: u8 = 21;
-    pub(super) const HANDSHAKE: u8 = 22;
-    pub(super) const APPLICATION_DATA: u8 = 23;
-}
+use crate::crypto::schedule::Keys;
+use crate::crypto::suite::{Cipher, Suite};
+use crate::hello::{Handshake, ServerHello, accepts_early_data, client_random, handshake_type};
+use crate::span_list::PerDirection;
 
 /// The most bytes kept of an incomplete handshake message.
 const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
@@ -46,9 +40,8 @@ pub(super) enum Opened {
 
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    client_random: Option<[u8; 32]>,
-    server_hello: Option<ServerHello>,
-    sides: Both<Side>,
+    handshake: Handshake,
+    sides: PerDirection<Side>,
     refused_early_data: bool,
 }
 
@@ -103,7 +96,7 @@ impl Stage {
 impl Session {
     /// The version's name, or `TLS` if no ServerHello was seen.
     pub(super) fn version(&self) -> &'static str {
-        match self.server_hello.map(|hello| hello.version) {
+        match self.handshake.version() {
             Some(TLS_1_3) => "TLS 1.3",
             Some(0x0303) => "TLS 1.2",
             Some(0x0302) => "TLS 1.1",
@@ -144,13 +137,13 @@ impl Session {
         }
     }
 
-    const fn is_tls_1_3(&self) -> bool {
-        matches!(self.server_hello, Some(ServerHello { version: TLS_1_3, .. }))
+    fn is_tls_1_3(&self) -> bool {
+        self.handshake.version() == Some(TLS_1_3)
     }
 
     /// RFC 5246 section 7.1. In TLS 1.3 the message has no meaning (RFC 8446 section 5).
     fn change_cipher_spec(&mut self, direction: Direction, secrets: &Secrets) {
-        if self.server_hello.is_none() || self.is_tls_1_3() {
+        if self.handshake.server_hello.is_none() || self.is_tls_1_3() {
             return;
         }
         let protection = self.static_protection(direction, secrets);
@@ -158,15 +151,7 @@ impl Session {
     }
 
     fn static_protection(&self, direction: Direction, secrets: &Secrets) -> Result<Protection, &'static str> {
-        const NO_HANDSHAKE: &str = "a handshake that was not captured";
-        let hello = self.server_hello.ok_or(NO_HANDSHAKE)?;
-        let random = self.client_random.ok_or(NO_HANDSHAKE)?;
-        let suite = Suite::new(hello.suite).ok_or("an unsupported cipher suite")?;
-        let master = secrets
-            .find(&random, Label::Master)
-            .ok_or("encrypted, no secrets")?;
-        let [up, down] =
-            Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("an invalid secret")?;
+        let (suite, [up, down]) = self.handshake.keys_1_2(secrets)?;
         Ok(Protection::Static {
             suite,
             keys: if direction == Direction::Up { up } else { down },
@@ -252,7 +237,7 @@ impl Session {
 
     /// Starts decryption of a direction. Records of the client before ServerHello are early data.
     fn begin_traffic(&mut self, direction: Direction, header: &[u8; 5], body: &[u8], secrets: &Secrets) {
-        if self.server_hello.is_some() {
+        if self.handshake.server_hello.is_some() {
             return self.enter(direction, Stage::Handshake, secrets);
         }
         let protection = self.early_protection(direction, header, body, secrets);
@@ -268,24 +253,19 @@ impl Session {
         body: &[u8],
         secrets: &Secrets,
     ) -> Result<Protection, &'static str> {
-        let random = self.client_random.ok_or("a handshake that was not captured")?;
+        let random = self
+            .handshake
+            .client_random
+            .ok_or("a handshake that was not captured")?;
         let secret = secrets
             .find(&random, Stage::Early.label(direction))
             .ok_or("encrypted, no secrets")?;
-        let suites: &[Cipher] = match secret.len() {
-            32 => &[Cipher::Aes128Gcm, Cipher::Chacha20Poly1305],
-            _ => &[Cipher::Aes256Gcm],
+        let (ciphers, hash): (&[Cipher], _) = match secret.len() {
+            32 => (&[Cipher::Aes128Gcm, Cipher::Chacha20Poly1305], hmac::HMAC_SHA256),
+            _ => (&[Cipher::Aes256Gcm], hmac::HMAC_SHA384),
         };
-        let hash = if secret.len() == 32 {
-            Hash::Sha256
-        } else {
-            Hash::Sha384
-        };
-        for cipher in suites {
-            let suite = Suite {
-                cipher: *cipher,
-                hash,
-            };
+        for &cipher in ciphers {
+            let suite = Suite { cipher, hash };
             let keys = Keys::of_traffic_secret(suite, secret).ok_or("an invalid secret")?;
             let opened = keys.key.open(keys.iv, header, &mut body.to_vec());
             if opened.is_some() {
@@ -315,13 +295,7 @@ impl Session {
         stage: Stage,
         secrets: &Secrets,
     ) -> Result<Protection, &'static str> {
-        let (Some(random), Some(hello)) = (self.client_random, self.server_hello) else {
-            return Err("a handshake that was not captured");
-        };
-        let suite = Suite::new(hello.suite).ok_or("an unsupported cipher suite")?;
-        let secret = secrets
-            .find(&random, stage.label(direction))
-            .ok_or("encrypted, no secrets")?;
+        let (suite, secret) = self.handshake.secret(secrets, stage.label(direction))?;
         let keys = Keys::of_traffic_secret(suite, secret).ok_or("an invalid secret")?;
         Ok(traffic(stage, suite, secret, keys))
     }
@@ -342,7 +316,7 @@ impl Session {
 
     fn message(&mut self, direction: Direction, kind: u8, body: &[u8], secrets: &Secrets) {
         match kind {
-            handshake_type::CLIENT_HELLO => self.client_random = client_random(body),
+            handshake_type::CLIENT_HELLO => self.handshake.client_random = client_random(body),
             handshake_type::SERVER_HELLO => self.server_hello(body, secrets),
             handshake_type::ENCRYPTED_EXTENSIONS if self.stage(Direction::Up) == Some(Stage::Early) => {
                 self.refused_early_data = !accepts_early_data(body);
@@ -360,7 +334,7 @@ impl Session {
         let Some(hello) = ServerHello::parse(body).filter(|hello| !hello.is_retry()) else {
             return;
         };
-        self.server_hello = Some(hello);
+        self.handshake.server_hello = Some(hello);
         if self.is_tls_1_3() {
             self.enter(Direction::Down, Stage::Handshake, secrets);
         }
@@ -370,11 +344,9 @@ impl Session {
     fn update_keys(&mut self, direction: Direction) {
         let side = self.sides.of_mut(direction);
         if let Protection::Traffic { suite, secret, .. } = &side.protection {
-            let next = next_traffic_secret(suite.hash, secret);
-            let renewed = next.and_then(|secret| {
-                let keys = Keys::of_traffic_secret(*suite, &secret)?;
-                Some(traffic(Stage::Application, *suite, &secret, keys))
-            });
+            let next = expand_label(suite.hash, secret, "traffic upd", secret.len());
+            let keys = Keys::of_traffic_secret(*suite, &next);
+            let renewed = keys.map(|keys| traffic(Stage::Application, *suite, &next, keys));
             side.protection = renewed.unwrap_or(Protection::Opaque("an invalid secret"));
         }
     }

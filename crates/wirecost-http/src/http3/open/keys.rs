@@ -67,13 +67,18 @@ impl Keys {
         let suite = SUITES[0];
         let salt = hmac::Key::new(suite.hash, &INITIAL_SALT);
         let secret = hmac::sign(&salt, destination);
-        let of = |label| Self::new(suite, expand_label(suite, secret.as_ref(), label, suite.secret));
+        let of = |label| {
+            Self::new(
+                suite,
+                expand_label(suite.hash, secret.as_ref(), label, suite.secret),
+            )
+        };
         Some([of("client in")?, of("server in")?])
     }
 
     /// Derives the keys from a secret.
     pub(super) fn new(suite: Suite, secret: Vec<u8>) -> Option<Self> {
-        let header = expand_label(suite, &secret, "quic hp", suite.aead.key_len());
+        let header = expand_label(suite.hash, &secret, "quic hp", suite.aead.key_len());
         let header = HeaderProtectionKey::new(suite.header, &header).ok()?;
         let (next, after) = (suite.next(&secret), suite.next(&suite.next(&secret)));
         Some(Self {
@@ -120,14 +125,14 @@ impl Keys {
 
 impl Suite {
     fn next(self, secret: &[u8]) -> Vec<u8> {
-        expand_label(self, secret, "quic ku", self.secret)
+        expand_label(self.hash, secret, "quic ku", self.secret)
     }
 }
 
 impl PacketKey {
     fn new(suite: Suite, secret: &[u8]) -> Option<Self> {
-        let key = expand_label(suite, secret, "quic key", suite.aead.key_len());
-        let iv = expand_label(suite, secret, "quic iv", NONCE_LEN);
+        let key = expand_label(suite.hash, secret, "quic key", suite.aead.key_len());
+        let iv = expand_label(suite.hash, secret, "quic iv", NONCE_LEN);
         Some(Self {
             key: LessSafeKey::new(UnboundKey::new(suite.aead, &key).ok()?),
             iv: iv.try_into().ok()?,
@@ -147,13 +152,13 @@ impl PacketKey {
 }
 
 /// HKDF-Expand-Label of TLS 1.3 (RFC 8446 section 7.1) without context, for at most as many bytes as the hash has.
-fn expand_label(suite: Suite, secret: &[u8], label: &str, len: usize) -> Vec<u8> {
+pub fn expand_label(hash: hmac::Algorithm, secret: &[u8], label: &str, len: usize) -> Vec<u8> {
     let mut info = vec![0, len as u8, 6 + label.len() as u8];
     info.extend_from_slice(b"tls13 ");
     info.extend_from_slice(label.as_bytes());
     // The empty context, and the number of HKDF's first block (RFC 5869 section 2.3).
     info.extend_from_slice(&[0, 1]);
-    let block = hmac::sign(&hmac::Key::new(suite.hash, secret), &info);
+    let block = hmac::sign(&hmac::Key::new(hash, secret), &info);
     block.as_ref().iter().take(len).copied().collect()
 }
 
@@ -168,11 +173,11 @@ mod tests {
         let suite = SUITES[0];
         let salt = hmac::Key::new(suite.hash, &INITIAL_SALT);
         let secret = hmac::sign(&salt, &destination);
-        let client = expand_label(suite, secret.as_ref(), "client in", 32);
+        let client = expand_label(suite.hash, secret.as_ref(), "client in", 32);
         assert_eq!(client[..4], [0xc0, 0x0c, 0xf1, 0x51]);
-        let key = expand_label(suite, &client, "quic key", 16);
+        let key = expand_label(suite.hash, &client, "quic key", 16);
         assert_eq!(key[..4], [0x1f, 0x36, 0x96, 0x13]);
-        let header = expand_label(suite, &client, "quic hp", 16);
+        let header = expand_label(suite.hash, &client, "quic hp", 16);
         assert_eq!(header[..4], [0x9f, 0x50, 0x44, 0x9e]);
     }
 }

@@ -9,7 +9,6 @@ mod secrets;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use wirecost_proto::{Buffer, Direction};
 
@@ -19,11 +18,12 @@ use super::quic::packet::{self, Packet, Space, Type};
 use super::quic::tap;
 use keys::{Keys, SUITES, TAG_BYTES};
 
-pub use secrets::Secrets;
+pub use keys::expand_label;
+pub use secrets::{Label, Secrets};
 
 /// Decrypts the datagrams of one connection in chronological order.
+#[derive(Default)]
 pub struct Opener {
-    secrets: Arc<Secrets>,
     /// The client's and the server's keys of Initial packets.
     initial: Option<[Keys; 2]>,
     keys: BTreeMap<(Type, Direction), Keys>,
@@ -50,27 +50,25 @@ pub struct Opened {
 }
 
 impl Opener {
-    /// An opener for a connection whose secrets may be among `secrets`.
-    pub fn new(secrets: Arc<Secrets>) -> Self {
-        Self {
-            secrets,
-            initial: None,
-            keys: BTreeMap::new(),
-            hello: Hello::default(),
-            id_bytes: BTreeMap::new(),
-            largest: BTreeMap::new(),
-            attribution: Attribution::default(),
-        }
+    /// An opener for a new connection.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Decrypts the packets of a datagram and appends the spans of all its bytes. [`Direction::Up`] is from the
     /// client. Packets that cannot be decrypted belong to the transport layer and are not returned.
-    pub fn datagram(&mut self, direction: Direction, datagram: &[u8], out: &mut Buffer) -> Vec<Opened> {
+    pub fn datagram(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        secrets: &Secrets,
+        out: &mut Buffer,
+    ) -> Vec<Opened> {
         let id_bytes = self.id_bytes.get(&direction).copied();
         let id_bytes = id_bytes.unwrap_or(packet::CONNECTION_ID_BYTES);
         let (mut opened, mut packets) = (Vec::new(), Vec::new());
         for packet in packet::split(datagram, id_bytes) {
-            if let Some((header, seen)) = self.open(direction, datagram, &packet) {
+            if let Some((header, seen)) = self.open(direction, datagram, &packet, secrets) {
                 opened.push(Opened {
                     kind: seen.kind,
                     number: seen.number,
@@ -94,11 +92,12 @@ impl Opener {
         direction: Direction,
         datagram: &[u8],
         packet: &Packet,
+        secrets: &Secrets,
     ) -> Option<(usize, tap::Packet)> {
         let found = match packet.kind {
             Type::Retry | Type::VersionNegotiation => None,
             Type::Initial => self.open_initial(direction, datagram, packet),
-            _ => self.open_later(direction, datagram, packet),
+            _ => self.open_later(direction, datagram, packet, secrets),
         }?;
         if packet.kind != Type::OneRtt {
             // The peer's short headers carry this packet's Source Connection ID.
@@ -132,14 +131,20 @@ impl Opener {
         found
     }
 
-    fn open_later(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {
+    fn open_later(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        packet: &Packet,
+        secrets: &Secrets,
+    ) -> Option<Plain> {
         let largest = self.largest(packet, direction);
         let level = (packet.kind, direction);
         if let Some(keys) = self.keys.get_mut(&level) {
             return open(keys, datagram, packet, largest);
         }
         let random = self.hello.random()?;
-        let secret = self.secrets.find(&random, packet.kind, direction)?;
+        let secret = secrets.find(&random, label_of(packet.kind, direction)?)?;
         for suite in SUITES.iter().filter(|suite| suite.secret == secret.len()) {
             let mut keys = Keys::new(*suite, secret.to_vec())?;
             if let Some(found) = open(&mut keys, datagram, packet, largest) {
@@ -152,6 +157,18 @@ impl Opener {
 
     fn largest(&self, packet: &Packet, direction: Direction) -> Option<u64> {
         self.largest.get(&(packet.kind.space(), direction)).copied()
+    }
+}
+
+/// The label of the secret for packets of this type and direction.
+const fn label_of(kind: Type, direction: Direction) -> Option<Label> {
+    match (kind, direction) {
+        (Type::ZeroRtt, Direction::Up) => Some(Label::ClientEarlyTraffic),
+        (Type::Handshake, Direction::Up) => Some(Label::ClientHandshakeTraffic),
+        (Type::Handshake, Direction::Down) => Some(Label::ServerHandshakeTraffic),
+        (Type::OneRtt, Direction::Up) => Some(Label::ClientTraffic0),
+        (Type::OneRtt, Direction::Down) => Some(Label::ServerTraffic0),
+        _ => None,
     }
 }
 
