@@ -101,7 +101,7 @@ pub fn unidirectional_stream(bytes: &[u8]) -> bool {
     whole.is_some()
 }
 
-fn said<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<unidirectional::ControlEvent>, bool)> {
+fn said<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<u64>, bool)> {
     let mut reader = unidirectional::Reader::default();
     let mut opened = unidirectional::Opened::new(Side::Server);
     let mut said = Vec::new();

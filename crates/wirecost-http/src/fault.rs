@@ -71,6 +71,11 @@ impl Code {
     pub const fn value(self) -> u64 {
         self as u64
     }
+
+    /// A fault with this code.
+    pub const fn fault(self, reason: &'static str) -> Fault {
+        Fault { code: self, reason }
+    }
 }
 
 /// A received HTTP/3 or QPACK code, which may be unknown. It prints as the standard's name, if there is one, and the
@@ -105,21 +110,23 @@ const TRANSPORT_NAMES: [&str; 17] = [
 
 impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = usize::try_from(self.0).ok();
-        match place.and_then(|place| TRANSPORT_NAMES.get(place)) {
-            Some(name) => write!(f, "{name} ({:#x})", self.0),
-            None => write!(f, "the error code {:#x}", self.0),
-        }
+        let index = usize::try_from(self.0).ok();
+        let name = index.and_then(|index| TRANSPORT_NAMES.get(index));
+        write_code(f, name.copied(), self.0)
     }
 }
 
 impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = NAMES.iter().find(|(code, _)| code.value() == self.0);
-        match known {
-            Some((_, name)) => write!(f, "{name} ({:#x})", self.0),
-            None => write!(f, "the error code {:#x}", self.0),
-        }
+        write_code(f, known.map(|(_, name)| *name), self.0)
+    }
+}
+
+fn write_code(f: &mut fmt::Formatter<'_>, name: Option<&str>, code: u64) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, "{name} ({code:#x})"),
+        None => write!(f, "the error code {code:#x}"),
     }
 }
 
@@ -137,13 +144,6 @@ pub struct Fault {
     pub code: Code,
     /// What was wrong.
     pub reason: &'static str,
-}
-
-impl Fault {
-    /// A fault with its reason.
-    pub const fn new(code: Code, reason: &'static str) -> Self {
-        Self { code, reason }
-    }
 }
 
 #[cfg(test)]

@@ -181,6 +181,11 @@ pub(crate) fn is_authority(bytes: &[u8]) -> bool {
     bytes.iter().all(can_stand)
 }
 
+/// Whether a token may contain the byte (RFC 9110 section 5.6.2).
+pub(crate) fn is_in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
 /// A response of the built-in server: status, required fields and content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {

@@ -3,8 +3,8 @@
 //! ```text
 //! chunk size [; extension] CRLF     Size, Extension, SizeEnd
 //! data                              Data
-//! CRLF                              DataEnd        and again, until a chunk of size 0
-//! [trailer field CRLF]* CRLF        Trailer        (RFC 9112 section 7.1)
+//! CRLF                              DataEnd, DataCr, and again, until a chunk of size 0
+//! [trailer field CRLF]* CRLF        TrailerLine to LastCr (RFC 9112 section 7.1)
 //! ```
 
 use wirecost_proto::Layer;
@@ -17,19 +17,6 @@ const MAXIMUM_EXTRA_BYTES: usize = 16 << 10;
 
 /// The most hexadecimal digits of a chunk size: 2^60 bytes, so that sizes cannot overflow.
 const MAXIMUM_SIZE_DIGITS: u8 = 15;
-
-/// How a message's content is delimited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// There is no content.
-    Empty,
-    /// This many bytes, at least one.
-    Length(u64),
-    /// Chunks.
-    Chunked,
-    /// Everything until the connection closes.
-    UntilClose,
-}
 
 /// The remaining content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,12 +39,28 @@ pub struct Chunk {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    Size { size: u64, digits: u8 },
-    Extension { size: u64 },
-    SizeEnd { size: u64 },
-    Data { missing: u64 },
-    DataEnd { lf: bool },
-    Trailer { is_empty: bool, lf: bool },
+    Size {
+        size: u64,
+        digits: u8,
+    },
+    Extension {
+        size: u64,
+    },
+    SizeEnd {
+        size: u64,
+    },
+    Data {
+        missing: u64,
+    },
+    DataEnd,
+    DataCr,
+    /// The start of a line.
+    TrailerLine,
+    TrailerField,
+    /// CR after a field.
+    TrailerCr,
+    /// CR of the empty line.
+    LastCr,
 }
 
 /// A run of bytes of one layer.
@@ -72,14 +75,15 @@ pub struct Piece {
 }
 
 impl Body {
-    /// The whole content of a message, or `None` if there is none.
-    pub const fn new(framing: Framing) -> Option<Self> {
-        match framing {
-            Framing::Empty => None,
-            Framing::Length(bytes) => Some(Self::Length(bytes)),
-            Framing::Chunked => Some(Self::Chunked(Chunk::START)),
-            Framing::UntilClose => Some(Self::UntilClose),
-        }
+    /// The start of chunked content.
+    pub const CHUNKED: Self = Self::Chunked(Chunk {
+        stage: Stage::Size { size: 0, digits: 0 },
+        extra: 0,
+    });
+
+    /// Content of this length, or `None` if it is empty.
+    pub fn of_length(bytes: u64) -> Option<Self> {
+        (bytes > 0).then_some(Self::Length(bytes))
     }
 
     /// Classifies the first bytes of `bytes`, which must not be empty.
@@ -112,16 +116,11 @@ fn take_missing(missing: &mut u64, bytes: &[u8]) -> usize {
 }
 
 impl Chunk {
-    const START: Self = Self {
-        stage: Stage::Size { size: 0, digits: 0 },
-        extra: 0,
-    };
-
     fn take(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
         if let Stage::Data { missing } = &mut self.stage {
             let len = take_missing(missing, bytes);
             if *missing == 0 {
-                self.stage = Stage::DataEnd { lf: false };
+                self.stage = Stage::DataEnd;
             }
             let (layer, is_last) = (Layer::Payload, false);
             return Ok(Piece { len, layer, is_last });
@@ -156,31 +155,16 @@ impl Chunk {
             (Stage::Size { size, digits }, byte) => add_digit(size, digits, byte)?,
             (Stage::Extension { size }, b'\r') => Stage::SizeEnd { size },
             (Stage::Extension { .. }, byte) => self.extra(byte)?,
-            (Stage::SizeEnd { size: 0 }, b'\n') => Stage::Trailer {
-                is_empty: true,
-                lf: false,
-            },
+            (Stage::SizeEnd { size: 0 }, b'\n') | (Stage::TrailerCr, b'\n') => Stage::TrailerLine,
             (Stage::SizeEnd { size }, b'\n') => Stage::Data { missing: size },
-            (Stage::DataEnd { lf: false }, b'\r') => Stage::DataEnd { lf: true },
-            (Stage::DataEnd { lf: true }, b'\n') => Self::START.stage,
-            (Stage::Trailer { is_empty, lf: false }, b'\r') => Stage::Trailer { is_empty, lf: true },
-            (
-                Stage::Trailer {
-                    is_empty: true,
-                    lf: true,
-                },
-                b'\n',
-            ) => return Ok(None),
-            (Stage::Trailer { lf: true, .. }, b'\n') => Stage::Trailer {
-                is_empty: true,
-                lf: false,
-            },
-            (Stage::Trailer { lf: false, .. }, byte) => {
+            (Stage::DataEnd, b'\r') => Stage::DataCr,
+            (Stage::DataCr, b'\n') => Stage::Size { size: 0, digits: 0 },
+            (Stage::TrailerLine, b'\r') => Stage::LastCr,
+            (Stage::TrailerField, b'\r') => Stage::TrailerCr,
+            (Stage::LastCr, b'\n') => return Ok(None),
+            (Stage::TrailerLine | Stage::TrailerField, byte) => {
                 self.extra(byte)?;
-                Stage::Trailer {
-                    is_empty: false,
-                    lf: false,
-                }
+                Stage::TrailerField
             }
             _ => return Err(Malformed::Chunk),
         };

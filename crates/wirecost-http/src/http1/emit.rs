@@ -4,15 +4,14 @@ use std::io::Write;
 
 use wirecost_proto::{Buffer, Cause, Content, Layer, Phase};
 
-use super::body::Framing;
 use crate::message::{Method, RequestTemplate, Response, Status};
 
 /// The most bytes of content in one output, so that memory never holds large content twice.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The cause of a response's bytes. A 2xx without content only acknowledges the request.
-pub(super) fn cause(status: Status, framing: Framing, method: Method) -> Cause {
-    match status.is_success() && framing == Framing::Empty && method != Method::Head {
+pub(super) fn cause(status: Status, has_content: bool, method: Method) -> Cause {
+    match status.is_success() && !has_content && method != Method::Head {
         true => Cause::Acknowledgement,
         false => Cause::Original,
     }
@@ -53,11 +52,8 @@ pub(super) fn response(
 ) -> usize {
     let carried = response.content.as_ref().filter(|_| method != Method::Head);
     if sent == 0 {
-        let framing = match carried.map_or(0, Content::len) {
-            0 => Framing::Empty,
-            bytes => Framing::Length(bytes as u64),
-        };
-        let cause = cause(response.status, framing, method);
+        let has_content = carried.is_some_and(|content| !content.is_empty());
+        let cause = cause(response.status, has_content, method);
         push_head(out, cause, |head| write_fields(response, close, head));
     }
     carried.map_or(0, |content| push_content(content, sent, out))

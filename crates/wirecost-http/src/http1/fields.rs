@@ -30,12 +30,12 @@ pub enum Expect {
 }
 
 /// The fields that are used. All others are ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields<'a> {
     /// The number of Host fields.
     pub hosts: usize,
-    /// Whether every Host field is a valid host or empty (RFC 9110 section 7.2).
-    pub names_host: bool,
+    /// Whether a Host field is neither a valid host nor empty (RFC 9110 section 7.2).
+    pub has_bad_host: bool,
     /// Content-Length in bytes.
     pub content_length: Option<u64>,
     /// Transfer-Encoding.
@@ -51,23 +51,12 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    const NONE: Self = Self {
-        hosts: 0,
-        names_host: true,
-        content_length: None,
-        transfer: Transfer::None,
-        close: false,
-        keep_alive: false,
-        expect: Expect::Nothing,
-        content_type: None,
-    };
-
     /// Parses a head's fields.
     ///
     /// # Errors
     /// Content-Length or Transfer-Encoding is invalid.
     pub(super) fn parse(headers: &RawFields<'a>) -> Result<Self, Malformed> {
-        let mut fields = Self::NONE;
+        let mut fields = Self::default();
         for header in headers {
             fields.add(header.name, header.value)?;
         }
@@ -79,7 +68,7 @@ impl<'a> Fields<'a> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("host") {
             self.hosts += 1;
-            self.names_host &= is_authority(value);
+            self.has_bad_host |= !is_authority(value);
         } else if is("content-length") {
             self.content_length = Some(content_length(value, self.content_length)?);
         } else if is("transfer-encoding") {

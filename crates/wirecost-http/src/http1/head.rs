@@ -4,9 +4,9 @@
 
 use httparse::{EMPTY_HEADER, Header, ParserConfig};
 
-use super::body::Framing;
+use super::body::Body;
 use super::fields::{Expect, Fields, Transfer};
-use crate::message::{Malformed, Method, Status, is_authority};
+use crate::message::{Malformed, Method, Status, is_authority, is_in_token};
 
 /// The default maximum length of a head in bytes.
 pub(crate) const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
@@ -27,7 +27,7 @@ impl Side {
     /// Whether a head can begin with `byte`: a method is a token (RFC 9110 section 5.6.2), a version begins with H.
     fn can_begin_with(self, byte: u8) -> bool {
         match self {
-            Self::Server => byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte),
+            Self::Server => is_in_token(byte),
             Self::Client => byte == b'H',
         }
     }
@@ -145,8 +145,8 @@ pub struct RequestHead<'a> {
     pub method: Method,
     /// Path and query, or `*` if OPTIONS is about the whole server.
     pub target: &'a str,
-    /// How the content is delimited.
-    pub framing: Framing,
+    /// The content, or `None` if there is none.
+    pub body: Option<Body>,
     /// Media type of the content.
     pub content_type: Option<&'a str>,
     /// Whether the connection stays open after the response.
@@ -173,15 +173,15 @@ impl<'a> RequestHead<'a> {
         if fields.hosts > 1 || (fields.hosts == 0 && minor == 1) {
             return Err(Malformed::Host(fields.hosts));
         }
-        if !fields.names_host {
+        if fields.has_bad_host {
             return Err(Malformed::Authority);
         }
-        let framing = request_framing(&fields, minor)?;
+        let body = request_body(&fields, minor)?;
         let method = method.ok_or(Malformed::Method)?;
         Ok(Self {
             method,
             target: origin_form(request.path.unwrap_or(""), method).ok_or(Malformed::Target)?,
-            framing,
+            body,
             content_type: fields.content_type,
             keeps_alive: minor == 1 && !fields.close,
             // RFC 9110 section 10.1.1: an expectation of HTTP/1.0 is ignored.
@@ -195,14 +195,14 @@ impl<'a> RequestHead<'a> {
 }
 
 /// RFC 9112 section 6.3, rules 3 to 7.
-fn request_framing(fields: &Fields<'_>, minor: u8) -> Result<Framing, Malformed> {
+fn request_body(fields: &Fields<'_>, minor: u8) -> Result<Option<Body>, Malformed> {
     match (fields.transfer, fields.content_length) {
-        (Transfer::None, None | Some(0)) => Ok(Framing::Empty),
-        (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
+        (Transfer::None, None) => Ok(None),
+        (Transfer::None, Some(bytes)) => Ok(Body::of_length(bytes)),
         // RFC 9112 section 6.1: treat it as an error, because it may be request smuggling.
         (_, Some(_)) => Err(Malformed::Smuggling),
         // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is faulty.
-        (Transfer::Chunked, None) if minor == 1 => Ok(Framing::Chunked),
+        (Transfer::Chunked, None) if minor == 1 => Ok(Some(Body::CHUNKED)),
         (Transfer::CodedChunked, None) => Err(Malformed::TransferCoding),
         (Transfer::Chunked | Transfer::Other, None) => Err(Malformed::TransferOrder),
     }
@@ -239,8 +239,8 @@ fn origin_form(target: &str, method: Method) -> Option<&str> {
 pub struct ResponseHead {
     /// Status.
     pub status: Status,
-    /// How the content is delimited.
-    pub framing: Framing,
+    /// The content, or `None` if there is none.
+    pub body: Option<Body>,
     /// Whether the connection stays open after the response.
     pub keeps_alive: bool,
 }
@@ -265,33 +265,32 @@ impl ResponseHead {
         }
         let minor = response.version.unwrap_or(1);
         let fields = Fields::parse(response.headers)?;
-        let framing = response_framing(&fields, method, status, minor)?;
+        let body = response_body(&fields, method, status, minor)?;
         Ok(Self {
             status,
-            framing,
-            keeps_alive: (minor == 1 || fields.keep_alive) && !fields.close && framing != Framing::UntilClose,
+            body,
+            keeps_alive: (minor == 1 || fields.keep_alive) && !fields.close && body != Some(Body::UntilClose),
         })
     }
 }
 
 /// RFC 9112 section 6.3, rules 1, 3 to 5 and 8.
-fn response_framing(
+fn response_body(
     fields: &Fields<'_>,
     method: Method,
     status: Status,
     minor: u8,
-) -> Result<Framing, Malformed> {
+) -> Result<Option<Body>, Malformed> {
     if method == Method::Head || status.forbids_content() {
-        return Ok(Framing::Empty);
+        return Ok(None);
     }
     match (fields.transfer, fields.content_length) {
-        (Transfer::None, Some(0)) => Ok(Framing::Empty),
-        (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
-        (Transfer::None, None) => Ok(Framing::UntilClose),
+        (Transfer::None, Some(bytes)) => Ok(Body::of_length(bytes)),
+        (Transfer::None, None) => Ok(Some(Body::UntilClose)),
         (_, Some(_)) => Err(Malformed::Smuggling),
         // RFC 9112 section 6.1: as in a request.
         (Transfer::Chunked, None) if minor == 0 => Err(Malformed::TransferOrder),
-        (Transfer::Chunked, None) => Ok(Framing::Chunked),
+        (Transfer::Chunked, None) => Ok(Some(Body::CHUNKED)),
         (Transfer::CodedChunked | Transfer::Other, None) => Err(Malformed::TransferCoding),
     }
 }

@@ -10,10 +10,9 @@ use wirecost_security::Epoch;
 use super::frame;
 use super::quic::attribution::{Attribution, cover_datagram};
 use super::quic::packet::CONNECTION_ID_BYTES;
-use super::quic::session::Facts;
 use super::quic::tap::{Packet, Tap};
 use super::reader::{Part, Reader};
-use super::unidirectional::{self, ControlEvent};
+use super::unidirectional;
 use super::varint;
 use crate::fault::{Code, Fault};
 
@@ -73,21 +72,19 @@ impl Connection {
 
     /// Whether the handshake resumed an earlier session. False until that is known.
     pub(crate) fn is_resumed(&self) -> bool {
-        let facts = self.quic.crypto_session().handshake_data();
-        let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
-        facts.is_some_and(|facts| facts.is_resumed)
+        let is_resumed = self.quic.crypto_session().handshake_data();
+        is_resumed.and_then(|data| data.downcast().ok()) == Some(Box::new(true))
     }
 
     /// Opens the control stream with default SETTINGS (RFC 9114 section 6.2.1), if the peer allows a stream.
-    pub(crate) fn open_control(&mut self) -> bool {
+    pub(crate) fn open_control(&mut self) {
         let mut head = Vec::new();
         varint::push(unidirectional::CONTROL, &mut head);
         frame::push(frame::SETTINGS, &[], &mut head);
         let Some(id) = self.quic.streams().open(Dir::Uni) else {
-            return false;
+            return;
         };
         self.write(id, head.into(), Content::from([]), false);
-        true
     }
 
     /// Sends a frame on the control stream, the first stream that this side opened.
@@ -204,15 +201,18 @@ impl Connection {
         self.quic.close(now, code(reason), Bytes::new());
     }
 
-    /// Reads the received bytes of a peer's unidirectional stream. `hear` receives the events of the control stream.
+    /// Reads the received bytes of a peer's unidirectional stream. `on_go_away` receives the ID of every
+    /// GOAWAY.
     pub(crate) fn read_unidirectional(
         &mut self,
         id: StreamId,
-        mut hear: impl FnMut(ControlEvent),
+        mut on_go_away: impl FnMut(u64),
     ) -> Result<(), Fault> {
         let reader = self.incoming.entry(id).or_default();
         let opened = &mut self.opened;
-        let progress = read(&mut self.quic, id, |bytes| reader.read(bytes, opened, &mut hear))?;
+        let progress = read(&mut self.quic, id, |bytes| {
+            reader.read(bytes, opened, &mut on_go_away)
+        })?;
         if progress != Progress::Open {
             reader.end()?;
             self.incoming.remove(&id);
@@ -225,22 +225,22 @@ impl Connection {
         self.quic.streams().accept(Dir::Uni)
     }
 
-    /// Reads the received bytes of a message. `hear` receives its parts.
+    /// Reads the received bytes of a message. `handle` receives its parts.
     pub(crate) fn read_message(
         &mut self,
         id: StreamId,
         reader: &mut Reader,
-        mut hear: impl FnMut(Part<'_>) -> Result<(), Fault>,
+        mut handle: impl FnMut(Part<'_>) -> Result<(), Fault>,
     ) -> Result<Progress, Fault> {
         let progress = read(&mut self.quic, id, |bytes| {
             let mut rest = bytes;
             while let Some(part) = reader.next(&mut rest)? {
-                hear(part)?;
+                handle(part)?;
             }
             Ok(())
         })?;
         if progress == Progress::Ended && !reader.is_between_frames() {
-            return Err(Fault::new(Code::FrameError, "a stream that ends inside a frame"));
+            return Err(Code::FrameError.fault("a stream that ends inside a frame"));
         }
         Ok(progress)
     }
@@ -307,7 +307,7 @@ impl Outgoing {
 fn read(
     quic: &mut quinn_proto::Connection,
     id: StreamId,
-    mut hear: impl FnMut(&[u8]) -> Result<(), Fault>,
+    mut handle: impl FnMut(&[u8]) -> Result<(), Fault>,
 ) -> Result<Progress, Fault> {
     let mut stream = quic.recv_stream(id);
     // A stopped stream is not read any more.
@@ -317,7 +317,7 @@ fn read(
     let progress = loop {
         match chunks.next(usize::MAX) {
             Ok(Some(chunk)) => {
-                if let Err(fault) = hear(&chunk.bytes) {
+                if let Err(fault) = handle(&chunk.bytes) {
                     break Err(fault);
                 }
             }

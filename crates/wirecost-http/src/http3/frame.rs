@@ -63,15 +63,15 @@ pub(crate) fn check_settings(content: &[u8]) -> Result<(), Fault> {
     let mut rest = content;
     let mut seen = Vec::new();
     while !rest.is_empty() {
-        let cut_off = Fault::new(Code::FrameError, "a truncated setting");
+        let cut_off = Code::FrameError.fault("a truncated setting");
         // A setting is an identifier and a value. A frame header has the same layout.
         let (setting, len) = Header::read(rest).ok_or(cut_off)?;
         // RFC 9114 section 7.2.4.1: reserved, because HTTP/2 used them.
         if matches!(setting.kind, 0x00 | 0x02..=0x05) {
-            return Err(Fault::new(Code::SettingsError, "a setting of HTTP/2"));
+            return Err(Code::SettingsError.fault("a setting of HTTP/2"));
         }
         if seen.contains(&setting.kind) {
-            return Err(Fault::new(Code::SettingsError, "a repeated setting"));
+            return Err(Code::SettingsError.fault("a repeated setting"));
         }
         seen.push(setting.kind);
         rest = rest.get(len..).unwrap_or_default();

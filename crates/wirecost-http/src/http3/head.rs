@@ -5,7 +5,7 @@ use wirecost_proto::Content;
 use super::frame::{self, Header};
 use super::qpack::{self, SectionError};
 use crate::fault::{Code, Fault};
-use crate::message::{Malformed, Method, RequestTemplate, Response, Status, is_authority};
+use crate::message::{Malformed, Method, RequestTemplate, Response, Status, is_authority, is_in_token};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,7 +173,9 @@ struct Fields {
 
 impl Fields {
     fn read(section: &[u8]) -> Result<Result<Self, Malformed>, Fault> {
-        let read = qpack::read(section).map_err(decompression_failed)?;
+        // RFC 9204 section 2.2: a section that cannot be decoded ends the connection.
+        let failed = |error: SectionError| Code::QpackDecompressionFailed.fault(error.reason());
+        let read = qpack::read(section).map_err(failed)?;
         Ok(Self::check(&read))
     }
 
@@ -238,17 +240,6 @@ impl Fields {
     }
 }
 
-/// The fault for a section that cannot be decoded. It ends the connection (RFC 9204 section 2.2).
-const fn decompression_failed(error: SectionError) -> Fault {
-    let reason = match error {
-        SectionError::Truncated => "a field section that ends too early",
-        SectionError::Dynamic => "a field section that refers to the dynamic table, whose capacity is 0",
-        SectionError::Index(_) => "a field section that refers to a missing entry of the static table",
-        SectionError::Huffman => "a field section with a string that is not in the Huffman code",
-    };
-    Fault::new(Code::QpackDecompressionFailed, reason)
-}
-
 /// Whether a field is connection-specific (RFC 9114 section 4.2). TE may announce that trailers are accepted.
 fn is_of_connection(name: &str, value: &[u8]) -> bool {
     match name {
@@ -264,27 +255,8 @@ const fn is_in_value(byte: u8) -> bool {
 }
 
 /// A token (RFC 9110 section 5.6.2) without upper case. The colon is for pseudo-fields.
-const fn is_in_name(byte: u8) -> bool {
-    byte.is_ascii_lowercase()
-        || byte.is_ascii_digit()
-        || matches!(
-            byte,
-            b':' | b'!'
-                | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
+fn is_in_name(byte: u8) -> bool {
+    byte == b':' || is_in_token(byte) && !byte.is_ascii_uppercase()
 }
 
 #[cfg(test)]

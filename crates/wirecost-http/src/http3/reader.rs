@@ -145,33 +145,27 @@ impl Reader {
     fn begin(&mut self, header: Header) -> Result<State, Fault> {
         match header.kind {
             frame::HEADERS => self.begin_section(header.len),
-            frame::DATA if self.sections == 0 => {
-                Err(Fault::new(Code::FrameUnexpected, "DATA before HEADERS"))
-            }
+            frame::DATA if self.sections == 0 => Err(Code::FrameUnexpected.fault("DATA before HEADERS")),
             frame::DATA => Ok(State::Data { left: header.len }),
-            frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => Err(Fault::new(
-                Code::FrameUnexpected,
-                "a frame of the control stream on a request stream",
-            )),
+            frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => {
+                Err(Code::FrameUnexpected.fault("a frame of the control stream on a request stream"))
+            }
             // RFC 9114 section 7.2.5: clients must not send it, and servers need a MAX_PUSH_ID, which was not sent.
             frame::PUSH_PROMISE if self.receiver.is_server() => {
-                Err(Fault::new(Code::FrameUnexpected, "a client's PUSH_PROMISE"))
+                Err(Code::FrameUnexpected.fault("a client's PUSH_PROMISE"))
             }
-            frame::PUSH_PROMISE => Err(Fault::new(Code::IdError, "a push that was not allowed")),
-            kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
+            frame::PUSH_PROMISE => Err(Code::IdError.fault("a push that was not allowed")),
+            kind if frame::is_forbidden(kind) => Err(Code::FrameUnexpected.fault("a frame of HTTP/2")),
             _ => Ok(State::Skip { left: header.len }),
         }
     }
 
     fn begin_section(&mut self, len: u64) -> Result<State, Fault> {
         if len > MAX_SECTION_BYTES {
-            return Err(Fault::new(Code::ExcessiveLoad, "a field section above 16 KiB"));
+            return Err(Code::ExcessiveLoad.fault("a field section above 16 KiB"));
         }
         if len == 0 {
-            return Err(Fault::new(
-                Code::QpackDecompressionFailed,
-                "an empty field section",
-            ));
+            return Err(Code::QpackDecompressionFailed.fault("an empty field section"));
         }
         self.sections += 1;
         Ok(State::Section {

@@ -19,13 +19,6 @@ const QPACK_DECODER: u64 = 0x03;
 /// The maximum length of a known frame on a control stream, in bytes.
 const MAX_FRAME_BYTES: u64 = 4 << 10;
 
-/// An event of the peer's control stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlEvent {
-    /// GOAWAY: the peer processes no request with this stream ID or a larger one (RFC 9114 section 5.2).
-    GoAway(u64),
-}
-
 /// The common state of a peer's unidirectional streams: the streams that may exist once, and the limits for
 /// identifiers on the control stream.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +67,8 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Reads all of `bytes` and passes events to `hear`.
+    /// Reads all of `bytes` and passes the stream ID of every GOAWAY to `on_go_away`: the peer processes no request on this
+    /// stream or a later one (RFC 9114 section 5.2).
     ///
     /// # Errors
     /// Bytes that the peer must not send there.
@@ -82,7 +76,7 @@ impl Reader {
         &mut self,
         bytes: &[u8],
         opened: &mut Opened,
-        mut hear: impl FnMut(ControlEvent),
+        mut on_go_away: impl FnMut(u64),
     ) -> Result<(), Fault> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -94,7 +88,7 @@ impl Reader {
                         self.state = opened.begin(kind)?;
                     }
                 }
-                State::AwaitSettings | State::Control => self.control(&mut rest, opened, &mut hear)?,
+                State::AwaitSettings | State::Control => self.control(&mut rest, opened, &mut on_go_away)?,
                 State::SkipFrame { left } => {
                     *left -= take(&mut rest, *left).len() as u64;
                     if *left == 0 {
@@ -116,10 +110,7 @@ impl Reader {
     pub fn end(&self) -> Result<(), Fault> {
         match self.state {
             State::AwaitType | State::Skip => Ok(()),
-            _ => Err(Fault::new(
-                Code::ClosedCriticalStream,
-                "a control or QPACK stream ended",
-            )),
+            _ => Err(Code::ClosedCriticalStream.fault("a control or QPACK stream ended")),
         }
     }
 
@@ -128,23 +119,19 @@ impl Reader {
         &mut self,
         rest: &mut &[u8],
         opened: &mut Opened,
-        hear: &mut impl FnMut(ControlEvent),
+        on_go_away: &mut impl FnMut(u64),
     ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             self.partial.extend_from_slice(take(rest, 1));
-            return self.finish_frame(opened, hear);
+            return self.finish_frame(opened, on_go_away);
         };
         let missing = (size as u64 + header.len).saturating_sub(self.partial.len() as u64);
         self.partial.extend_from_slice(take(rest, missing));
-        self.finish_frame(opened, hear)
+        self.finish_frame(opened, on_go_away)
     }
 
     /// Checks the current frame, and handles it if it is complete.
-    fn finish_frame(
-        &mut self,
-        opened: &mut Opened,
-        hear: &mut impl FnMut(ControlEvent),
-    ) -> Result<(), Fault> {
+    fn finish_frame(&mut self, opened: &mut Opened, on_go_away: &mut impl FnMut(u64)) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             return Ok(());
         };
@@ -162,14 +149,14 @@ impl Reader {
             return Ok(());
         }
         if header.len > MAX_FRAME_BYTES {
-            return Err(Fault::new(Code::ExcessiveLoad, "a control frame above 4 KiB"));
+            return Err(Code::ExcessiveLoad.fault("a control frame above 4 KiB"));
         }
         let content = self.partial.get(size..).unwrap_or_default();
         if (content.len() as u64) < header.len {
             return Ok(());
         }
         let said = opened.read_control(header.kind, content)?;
-        said.into_iter().for_each(hear);
+        said.into_iter().for_each(on_go_away);
         self.partial.clear();
         self.state = State::Control;
         Ok(())
@@ -180,19 +167,18 @@ impl Reader {
         let awaits_settings = matches!(self.state, State::AwaitSettings);
         match kind {
             frame::SETTINGS if awaits_settings => Ok(true),
-            _ if awaits_settings => Err(Fault::new(
-                Code::MissingSettings,
-                "the control stream does not begin with SETTINGS",
-            )),
-            frame::SETTINGS | frame::DATA | frame::HEADERS | frame::PUSH_PROMISE => Err(Fault::new(
-                Code::FrameUnexpected,
-                "a second SETTINGS, or a frame of a request stream, on the control stream",
-            )),
+            _ if awaits_settings => {
+                Err(Code::MissingSettings.fault("the control stream does not begin with SETTINGS"))
+            }
+            frame::SETTINGS | frame::DATA | frame::HEADERS | frame::PUSH_PROMISE => {
+                Err(Code::FrameUnexpected
+                    .fault("a second SETTINGS, or a frame of a request stream, on the control stream"))
+            }
             // RFC 9114 section 7.2.7.
             frame::MAX_PUSH_ID if receiver.is_client() => {
-                Err(Fault::new(Code::FrameUnexpected, "a server's MAX_PUSH_ID"))
+                Err(Code::FrameUnexpected.fault("a server's MAX_PUSH_ID"))
             }
-            kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
+            kind if frame::is_forbidden(kind) => Err(Code::FrameUnexpected.fault("a frame of HTTP/2")),
             frame::GOAWAY | frame::MAX_PUSH_ID | frame::CANCEL_PUSH => Ok(true),
             _ => Ok(false),
         }
@@ -220,21 +206,18 @@ impl Opened {
             // Clients must not open one (RFC 9114 section 6.2.2), and servers need a MAX_PUSH_ID, which was not sent
             // (RFC 9114 section 4.6).
             PUSH if self.receiver.is_server() => {
-                return Err(Fault::new(Code::StreamCreationError, "a client's push stream"));
+                return Err(Code::StreamCreationError.fault("a client's push stream"));
             }
-            PUSH => return Err(Fault::new(Code::IdError, "a push that was not allowed")),
+            PUSH => return Err(Code::IdError.fault("a push that was not allowed")),
             _ => return Ok(State::Skip),
         };
         if std::mem::replace(was_opened, true) {
-            return Err(Fault::new(
-                Code::StreamCreationError,
-                "a second control or QPACK stream",
-            ));
+            return Err(Code::StreamCreationError.fault("a second control or QPACK stream"));
         }
         Ok(state)
     }
 
-    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<ControlEvent>, Fault> {
+    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<u64>, Fault> {
         if kind == frame::SETTINGS {
             frame::check_settings(content)?;
             return Ok(None);
@@ -242,38 +225,32 @@ impl Opened {
         // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH contain one integer each.
         let id = match varint::read(content) {
             Some((id, len)) if len == content.len() => id,
-            _ => return Err(Fault::new(Code::FrameError, "a frame that is not one integer")),
+            _ => return Err(Code::FrameError.fault("a frame that is not one integer")),
         };
         match kind {
             frame::GOAWAY => self.go_away(id).map(Some),
             frame::MAX_PUSH_ID => self.allow_pushes(id).map(|()| None),
             // No push was promised or allowed (RFC 9114 section 7.2.3).
-            _ => Err(Fault::new(
-                Code::IdError,
-                "CANCEL_PUSH for a push that does not exist",
-            )),
+            _ => Err(Code::IdError.fault("CANCEL_PUSH for a push that does not exist")),
         }
     }
 
     /// RFC 9114 sections 5.2 and 7.2.6.
-    fn go_away(&mut self, id: u64) -> Result<ControlEvent, Fault> {
+    fn go_away(&mut self, id: u64) -> Result<u64, Fault> {
         let is_request = id.is_multiple_of(4);
         if self.receiver.is_client() && !is_request {
-            return Err(Fault::new(Code::IdError, "a GOAWAY without a request stream ID"));
+            return Err(Code::IdError.fault("a GOAWAY without a request stream ID"));
         }
         if self.going_away.is_some_and(|before| before < id) {
-            return Err(Fault::new(
-                Code::IdError,
-                "a GOAWAY with a larger ID than the one before",
-            ));
+            return Err(Code::IdError.fault("a GOAWAY with a larger ID than the one before"));
         }
         self.going_away = Some(id);
-        Ok(ControlEvent::GoAway(id))
+        Ok(id)
     }
 
     fn allow_pushes(&mut self, id: u64) -> Result<(), Fault> {
         if self.max_push_id.is_some_and(|before| before > id) {
-            return Err(Fault::new(Code::IdError, "a MAX_PUSH_ID below the one before"));
+            return Err(Code::IdError.fault("a MAX_PUSH_ID below the one before"));
         }
         self.max_push_id = Some(id);
         Ok(())
@@ -286,10 +263,9 @@ fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault>
     for byte in instructions {
         let is_cancellation = byte & 0xc0 == 0x40;
         if !*is_within && !is_cancellation {
-            return Err(Fault::new(
-                Code::QpackDecoderStreamError,
-                "an acknowledgement for a dynamic table of capacity 0",
-            ));
+            return Err(
+                Code::QpackDecoderStreamError.fault("an acknowledgement for a dynamic table of capacity 0")
+            );
         }
         // An integer continues if its prefix is full, then while the highest bit is set (RFC 9204 section 4.1.1).
         *is_within = match *is_within {
@@ -306,10 +282,7 @@ fn check_encoder(instructions: &[u8]) -> Result<(), Fault> {
     if instructions.iter().all(|byte| *byte == SET_CAPACITY_0) {
         return Ok(());
     }
-    Err(Fault::new(
-        Code::QpackEncoderStreamError,
-        "an entry for a dynamic table of capacity 0",
-    ))
+    Err(Code::QpackEncoderStreamError.fault("an entry for a dynamic table of capacity 0"))
 }
 
 #[cfg(test)]

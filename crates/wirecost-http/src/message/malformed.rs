@@ -61,9 +61,6 @@ pub enum Malformed {
     /// The content's length differs from the announced one.
     #[error("the content differs from its announced length")]
     Length,
-    /// A response to no request.
-    #[error("a response without a request")]
-    Unasked,
     /// Frames are in the wrong order, or a pseudo-field is missing or repeated.
     #[error("the frames or pseudo-fields are out of order")]
     Frames,

@@ -22,7 +22,7 @@ use wirecost_proto::{Content, FlowId, Instant};
 use crate::message::{Method, Response, Status};
 use log::Log;
 use polls::Polls;
-use target::{Fault, Target};
+use target::Target;
 
 /// Limits of the resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Resources {
     /// # Errors
     /// The response that refuses it: 400, 404, 405, 413 or 425.
     pub fn check(&self, request: &Request<'_>, content_length: Option<u64>) -> Result<(), Response> {
-        self.admit(request).map_err(Fault::response)?;
+        self.admit(request)?;
         if content_length.is_some_and(|bytes| bytes > self.config.max_body_bytes) {
             return Err(Response::empty(Status::CONTENT_TOO_LARGE));
         }
@@ -144,7 +144,7 @@ impl Resources {
     ) -> Option<Response> {
         let target = match self.admit(request) {
             Ok(target) => target,
-            Err(fault) => return Some(fault.response()),
+            Err(refusal) => return Some(refusal),
         };
         if matches!(request.method, Method::Post | Method::Put) {
             return Some(self.store(target, request, body));
@@ -192,14 +192,17 @@ impl Resources {
     }
 
     /// The resource of a request, if the request is allowed.
-    fn admit<'a>(&self, request: &Request<'a>) -> Result<Target<'a>, Fault> {
+    fn admit<'a>(&self, request: &Request<'a>) -> Result<Target<'a>, Response> {
         let target = Target::parse(request.target)?;
         if !target.methods().contains(&request.method) {
-            return Err(Fault::Method(target.allow()));
+            return Err(Response {
+                allow: Some(target.allow()),
+                ..Response::empty(Status::METHOD_NOT_ALLOWED)
+            });
         }
         // RFC 8470 section 5.2: the client sends it again after the handshake.
         if request.early && !request.method.is_safe() && !self.config.unsafe_early_data {
-            return Err(Fault::Early);
+            return Err(Response::empty(Status::TOO_EARLY));
         }
         Ok(target)
     }

@@ -21,21 +21,8 @@ pub(super) enum Target<'a> {
     },
 }
 
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// No such resource.
-    Unknown,
-    /// A value in the query that is no number.
-    Query,
-    /// Not with this method; the methods there are.
-    Method(&'static str),
-    /// Not in early data.
-    Early,
-}
-
 impl<'a> Target<'a> {
-    pub(super) fn parse(target: &'a str) -> Result<Self, Fault> {
+    pub(super) fn parse(target: &'a str) -> Result<Self, Response> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
             // An empty path is served too.
@@ -49,7 +36,7 @@ impl<'a> Target<'a> {
                     name,
                     timeout: number(query, "timeout")?.map(Duration::from_secs),
                 }),
-                _ => Err(Fault::Unknown),
+                _ => Err(Response::empty(Status::NOT_FOUND)),
             },
         }
     }
@@ -70,33 +57,18 @@ impl<'a> Target<'a> {
     }
 }
 
-impl Fault {
-    pub(super) fn response(self) -> Response {
-        let mut response = Response::empty(match self {
-            Self::Unknown => Status::NOT_FOUND,
-            Self::Query => Status::BAD_REQUEST,
-            Self::Method(_) => Status::METHOD_NOT_ALLOWED,
-            Self::Early => Status::TOO_EARLY,
-        });
-        if let Self::Method(allow) = self {
-            response.allow = Some(allow);
-        }
-        response
-    }
-}
-
 fn limit(asked: Option<u64>) -> usize {
     let asked = asked.and_then(|asked| usize::try_from(asked).ok());
     asked.unwrap_or(PAGE_MESSAGES).min(PAGE_MESSAGES)
 }
 
 /// The value of `name` in a query of `name=value` pairs.
-fn number(query: &str, name: &str) -> Result<Option<u64>, Fault> {
+fn number(query: &str, name: &str) -> Result<Option<u64>, Response> {
     let value = query
         .split('&')
         .filter_map(|pair| pair.split_once('='))
         .find_map(|(key, value)| (key == name).then_some(value));
     value
-        .map(|text| text.parse().map_err(|_| Fault::Query))
+        .map(|text| text.parse().map_err(|_| Response::empty(Status::BAD_REQUEST)))
         .transpose()
 }

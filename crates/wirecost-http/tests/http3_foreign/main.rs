@@ -266,14 +266,14 @@ where
     let secrets = Secrets::parse(&files.key_log.text());
     let mut openers = BTreeMap::new();
     for datagram in &driver.datagrams {
-        let opener = openers.entry(datagram.flow).or_insert_with(|| Opener::new());
+        let opener = openers.entry(datagram.flow).or_insert_with(Opener::new);
         let direction = if datagram.is_sent {
             received.reverse()
         } else {
             received
         };
         let mut out = Buffer::new();
-        let opened = opener.datagram(direction, &datagram.bytes, &mut out);
+        let opened = opener.datagram(direction, &datagram.bytes, &secrets, &mut out);
         if !datagram.is_sent && is_late_copy(out.spans(), &datagram.spans) {
             continue;
         }

@@ -78,7 +78,7 @@ impl Files {
         options.key_log = self.key_log.clone();
         let tls = tls::ClientConfig::new(options).expect("a configuration");
         let mut config = ClientConfig::new(tls, Rng::new(2));
-        config.kept_body_bytes = 1 << 20;
+        config.keep_body_bytes = 1 << 20;
         Driver::new(Client::new(config).expect("a client"), self.epoch)
     }
 }

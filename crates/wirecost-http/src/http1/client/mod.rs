@@ -103,13 +103,16 @@ struct Exchange {
 #[derive(Debug)]
 enum ResponseState {
     AwaitHead,
-    AwaitBody {
-        status: Status,
-        keeps_alive: bool,
-        body: Body,
-        body_bytes: u64,
-        kept: Vec<u8>,
-    },
+    AwaitBody(Body, Received),
+}
+
+/// The received part of a response.
+#[derive(Debug)]
+struct Received {
+    status: Status,
+    keeps_alive: bool,
+    body_bytes: u64,
+    kept: Vec<u8>,
 }
 
 /// A queued output.
@@ -146,7 +149,7 @@ pub struct Client {
 
 impl Client {
     /// A client without a connection.
-    pub const fn new(config: ClientConfig) -> Self {
+    pub fn new(config: ClientConfig) -> Self {
         Self {
             config,
             connection: None,
@@ -154,11 +157,7 @@ impl Client {
             actions: VecDeque::new(),
             timers: TimerTable::new(),
             now: Instant::START,
-            stats: Stats {
-                interim: 0,
-                unasked_bytes: 0,
-                foreign_inputs: 0,
-            },
+            stats: Stats::default(),
         }
     }
 

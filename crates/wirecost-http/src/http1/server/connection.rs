@@ -18,7 +18,7 @@ pub(super) struct Connection {
     pub(super) collector: Collector,
     pub(super) stage: Stage,
     /// The request that is being received or answered. The next one reuses its memory.
-    pub(super) asked: Asked,
+    pub(super) current: CurrentRequest,
     /// The content received so far.
     pub(super) content: Vec<u8>,
     /// Bytes of early data that are still to come.
@@ -29,7 +29,7 @@ pub(super) struct Connection {
     pub(super) scheduled: Option<Instant>,
     /// Bytes of content in the responses to the last input.
     pub(super) answered_bytes: usize,
-    requests: u64,
+    pub(super) requests: u64,
 }
 
 /// The state of a connection.
@@ -53,7 +53,7 @@ pub(super) enum Stage {
 
 /// A request, from its head.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct CurrentRequest {
     pub(super) method: Method,
     pub(super) keeps_alive: bool,
     pub(super) early: bool,
@@ -65,7 +65,7 @@ pub(super) struct Asked {
     content_type: String,
 }
 
-impl Asked {
+impl CurrentRequest {
     /// The request in the form that the resources use.
     pub(super) fn request(&self) -> Request<'_> {
         Request {
@@ -95,7 +95,7 @@ impl Connection {
             flow,
             collector: Collector::new(Side::Server, max_head_bytes),
             stage: Stage::AwaitHead,
-            asked: Asked {
+            current: CurrentRequest {
                 method: Method::Get,
                 keeps_alive: true,
                 early: false,
@@ -111,11 +111,6 @@ impl Connection {
             answered_bytes: 0,
             requests: 0,
         }
-    }
-
-    /// Counts a new request.
-    pub(super) const fn begin(&mut self) {
-        self.requests += 1;
     }
 
     /// Drops the content of an answered request.

@@ -4,7 +4,7 @@ use wirecost_proto::Layer;
 
 use super::connection::{Connection, Stage};
 use super::{Action, Core};
-use crate::http1::body::{Body, Framing};
+use crate::http1::body::Body;
 use crate::http1::fields::Expect;
 use crate::http1::head::RequestHead;
 use crate::message::{Malformed, Response, Status};
@@ -41,7 +41,7 @@ impl Core {
     fn take_head(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
         let Connection {
             collector,
-            asked,
+            current,
             early_bytes,
             ..
         } = connection;
@@ -50,14 +50,14 @@ impl Core {
         };
         self.consumed(connection.flow, head.len(), Layer::Application);
         let head = RequestHead::parse(head)?;
-        asked.replace(&head, *early_bytes > 0);
-        let (framing, expect) = (head.framing, head.expect);
-        connection.begin();
-        if let Some(refusal) = self.refusal(connection, framing, expect) {
-            self.refuse(connection, refusal, Body::new(framing), expect);
+        current.replace(&head, *early_bytes > 0);
+        let (body, expect) = (head.body, head.expect);
+        connection.requests += 1;
+        if let Some(refusal) = self.refusal(connection, body, expect) {
+            self.refuse(connection, refusal, body, expect);
             return Ok(());
         }
-        match Body::new(framing) {
+        match body {
             None => self.answer(connection),
             Some(body) => {
                 // RFC 9110 section 10.1.1: not if content has already arrived.
@@ -72,15 +72,15 @@ impl Core {
     }
 
     /// The response that refuses a request before its content arrives.
-    fn refusal(&self, connection: &Connection, framing: Framing, expect: Expect) -> Option<Response> {
+    fn refusal(&self, connection: &Connection, body: Option<Body>, expect: Expect) -> Option<Response> {
         if expect == Expect::Unknown {
             return Some(Response::empty(Status::EXPECTATION_FAILED));
         }
-        let length = match framing {
-            Framing::Length(bytes) => Some(bytes),
+        let length = match body {
+            Some(Body::Length(bytes)) => Some(bytes),
             _ => None,
         };
-        self.resources.check(&connection.asked.request(), length).err()
+        self.resources.check(&connection.current.request(), length).err()
     }
 
     /// Refuses a request before its content has arrived. The connection continues if that content is limited and
@@ -91,7 +91,7 @@ impl Core {
         };
         // RFC 9110 section 10.1.1: after a final response the client may or may not send its content.
         let is_unbounded = refusal.status == Status::CONTENT_TOO_LARGE;
-        connection.asked.keeps_alive &= expect == Expect::Nothing && !is_unbounded;
+        connection.current.keeps_alive &= expect == Expect::Nothing && !is_unbounded;
         self.respond(connection, refusal);
         connection.stage = match connection.stage {
             Stage::Lingering { .. } => Stage::Lingering { body: Some(body) },
@@ -110,9 +110,9 @@ impl Core {
         *bytes = rest;
         self.consumed(connection.flow, piece.len, piece.layer);
         if piece.layer == Layer::Payload {
-            connection.asked.content_bytes += piece.len as u64;
-            connection.asked.front.extend(taken);
-            if connection.asked.content_bytes > self.config.resources.max_body_bytes {
+            connection.current.content_bytes += piece.len as u64;
+            connection.current.front.extend(taken);
+            if connection.current.content_bytes > self.config.resources.max_body_bytes {
                 self.refuse_rest(connection, rest_of_body, piece.is_last, refused);
                 return Ok(());
             }
@@ -130,7 +130,7 @@ impl Core {
 
     /// Refuses a request whose content exceeds the limit.
     fn refuse_rest(&mut self, connection: &mut Connection, body: Body, is_last: bool, refused: bool) {
-        connection.asked.keeps_alive = false;
+        connection.current.keeps_alive = false;
         match refused {
             false => self.respond(connection, Response::empty(Status::CONTENT_TOO_LARGE)),
             true => self.end(connection),
@@ -142,7 +142,7 @@ impl Core {
     /// Answers a complete request, or lets it wait.
     fn answer(&mut self, connection: &mut Connection) {
         let exchange = connection.exchange();
-        let request = connection.asked.request();
+        let request = connection.current.request();
         let answer = self
             .resources
             .answer(exchange, &request, &connection.content, self.now);

@@ -9,14 +9,14 @@ impl Core {
     /// Answers the request of `connection`.
     pub(super) fn respond(&mut self, connection: &mut Connection, response: Response) {
         self.stats.answered += 1;
-        let asked = &connection.asked;
-        let (method, close) = (asked.method, !asked.keeps_alive);
+        let current = &connection.current;
+        let (method, close) = (current.method, !current.keeps_alive);
         self.report(Event::Answered {
             flow: connection.flow,
             method,
             status: response.status,
-            payload_bytes: asked.content_bytes,
-            front: asked.front,
+            payload_bytes: current.content_bytes,
+            front: current.front,
         });
         connection.answered_bytes += response.content_length();
         self.send(connection, response, method, close);

@@ -22,7 +22,7 @@ pub struct ClientConfig {
     /// transport layer.
     pub describes: bool,
     /// Bytes of a response's content that its event carries.
-    pub kept_body_bytes: usize,
+    pub keep_body_bytes: usize,
 }
 
 impl ClientConfig {
@@ -34,7 +34,7 @@ impl ClientConfig {
             transport: Transport::default(),
             response_timeout: Duration::from_secs(30),
             describes: true,
-            kept_body_bytes: 0,
+            keep_body_bytes: 0,
         }
     }
 }

@@ -19,7 +19,7 @@ impl Client {
             session.stage = Stage::Ending;
         }
         self.fail_exchanges(Failure::Fault(fault));
-        self.tell(Event::Reset(ResetReason::Local));
+        self.report_inner(Event::Reset(ResetReason::Local));
     }
 
     /// Closes a connection that did not start as requested.
@@ -59,7 +59,7 @@ impl Client {
             return self.fail_exchanges(lost.failure);
         }
         self.fail_exchanges(lost.failure);
-        self.tell(lost.event);
+        self.report_inner(lost.event);
     }
 
     /// Reports that the requests in flight will have no response.
@@ -97,7 +97,7 @@ impl Client {
         let is_mine = matches!(&self.state, State::Connected(session) if session.connection.flow == flow);
         if is_mine {
             self.abandon(reason);
-            self.tell(Event::Reset(reason));
+            self.report_inner(Event::Reset(reason));
         }
     }
 
@@ -134,7 +134,7 @@ impl Client {
         // The client does not wait for stray packets, because the flow belongs to it alone (RFC 9000 section 10.2
         // would keep the state for three probe time-outs).
         self.abandon(ResetReason::Local);
-        end.into_iter().for_each(|event| self.tell(event));
+        end.into_iter().for_each(|event| self.report_inner(event));
         Some(Output::Close { flow, reset: false })
     }
 }

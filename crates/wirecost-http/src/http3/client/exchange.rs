@@ -53,19 +53,16 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Handles a part of the response. Keeps the first `kept` bytes of its content.
-    pub(super) fn hear(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
+    pub(super) fn handle_part(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
         match part {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
-                return Err(Fault::new(
-                    Code::FrameUnexpected,
-                    "HEADERS or DATA after trailers",
-                ));
+                return Err(Code::FrameUnexpected.fault("HEADERS or DATA after trailers"));
             }
             Part::Frame { is_content: true, .. } if self.status.is_none() && self.malformed.is_none() => {
-                return Err(Fault::new(Code::FrameUnexpected, "DATA before a final response"));
+                return Err(Code::FrameUnexpected.fault("DATA before a final response"));
             }
             Part::Frame { .. } => {}
-            Part::Section(section) => self.hear_section(&section)?,
+            Part::Section(section) => self.handle_section(&section)?,
             Part::Data(data) => {
                 self.body_bytes += data.len() as u64;
                 let room = kept.saturating_sub(self.body.len()).min(data.len());
@@ -75,7 +72,7 @@ impl Answer {
         Ok(())
     }
 
-    fn hear_section(&mut self, section: &[u8]) -> Result<(), Fault> {
+    fn handle_section(&mut self, section: &[u8]) -> Result<(), Fault> {
         if self.status.is_some() {
             self.has_trailers = true;
             self.malformed = self.malformed.or(read_trailers(section)?.err());
@@ -147,7 +144,7 @@ mod tests {
         };
         let piece = [7; 10_000];
         for _ in 0..1_000 {
-            let heard = answer.hear(Part::Data(&piece), 100);
+            let heard = answer.handle_part(Part::Data(&piece), 100);
             assert!(heard.is_ok());
         }
         assert_eq!((answer.body_bytes, answer.body.len()), (10_000_000, 100));

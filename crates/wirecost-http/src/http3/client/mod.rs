@@ -148,7 +148,7 @@ impl Client {
         let mut connection = Connection::new(quic, handle, flow, self.config.describes);
         if is_early {
             connection.open_control();
-            self.tell(Event::Opened);
+            self.report_inner(Event::Opened);
         }
         self.state = State::Connected(Box::new(Session {
             connection,
@@ -188,7 +188,7 @@ impl Client {
         self.outputs.push_back(Output::Event(event));
     }
 
-    fn tell(&mut self, event: Event) {
+    fn report_inner(&mut self, event: Event) {
         self.report(layer::Event::Inner(event));
     }
 

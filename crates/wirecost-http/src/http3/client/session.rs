@@ -8,7 +8,6 @@ use wirecost_security::Start;
 
 use super::super::connection::Connection;
 use super::super::head::encode_request;
-use super::super::unidirectional::ControlEvent;
 use super::Request;
 use super::exchange::Exchange;
 use crate::client::Event;
@@ -117,6 +116,6 @@ impl Session {
     pub(super) fn read_unidirectional(&mut self, id: StreamId) -> Result<(), Fault> {
         let going_away = &mut self.going_away;
         self.connection
-            .read_unidirectional(id, |ControlEvent::GoAway(first)| *going_away = Some(first))
+            .read_unidirectional(id, |first| *going_away = Some(first))
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use wirecost_proto::{Buffer, Direction};
 
 use super::quic::attribution::{Attribution, cover_datagram};
-use super::quic::frame::{Frame, Kind};
+use super::quic::frame::Kind;
 use super::quic::packet::{self, Packet, Space, Type};
 use super::quic::tap;
 use keys::{Keys, SUITES, TAG_BYTES};
@@ -34,21 +34,6 @@ pub struct Opener {
     attribution: Attribution,
 }
 
-/// A decrypted packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// Type.
-    pub kind: Type,
-    /// Packet number.
-    pub number: u64,
-    /// Its range in the datagram.
-    pub range: Range<usize>,
-    /// Bytes of its header. Frames follow end to end, then 16 B of tag.
-    pub header: usize,
-    /// Its frames.
-    pub frames: Vec<Frame>,
-}
-
 impl Opener {
     /// An opener for a new connection.
     pub fn new() -> Self {
@@ -63,19 +48,13 @@ impl Opener {
         datagram: &[u8],
         secrets: &Secrets,
         out: &mut Buffer,
-    ) -> Vec<Opened> {
+    ) -> Vec<Packet> {
         let id_bytes = self.id_bytes.get(&direction).copied();
         let id_bytes = id_bytes.unwrap_or(packet::CONNECTION_ID_BYTES);
         let (mut opened, mut packets) = (Vec::new(), Vec::new());
         for packet in packet::split(datagram, id_bytes) {
-            if let Some((header, seen)) = self.open(direction, datagram, &packet, secrets) {
-                opened.push(Opened {
-                    kind: seen.kind,
-                    number: seen.number,
-                    range: packet.range.clone(),
-                    header,
-                    frames: seen.frames.clone(),
-                });
+            if let Some(seen) = self.open(direction, datagram, &packet, secrets) {
+                opened.push(packet);
                 packets.push(seen);
             }
         }
@@ -93,7 +72,7 @@ impl Opener {
         datagram: &[u8],
         packet: &Packet,
         secrets: &Secrets,
-    ) -> Option<(usize, tap::Packet)> {
+    ) -> Option<tap::Packet> {
         let found = match packet.kind {
             Type::Retry | Type::VersionNegotiation => None,
             Type::Initial => self.open_initial(direction, datagram, packet),
@@ -106,10 +85,9 @@ impl Opener {
         let space = (packet.kind.space(), direction);
         let largest = self.largest.entry(space).or_default();
         *largest = found.number.max(*largest);
-        let header = found.header.len();
         let seen = tap::Packet::new(found.number, &found.header, &found.plain, TAG_BYTES);
         let plain = found.plain;
-        Some((header, tap::Packet { plain, ..seen }))
+        Some(tap::Packet { plain, ..seen })
     }
 
     fn open_initial(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {

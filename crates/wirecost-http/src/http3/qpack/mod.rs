@@ -25,20 +25,28 @@ pub struct Field<'a> {
 }
 
 /// Why a field section cannot be decoded: QPACK_DECOMPRESSION_FAILED (RFC 9204 section 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionError {
     /// The section ends inside an integer or a string, or one is too long.
-    #[error("the field section ends too early")]
     Truncated,
     /// It refers to the dynamic table, whose capacity is 0.
-    #[error("the field section refers to the dynamic table, whose capacity is 0")]
     Dynamic,
     /// The static table has no such entry.
-    #[error("the static table has 99 entries, got index {0}")]
     Index(u64),
     /// A string is not valid in the Huffman code.
-    #[error("a string is not in the Huffman code")]
     Huffman,
+}
+
+impl SectionError {
+    /// The reason in words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Truncated => "a field section that ends too early",
+            Self::Dynamic => "a field section that refers to the dynamic table, whose capacity is 0",
+            Self::Index(_) => "a field section that refers to a missing entry of the static table",
+            Self::Huffman => "a field section with a string that is not in the Huffman code",
+        }
+    }
 }
 
 /// Starts a field section: Required Insert Count and Base are 0 (RFC 9204 section 4.5.1).

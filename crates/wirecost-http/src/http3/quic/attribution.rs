@@ -38,12 +38,13 @@ const KNOWN_PHASES: usize = 64;
 /// The known bytes of a connection in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct Attribution {
-    sent: Direction,
-    received: Direction,
+    sent: OneWay,
+    received: OneWay,
 }
 
+/// The known bytes of one direction.
 #[derive(Debug, Default)]
-struct Direction {
+struct OneWay {
     phases: BTreeMap<Space, Phases>,
     crypto: BTreeMap<Space, Ranges>,
     streams: BTreeMap<u64, Stream>,
@@ -99,7 +100,7 @@ impl Attribution {
     }
 }
 
-impl Direction {
+impl OneWay {
     fn stream(&mut self, id: u64) -> &mut Stream {
         if self.streams.len() >= KNOWN_STREAMS && !self.streams.contains_key(&id) {
             let oldest = self.streams.keys().copied().find(|id| !is_unidirectional(*id));
@@ -151,7 +152,7 @@ impl Phases {
     }
 }
 
-fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
+fn describe(packet: &Packet, mine: &mut OneWay, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
     let space = packet.kind.space();
     let acknowledged = packet.frames.iter().find_map(|frame| match frame.kind {
         Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.of(largest)),
@@ -208,7 +209,7 @@ fn cause_of(packet: &Packet, within: &[Span]) -> Cause {
     }
 }
 
-impl Direction {
+impl OneWay {
     /// Reads the HTTP/3 frames in a request stream's data. `bytes` are the frame's bytes, if the packet was
     /// decrypted.
     fn read(&mut self, frame: &Frame, bytes: &[u8]) {

@@ -24,13 +24,6 @@ use super::packet::VERSION_1;
 use super::tap::{Tap, header_key};
 use crate::http3::varint;
 
-/// Facts about a session: the content of `handshake_data`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// Whether an earlier session was resumed.
-    pub(crate) is_resumed: bool,
-}
-
 /// Creates a client's sessions.
 pub(crate) struct ClientCrypto {
     tls: Arc<rustls::ClientConfig>,
@@ -41,10 +34,7 @@ pub(crate) struct ClientCrypto {
 impl ClientCrypto {
     /// The crypto of a client.
     pub(crate) fn new(tls: Arc<rustls::ClientConfig>, tap: Tap) -> Result<Self, ConfigError> {
-        let initial = initial_suite(tls.crypto_provider()).ok_or(ConfigError::Unusable {
-            what: "versions",
-            reason: NO_SUITE.into(),
-        })?;
+        let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
         Ok(Self { tls, initial, tap })
     }
 }
@@ -86,21 +76,23 @@ pub(crate) struct ServerCrypto {
 impl ServerCrypto {
     /// The crypto of a server. Tests the configuration once.
     pub(crate) fn new(tls: Arc<rustls::ServerConfig>, tap: Tap) -> Result<Self, ConfigError> {
-        let unusable = |reason: String| ConfigError::Unusable {
-            what: "versions",
-            reason,
-        };
-        let initial = initial_suite(tls.crypto_provider()).ok_or_else(|| unusable(NO_SUITE.into()))?;
+        let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
         let retry = QuicServerConfig::with_initial(tls.clone(), initial);
-        let retry = retry.map_err(|error| unusable(error.to_string()))?;
-        rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new())
-            .map_err(|error| unusable(error.to_string()))?;
+        let retry = retry.map_err(unusable)?;
+        rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new()).map_err(unusable)?;
         Ok(Self {
             tls,
             initial,
             tap,
             retry,
         })
+    }
+}
+
+fn unusable(reason: impl ToString) -> ConfigError {
+    ConfigError::Unusable {
+        what: "versions",
+        reason: reason.to_string(),
     }
 }
 
@@ -214,10 +206,10 @@ impl crypto::Session for Session {
         initial_keys(self.initial, dst_cid, side, &self.tap)
     }
 
+    /// Whether an earlier session was resumed.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let kind = self.tls.as_ref()?.handshake_kind()?;
-        let is_resumed = kind == HandshakeKind::Resumed;
-        Some(Box::new(Facts { is_resumed }))
+        Some(Box::new(kind == HandshakeKind::Resumed))
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {

@@ -29,13 +29,10 @@ pub(super) struct Message {
 
 impl Message {
     /// Handles a part of the request. Content above `limit` bytes is not kept.
-    pub(super) fn hear(&mut self, part: Part<'_>, limit: u64) -> Result<(), Fault> {
+    pub(super) fn handle_part(&mut self, part: Part<'_>, limit: u64) -> Result<(), Fault> {
         match part {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
-                return Err(Fault::new(
-                    Code::FrameUnexpected,
-                    "HEADERS or DATA after trailers",
-                ));
+                return Err(Code::FrameUnexpected.fault("HEADERS or DATA after trailers"));
             }
             Part::Frame { .. } => {}
             Part::Section(section) if self.head.is_none() => self.head = Some(read_request(&section)?),

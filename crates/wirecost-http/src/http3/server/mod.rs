@@ -221,17 +221,17 @@ impl Server {
     fn pump(&mut self, flow: FlowId) {
         self.busy.insert(flow);
         while let Some(event) = self.flows.get_mut(&flow).and_then(Flow::poll) {
-            self.hear(flow, event);
+            self.handle_event(flow, event);
         }
         self.answer_late();
     }
 
-    fn hear(&mut self, flow: FlowId, event: quinn_proto::Event) {
+    fn handle_event(&mut self, flow: FlowId, event: quinn_proto::Event) {
         match event {
             quinn_proto::Event::Connected => self.connected(flow),
             quinn_proto::Event::ConnectionLost { reason } => self.lost(flow, &reason),
             quinn_proto::Event::Stream(event) => {
-                let heard = self.with_peer(flow, |peer, core| peer.hear(event, core));
+                let heard = self.with_peer(flow, |peer, core| peer.handle_event(event, core));
                 if let Some(Err(fault)) = heard {
                     self.fail(flow, fault);
                 }

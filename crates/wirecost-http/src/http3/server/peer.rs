@@ -75,7 +75,7 @@ impl Peer {
     }
 
     /// Handles an event of a stream.
-    pub(super) fn hear(&mut self, event: StreamEvent, server: &mut Core<'_>) -> Result<(), Fault> {
+    pub(super) fn handle_event(&mut self, event: StreamEvent, server: &mut Core<'_>) -> Result<(), Fault> {
         match event {
             StreamEvent::Opened { dir: Dir::Uni } => {
                 while let Some(id) = self.connection.accept_unidirectional() {
@@ -109,7 +109,7 @@ impl Peer {
         let Exchange { reader, message, .. } = exchange;
         let progress = self
             .connection
-            .read_message(id, reader, |part| message.hear(part, limit))?;
+            .read_message(id, reader, |part| message.handle_part(part, limit))?;
         let is_whole = progress == Progress::Ended;
         let fault = exchange.message.fault(is_whole);
         if let Some(fault) = fault.filter(|_| !matches!(progress, Progress::Reset(_))) {
