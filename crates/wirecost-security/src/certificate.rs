@@ -27,7 +27,7 @@ use rcgen::{
     SerialNumber,
 };
 
-pub(crate) use self::key::Key;
+pub(crate) use self::key::{Key, sign_digest};
 use crate::entropy::{Entropy, NoEntropy};
 
 /// Bytes of an ECDSA signature over P-256 in DER. Half of all signatures have this length (RFC 3279 section 2.2.3:

@@ -48,6 +48,7 @@ pub use config::{
     ClientConfig, ClientOptions, ConfigError, HANDSHAKE_TIMEOUT, MAX_EARLY_DATA_BYTES, SESSIONS,
     ServerConfig, ServerOptions, Suites, Trust, Versions,
 };
+pub(crate) use config::{client_verifier, parse_server_name};
 pub use fault::certificate::Flaw;
 pub use negotiated::Negotiated;
 pub use quic::{QuicClient, QuicServer, quic_fault};

@@ -87,7 +87,11 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
         ),
         ("uni 0100", "connection 0x108", "a push that was not allowed"),
         ("uni 0004000701040701 08", "connection 0x108", "H3_ID_ERROR"),
-        ("uni 000400070102", "connection 0x108", "names no request stream"),
+        (
+            "uni 000400070102",
+            "connection 0x108",
+            "without a request stream ID",
+        ),
         (
             "uni 0380",
             "connection 0x202",

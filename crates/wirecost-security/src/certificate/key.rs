@@ -1,7 +1,11 @@
 //! A P-256 key that signs without randomness (RFC 6979).
 
-use p256::ecdsa::signature::Signer;
+use std::convert::Infallible;
+
+use p256::ecdsa::signature::hazmat::RandomizedPrehashSigner;
+use p256::ecdsa::signature::{self, Signer};
 use p256::ecdsa::{DerSignature, SigningKey};
+use p256::elliptic_curve::rand_core::{TryCryptoRng, TryRng};
 use p256::pkcs8::EncodePrivateKey;
 use p256::{SecretKey, elliptic_curve};
 
@@ -72,3 +76,37 @@ impl rcgen::SigningKey for Key {
         Ok(signature.as_bytes().to_vec())
     }
 }
+
+/// Signs a SHA-256 digest. The nonce derives from key, digest and `added` (RFC 6979 section 3.6).
+pub(crate) fn sign_digest(
+    key: &SigningKey,
+    digest: &[u8],
+    added: [u8; 32],
+) -> Result<DerSignature, signature::Error> {
+    key.sign_prehash_with_rng(&mut Added(added), digest)
+}
+
+/// Additional data of a nonce. The library draws it as random bytes.
+struct Added([u8; 32]);
+
+impl TryRng for Added {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(0)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(0)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes
+            .iter_mut()
+            .zip(self.0)
+            .for_each(|(byte, added)| *byte = added);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Added {}

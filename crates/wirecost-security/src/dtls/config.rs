@@ -8,14 +8,14 @@ use std::time::Duration;
 use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Rng};
 
-pub(super) use self::engine::Protocol;
-use self::engine::{Engine, Keys, Recipe, usable};
+use self::engine::{Engine, EngineSettings, Keys, usable};
 use super::connection::Connection;
-use super::peer::Judge;
+use super::peer::Verifier;
 use crate::certificate::{self, Authority, Identity};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::start::Start;
+use crate::tls;
 
 /// UDP payload of a packet of 1,500 bytes on IPv4: the default MTU.
 pub const DEFAULT_MTU: usize = 1500 - 28;
@@ -46,12 +46,13 @@ impl Version {
     /// Every version.
     pub const ALL: [Self; 3] = [Self::Dtls13, Self::Dtls12, Self::Dtls12Psk];
 
-    /// The channel's name in stack names.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dtls13 => "dtls1.3",
-            Self::Dtls12 => "dtls1.2",
-            Self::Dtls12Psk => "dtls1.2-psk",
+    /// The name in error messages, before and after the version is negotiated.
+    pub(super) const fn name(version: Option<Self>) -> &'static str {
+        match version {
+            None => "DTLS",
+            Some(Self::Dtls13) => "DTLS 1.3",
+            Some(Self::Dtls12) => "DTLS 1.2",
+            Some(Self::Dtls12Psk) => "DTLS 1.2 (pre-shared key)",
         }
     }
 }
@@ -157,8 +158,6 @@ pub enum Trust {
         /// The server's name.
         server_name: String,
     },
-    /// The server with exactly this certificate (in DER), whatever its content.
-    Exactly(Vec<u8>),
     /// Any server.
     Anyone,
 }
@@ -166,12 +165,12 @@ pub enum Trust {
 /// A client's configuration. Clones share its parts.
 #[derive(Clone)]
 pub struct ClientConfig {
-    engine: Arc<Engine>,
-    protocol: Protocol,
+    pub(super) engine: Arc<Engine>,
+    version: Version,
     /// The start of its connections. Any start but cold fails, see [`NO_RESUMPTION`].
     pub start: Start,
     certificate: DtlsCertificate,
-    pub(super) judge: Option<Arc<Judge>>,
+    pub(super) verifier: Option<Arc<Verifier>>,
 }
 
 /// Why a configuration cannot be used.
@@ -184,13 +183,8 @@ pub enum ConfigError {
     #[error(transparent)]
     Certificate(#[from] certificate::Error),
     /// A trusted certificate or name cannot be used.
-    #[error("cannot trust {what}: {reason}")]
-    Trust {
-        /// What was given.
-        what: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    Trust(#[from] tls::ConfigError),
     /// The engine does not support the kind of private key.
     #[error("cannot use the private key: {0}; expected one on P-256 or P-384")]
     PrivateKey(String),
@@ -208,37 +202,33 @@ impl ClientConfig {
     /// # Errors
     /// [`ConfigError`] says what cannot be used.
     pub fn new(common: Common, offer: Offer) -> Result<Self, ConfigError> {
-        let (protocol, certificates, psk) = match offer {
-            Offer::Dtls13(certificates) => (Protocol::Dtls13, Some(certificates), None),
-            Offer::Dtls12(certificates) => (Protocol::Dtls12, Some(certificates), None),
-            Offer::Dtls12Psk(psk) => (Protocol::Dtls12Psk, None, Some(psk)),
+        let (version, certificates, psk) = match offer {
+            Offer::Dtls13(certificates) => (Version::Dtls13, Some(certificates), None),
+            Offer::Dtls12(certificates) => (Version::Dtls12, Some(certificates), None),
+            Offer::Dtls12Psk(psk) => (Version::Dtls12Psk, None, Some(psk)),
         };
-        let (judge, identity) = match certificates {
-            Some(Certificates { trust, identity }) => (Some(Arc::new(Judge::of_server(trust)?)), identity),
+        let (verifier, identity) = match certificates {
+            Some(Certificates { trust, identity }) => (Verifier::of_server(trust)?, identity),
             None => (None, None),
         };
         let identity = match identity {
             Some(identity) => identity,
             None => Identity::client(&Authority::generate()?, "wirecost")?,
         };
-        let recipe = Recipe {
-            protocols: vec![protocol],
+        let settings = EngineSettings {
+            versions: vec![version],
             client_identity: psk.as_ref().map(|psk| psk.identity.clone()),
             keys: Arc::new(Keys(psk.into_iter().collect())),
             asks: false,
             cookie: false,
         };
         Ok(Self {
-            engine: Engine::new(common, recipe)?,
-            protocol,
+            engine: Engine::new(common, settings)?,
+            version,
             start: Start::Cold,
             certificate: usable(&identity)?,
-            judge,
+            verifier: verifier.map(Arc::new),
         })
-    }
-
-    pub(super) fn epoch(&self) -> Epoch {
-        self.engine.common.epoch
     }
 
     /// Connection number `index`, which has sent nothing yet.
@@ -247,16 +237,16 @@ impl ClientConfig {
         let epoch = self.engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
         let certificate = || self.certificate.clone();
-        let mut engine = match self.protocol {
-            Protocol::Dtls12 => Dtls::new_12(config, certificate(), at),
-            Protocol::Dtls12Psk => Dtls::new_12_psk(config, at),
-            _ => Dtls::new_13(config, certificate(), at),
+        let mut engine = match self.version {
+            Version::Dtls12 => Dtls::new_12(config, certificate(), at),
+            Version::Dtls12Psk => Dtls::new_12_psk(config, at),
+            Version::Dtls13 => Dtls::new_13(config, certificate(), at),
         };
         engine.set_active(true);
         Connection::new(
             engine,
             watch,
-            self.protocol,
+            Some(self.version),
             epoch,
             self.engine.common.key_log.clone(),
         )
@@ -282,9 +272,9 @@ pub struct Accept {
 /// A server's configuration. Clones share its parts.
 #[derive(Clone)]
 pub struct ServerConfig {
-    engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     certificate: DtlsCertificate,
-    pub(super) judge: Option<Arc<Judge>>,
+    pub(super) verifier: Option<Arc<Verifier>>,
 }
 
 impl ServerConfig {
@@ -293,38 +283,34 @@ impl ServerConfig {
     /// # Errors
     /// [`ConfigError`] says what cannot be used.
     pub fn new(common: Common, accept: Accept) -> Result<Self, ConfigError> {
-        let protocols: &[Protocol] = match (&accept.identity, accept.psks.is_empty()) {
+        let versions: &[Version] = match (&accept.identity, accept.psks.is_empty()) {
             (None, true) => return Err(ConfigError::NoCredentials),
-            (None, false) => &[Protocol::Dtls12Psk],
-            (Some(_), true) => &[Protocol::Dtls13, Protocol::Dtls12],
-            (Some(_), false) => &[Protocol::Dtls13, Protocol::Dtls12, Protocol::Dtls12Psk],
+            (None, false) => &[Version::Dtls12Psk],
+            (Some(_), true) => &[Version::Dtls13, Version::Dtls12],
+            (Some(_), false) => &[Version::Dtls13, Version::Dtls12, Version::Dtls12Psk],
         };
         let asks = !accept.client_authorities.is_empty();
         if asks && accept.identity.is_none() {
             return Err(ConfigError::NoIdentity);
         }
-        let recipe = Recipe {
-            protocols: protocols.to_vec(),
+        let settings = EngineSettings {
+            versions: versions.to_vec(),
             client_identity: None,
             keys: Arc::new(Keys(accept.psks)),
             asks,
             cookie: accept.cookie,
         };
-        let judge = asks.then(|| Judge::of_clients(&accept.client_authorities));
+        let verifier = asks.then(|| Verifier::of_clients(&accept.client_authorities));
         let certificate = accept.identity.as_ref().map(usable).transpose()?;
         Ok(Self {
-            engine: Engine::new(common, recipe)?,
+            engine: Engine::new(common, settings)?,
             // Without a certificate of the server the engine never uses this one.
             certificate: certificate.unwrap_or(DtlsCertificate {
                 certificate: Vec::new(),
                 private_key: Vec::new(),
             }),
-            judge: judge.transpose()?.map(Arc::new),
+            verifier: verifier.transpose()?.map(Arc::new),
         })
-    }
-
-    pub(super) fn epoch(&self) -> Epoch {
-        self.engine.common.epoch
     }
 
     /// Connection number `index`, which has received nothing yet.
@@ -333,12 +319,6 @@ impl ServerConfig {
         let epoch = self.engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
         let engine = Dtls::new_auto(config, self.certificate.clone(), at);
-        Connection::new(
-            engine,
-            watch,
-            Protocol::Undecided,
-            epoch,
-            self.engine.common.key_log.clone(),
-        )
+        Connection::new(engine, watch, None, epoch, self.engine.common.key_log.clone())
     }
 }

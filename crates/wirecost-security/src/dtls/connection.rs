@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use dimpl::{Dtls, Error, Output, SecurityError};
+use dimpl::{Dtls, Error, Output, ProtocolVersion, SecurityError};
+use rustls::AlertDescription;
 use wirecost_proto::Instant;
 
-use super::alert;
-use super::config::Protocol;
+use super::config::Version;
 use super::cover::{self, CCM_8_TAG_BYTES, GCM_TAG_BYTES, Sighted};
 use super::provider::Watch;
 use super::record::{Pieces, client_hello, content, records};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::layer::Fault;
+use crate::tls::fault::alert_name;
 
 /// A deadline further away than this means none, because dimpl always reports a deadline.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -46,7 +47,7 @@ pub(super) struct Connection {
     watch: Watch,
     epoch: Epoch,
     key_log: KeyLog,
-    protocol: Protocol,
+    version: Option<Version>,
     client_random: Option<[u8; 32]>,
     /// Handshake fragments sent and received, to recognize repetitions.
     sent: Pieces,
@@ -62,13 +63,19 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(engine: Dtls, watch: Watch, protocol: Protocol, epoch: Epoch, key_log: KeyLog) -> Self {
+    pub(super) fn new(
+        engine: Dtls,
+        watch: Watch,
+        version: Option<Version>,
+        epoch: Epoch,
+        key_log: KeyLog,
+    ) -> Self {
         Self {
             engine,
             watch,
             epoch,
             key_log,
-            protocol,
+            version,
             client_random: None,
             sent: Pieces::default(),
             received: Pieces::default(),
@@ -80,9 +87,9 @@ impl Connection {
         }
     }
 
-    /// The protocol, as far as it is known.
-    pub(super) fn protocol(&self) -> Protocol {
-        self.protocol
+    /// The version, once it is negotiated.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.version
     }
 
     /// Whether the handshake is complete.
@@ -220,8 +227,8 @@ impl Connection {
     /// Bytes of a tag. The handshake shows the suite: with a pre-shared key there is no certificate.
     fn tag_bytes(&self) -> usize {
         const CERTIFICATE: u8 = 11;
-        match self.protocol {
-            Protocol::Dtls13 => GCM_TAG_BYTES,
+        match self.version {
+            Some(Version::Dtls13) => GCM_TAG_BYTES,
             _ if self.sent.has_message(CERTIFICATE) || self.received.has_message(CERTIFICATE) => {
                 GCM_TAG_BYTES
             }
@@ -243,16 +250,14 @@ impl Connection {
                 self.key_log.append(secret.label, client_random, &secret.bytes);
             }
         }
-        if let Some(version) = self.engine.protocol_version() {
-            self.protocol = self.protocol.settled(version);
-        }
+        self.version = self.version.or_else(|| negotiated(&self.engine));
         result.map_err(|error| match error {
             // RFC 4279 section 2: a server may treat an unknown identity like a wrong key.
             Error::CryptoError(error) if !self.is_established => {
                 let keys = format!("the two ends derived different keys ({error})");
                 Fault::Other(format!("{keys}: the pre-shared key or its identity differs").into())
             }
-            error => fault(self.protocol, &error),
+            error => fault(self.version, &error),
         })
     }
 
@@ -271,12 +276,21 @@ impl Connection {
     }
 }
 
+/// The version that the engine has negotiated.
+fn negotiated(engine: &Dtls) -> Option<Version> {
+    match engine.protocol_version()? {
+        ProtocolVersion::DTLS1_3 => Some(Version::Dtls13),
+        ProtocolVersion::DTLS1_2 => Some(Version::Dtls12),
+        _ => None,
+    }
+}
+
 /// The fault for an error of the engine. Every such error ends the connection.
-fn fault(protocol: Protocol, error: &Error) -> Fault {
-    let protocol = protocol.name();
+fn fault(version: Option<Version>, error: &Error) -> Fault {
+    let protocol = Version::name(version);
     match error {
         Error::SecurityError(SecurityError::FatalAlert { description }) => {
-            Fault::Alert(alert::name(*description).into())
+            Fault::Alert(alert_name(AlertDescription::from(*description)).into())
         }
         Error::Timeout(_) => Fault::TimedOut { protocol },
         Error::CertificateError(error) => Fault::Certificate(error.to_string().into()),

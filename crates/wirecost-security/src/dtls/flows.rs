@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
 
-use super::config::Protocol;
+use super::config::Version;
 use super::connection::Connection;
 use super::cover::Sighted;
 use super::inner::{Inner, Ready, Wanted};
@@ -84,10 +84,19 @@ enum Fate {
     Failed(Fault),
 }
 
-/// A layer's flows, the inner endpoint, and the queued outputs.
-pub(super) struct Flows<E: Endpoint> {
-    pub(super) inner: Inner<E>,
-    pub(super) stats: Stats,
+/// DTLS around a datagram endpoint, either a client or a server for any number of clients.
+///
+/// A client starts a handshake when its flow opens. The inner endpoint receives the flow and earlier commands when the
+/// handshake is complete. If the handshake fails, the commands are dropped and [`Event::Failed`] has the reason. Each flow is a
+/// new connection.
+///
+/// At a server, the ClientHello determines the protocol: DTLS 1.3 if the client offers it, otherwise DTLS 1.2 with the client's
+/// first suite for which the server has credentials. The inner endpoint receives a flow when its handshake is complete. A
+/// ClientHello on a flow with a connection begins another one beside it, which takes over when it is complete (RFC 6347
+/// section 4.2.8). The inner endpoint then sees the flow reset and opened again.
+pub struct Flows<E: Endpoint> {
+    inner: Inner<E>,
+    stats: Stats,
     role: Role,
     flows: BTreeMap<FlowId, Flow>,
     deadlines: BTreeSet<(Instant, FlowId)>,
@@ -104,12 +113,46 @@ pub(super) struct Flows<E: Endpoint> {
     protecting: Buffer,
 }
 
+/// DTLS around a client.
+pub type Client<E> = Flows<E>;
+
+/// DTLS around a server.
+pub type Server<E> = Flows<E>;
+
+impl<E: Endpoint> Endpoint for Flows<E> {
+    type Command = E::Command;
+    type Event = Event<E::Event>;
+    type Error = E::Error;
+
+    fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
+        match input {
+            Input::Opened { flow, peer } => self.open(flow, peer, now)?,
+            Input::Received { flow, bytes } => self.receive(flow, bytes, now)?,
+            Input::Reset { flow, reason } => self.reset(flow, reason, now)?,
+            Input::Timeout => self.wake(now)?,
+            Input::Command(command) => self.command(command, now)?,
+            // Datagram flows have neither.
+            Input::Congested { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
+        }
+        self.settle(now)
+    }
+
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
+        if let Some(output) = self.inner.poll(out) {
+            return output;
+        }
+        let deadline = self.deadlines.first().map(|(at, _)| *at);
+        Output::Timeout([deadline, self.inner.wakes()].into_iter().flatten().min())
+    }
+}
+
 impl<E: Endpoint> Flows<E> {
-    pub(super) fn new(endpoint: E, role: Role) -> Self {
+    /// The layer around `endpoint`. Its configuration determines whether it is a client or a server.
+    pub fn new(config: impl Into<Role>, endpoint: E) -> Self {
         Self {
             inner: Inner::new(endpoint),
             stats: Stats::default(),
-            role,
+            role: config.into(),
             flows: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             held: VecDeque::new(),
@@ -121,31 +164,14 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Handles an input.
-    pub(super) fn handle_input(
-        &mut self,
-        input: Input<'_, E::Command>,
-        now: Instant,
-    ) -> Result<(), E::Error> {
-        match input {
-            Input::Opened { flow, peer } => self.open(flow, peer, now)?,
-            Input::Received { flow, bytes } => self.receive(flow, bytes, now)?,
-            Input::Reset { flow, reason } => self.reset(flow, reason, now)?,
-            Input::Timeout => self.wake(now)?,
-            Input::Command(command) => self.command(command, now)?,
-            // Datagrams have neither.
-            Input::Congested { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
-        }
-        self.settle(now)
+    /// The inner endpoint.
+    pub fn inner(&self) -> &E {
+        &self.inner.endpoint
     }
 
-    /// The next output.
-    pub(super) fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
-        if let Some(output) = self.inner.poll(out) {
-            return output;
-        }
-        let deadline = self.deadlines.first().map(|(at, _)| *at);
-        Output::Timeout([deadline, self.inner.wakes()].into_iter().flatten().min())
+    /// The counters of ignored datagrams.
+    pub fn stats(&self) -> Stats {
+        self.stats
     }
 
     /// A client's commands wait for the connection. A server's commands do not.
@@ -239,7 +265,7 @@ impl<E: Endpoint> Flows<E> {
         {
             let said = connection.close();
             self.drain(flow, &mut connection, said, now)?;
-            if !self.role.is_server() && connection.protocol() != Protocol::Dtls13 {
+            if !self.role.is_server() && connection.version() != Some(Version::Dtls13) {
                 let until = now + LINGER;
                 self.put_stage(flow, Stage::AwaitCloseNotify { connection, until });
                 return Ok(());

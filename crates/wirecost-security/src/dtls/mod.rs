@@ -14,8 +14,6 @@
 //!
 //! One datagram of the inner endpoint is one record and one datagram on the wire.
 
-mod alert;
-mod client;
 mod config;
 mod connection;
 mod cover;
@@ -25,15 +23,12 @@ mod peer;
 mod provider;
 pub mod record;
 mod role;
-mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::Client;
 pub use config::{
     Accept, Certificates, ClientConfig, Common, ConfigError, DEFAULT_FLIGHT_TIMEOUT,
     DEFAULT_HANDSHAKE_TIMEOUT, DEFAULT_MTU, NO_RESUMPTION, Offer, Psk, ServerConfig, Trust, Version,
 };
 pub use cover::{describe, describe_psk};
-pub use flows::{MAX_PLAINTEXT_BYTES, Stats};
-pub use server::Server;
+pub use flows::{Client, Flows, MAX_PLAINTEXT_BYTES, Server, Stats};

@@ -8,9 +8,23 @@ use crate::layer::Fault;
 use crate::start::Start;
 
 /// The role of a layer.
-pub(super) enum Role {
+pub enum Role {
+    /// Connects to servers.
     Client(ClientConfig),
+    /// Accepts clients.
     Server(ServerConfig),
+}
+
+impl From<ClientConfig> for Role {
+    fn from(config: ClientConfig) -> Self {
+        Self::Client(config)
+    }
+}
+
+impl From<ServerConfig> for Role {
+    fn from(config: ServerConfig) -> Self {
+        Self::Server(config)
+    }
 }
 
 impl Role {
@@ -39,13 +53,13 @@ impl Role {
     }
 
     /// Verifies the peer's certificate.
-    pub(super) fn judge(&self, certificate: &[u8], now: Instant) -> Result<(), Fault> {
-        let (judge, epoch) = match self {
-            Self::Client(config) => (&config.judge, config.epoch()),
-            Self::Server(config) => (&config.judge, config.epoch()),
+    pub(super) fn verify(&self, certificate: &[u8], now: Instant) -> Result<(), Fault> {
+        let (verifier, epoch) = match self {
+            Self::Client(config) => (&config.verifier, config.engine.common.epoch),
+            Self::Server(config) => (&config.verifier, config.engine.common.epoch),
         };
-        match judge {
-            Some(judge) => judge.judge(certificate, epoch.unix_at(now)),
+        match verifier {
+            Some(verifier) => verifier.verify(certificate, epoch.unix_at(now)),
             None => Ok(()),
         }
     }

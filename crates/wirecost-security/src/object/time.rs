@@ -21,7 +21,7 @@ impl From<Duration> for UnixTime {
     }
 }
 
-const SECONDS_OF_A_DAY: u64 = 86_400;
+pub(crate) const SECONDS_OF_A_DAY: u64 = 86_400;
 /// Days from 0000-03-01 to 1970-01-01 in the proleptic Gregorian calendar.
 const DAYS_BEFORE_1970: u64 = 719_468;
 const DAYS_OF_400_YEARS: u64 = 146_097;
@@ -42,7 +42,7 @@ impl fmt::Display for UnixTime {
 }
 
 /// The Gregorian date of a day since 1970. Years are counted from March, so that the leap day comes last.
-const fn date_of(day: u64) -> (u64, u64, u64) {
+pub(crate) const fn date_of(day: u64) -> (u64, u64, u64) {
     let day = day + DAYS_BEFORE_1970;
     let (era, day) = (day / DAYS_OF_400_YEARS, day % DAYS_OF_400_YEARS);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -5,8 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::agreement::{self, PrivateKey, UnparsedPublicKey};
 use aws_lc_rs::digest::{SHA256, digest};
-use p256::ecdsa::signature::hazmat::RandomizedPrehashSigner;
-use p256::elliptic_curve::rand_core::{TryCryptoRng, TryRng};
 use p256::pkcs8::DecodePrivateKey;
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, SharedSecret,
@@ -18,6 +16,7 @@ use rustls::{Error, NamedGroup, PeerMisbehaved, SignatureAlgorithm, SignatureSch
 use wirecost_proto::Rng;
 
 use super::signing::until_usual;
+use crate::certificate::sign_digest;
 use crate::entropy::{Entropy, NoEntropy};
 
 /// Like [`standard`](super::standard), with every random byte from `rng`: for tests and simulation.
@@ -58,28 +57,6 @@ impl SecureRandom for Stream {
     }
 }
 
-impl TryRng for &Stream {
-    type Error = NoEntropy;
-
-    fn try_next_u32(&mut self) -> Result<u32, NoEntropy> {
-        let mut bytes = [0; 4];
-        self.draw(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, NoEntropy> {
-        let mut bytes = [0; 8];
-        self.draw(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        self.draw(bytes)
-    }
-}
-
-impl TryCryptoRng for &Stream {}
-
 impl KeyProvider for Stream {
     fn load_private_key(&self, key_der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
         let unusable = |error: p256::pkcs8::Error| Error::General(format!("not a P-256 key: {error}"));
@@ -119,8 +96,9 @@ impl Signer for Key {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let digest = digest(&SHA256, message);
         until_usual(|| {
-            let signature: Result<p256::ecdsa::DerSignature, _> =
-                self.key.sign_prehash_with_rng(&mut &self.stream, digest.as_ref());
+            let mut added = [0; 32];
+            self.stream.draw(&mut added).map_err(|_| GetRandomFailed)?;
+            let signature = sign_digest(&self.key, digest.as_ref(), added);
             let signature = signature.map_err(|error| Error::General(error.to_string()))?;
             Ok(signature.as_bytes().to_vec())
         })

@@ -102,15 +102,8 @@ impl<E: Endpoint> Endpoint for Client<E> {
     type Error = E::Error;
 
     fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
-        if let Input::Congested { flow } = input {
-            self.engine.congested(flow, now);
-            return Ok(());
-        }
-        self.engine.begin(now)?;
-        if let Input::Opened { flow, peer } = input {
+        if let Some((flow, peer)) = self.engine.handle_input(input, now)? {
             self.open(flow, peer);
-        } else {
-            self.engine.input(input);
         }
         Ok(())
     }

@@ -183,8 +183,7 @@ impl ClientConfig {
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
         let provider = options.versions.suit(provider);
-        let server_name = ServerName::try_from(options.server_name.clone())
-            .map_err(|_| ConfigError::ServerName(options.server_name.clone()))?;
+        let server_name = parse_server_name(&options.server_name)?;
         let verifier = options.trust.verifier(&provider)?;
         let builder = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(options.versions.supported())
@@ -345,40 +344,46 @@ impl Suites {
 }
 
 impl Trust {
-    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, ConfigError> {
+    pub(crate) fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, ConfigError> {
         let Self::Authorities(ders) = self else {
             return Ok(Arc::new(Anyone::new(provider)));
         };
-        let roots = roots(ders.iter().map(Vec::as_slice))?;
+        let roots = roots(ders)?;
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
-        let verifier = verifier.map_err(unusable("authority"))?;
-        Ok(verifier)
+        Ok(verifier.map_err(unusable("authority"))?)
     }
 }
 
-fn client_verifier(
+pub(crate) fn client_verifier(
     authorities: &[Vec<u8>],
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, ConfigError> {
     if authorities.is_empty() {
         return Ok(Arc::new(NoClientAuth));
     }
-    let roots = roots(authorities.iter().map(Vec::as_slice))?;
+    let roots = roots(authorities)?;
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
     verifier.map_err(unusable("authority"))
 }
 
-fn roots<'a>(ders: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<RootCertStore>, ConfigError> {
+fn roots(ders: &[Vec<u8>]) -> Result<Arc<RootCertStore>, ConfigError> {
     let mut roots = RootCertStore::empty();
     for der in ders {
         roots
-            .add(CertificateDer::from(der.to_vec()))
+            .add(CertificateDer::from(der.clone()))
             .map_err(|error| unusable("authority")(complaint(&error)))?;
     }
     if roots.is_empty() {
         return Err(ConfigError::NoAuthority);
     }
     Ok(Arc::new(roots))
+}
+
+pub(crate) fn parse_server_name(name: &str) -> Result<ServerName<'static>, ConfigError> {
+    ServerName::try_from(name.to_owned()).map_err(|_| ConfigError::ServerName(name.to_owned()))
 }
 
 fn unusable<E: fmt::Display>(what: &'static str) -> impl Fn(E) -> ConfigError {

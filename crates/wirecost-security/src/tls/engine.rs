@@ -105,14 +105,6 @@ impl<E: Endpoint> Engine<E> {
         Some(Negotiated::of(state.connection()))
     }
 
-    /// Sets the time. Returns the error of the inner endpoint, if it has failed.
-    pub(super) fn begin(&mut self, now: Instant) -> Result<(), E::Error> {
-        self.now = now;
-        self.clock.set(now);
-        self.plain.clear();
-        self.inner_error.take().map_or(Ok(()), Err)
-    }
-
     /// Forgets every flow: the client has a new one.
     pub(super) fn forget(&mut self) {
         self.flows.clear();
@@ -145,10 +137,23 @@ impl<E: Endpoint> Engine<E> {
         self.steps.push_back(Step::Close { flow, reset: false });
     }
 
-    /// Handles an input. Client and server open flows themselves.
-    pub(super) fn input(&mut self, input: Input<'_, E::Command>) {
+    /// Handles an input. Returns a flow to open: client and server open flows themselves.
+    pub(super) fn handle_input(
+        &mut self,
+        input: Input<'_, E::Command>,
+        now: Instant,
+    ) -> Result<Option<(FlowId, Peer)>, E::Error> {
+        if let Input::Congested { flow } = input {
+            self.congested(flow, now);
+            return Ok(None);
+        }
+        self.now = now;
+        self.clock.set(now);
+        self.plain.clear();
+        self.inner_error.take().map_or(Ok(()), Err)?;
         match input {
-            Input::Opened { .. } | Input::Congested { .. } => {}
+            Input::Opened { flow, peer } => return Ok(Some((flow, peer))),
+            Input::Congested { .. } => {}
             Input::Received { flow, bytes } => self.receive(flow, bytes),
             Input::Writable { flow } => self.give(Inner::Writable(flow)),
             Input::PeerClosed { flow } => self.peer_closed(flow),
@@ -163,11 +168,12 @@ impl<E: Endpoint> Engine<E> {
                 self.let_go();
             }
         }
+        Ok(None)
     }
 
     /// Tells the inner endpoint at once that a flow is congested, between two of its outputs and before queued
     /// inputs.
-    pub(super) fn congested(&mut self, flow: FlowId, now: Instant) {
+    fn congested(&mut self, flow: FlowId, now: Instant) {
         match self.inner.handle_input(Input::Congested { flow }, now) {
             Ok(()) => self.inner_busy = true,
             Err(error) => self.inner_error = Some(error),

@@ -16,7 +16,7 @@ pub(super) fn fault(error: &Error) -> Fault {
         Error::InvalidCertificate(_) | Error::NoCertificatesPresented => {
             Fault::Certificate(certificate::complaint(error).into())
         }
-        Error::AlertReceived(alert) => Fault::Alert(name(*alert).into()),
+        Error::AlertReceived(alert) => Fault::Alert(alert_name(*alert).into()),
         Error::General(reason) => Fault::Other(reason.as_str().into()),
         Error::FailedToGetCurrentTime | Error::FailedToGetRandomBytes | Error::Other(_) => {
             Fault::Other(error.to_string().into())
@@ -64,7 +64,7 @@ pub(super) fn truncated() -> Fault {
 pub(super) const TIMED_OUT: Fault = Fault::TimedOut { protocol: PROTOCOL };
 
 /// The alert's name in RFC 8446 section 6.
-fn name(alert: AlertDescription) -> String {
+pub(crate) fn alert_name(alert: AlertDescription) -> String {
     let Some(camel) = alert.as_str() else {
         return u8::from(alert).to_string();
     };
@@ -101,7 +101,7 @@ mod tests {
             (AlertDescription::from(200), "200"),
         ];
         for (alert, expected) in alerts {
-            assert_eq!(name(alert), expected);
+            assert_eq!(alert_name(alert), expected);
         }
     }
 

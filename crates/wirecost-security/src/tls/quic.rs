@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wirecost_proto::Instant;
-
 use super::config::{ClientConfig, ConfigError, ServerConfig, Versions};
 use super::fault;
 use super::sessions::Sessions;
@@ -16,9 +14,17 @@ use crate::{Epoch, Start};
 pub struct QuicClient {
     /// The library's configuration.
     pub library: Arc<rustls::ClientConfig>,
-    config: ClientConfig,
+    /// The client's time.
+    pub clock: Clock,
+    /// The start of the run on other clocks.
+    pub epoch: Epoch,
+    /// The name that the server's certificate must contain.
+    pub server_name: String,
+    /// The requested start of connections.
+    pub start: Start,
+    /// Time-out of a handshake.
+    pub handshake_timeout: Duration,
     sessions: Sessions,
-    clock: Clock,
 }
 
 impl QuicClient {
@@ -26,22 +32,20 @@ impl QuicClient {
     ///
     /// # Errors
     /// [`ConfigError`] if the versions exclude TLS 1.3 (RFC 9001 section 4.2).
-    pub fn new(config: ClientConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
+    pub fn new(config: &ClientConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
         demand_tls13(config.options.versions)?;
         let (sessions, clock) = (Sessions::default(), Clock::new(config.options.epoch));
         let mut library = config.for_client(&sessions, &clock);
         library.alpn_protocols = vec![alpn.to_vec()];
         Ok(Self {
             library: Arc::new(library),
-            config,
-            sessions,
             clock,
+            epoch: config.options.epoch,
+            server_name: config.options.server_name.clone(),
+            start: config.start,
+            handshake_timeout: config.options.handshake_timeout,
+            sessions,
         })
-    }
-
-    /// Sets the time.
-    pub fn set_time(&self, now: Instant) {
-        self.clock.set(now);
     }
 
     /// Sets whether the next connection may use a ticket.
@@ -53,34 +57,18 @@ impl QuicClient {
     pub fn has_offered(&self) -> bool {
         self.sessions.offered()
     }
-
-    /// The name that the server's certificate must contain.
-    pub fn server_name(&self) -> &str {
-        &self.config.options.server_name
-    }
-
-    /// The requested start of connections.
-    pub const fn start(&self) -> Start {
-        self.config.start
-    }
-
-    /// The start of the run on other clocks.
-    pub fn epoch(&self) -> Epoch {
-        self.config.options.epoch
-    }
-
-    /// Time-out of a handshake.
-    pub fn handshake_timeout(&self) -> Duration {
-        self.config.options.handshake_timeout
-    }
 }
 
 /// TLS for one QUIC server: the library's configuration with the server's sessions and clock.
 pub struct QuicServer {
     /// The library's configuration.
     pub library: Arc<rustls::ServerConfig>,
-    config: ServerConfig,
-    clock: Clock,
+    /// The server's time.
+    pub clock: Clock,
+    /// The start of the run on other clocks.
+    pub epoch: Epoch,
+    /// Time-out of a handshake.
+    pub handshake_timeout: Duration,
 }
 
 impl QuicServer {
@@ -88,7 +76,7 @@ impl QuicServer {
     ///
     /// # Errors
     /// [`ConfigError`] if the versions exclude TLS 1.3.
-    pub fn new(config: ServerConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
+    pub fn new(config: &ServerConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
         demand_tls13(config.options.versions)?;
         let clock = Clock::new(config.options.epoch);
         let mut library = config.for_server(&clock);
@@ -101,24 +89,10 @@ impl QuicServer {
         };
         Ok(Self {
             library: Arc::new(library),
-            config,
             clock,
+            epoch: config.options.epoch,
+            handshake_timeout: config.options.handshake_timeout,
         })
-    }
-
-    /// Sets the time.
-    pub fn set_time(&self, now: Instant) {
-        self.clock.set(now);
-    }
-
-    /// The start of the run on other clocks.
-    pub fn epoch(&self) -> Epoch {
-        self.config.options.epoch
-    }
-
-    /// Time-out of a handshake.
-    pub fn handshake_timeout(&self) -> Duration {
-        self.config.options.handshake_timeout
     }
 }
 

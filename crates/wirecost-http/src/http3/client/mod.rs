@@ -76,7 +76,7 @@ impl Client {
     /// # Errors
     /// The TLS configuration does not support QUIC.
     pub fn new(config: ClientConfig) -> Result<Self, tls::ConfigError> {
-        let tls = QuicClient::new(config.tls.clone(), b"h3")?;
+        let tls = QuicClient::new(&config.tls, b"h3")?;
         let tap = Tap::new(config.describes);
         let crypto = ClientCrypto::new(Arc::clone(&tls.library), tap.clone())?;
         let endpoints = Arc::new(endpoint(config.rng));
@@ -113,7 +113,7 @@ impl Client {
     }
 
     fn monotonic(&self) -> std::time::Instant {
-        self.tls.epoch().monotonic_at(self.now)
+        self.tls.epoch.monotonic_at(self.now)
     }
 
     fn open(&mut self, flow: FlowId, peer: Peer) {
@@ -121,14 +121,14 @@ impl Client {
         self.is_closing = false;
         // A device's first connection has no ticket. It brings the first one.
         let asked = if self.has_connected {
-            self.tls.start()
+            self.tls.start
         } else {
             Start::Cold
         };
         self.tls.begin(asked != Start::Cold);
         self.endpoint = quinn_proto::Endpoint::new(Arc::clone(&self.endpoints), None, false, None);
         let now = self.monotonic();
-        let name = self.tls.server_name();
+        let name = &self.tls.server_name;
         let (handle, quic) = match self.endpoint.connect(now, self.quic.clone(), peer, name) {
             Ok(connected) => connected,
             Err(error) => return self.refuse(flow, Fault::Other(error.to_string().into())),
@@ -180,7 +180,7 @@ impl Client {
     }
 
     fn handshaking(&self, is_early: bool) -> Stage {
-        let deadline = self.now + self.tls.handshake_timeout();
+        let deadline = self.now + self.tls.handshake_timeout;
         Stage::Handshaking { is_early, deadline }
     }
 
@@ -267,7 +267,7 @@ impl Client {
     }
 
     fn next_timeout(&mut self) -> Option<Instant> {
-        let (now, epoch) = (self.now, self.tls.epoch());
+        let (now, epoch) = (self.now, self.tls.epoch);
         let State::Connected(session) = &mut self.state else {
             return None;
         };
@@ -303,7 +303,7 @@ impl Endpoint for Client {
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
         self.now = now;
-        self.tls.set_time(now);
+        self.tls.clock.set(now);
         match input {
             Input::Opened { flow, peer } => self.open(flow, peer),
             Input::Received { flow, bytes } => {

@@ -67,7 +67,7 @@ impl Server {
     /// # Errors
     /// The TLS configuration does not support QUIC.
     pub fn new(config: ServerConfig) -> Result<Self, tls::ConfigError> {
-        let tls = QuicServer::new(config.tls, b"h3")?;
+        let tls = QuicServer::new(&config.tls, b"h3")?;
         let tap = Tap::default();
         let crypto = ServerCrypto::new(Arc::clone(&tls.library), tap.clone())?;
         let mut quic = quinn_proto::ServerConfig::with_crypto(Arc::new(crypto));
@@ -113,7 +113,7 @@ impl Server {
     }
 
     fn monotonic(&self) -> std::time::Instant {
-        self.tls.epoch().monotonic_at(self.now)
+        self.tls.epoch.monotonic_at(self.now)
     }
 
     fn peer(&mut self, flow: FlowId) -> Option<&mut Peer> {
@@ -175,7 +175,7 @@ impl Server {
 
     fn accept(&mut self, flow: FlowId, incoming: Incoming) {
         let now = self.monotonic();
-        let deadline = self.now + self.tls.handshake_timeout();
+        let deadline = self.now + self.tls.handshake_timeout;
         let mut answer = Vec::new();
         let Some(known) = self.flows.get_mut(&flow) else {
             return;
@@ -254,9 +254,7 @@ impl Server {
     }
 
     fn connected(&mut self, flow: FlowId) {
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let Some(peer) = self.peer(flow) else { return };
         peer.stage = Stage::Established;
         peer.connection.open_control();
         let start = match (peer.has_early(), peer.connection.is_resumed()) {
@@ -279,9 +277,7 @@ impl Server {
 
     fn lost(&mut self, flow: FlowId, reason: &ConnectionError) {
         let fault = self.tap.take_fault();
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let Some(peer) = self.peer(flow) else { return };
         let event = match peer.stage {
             Stage::Handshaking { .. } => layer::Event::Failed {
                 flow,
@@ -352,7 +348,7 @@ impl Endpoint for Server {
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
         self.now = now;
-        self.tls.set_time(now);
+        self.tls.clock.set(now);
         match input {
             Input::Opened { flow, peer } => self.open(flow, peer),
             Input::Received { flow, bytes } => {

@@ -22,9 +22,7 @@ impl Server {
 
     pub(super) fn expire_peer(&mut self, flow: FlowId) {
         let (now, monotonic) = (self.now, self.monotonic());
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let Some(peer) = self.peer(flow) else { return };
         peer.scheduled = None;
         peer.connection.quic.handle_timeout(monotonic);
         if let Stage::Handshaking { deadline } = peer.stage
@@ -52,10 +50,8 @@ impl Server {
 
     /// Sets the timer of an idle connection, or ends it.
     pub(super) fn rest(&mut self, flow: FlowId) {
-        let epoch = self.tls.epoch();
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let epoch = self.tls.epoch;
+        let Some(peer) = self.peer(flow) else { return };
         let deadline = match &peer.stage {
             Stage::Handshaking { deadline } => Some(*deadline),
             Stage::Established => None,

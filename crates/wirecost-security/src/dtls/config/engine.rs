@@ -4,48 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
-use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup, ProtocolVersion, PskResolver};
+use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup, PskResolver};
 
 use wirecost_proto::Instant;
 
-use super::{Common, ConfigError, Psk};
+use super::{Common, ConfigError, Psk, Version};
 use crate::Epoch;
 use crate::certificate::Identity;
 use crate::dtls::provider::{Watch, provider};
 
-/// The version and credentials that a connection uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dtls) enum Protocol {
-    Undecided,
-    Dtls13,
-    Dtls12,
-    Dtls12Psk,
-}
-
-impl Protocol {
-    /// The name in error messages.
-    pub(in crate::dtls) const fn name(self) -> &'static str {
-        match self {
-            Self::Undecided => "DTLS",
-            Self::Dtls13 => "DTLS 1.3",
-            Self::Dtls12 => "DTLS 1.2",
-            Self::Dtls12Psk => "DTLS 1.2 (pre-shared key)",
-        }
-    }
-
-    /// This protocol, once the engine has negotiated `version`.
-    pub(in crate::dtls) fn settled(self, version: ProtocolVersion) -> Self {
-        match (self, version) {
-            (Self::Undecided, ProtocolVersion::DTLS1_3) => Self::Dtls13,
-            (Self::Undecided, ProtocolVersion::DTLS1_2) => Self::Dtls12,
-            _ => self,
-        }
-    }
-}
-
 /// Settings of dimpl's configuration.
-pub(super) struct Recipe {
-    pub(super) protocols: Vec<Protocol>,
+pub(super) struct EngineSettings {
+    pub(super) versions: Vec<Version>,
     /// The identity that a client with a pre-shared key sends.
     pub(super) client_identity: Option<Vec<u8>>,
     pub(super) keys: Arc<Keys>,
@@ -58,21 +28,21 @@ pub(super) struct Recipe {
 /// P-256. A server that supports X25519 never receives a key on P-256.
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::Secp256r1];
 
-impl Recipe {
+impl EngineSettings {
     fn builder(&self, common: &Common) -> ConfigBuilder {
         // The handshake time-out ends the retransmissions. Each waits twice as long as the one before.
         const REPETITIONS: usize = 32;
         // A flight of the smallest fragments must fit: the engine fails if it does not.
         const QUEUED_DATAGRAMS: usize = 256;
-        let speaks = |protocol| self.protocols.contains(&protocol);
+        let speaks = |version| self.versions.contains(&version);
         let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
         let suites_12 = [
-            (Protocol::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
-            (Protocol::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
+            (Version::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
+            (Version::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
         ];
         let suites_12 = suites_12
             .into_iter()
-            .filter_map(|(protocol, suite)| speaks(protocol).then_some(suite));
+            .filter_map(|(version, suite)| speaks(version).then_some(suite));
         let builder = Config::builder()
             .with_crypto_provider(provider())
             .mtu(common.mtu)
@@ -83,16 +53,16 @@ impl Recipe {
             .flight_retries(REPETITIONS)
             .use_server_cookie(self.cookie)
             .require_client_certificate(self.asks)
-            .kx_groups(if speaks(Protocol::Dtls12) {
+            .kx_groups(if speaks(Version::Dtls12) {
                 &GROUPS
             } else {
                 &GROUPS[..1]
             })
-            .dtls13_cipher_suites(if speaks(Protocol::Dtls13) { &suites_13 } else { &[] })
+            .dtls13_cipher_suites(if speaks(Version::Dtls13) { &suites_13 } else { &[] })
             .dtls12_cipher_suites(&suites_12.collect::<Vec<_>>());
         match &self.client_identity {
             Some(identity) => builder.with_psk_client(identity.clone(), Arc::clone(&self.keys) as _),
-            None if speaks(Protocol::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
+            None if speaks(Version::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
             None => builder,
         }
     }
@@ -101,19 +71,19 @@ impl Recipe {
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The engine's configuration: one for all connections, or one for each if a seed determines its random numbers.
-pub(super) struct Engine {
-    pub(super) common: Common,
-    pub(super) recipe: Recipe,
+pub(in crate::dtls) struct Engine {
+    pub(in crate::dtls) common: Common,
+    pub(super) settings: EngineSettings,
     pub(super) shared: Arc<Config>,
 }
 
 impl Engine {
-    pub(super) fn new(common: Common, recipe: Recipe) -> Result<Arc<Self>, ConfigError> {
-        let shared = recipe.builder(&common).build();
+    pub(super) fn new(common: Common, settings: EngineSettings) -> Result<Arc<Self>, ConfigError> {
+        let shared = settings.builder(&common).build();
         let shared = shared.map_err(|error| ConfigError::Engine(error.to_string()))?;
         Ok(Arc::new(Self {
             common,
-            recipe,
+            settings,
             shared: Arc::new(shared),
         }))
     }
@@ -138,7 +108,7 @@ impl Engine {
     pub(super) fn config(&self, index: u64) -> (Arc<Config>, Watch) {
         let rng = self.common.rng.map(|rng| rng.purpose(index));
         let config = rng.and_then(|mut rng| {
-            let builder = self.recipe.builder(&self.common);
+            let builder = self.settings.builder(&self.common);
             builder.dangerously_set_rng_seed(rng.next_u64()).build().ok()
         });
         let config = config.map_or_else(|| Arc::clone(&self.shared), Arc::new);

@@ -3,12 +3,16 @@
 use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, ResetReason};
 
 use super::{Fate, Flows, Stage};
-use crate::dtls::config::Protocol;
+use crate::dtls::config::Version;
 use crate::dtls::connection::{Connection, ConnectionEvent};
+use crate::dtls::cover;
 use crate::dtls::inner::Ready;
-use crate::dtls::{alert, cover};
 use crate::layer::{Event, Fault};
 use crate::start::Start;
+
+/// An unencrypted record with the fatal alert bad_certificate (RFC 8446 section 6.2), because the engine cannot send one. A
+/// peer that already has keys may ignore it. The sequence number is one that the engine never uses.
+const REFUSED_CERTIFICATE: &[u8; 15] = b"\x15\xfe\xfd\0\0\0\0\0\0\xff\xff\0\x02\x02\x2a";
 
 impl<E: Endpoint> Flows<E> {
     /// Handles all outputs of the engine after an input.
@@ -32,7 +36,7 @@ impl<E: Endpoint> Flows<E> {
                 ConnectionEvent::Plaintext(len) => self.deliver(flow, connection, len, now)?,
                 ConnectionEvent::Certificate(len) => {
                     let certificate = self.scratch.get(..len).unwrap_or_default();
-                    if let Err(fault) = self.role.judge(certificate, now) {
+                    if let Err(fault) = self.role.verify(certificate, now) {
                         fate = Fate::Failed(fault);
                         if self.refuse(flow, connection) {
                             break;
@@ -81,13 +85,17 @@ impl<E: Endpoint> Flows<E> {
 
     /// Tells the peer that its certificate is not accepted. Returns whether nothing else may be sent.
     fn refuse(&mut self, flow: FlowId, connection: &mut Connection) -> bool {
-        if self.role.is_server() && connection.protocol() == Protocol::Dtls13 {
+        if self.role.is_server() && connection.version() == Some(Version::Dtls13) {
             // The client already has its keys and ignores unencrypted alerts. The engine can only send close_notify.
             return connection.close().is_err();
         }
         let mut refusal = self.inner.buffer();
-        let bytes = &alert::REFUSED_CERTIFICATE;
-        refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
+        refusal.push(
+            REFUSED_CERTIFICATE,
+            Layer::Security,
+            Phase::Close,
+            Cause::Original,
+        );
         self.inner.ready.push_back(Ready::Transmit(flow, refusal));
         true
     }

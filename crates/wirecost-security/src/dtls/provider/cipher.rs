@@ -11,22 +11,23 @@ use crate::dtls::record::{Piece, last_eight};
 
 /// The DTLS 1.2 suites, wrapped. They live as long as the program.
 pub(super) fn watched_12(
-    suites: &[&'static dyn SupportedDtls12CipherSuite],
-) -> &'static [&'static dyn SupportedDtls12CipherSuite] {
-    let watched = suites
-        .iter()
-        .map(|suite| -> &'static dyn SupportedDtls12CipherSuite { Box::leak(Box::new(Suite(*suite))) });
-    watched.collect::<Vec<_>>().leak()
+    suites: Suites<dyn SupportedDtls12CipherSuite>,
+) -> Suites<dyn SupportedDtls12CipherSuite> {
+    wrapped(suites, |suite| Box::new(Suite(suite)))
 }
 
 /// The DTLS 1.3 suites, wrapped. They live as long as the program.
 pub(super) fn watched_13(
-    suites: &[&'static dyn SupportedDtls13CipherSuite],
-) -> &'static [&'static dyn SupportedDtls13CipherSuite] {
-    let watched = suites
-        .iter()
-        .map(|suite| -> &'static dyn SupportedDtls13CipherSuite { Box::leak(Box::new(Suite(*suite))) });
-    watched.collect::<Vec<_>>().leak()
+    suites: Suites<dyn SupportedDtls13CipherSuite>,
+) -> Suites<dyn SupportedDtls13CipherSuite> {
+    wrapped(suites, |suite| Box::new(Suite(suite)))
+}
+
+type Suites<S> = &'static [&'static S];
+
+fn wrapped<S: ?Sized>(suites: Suites<S>, wrap: fn(&'static S) -> Box<S>) -> Suites<S> {
+    let wrapped = suites.iter().map(|suite| &*Box::leak(wrap(suite)));
+    wrapped.collect::<Vec<_>>().leak()
 }
 
 /// A suite with observed ciphers.

@@ -38,27 +38,6 @@ fn a_server_of_another_name_or_out_of_date_is_refused() {
 }
 
 #[test]
-fn exactly_one_certificate_can_be_trusted() {
-    let world = World::new(Version::Dtls13);
-    let certificate = |identity: &Identity| identity.certificate().to_vec();
-    let own = certificate(world.accept.identity.as_ref().expect("a server"));
-    let other = certificate(&Identity::client(&world.authority, "other").expect("a client"));
-    for (trusted, accepted) in [(own, true), (other, false)] {
-        let trust = Trust::Exactly(trusted);
-        let offer = Offer::Dtls13(Certificates {
-            trust,
-            identity: None,
-        });
-        let config = ClientConfig::new(world.common.clone(), offer).expect("a client");
-        let mut pair = world.pair();
-        pair.client = Client::new(config, bare::Client::new(Transport::Datagram));
-        pair.open();
-        pair.drive_for(Duration::from_secs(1));
-        assert_eq!(connected_at(&pair).is_some(), accepted);
-    }
-}
-
-#[test]
 fn a_wrong_key_ends_in_a_time_out_that_names_the_protocol() {
     let mut world = World::new(Version::Dtls12Psk);
     world.common.handshake_timeout = Duration::from_secs(20);

@@ -1,10 +1,9 @@
 //! Error messages about certificates, for TLS, QUIC and DTLS.
 
-use std::time::Duration;
-
 use rustls::{CertificateError, Error, ExtendedKeyPurpose};
 
 use super::words;
+use crate::object::time::{SECONDS_OF_A_DAY, date_of};
 
 /// The library's name for an authority's certificate used as a server certificate, such as `openssl req -x509` makes.
 /// rustls has no type for this error.
@@ -137,27 +136,8 @@ fn names(presented: &[String]) -> String {
 
 /// A day of the Gregorian calendar, of seconds since 1970-01-01 00:00 UTC.
 fn date(unix_seconds: u64) -> String {
-    let mut days = Duration::from_secs(unix_seconds).as_secs() / 86_400;
-    let mut year = 1970;
-    while days >= days_of(year) {
-        days -= days_of(year);
-        year += 1;
-    }
-    let february = days_of(year) - 337;
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02}", days + 1)
-}
-
-const fn days_of(year: u64) -> u64 {
-    let leap = (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
-    if leap { 366 } else { 365 }
+    let (year, month, day) = date_of(unix_seconds / SECONDS_OF_A_DAY);
+    format!("{year}-{month:02}-{day:02}")
 }
 
 #[cfg(test)]
@@ -166,6 +146,7 @@ mod tests {
     use rustls::OtherError;
     use rustls::pki_types::{ServerName, UnixTime};
     use std::sync::Arc;
+    use std::time::Duration;
 
     /// An error as the library below rustls prints it: by its name.
     fn by_name(name: &str) -> CertificateError {
