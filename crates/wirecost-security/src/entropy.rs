@@ -8,9 +8,7 @@ use wirecost_proto::Rng;
 /// A seed makes two runs identical byte for byte, and it reveals every secret. It is for tests and simulation, behind
 /// the feature `seeded`.
 #[derive(Clone, Debug, Default)]
-pub struct Entropy {
-    source: Source,
-}
+pub struct Entropy(Source);
 
 #[derive(Clone, Debug, Default)]
 enum Source {
@@ -28,23 +26,19 @@ pub struct NoEntropy;
 impl Entropy {
     /// The system's randomness.
     pub const fn system() -> Self {
-        Self {
-            source: Source::System,
-        }
+        Self(Source::System)
     }
 
     /// Bytes that derive from `rng` alone.
     #[cfg(any(test, feature = "seeded"))]
     pub const fn seeded(rng: Rng) -> Self {
-        Self {
-            source: Source::Seed(rng),
-        }
+        Self(Source::Seed(rng))
     }
 
     /// A separate source for the purpose that `label` names. With a seed it is another part of the seed's stream.
     #[cfg_attr(not(any(test, feature = "seeded")), expect(unused_variables))]
     pub fn derive(&self, label: &str) -> Self {
-        match &self.source {
+        match &self.0 {
             Source::System => Self::system(),
             #[cfg(any(test, feature = "seeded"))]
             Source::Seed(rng) => Self::seeded(rng.purpose(wirecost_proto::random::key_of(label))),
@@ -56,7 +50,7 @@ impl Entropy {
     /// # Errors
     /// [`NoEntropy`] if the system fails.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        match &mut self.source {
+        match &mut self.0 {
             Source::System => aws_lc_rs::rand::fill(bytes).map_err(|_| NoEntropy),
             #[cfg(any(test, feature = "seeded"))]
             Source::Seed(rng) => {

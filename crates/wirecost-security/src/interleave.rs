@@ -42,14 +42,10 @@ pub struct Record {
 #[derive(Clone, Copy, Debug)]
 enum Piece {
     Known(Span),
-    /// A record whose first plaintext byte is not described yet.
-    Unknown(Record),
-    /// The rest of a record, with phase and cause of its first plaintext byte.
-    Begun {
-        plain: usize,
-        back: usize,
-        phase: Phase,
-        cause: Cause,
+    /// A record, or the rest of one. Phase and cause are those of its first plaintext byte, once it is described.
+    Record {
+        record: Record,
+        purpose: Option<(Phase, Cause)>,
     },
 }
 
@@ -77,7 +73,10 @@ impl Interleaver {
         if record.plain == 0 {
             return self.push_own(record.front + record.back, Phase::Connect, Cause::Original);
         }
-        self.pieces.push_back(Piece::Unknown(record));
+        self.pieces.push_back(Piece::Record {
+            record,
+            purpose: None,
+        });
     }
 
     /// Appends the inner endpoint's description of its next bytes.
@@ -104,41 +103,21 @@ impl Interleaver {
                 out.cover_span(span);
                 None
             }
-            Piece::Unknown(Record { front, plain, back }) => {
-                let Some(&Span { phase, cause, .. }) = self.inner.front() else {
+            Piece::Record { mut record, purpose } => {
+                let first = self.inner.front().map(|span| (span.phase, span.cause));
+                let Some((phase, cause)) = purpose.or(first) else {
                     return Some(piece);
                 };
-                out.cover_span(own(front, phase, cause));
-                self.emit_begun(plain, back, phase, cause, out)
+                out.cover_span(own(std::mem::take(&mut record.front), phase, cause));
+                record.plain -= self.emit_inner(record.plain, out);
+                if record.plain > 0 {
+                    let purpose = Some((phase, cause));
+                    return Some(Piece::Record { record, purpose });
+                }
+                out.cover_span(own(record.back, phase, cause));
+                None
             }
-            Piece::Begun {
-                plain,
-                back,
-                phase,
-                cause,
-            } => self.emit_begun(plain, back, phase, cause, out),
         }
-    }
-
-    fn emit_begun(
-        &mut self,
-        plain: usize,
-        back: usize,
-        phase: Phase,
-        cause: Cause,
-        out: &mut Buffer,
-    ) -> Option<Piece> {
-        let plain = plain - self.emit_inner(plain, out);
-        if plain > 0 {
-            return Some(Piece::Begun {
-                plain,
-                back,
-                phase,
-                cause,
-            });
-        }
-        out.cover_span(own(back, phase, cause));
-        None
     }
 
     /// Appends up to `limit` bytes of the inner endpoint. Returns how many.

@@ -8,35 +8,23 @@ use wirecost_security::tls::quic_fault;
 use crate::client::{Event, Failure};
 use crate::fault::Code;
 
-/// The effects of the loss of a connection.
-pub(crate) struct Lost {
-    /// The failure of requests without a response.
-    pub(crate) failure: Failure,
-    /// The event of the connection.
-    pub(crate) event: Event,
-}
-
-impl Lost {
-    pub(crate) fn new(reason: &ConnectionError) -> Self {
-        let (failure, event) = match reason {
-            ConnectionError::ApplicationClosed(close) if close.error_code == no_error() => {
-                (Failure::Closed, Event::Closed)
-            }
-            ConnectionError::ApplicationClosed(close) => {
-                by_peer(Failure::Code(close.error_code.into_inner()))
-            }
-            ConnectionError::ConnectionClosed(close) => by_peer(Failure::Transport(close.error_code.into())),
-            ConnectionError::TransportError(error) => {
-                let failure = Failure::OurTransport(error.code.into());
-                (failure, Event::Reset(ResetReason::Local))
-            }
-            ConnectionError::TimedOut => reset(ResetReason::TimedOut),
-            ConnectionError::LocallyClosed => (Failure::Abandoned, Event::Closed),
-            ConnectionError::Reset | ConnectionError::VersionMismatch | ConnectionError::CidsExhausted => {
-                reset(ResetReason::ByPeer)
-            }
-        };
-        Self { failure, event }
+/// The failure of requests without a response, and the event of the connection.
+pub(crate) fn lost(reason: &ConnectionError) -> (Failure, Event) {
+    match reason {
+        ConnectionError::ApplicationClosed(close) if close.error_code == no_error() => {
+            (Failure::Closed, Event::Closed)
+        }
+        ConnectionError::ApplicationClosed(close) => by_peer(Failure::Code(close.error_code.into_inner())),
+        ConnectionError::ConnectionClosed(close) => by_peer(Failure::Transport(close.error_code.into())),
+        ConnectionError::TransportError(error) => {
+            let failure = Failure::OurTransport(error.code.into());
+            (failure, Event::Reset(ResetReason::Local))
+        }
+        ConnectionError::TimedOut => reset(ResetReason::TimedOut),
+        ConnectionError::LocallyClosed => (Failure::Abandoned, Event::Closed),
+        ConnectionError::Reset | ConnectionError::VersionMismatch | ConnectionError::CidsExhausted => {
+            reset(ResetReason::ByPeer)
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use coset::TaggedCborSerializable as _;
 use coset::iana;
 use coset::{AsCborValue as _, CoseEncrypt, CoseKey, CoseRecipient, CoseSign1, Label};
-use wirecost_proto::Layer;
 
 use super::algorithm::{SIGNATURE_BYTES, names, number};
 use super::cbor::{Expected, Reader, Writer};
@@ -21,30 +20,6 @@ pub(super) fn emit(rules: &Writer, parts: &[Writer]) -> Writer {
         out.nest(part);
     }
     out
-}
-
-/// The protected header of the signature: `{1: -7, 4: kid}` (alg ES256 and the signer's key). The signature covers
-/// the key identifier, so that nobody can redirect a reader to another key.
-pub(super) fn signer_header(signer: KeyId) -> Vec<u8> {
-    let mut out = Writer::default();
-    out.map(2);
-    out.int(number(iana::HeaderParameter::Alg));
-    out.int(number(iana::Algorithm::ES256));
-    out.int(number(iana::HeaderParameter::Kid));
-    out.byte_string(signer.as_bytes());
-    out.into_parts().0
-}
-
-/// The signed bytes: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4).
-pub(super) fn sig_structure(header: &[u8], payload: &[u8]) -> Vec<u8> {
-    /// `"Signature1"` after the head of an array of four.
-    const CONTEXT: &[u8] = b"\x84\x6aSignature1";
-    let mut out = Writer::default();
-    out.put(CONTEXT, Layer::Security);
-    out.byte_string(header);
-    out.byte_string(&[]);
-    out.byte_string(payload);
-    out.into_parts().0
 }
 
 /// The parts of an object. Nothing is verified.

@@ -4,7 +4,7 @@ use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::error::Unspecified;
 use coset::iana;
-use coset::{CoseEncrypt, CoseSign1, TaggedCborSerializable as _};
+use coset::{CoseEncrypt, CoseSign1Builder, HeaderBuilder, TaggedCborSerializable as _};
 use wirecost_proto::content::Part;
 use wirecost_proto::{Content, Layer};
 
@@ -208,17 +208,21 @@ impl Sealer {
             digests: digests.collect(),
             rules: self.rules.clone(),
         };
-        let payload = rule_set.to_bytes();
-        let header = frame::signer_header(self.key.id());
-        let signed = frame::sig_structure(&header, &payload);
-        let signature = self.key.sign(&signed).ok_or(SealError::Library("sign"))?;
+        // Alg ES256 and the signer's key. The signature covers the key identifier, so that nobody can redirect a reader to
+        // another key.
+        let protected = HeaderBuilder::new()
+            .algorithm(iana::Algorithm::ES256)
+            .key_id(self.key.id().as_bytes().to_vec())
+            .build();
+        let failed = || SealError::Library("sign");
+        let sign = |signed: &[u8]| self.key.sign(signed).map(Vec::from).ok_or_else(failed);
+        let message = CoseSign1Builder::new()
+            .protected(protected)
+            .payload(rule_set.to_bytes())
+            .try_create_signature(&[], sign)?
+            .build();
         let mut out = Writer::default();
-        out.tag(CoseSign1::TAG);
-        out.array(4);
-        out.byte_string(&header);
-        out.map(0);
-        out.byte_string(&payload);
-        out.byte_string(&signature);
+        out.put(&message.to_tagged_vec().map_err(|_| failed())?, Layer::Security);
         Ok(out)
     }
 }

@@ -4,7 +4,7 @@ use quinn_proto::{ConnectionError, EndpointEvent};
 use wirecost_proto::{FlowId, Output, ResetReason};
 use wirecost_security::layer::{self, Fault};
 
-use super::super::loss::{Lost, handshake_fault};
+use super::super::loss::{handshake_fault, lost};
 use super::session::Stage;
 use super::{Client, State};
 use crate::client::{Event, Failure};
@@ -51,15 +51,15 @@ impl Client {
             _ => Stage::Ended,
         };
         let flow = session.connection.flow;
-        let lost = Lost::new(reason);
+        let (failure, event) = lost(reason);
         if is_handshaking {
             let fault = self.tap.take_fault();
             let fault = handshake_fault(reason, fault.as_ref());
             self.report(layer::Event::Failed { flow, fault });
-            return self.fail_exchanges(lost.failure);
+            return self.fail_exchanges(failure);
         }
-        self.fail_exchanges(lost.failure);
-        self.report_inner(lost.event);
+        self.fail_exchanges(failure);
+        self.report_inner(event);
     }
 
     /// Reports that the requests in flight will have no response.
@@ -68,8 +68,7 @@ impl Client {
             return;
         };
         for exchange in std::mem::take(&mut session.exchanges).into_values() {
-            let event = exchange.failed(reason);
-            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
+            self.report_inner(exchange.failed(reason));
         }
     }
 
@@ -79,8 +78,7 @@ impl Client {
             return;
         };
         for exchange in session.take_unprocessed() {
-            let event = exchange.failed(Failure::NotProcessed);
-            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
+            self.report_inner(exchange.failed(Failure::NotProcessed));
         }
     }
 

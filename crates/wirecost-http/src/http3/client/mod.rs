@@ -260,8 +260,7 @@ impl Client {
         }
         for exchange in session.take_late(now) {
             let message = exchange.request.message;
-            self.outputs
-                .push_back(Output::Event(layer::Event::Inner(Event::TimedOut { message })));
+            self.report_inner(Event::TimedOut { message });
         }
         self.pump();
     }

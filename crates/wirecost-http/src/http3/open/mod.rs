@@ -85,12 +85,15 @@ impl Opener {
         let space = (packet.kind.space(), direction);
         let largest = self.largest.entry(space).or_default();
         *largest = found.number.max(*largest);
-        let seen = tap::Packet::new(found.number, &found.header, &found.plain, TAG_BYTES);
-        let plain = found.plain;
-        Some(tap::Packet { plain, ..seen })
+        Some(found)
     }
 
-    fn open_initial(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {
+    fn open_initial(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        packet: &Packet,
+    ) -> Option<tap::Packet> {
         let largest = self.largest(packet, direction);
         let index = usize::from(direction == Direction::Down);
         let known = self.initial.as_mut();
@@ -115,7 +118,7 @@ impl Opener {
         datagram: &[u8],
         packet: &Packet,
         secrets: &Secrets,
-    ) -> Option<Plain> {
+    ) -> Option<tap::Packet> {
         let largest = self.largest(packet, direction);
         let level = (packet.kind, direction);
         if let Some(keys) = self.keys.get_mut(&level) {
@@ -150,15 +153,8 @@ const fn label_of(kind: Type, direction: Direction) -> Option<Label> {
     }
 }
 
-/// A decrypted packet.
-struct Plain {
-    number: u64,
-    header: Vec<u8>,
-    plain: Vec<u8>,
-}
-
 /// Removes header protection, then packet protection (RFC 9001 sections 5.4 and 5.3).
-fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>) -> Option<Plain> {
+fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>) -> Option<tap::Packet> {
     // RFC 9001 section 5.4.2: the sample begins where a four-byte packet number would end.
     let sample = datagram.get(packet.number_at + 4..packet.range.end)?.get(..16)?;
     let mask = keys.mask(sample)?;
@@ -179,11 +175,8 @@ fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>)
     let key_phase = (!has_long_header).then_some(first & 0x04 != 0);
     let mut sealed = datagram.get(header_end..packet.range.end)?.to_vec();
     let plain = keys.open(number, key_phase, &header, &mut sealed)?.to_vec();
-    Some(Plain {
-        number,
-        header,
-        plain,
-    })
+    let opened = tap::Packet::new(number, &header, &plain, TAG_BYTES);
+    Some(tap::Packet { plain, ..opened })
 }
 
 /// The packet number closest to the expected one (RFC 9000 appendix A.3).

@@ -7,7 +7,6 @@ use std::any::Any;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::crypto::{
     self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, UnsupportedVersion,
 };
@@ -69,23 +68,14 @@ pub(crate) struct ServerCrypto {
     tls: Arc<rustls::ServerConfig>,
     initial: Suite,
     tap: Tap,
-    /// Computes Retry tags, which need no session.
-    retry: QuicServerConfig,
 }
 
 impl ServerCrypto {
     /// The crypto of a server. Tests the configuration once.
     pub(crate) fn new(tls: Arc<rustls::ServerConfig>, tap: Tap) -> Result<Self, ConfigError> {
         let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
-        let retry = QuicServerConfig::with_initial(tls.clone(), initial);
-        let retry = retry.map_err(unusable)?;
         rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new()).map_err(unusable)?;
-        Ok(Self {
-            tls,
-            initial,
-            tap,
-            retry,
-        })
+        Ok(Self { tls, initial, tap })
     }
 }
 
@@ -118,8 +108,8 @@ impl crypto::ServerConfig for ServerCrypto {
         Ok(initial_keys(self.initial, dst_cid, Side::Server, &self.tap))
     }
 
-    fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
-        self.retry.retry_tag(version, orig_dst_cid, packet)
+    fn retry_tag(&self, _version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        super::retry::tag(orig_dst_cid, packet).unwrap_or_default()
     }
 
     fn start_session(

@@ -118,23 +118,16 @@ impl Peer {
             return Ok(());
         }
         match progress {
-            Progress::Open => {
-                self.refuse(id, server);
-                Ok(())
-            }
-            Progress::Ended => {
-                self.answer(id, server);
-                Ok(())
-            }
+            Progress::Open => self.refuse(id, server),
+            Progress::Ended => self.answer(id, server),
             Progress::Reset(_) => {
                 self.exchanges.remove(&id);
-                server
-                    .resources
-                    .forget_exchange(exchange_of(self.connection.flow, id));
+                let exchange = exchange_of(self.connection.flow, id);
+                server.resources.forget_exchange(exchange);
                 self.connection.stopped(id);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Refuses a request if its head or its length is reason enough.

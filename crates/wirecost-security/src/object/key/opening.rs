@@ -89,7 +89,6 @@ fn algorithm(curve: Curve) -> &'static agreement::Algorithm {
 
 /// A participant's private key. `Debug` does not print it.
 pub struct Secret {
-    curve: Curve,
     key: PrivateKey,
     public: Participant,
 }
@@ -112,7 +111,7 @@ impl Secret {
         let key = PrivateKey::from_private_key(algorithm(curve), scalar).map_err(|_| wrong.clone())?;
         let public = key.compute_public_key().map_err(|_| wrong)?;
         let public = Participant::new(curve, public.as_ref())?;
-        Ok(Self { curve, key, public })
+        Ok(Self { key, public })
     }
 
     /// The key in a COSE_Key.
@@ -133,13 +132,15 @@ impl Secret {
     /// # Errors
     /// [`KeyError::Numbers`] if the library does not export the key.
     pub fn to_cose_key(&self) -> Result<Vec<u8>, KeyError> {
-        let scalar = self.scalar().map_err(|_| KeyError::Numbers(self.curve.name()))?;
-        let usage = Usage::Open(self.curve);
+        let scalar = self
+            .scalar()
+            .map_err(|_| KeyError::Numbers(self.public.curve.name()))?;
+        let usage = Usage::Open(self.public.curve);
         Ok(Stored::emit(usage, self.public.public(), Some(&scalar)))
     }
 
     fn scalar(&self) -> Result<Vec<u8>, Unspecified> {
-        match self.curve {
+        match self.public.curve {
             Curve::X25519 => {
                 let scalar: Curve25519SeedBin<'_> = self.key.as_be_bytes()?;
                 Ok(scalar.as_ref().to_vec())
@@ -159,11 +160,6 @@ impl Secret {
     /// The key's identifier, the same as the participant's.
     pub const fn id(&self) -> KeyId {
         self.public.id
-    }
-
-    /// The key's curve.
-    pub const fn curve(&self) -> Curve {
-        self.curve
     }
 
     /// The bytes of the public key.
