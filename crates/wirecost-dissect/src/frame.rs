@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_packet_behind_any_link_header() {
+    fn finds_the_packet_after_any_link_header() {
         let ethernet = |tail: &[u8]| [&[0; 12][..], tail].concat();
         let table = [
             (101, b"E".to_vec(), Ok(&b"E"[..])),

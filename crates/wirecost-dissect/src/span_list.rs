@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rest_is_told_in_parts_of_any_size() {
+    fn a_rest_is_described_in_parts_of_any_size() {
         for step in 1..=12 {
             let mut rest = Rest::new([3, 5, 2], Purpose::MESSAGE);
             let mut out = SpanList::default();

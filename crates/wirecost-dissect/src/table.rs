@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
+    fn thousands_are_separated() {
         let cases = [
             (0, "0"),
             (999, "999"),

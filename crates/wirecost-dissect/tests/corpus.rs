@@ -74,7 +74,7 @@ fn flip(bytes: &mut [u8], rng: &mut Rng) {
 }
 
 #[test]
-fn every_kept_capture_is_told_without_a_rest() {
+fn every_kept_capture_is_fully_attributed() {
     let kept = corpus();
     assert!(kept.len() >= 5, "{}", kept.len());
     for Kept { name, file, keys } in kept {
@@ -97,7 +97,7 @@ fn mangled_packets_add_up() {
 }
 
 #[test]
-fn mangled_files_are_read_to_some_end() {
+fn reading_a_damaged_file_ends() {
     for Kept { file, keys, .. } in corpus() {
         let mut rng = Rng::new(1 + file.len() as u64);
         for _ in 0..MUTATIONS {

@@ -28,7 +28,7 @@ fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
 }
 
 #[test]
-fn a_post_and_its_answer_allocate_nothing_after_the_first_ones() {
+fn a_post_allocates_nothing_in_steady_state() {
     let mut client = Client::new(ClientConfig::default());
     let mut server = Server::new(ServerConfig {
         // The memory of dropped messages serves the next ones.

@@ -125,7 +125,7 @@ fn a_first_post_takes_two_round_trips_on_a_connection() {
 }
 
 #[test]
-fn early_data_saves_one_where_the_resources_allow_it() {
+fn early_data_saves_a_round_trip() {
     let allowed = resource::Config {
         unsafe_early_data: true,
         ..resource::Config::default()
@@ -165,7 +165,7 @@ fn a_connection_per_message_ends_without_a_failure() {
 }
 
 #[test]
-fn a_record_carries_a_request_whole_and_its_layers() {
+fn a_record_carries_a_whole_request_with_its_layers() {
     let mut pair = pair(Start::Cold, ClientConfig::default(), resource::Config::default());
     first_post(&mut pair, 0);
     pair.sent.clear();

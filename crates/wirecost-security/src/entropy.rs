@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_each_label_its_own_bytes_and_the_system_never_the_same() {
+    fn each_label_of_a_seed_has_its_own_bytes() {
         let seeded = Entropy::seeded(Rng::new(1));
         assert_eq!(drawn(seeded.derive("a")), drawn(seeded.derive("a")));
         assert_ne!(drawn(seeded.derive("a")), drawn(seeded.derive("b")));

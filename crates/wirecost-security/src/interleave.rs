@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_unknown_plaintext_waits_for_it() {
+    fn bytes_after_unknown_plaintext_wait_for_it() {
         let mut interleaver = Interleaver::default();
         interleaver.push_own(1, Phase::Connect, Cause::Original);
         interleaver.push_record(record(2));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_takes_one_place_however_long_it_waits() {
+    fn waiting_known_bytes_are_merged_into_one_piece() {
         let mut interleaver = Interleaver::default();
         interleaver.push_record(record(2));
         for _ in 0..1_000 {

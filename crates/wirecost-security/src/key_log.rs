@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_secret_stands_once_and_a_disabled_log_keeps_none() {
+    fn every_secret_occurs_once_and_a_disabled_log_keeps_none() {
         let log = KeyLog::new();
         for _ in 0..2 {
             log.clone().append("CLIENT_RANDOM", &[0, 0xab], &[0xff]);

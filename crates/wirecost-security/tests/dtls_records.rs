@@ -112,7 +112,7 @@ fn numbers(field: &str) -> Vec<usize> {
 
 #[test]
 #[ignore = "needs tshark"]
-fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
+fn tshark_agrees_with_the_spans_of_dtls_1_2() {
     for (version, overhead) in [(Version::Dtls12, 8 + 16), (Version::Dtls12Psk, 8 + 8)] {
         let world = World::new();
         let sent = exchange(&world, version);
@@ -160,7 +160,7 @@ fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
 }
 
 #[test]
-fn an_independent_opener_reads_dtls_1_3_and_the_lengths_that_the_spans_say() {
+fn an_independent_opener_agrees_with_the_spans_of_dtls_1_3() {
     let world = World::new();
     let sent = exchange(&world, Version::Dtls13);
     let opener = Opener::new(&world.key_log.text());

@@ -79,7 +79,7 @@ fn record(content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_handshake_message_of_tls_is_held_up_to_a_bound() {
+fn held_bytes_of_a_tls_handshake_message_are_limited() {
     // ServerHello, Certificate, and a type that is none, each of 16 MB.
     for kind in [2, 11, 99] {
         let (failed, most) = flood(&mut tls_client(), |number| {
@@ -95,7 +95,7 @@ fn a_handshake_message_of_tls_is_held_up_to_a_bound() {
 }
 
 #[test]
-fn a_record_of_tls_is_held_up_to_a_bound() {
+fn held_bytes_of_a_tls_record_are_limited() {
     let (failed, most) = flood(&mut tls_client(), |number| match number {
         0 => vec![22, 3, 3, 0xff, 0xff],
         _ => vec![0; 1_000],
@@ -105,7 +105,7 @@ fn a_record_of_tls_is_held_up_to_a_bound() {
 }
 
 #[test]
-fn a_handshake_of_tls_that_only_warns_is_ended() {
+fn a_tls_handshake_of_warnings_only_fails() {
     // Empty records, which a peer may send without end where nobody counts them.
     let (failed, most) = flood(&mut tls_client(), |_| record(&[]).repeat(1_000));
     assert!(failed.is_some() && most < BOUND, "{failed:?} {most} B");
@@ -127,7 +127,7 @@ fn fragment(record: u64, message: u16, length: u32, offset: u32, content: &[u8])
 }
 
 #[test]
-fn fragments_of_dtls_that_never_become_a_message_are_held_up_to_a_bound() {
+fn held_dtls_fragments_are_limited() {
     let content = [0; 1_000];
     for version in dtls::Version::ALL {
         let client = || {

@@ -179,7 +179,7 @@ fn a_client_sends_early_data_to_s_server() {
 
 #[test]
 #[ignore = "needs openssl"]
-fn early_data_that_s_server_does_not_take_is_sent_again() {
+fn early_data_refused_by_s_server_is_sent_again() {
     let setup = Setup::new();
     let port = free_port();
     let mut client = setup.client(Versions::Tls13, Start::ZeroRtt);

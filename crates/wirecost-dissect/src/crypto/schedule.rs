@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sequence_number_is_laid_over_the_end_of_the_iv() {
+    fn the_sequence_number_is_xored_into_the_end_of_the_iv() {
         let nonce = super::super::aead::nonce([0xff; 12], 0x0102);
         assert_eq!(nonce[..10], [0xff; 10]);
         assert_eq!(nonce[10..], [0xfe, 0xfd]);

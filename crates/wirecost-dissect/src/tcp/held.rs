@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_leave_in_their_order_when_they_are_described() {
+    fn packets_leave_in_order_once_they_are_described() {
         let mut held = Held::default();
         let mut out = Vec::new();
         held.push(Direction::Up, 5, b"up");

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_given_up() {
+    fn missing_bytes_are_given_up() {
         let mut reassembly = Reassembly::default();
         for (sequence, bytes) in [(1, b"a"), (5, b"e")] {
             let content = segment(sequence, bytes, 1);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_checked_as_the_standard_says() {
+    fn settings_are_checked() {
         let table: [(&[u8], Option<Code>); 7] = [
             (&[], None),
             (&[0x01, 0x00, 0x07, 0x10], None),

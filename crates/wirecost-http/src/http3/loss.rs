@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_phrase_of_a_server_is_shown_as_escapes() {
+    fn a_servers_reason_phrase_is_escaped() {
         let close = quinn_proto::ConnectionClose {
             error_code: quinn_proto::TransportErrorCode::CONNECTION_REFUSED,
             frame_type: None,

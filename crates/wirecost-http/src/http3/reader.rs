@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_its_sections_and_its_content_whatever_stands_between() {
+    fn unknown_frames_inside_a_message_are_skipped() {
         let stream = b"\x01\x02ab\x21\x01x\x00\x03con\x00\x00\x00\x04tent\x40\x21\x00\x01\x01t";
         let expected = (vec![b"ab".to_vec(), b"t".to_vec()], b"content".to_vec(), true);
         for piece in 1..=stream.len() {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_must_not_stand_there_are_refused() {
+    fn misplaced_frames_are_refused() {
         let table: [(&[u8], Code); 11] = [
             (b"\x00\x01x", Code::FrameUnexpected),
             (b"\x04\x00", Code::FrameUnexpected),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_frame_says_of_its_length_is_not_made_room_for() {
+    fn memory_does_not_follow_an_announced_length() {
         // HEADERS of 2^62 - 1 B.
         let stream = b"\x01\xff\xff\xff\xff\xff\xff\xff\xff";
         assert_eq!(read(stream, 1), Err(Code::ExcessiveLoad));
@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_do_not_matter(stream: Vec<u8>, piece in 1usize..9) {
+        fn the_cuts_of_a_stream_do_not_matter(stream: Vec<u8>, piece in 1usize..9) {
             prop_assert_eq!(read(&stream, piece), read(&stream, stream.len()));
         }
     }

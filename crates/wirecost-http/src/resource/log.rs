@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_ends_where_it_is_long_enough() {
+    fn a_page_has_a_maximum_length() {
         let mut log = Log::new(1_000, 10 * PAGE_BYTES);
         for _ in 0..5 {
             log.push(Some("application/json"), &b"1".repeat(PAGE_BYTES / 2 + 1));

@@ -39,7 +39,7 @@ fn the_last_content_comes_back() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_its_content_comes() {
+fn a_bad_request_is_refused_before_its_content() {
     let resources = Resources::new(Config {
         max_body_bytes: 10,
         ..Config::default()
@@ -66,7 +66,7 @@ fn what_cannot_be_is_refused_before_its_content_comes() {
 }
 
 #[test]
-fn a_method_that_changes_something_is_too_early_in_early_data() {
+fn an_unsafe_request_in_early_data_is_too_early() {
     let early = |method| Request {
         early: true,
         ..request(method, "/test")
@@ -118,7 +118,7 @@ fn a_long_poll_ends_at_its_time_out_and_with_its_flow() {
 }
 
 #[test]
-fn pages_go_on_where_the_last_one_ended() {
+fn each_page_continues_the_last_one() {
     let mut resources = Resources::new(Config::default());
     for message in ["{\"test\":1}", "{\"test\":2}", "no json"] {
         ask(&mut resources, Method::Post, "/messages", message.as_bytes());

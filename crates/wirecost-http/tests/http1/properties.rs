@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
-    fn a_server_does_not_care_where_the_stream_is_cut(text in requests(), cuts in proptest::collection::vec(1..40_usize, 1..8)) {
+    fn the_cuts_of_a_request_stream_do_not_matter(text in requests(), cuts in proptest::collection::vec(1..40_usize, 1..8)) {
         let mut whole = raw_server(ServerConfig::default());
         let mut answer = whole.send(text.as_bytes()).bytes;
         answer.extend(whole.peer_closed().bytes);
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn a_client_does_not_care_where_the_stream_is_cut(text in responses(), step in 1..40_usize) {
+    fn the_cuts_of_a_response_stream_do_not_matter(text in responses(), step in 1..40_usize) {
         let run = |step: usize| {
             let mut client = Raw::opened(Client::new(ClientConfig { keep_body_bytes: 10, ..ClientConfig::default() }));
             client.input(Input::Command(post(0, b"x")));

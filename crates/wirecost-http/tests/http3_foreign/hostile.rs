@@ -19,7 +19,7 @@ const GET: &str = "01080000d1d7c1500161";
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn a_client_that_breaks_a_rule_is_told_its_code() {
+fn a_client_that_breaks_a_rule_receives_its_code() {
     let cases = [
         ("bidi 01040000ff24".to_owned(), "connection 0x200"),
         ("bidi 01020100".to_owned(), "connection 0x200"),
@@ -71,7 +71,7 @@ fn a_client_that_breaks_a_rule_is_told_its_code() {
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
+fn a_server_that_breaks_a_rule_receives_its_code() {
     let cases = [
         ("uni 000700", "connection 0x10a", "H3_MISSING_SETTINGS (0x10a)"),
         ("uni 0004000d0100", "connection 0x105", "a server's MAX_PUSH_ID"),
@@ -151,7 +151,7 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
 /// RFC 9114 section 5.2: what was not processed fails at once, and says so.
 #[test]
 #[ignore = "needs the Python packages"]
-fn a_request_that_a_server_goes_away_from_fails_at_once() {
+fn a_request_after_goaway_fails_at_once() {
     let files = Files::new();
     let port = free_port();
     let mut command = script("hostile_peer.py");

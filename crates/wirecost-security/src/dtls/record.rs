@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_told_apart_and_no_flood_of_them_is_kept() {
+    fn the_number_of_remembered_fragments_is_limited() {
         let mut pieces = Pieces::default();
         let piece = |offset| Piece {
             content: content::HANDSHAKE,

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_have_the_bytes_of_the_standards_appendix() {
+    fn integers_have_the_encoding_of_rfc_8949() {
         // RFC 8949, appendix A.
         let cases: [(i64, &[u8]); 10] = [
             (0, &[0x00]),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_keeps_its_layers() {
+    fn nested_items_keep_their_layers() {
         let mut inner = Writer::default();
         inner.byte_string_head(3);
         inner.put(b"abc", Layer::Payload);

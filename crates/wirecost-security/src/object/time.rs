@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_times_are_printed_and_read() {
+    fn times_are_printed_and_parsed() {
         // `date -u -d @N +%FT%TZ`.
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_refused() {
+    fn an_invalid_date_is_refused() {
         let wrong = [
             "",
             "soon",

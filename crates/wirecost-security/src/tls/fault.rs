@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_library_are_words_and_no_names_of_its_code() {
+    fn library_errors_are_printed_as_words() {
         let errors = [
             Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
             Error::PeerMisbehaved(PeerMisbehaved::TooMuchEarlyDataReceived),

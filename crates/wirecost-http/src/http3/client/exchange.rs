@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_of_any_length_is_counted_and_kept_up_to_the_bound() {
+    fn content_is_counted_and_kept_up_to_the_limit() {
         let mut answer = Answer {
             status: Some(Status::OK),
             ..Answer::default()

@@ -168,7 +168,7 @@ mod tests {
 
     /// RFC 9001 appendix A.1.
     #[test]
-    fn initial_secrets_are_those_of_the_standard() {
+    fn initial_secrets_match_rfc_9001() {
         let destination = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
         let suite = SUITES[0];
         let salt = hmac::Key::new(suite.hash, &INITIAL_SALT);

@@ -173,7 +173,7 @@ mod tests {
 
     /// RFC 7541 appendix B: the rarest octets, whose codes only hold if every shorter one does.
     #[test]
-    fn the_last_codes_of_some_lengths_are_those_of_the_standard() {
+    fn the_last_codes_of_each_length_match_rfc_7541() {
         let table = [
             (b'<', 0x7ffc),
             (b'\\', 0x7fff0),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_filling_and_eos_are_refused() {
+    fn wrong_padding_and_eos_are_refused() {
         let table: [&[u8]; 4] = [&[0xff], &[0x64, 0x02, 0xff], &[0x00, 0x00], &[0xff; 4]];
         for bytes in table {
             // 0x00 0x00 is three times "0" and a zero as filling.
@@ -206,7 +206,7 @@ mod tests {
         }
 
         #[test]
-        fn what_decodes_encodes_to_the_same_bytes(bytes: Vec<u8>) {
+        fn a_decoded_text_encodes_to_the_same_bytes(bytes: Vec<u8>) {
             if let Some(text) = decode(&bytes) {
                 let mut out = Vec::new();
                 encode(&text, &mut out);

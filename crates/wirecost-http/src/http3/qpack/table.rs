@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_found_whole_or_by_the_first_of_its_name() {
+    fn a_field_is_found_by_name_and_value_or_by_name() {
         assert_eq!(find(b":method", b"POST"), Found::Field(20));
         assert_eq!(find(b":status", b"204"), Found::Field(64));
         assert_eq!(

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_covers_the_rest() {
+    fn an_invalid_frame_covers_the_rest() {
         let table: [&[u8]; 4] = [&[0x21], &[6, 0, 9, 1], &[2, 1, 0, 0x3f, 0], &[0x18, 1, 0, 4, 1]];
         for bytes in table {
             let packet = [&[1], bytes].concat();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_ends_the_datagram() {
+    fn bytes_that_are_not_a_packet_end_the_datagram() {
         let table: [&[u8]; 5] = [
             &[],
             &[0xc0, 0, 0, 0],

@@ -61,7 +61,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn crumbs_do_not_make_ranges_without_end() {
+    fn the_number_of_ranges_is_limited() {
         let mut ranges = Ranges::default();
         for crumb in (0..100_000).rev() {
             ranges.add(2 * crumb..2 * crumb + 1, |_, _| {});

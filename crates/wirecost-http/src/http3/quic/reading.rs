@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_and_read_takes_nothing() {
+    fn read_pieces_take_no_memory() {
         let (mut reading, mut runs) = (Reading::default(), Runs::default());
         // A frame of an unknown type, its pieces backwards and each twice.
         let stream = b"\x21\x05abcde";
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_in_crumbs_is_not_held_for_ever() {
+    fn held_pieces_are_limited() {
         let (mut reading, mut runs) = (Reading::default(), Runs::default());
         for offset in 1..200_000 {
             // A STREAM frame without data may be anywhere within the credit.

@@ -43,7 +43,7 @@ fn refusal(parts: &Parts) -> String {
 }
 
 #[test]
-fn a_certificate_is_refused_for_its_issuer_its_name_and_its_date() {
+fn a_wrong_issuer_name_or_date_is_refused() {
     let mut strange = Parts::new(Start::Cold);
     let other = Authority::generate().expect("an authority");
     strange.client.trust = Trust::Authorities(vec![other.certificate().to_vec()]);
@@ -59,7 +59,7 @@ fn a_certificate_is_refused_for_its_issuer_its_name_and_its_date() {
 }
 
 #[test]
-fn whatever_comes_is_consumed_whole_and_never_a_connection() {
+fn arbitrary_datagrams_are_consumed_without_effect() {
     let parts = Parts::new(Start::Cold);
     let (mut server, mut rng) = (parts.server(1), Rng::new(9));
     for flow in 0..300 {
@@ -100,7 +100,7 @@ fn consumed<E: Endpoint>(endpoint: &mut E) -> u64 {
 }
 
 #[test]
-fn packets_whose_bits_were_flipped_change_nothing() {
+fn packets_with_flipped_bits_change_nothing() {
     let parts = Parts::new(Start::Cold);
     let mut rig = parts.pair(1, FixedDelay(DELAY));
     rig.open();
@@ -124,7 +124,7 @@ fn packets_whose_bits_were_flipped_change_nothing() {
 }
 
 #[test]
-fn a_client_of_another_version_is_told_which_there_is() {
+fn a_client_of_another_version_gets_version_negotiation() {
     let parts = Parts::new(Start::Cold);
     let mut server = parts.server(1);
     let (flow, now) = (FlowId(0), Instant::START);

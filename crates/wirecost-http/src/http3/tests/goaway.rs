@@ -43,7 +43,7 @@ fn leaving(first: u8) -> Rig {
 }
 
 #[test]
-fn what_the_server_does_not_process_fails_at_once() {
+fn unprocessed_requests_fail_at_once() {
     let rig = leaving(0);
     let all = [0, 1, 2].map(|message| (message, Failure::NotProcessed));
     assert_eq!(failures(&rig), all);
@@ -52,7 +52,7 @@ fn what_the_server_does_not_process_fails_at_once() {
 }
 
 #[test]
-fn what_it_still_processes_is_answered_before_the_connection_ends() {
+fn processed_requests_are_answered_before_the_end() {
     let mut rig = leaving(4);
     let rest = [1, 2].map(|message| (message, Failure::NotProcessed));
     assert_eq!(failures(&rig), rest);

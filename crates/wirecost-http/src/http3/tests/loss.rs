@@ -116,7 +116,7 @@ fn answered(events: &[(Instant, Event<client::Event>)]) -> usize {
 }
 
 #[test]
-fn every_post_is_answered_in_spite_of_loss() {
+fn every_post_is_answered_despite_loss() {
     for (percent, seeds) in [(5, 0..6), (20, 6..12)] {
         for seed in seeds {
             let mut pair = lossy(Start::Cold, percent, seed);
@@ -140,7 +140,7 @@ fn every_post_is_answered_in_spite_of_loss() {
 }
 
 #[test]
-fn what_is_lost_is_sent_again_as_retransmission() {
+fn lost_data_is_sent_again_as_retransmission() {
     let mut pair = lossy(Start::Cold, 20, 3);
     pair.open();
     pair.command(post(1, 100_000));
@@ -150,7 +150,7 @@ fn what_is_lost_is_sent_again_as_retransmission() {
 }
 
 #[test]
-fn a_server_that_has_forgotten_the_session_is_a_fault() {
+fn a_forgotten_session_is_a_fault() {
     let mut pair = lossy(Start::ZeroRtt, 0, 1);
     pair.open();
     pair.drive_for(Duration::from_secs(1));
@@ -185,7 +185,7 @@ fn a_server_that_has_forgotten_the_session_is_a_fault() {
 
 /// A ticket whose age the server does not believe resumes, but brings no early data (RFC 8446 section 8.3).
 #[test]
-fn early_data_that_is_refused_is_sent_again_after_the_handshake() {
+fn refused_early_data_follows_the_handshake() {
     let mut pair = lossy(Start::ZeroRtt, 0, 1);
     pair.open();
     pair.drive_for(Duration::from_secs(1));
@@ -208,7 +208,7 @@ fn early_data_that_is_refused_is_sent_again_after_the_handshake() {
 }
 
 #[test]
-fn a_handshake_that_nobody_answers_times_out() {
+fn an_unanswered_handshake_times_out() {
     let mut pair = lossy(Start::Cold, 100, 1);
     pair.open();
     pair.command(post(1, 1));
@@ -231,7 +231,7 @@ fn a_connection_that_falls_silent_ends_after_the_idle_timeout() {
 }
 
 #[test]
-fn a_response_that_does_not_come_is_given_up_alone() {
+fn a_late_response_fails_only_its_request() {
     let mut rig = super::rig::rig(Start::Cold);
     rig.open();
     rig.command(super::rig::get(1, "/long-poll/a?timeout=30"));

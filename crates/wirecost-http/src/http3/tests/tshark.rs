@@ -32,7 +32,7 @@ struct Account {
 
 #[test]
 #[ignore = "needs tshark"]
-fn tshark_finds_as_many_bytes_of_every_kind() {
+fn tshark_agrees_on_the_bytes_of_every_kind() {
     for start in [Start::Cold, Start::Resumed, Start::ZeroRtt] {
         let parts = Parts::new(start);
         let mut rig = reconnected(parts.pair(1, FixedDelay(DELAY)));

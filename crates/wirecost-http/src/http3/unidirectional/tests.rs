@@ -11,7 +11,7 @@ fn read(receiver: Side, stream: &[u8], piece: usize) -> Result<Vec<u64>, Code> {
 }
 
 #[test]
-fn what_the_standard_allows_is_heard_or_skipped() {
+fn allowed_frames_are_reported_or_skipped() {
     let both = [Side::Client, Side::Server];
     let table: [(&[Side], &[u8], &[u64]); 8] = [
         (&both, b"\x00\x04\x00", &[]),
@@ -40,7 +40,7 @@ fn what_the_standard_allows_is_heard_or_skipped() {
 }
 
 #[test]
-fn what_it_does_not_allow_has_its_code() {
+fn forbidden_frames_have_their_code() {
     let both = [Side::Client, Side::Server];
     let (client, server) = ([Side::Client], [Side::Server]);
     let table: [(&[Side], &[u8], Code); 24] = [
@@ -86,7 +86,7 @@ fn what_it_does_not_allow_has_its_code() {
 }
 
 #[test]
-fn streams_that_must_be_one_are_one_and_do_not_end() {
+fn critical_streams_are_unique_and_do_not_end() {
     for kind in [&b"\x00\x04\x00"[..], b"\x02", b"\x03"] {
         let mut opened = Opened::new(Side::Server);
         let (mut one, mut two) = (Reader::default(), Reader::default());
@@ -101,7 +101,7 @@ fn streams_that_must_be_one_are_one_and_do_not_end() {
 }
 
 #[test]
-fn a_stream_may_end_before_it_says_what_it_is() {
+fn a_stream_may_end_before_its_type() {
     assert_eq!(Reader::default().end(), Ok(()));
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_server_that_nobody_known_vouches_for_is_refused() {
+fn a_server_certificate_of_an_unknown_issuer_is_refused() {
     for version in [Version::Dtls13, Version::Dtls12] {
         let mut world = World::new(version);
         let other = Authority::generate().expect("an authority");
@@ -20,7 +20,7 @@ fn a_server_that_nobody_known_vouches_for_is_refused() {
 }
 
 #[test]
-fn a_server_of_another_name_or_out_of_date_is_refused() {
+fn a_certificate_with_a_wrong_name_or_date_is_refused() {
     let mut world = World::new(Version::Dtls13);
     world.server_name = "elsewhere";
     let refused = fault(&world.sending(100));
@@ -84,7 +84,7 @@ impl wirecost_proto::Path for Silence {
 }
 
 #[test]
-fn a_start_that_cannot_be_had_is_refused_before_a_byte_is_sent() {
+fn an_unsupported_start_is_refused_before_a_byte_is_sent() {
     for start in [Start::Resumed, Start::ZeroRtt] {
         let mut world = World::new(Version::Dtls13);
         world.start = start;
@@ -110,7 +110,7 @@ fn a_broken_flow_ends_the_handshake() {
 }
 
 #[test]
-fn a_server_needs_something_to_prove_itself_with() {
+fn a_server_needs_credentials() {
     let common = World::new(Version::Dtls13).common;
     let refused = ServerConfig::new(common, Accept::default()).err();
     assert_eq!(refused, Some(ConfigError::NoCredentials));

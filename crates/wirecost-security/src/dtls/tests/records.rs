@@ -3,7 +3,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Output, Rng};
 use super::*;
 
 #[test]
-fn what_is_described_from_outside_agrees_with_what_its_makers_say() {
+fn an_outside_description_agrees_with_the_endpoints() {
     for version in Version::ALL {
         let pair = World::new(version).sending(100);
         for sent in &pair.sent {
@@ -30,7 +30,7 @@ fn what_is_described_from_outside_agrees_with_what_its_makers_say() {
 }
 
 #[test]
-fn foreign_bytes_are_consumed_whole_and_harm_nothing() {
+fn unrelated_bytes_are_consumed_without_effect() {
     for version in Version::ALL {
         let world = World::new(version);
         let mut pair = world.sending(100);

@@ -3,7 +3,7 @@ use wirecost_proto::{Buffer, Endpoint, Input, Output};
 use super::*;
 
 #[test]
-fn a_device_that_starts_anew_from_its_address_is_let_in() {
+fn a_device_may_restart_from_the_same_address() {
     for version in Version::ALL {
         for cookie in [false, true] {
             let mut world = World::new(version);
@@ -52,7 +52,7 @@ fn step<E: Endpoint>(
 }
 
 #[test]
-fn data_that_overtakes_the_end_of_the_handshake_is_accounted_for_once() {
+fn data_that_overtakes_the_finished_is_accounted_once() {
     let mut pair = World::new(Version::Dtls13).pair();
     let (client, server) = (&mut pair.client, &mut pair.server);
     let (flow, now) = (FIRST_FLOW, Instant::START);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_thumbprint_is_the_standards() {
+fn a_thumbprint_matches_rfc_9679() {
     // RFC 9679 section 6: the key on P-256 has the thumbprint 496bd8afadf307e5...
     let x = hex("65eda5a12577c2bae829437fe338701a10aaa375e1bb5b5de108de439c08551d");
     let y = hex("1e52ed75701163f7f9e40ddf9f341b3dc9ba860af7e0ca7ca7e9eecd0084d19c");
@@ -38,7 +38,7 @@ fn keys_survive_their_files() {
 }
 
 #[test]
-fn a_key_for_something_else_is_refused() {
+fn a_key_for_another_purpose_is_refused() {
     let mut entropy = entropy(1);
     let secret = Secret::generate(Curve::P256, &mut entropy).expect("a key");
     let opens = secret.to_cose_key().expect("a file");
@@ -69,7 +69,7 @@ fn a_key_for_something_else_is_refused() {
 }
 
 #[test]
-fn halves_that_do_not_belong_together_are_refused() {
+fn a_mismatched_key_pair_is_refused() {
     let mut entropy = entropy(1);
     for curve in Curve::ALL {
         let secret = Secret::generate(curve, &mut entropy).expect("a key");

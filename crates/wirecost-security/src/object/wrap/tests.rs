@@ -41,7 +41,7 @@ mod x25519 {
 }
 
 #[test]
-fn a_foreign_message_on_p_256_gives_up_its_content_key() {
+fn the_content_key_of_a_foreign_message_is_unwrapped() {
     use p256_wrap_128_01::{CONTENT_KEY, CONTEXT, KEY_ENCRYPTION_KEY, MESSAGE, PRIVATE};
     let secret = Secret::from_bytes(Curve::P256, &hex(PRIVATE)).expect("a key");
     let message = CoseEncrypt::from_tagged_slice(&hex(MESSAGE)).expect("a message");
@@ -79,7 +79,7 @@ fn a_key_is_derived_as_in_a_foreign_message() {
 }
 
 #[test]
-fn the_secret_on_x25519_is_the_standards() {
+fn the_shared_secret_on_x25519_matches_rfc_7748() {
     use x25519::{ALICE_PUBLIC, BOB_PRIVATE, BOB_PUBLIC, SHARED};
     let bob = Secret::from_bytes(Curve::X25519, &hex(BOB_PRIVATE)).expect("a key");
     assert_eq!(bob.public_bytes(), hex(BOB_PUBLIC));
@@ -89,7 +89,7 @@ fn the_secret_on_x25519_is_the_standards() {
 }
 
 #[test]
-fn the_context_is_the_one_that_the_library_of_messages_writes() {
+fn the_kdf_context_matches_coset() {
     let header = HeaderBuilder::new().algorithm(Algorithm::ECDH_ES_A128KW).build();
     let public = SuppPubInfoBuilder::new()
         .key_data_length(128)

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_stands_for_a_server_is_named() {
+    fn an_authority_used_as_a_server_is_named() {
         assert_eq!(
             certificate(&by_name("CaUsedAsEndEntity")),
             "it belongs to an authority (CA:TRUE), not to a server"
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_tells_of_its_flaw() {
+    fn a_complaint_determines_its_flaw() {
         let day = UnixTime::since_unix_epoch(Duration::from_secs(1_767_225_600));
         let expected = ServerName::try_from("expired.lab").expect("a name");
         let errors = [

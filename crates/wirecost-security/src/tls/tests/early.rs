@@ -74,7 +74,7 @@ fn a_close_with_the_early_data_waits_for_the_handshake() {
 }
 
 #[test]
-fn a_ticket_without_early_data_is_said_to_be_one() {
+fn a_ticket_without_early_data_resumes_only() {
     let mut pair = with_ticket(Start::ZeroRtt, client_options(Versions::Tls13), server_options());
     pair.open_flow(FlowId(1));
     let fault = Fault::Start {
@@ -86,7 +86,7 @@ fn a_ticket_without_early_data_is_said_to_be_one() {
 }
 
 #[test]
-fn a_client_without_a_ticket_does_not_start_cold_in_silence() {
+fn a_client_without_a_ticket_fails_instead_of_starting_cold() {
     for start in [Start::Resumed, Start::ZeroRtt] {
         let options = ClientOptions {
             start,
@@ -212,7 +212,7 @@ impl Wire {
 }
 
 #[test]
-fn refused_early_data_is_sent_again_behind_the_handshake() {
+fn refused_early_data_is_sent_again_after_the_handshake() {
     let options = ClientOptions {
         start: Start::ZeroRtt,
         ..client_options(Versions::Tls13)

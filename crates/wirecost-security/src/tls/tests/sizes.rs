@@ -57,7 +57,7 @@ fn sizes_do_not_depend_on_chance() {
 }
 
 #[test]
-fn a_seed_decides_every_byte() {
+fn a_seed_determines_every_byte() {
     for (start, versions) in CASES {
         let one = connection(start, versions, Some(1));
         assert_eq!(one, connection(start, versions, Some(1)), "{start} {versions:?}");
