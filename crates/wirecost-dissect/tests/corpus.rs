@@ -1,5 +1,4 @@
-//! Kept captures and what comes of flipping, cutting and repeating their bytes: whatever the file, reading it ends, and
-//! the table adds up.
+//! Kept captures, also with flipped, cut and repeated bytes. Reading any file ends, and the table adds up.
 
 use std::path::PathBuf;
 
@@ -44,7 +43,7 @@ fn assert_adds_up(report: &Report) {
     assert_eq!(groups, report.wire_bytes);
 }
 
-/// The packets of a capture, one by one mutated, as a lossy tap would give them.
+/// The packets of a capture, each mutated, as a lossy tap would deliver them.
 fn mangled(file: &[u8], keys: &str, rng: &mut Rng) -> Report {
     let mut reader = Reader::new(file).expect("a capture");
     let mut dissector = Dissector::new();

@@ -41,7 +41,7 @@ pub(crate) struct Context<'a> {
 /// The most bytes kept of a message whose header is incomplete.
 const MAX_KEPT_BYTES: usize = 1 << 17;
 
-/// PerDirection directions of a connection.
+/// Both directions of a connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
     server_port: u16,

@@ -11,7 +11,8 @@ fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// What the bytes are, fed `step` at a time: length, layer, phase, cause; a layer of `?` for what was left out.
+/// Describes the bytes, fed `step` at a time: length, layer, phase, cause. The layer of bytes that were left out is
+/// `?`.
 fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<String>) {
     let mut stream = Stream::new(port);
     let (secrets, mut scratch) = (Secrets::default(), Vec::new());
@@ -36,7 +37,7 @@ fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<S
     (stream.label(), lines)
 }
 
-/// Checks that the talk is told as `lines`, however it is cut.
+/// Checks that the description is `lines`, wherever the stream is cut.
 fn assert_told(port: u16, label: &str, talk: &[(Direction, Vec<u8>)], lines: &[&str]) {
     for step in [1, 2, 3, 7, 1_000] {
         let told = told(port, step, talk);

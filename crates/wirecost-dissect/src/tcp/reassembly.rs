@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Feeds the segments; returns what came out in order, cut-off bytes as dots.
+    /// Feeds the segments and returns the bytes in order, with dots for bytes that were cut off.
     fn assembled(segments: Segments) -> String {
         let mut reassembly = Reassembly::default();
         let mut out = String::new();

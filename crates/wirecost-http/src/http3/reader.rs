@@ -190,7 +190,7 @@ mod tests {
 
     type Read = (Vec<Vec<u8>>, Vec<u8>, bool);
 
-    /// The sections, the content, and whether the stream could end, read in pieces of `piece` bytes.
+    /// The sections, the content, and whether the stream may end, read in pieces of `piece` bytes.
     fn read(stream: &[u8], piece: usize) -> Result<Read, Code> {
         let (mut reader, mut sections, mut content) = (Reader::new(Side::Client), Vec::new(), Vec::new());
         for mut bytes in stream.chunks(piece.max(1)) {
@@ -241,7 +241,7 @@ mod tests {
         // HEADERS of 2^62 - 1 B.
         let stream = b"\x01\xff\xff\xff\xff\xff\xff\xff\xff";
         assert_eq!(read(stream, 1), Err(Code::ExcessiveLoad));
-        // HEADERS of 16 KiB, the largest: held, and no more than that.
+        // HEADERS of 16 KiB, the largest that is held.
         let mut reader = Reader::new(Side::Client);
         assert!(reader.next(&mut &b"\x01\x80\x00\x40\x00"[..]).is_ok());
         let State::Section { bytes, left } = &reader.state else {

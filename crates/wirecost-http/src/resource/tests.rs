@@ -14,7 +14,7 @@ const fn request(method: Method, target: &str) -> Request<'_> {
     }
 }
 
-/// What the resources answer at once.
+/// The immediate response of the resources.
 fn ask(resources: &mut Resources, method: Method, target: &str, body: &[u8]) -> Response {
     let answer = resources.answer(EXCHANGE, &request(method, target), body, Instant::START);
     answer.expect("an answer at once")

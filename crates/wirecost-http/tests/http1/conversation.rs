@@ -190,7 +190,7 @@ fn a_fulfilled_close_does_not_close_the_next_connection() {
     assert_eq!(words(&pair)[4..], ["1: 204 0", "closed"]);
 }
 
-/// Loses a share of everything.
+/// Loses a share of all packets.
 struct Lossy(Rng);
 
 impl Path for Lossy {

@@ -1,4 +1,4 @@
-//! Requests that are none, and requests that would be two.
+//! Invalid requests, and requests that could be read as two.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::common::{FLOW, raw_server};
 #[test]
 fn an_invalid_request_is_answered_and_the_connection_closed() {
     let table: &[(&str, u16)] = &[
-        // No request line.
+        // Invalid request lines.
         ("\x16\x03\x01\x02", 400),
         ("GET\r\n\r\n", 400),
         ("GET /test\r\n\r\n", 400),
@@ -48,7 +48,7 @@ fn an_invalid_request_is_answered_and_the_connection_closed() {
         ("GET /test HTTP/1.1\r\nHost: a\r\nno field\r\n\r\n", 400),
         ("GET /test HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400),
         ("GET /test HTTP/1.1\r\nHost: a\0b\r\n\r\n", 400),
-        // Where does it end?
+        // Ambiguous ends.
         (
             "POST /test HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\n",
             400,
@@ -247,7 +247,7 @@ fn requests_after_a_long_poll_wait_for_its_answer() {
     );
     let answer = server.wait(Duration::from_secs(10));
     assert_eq!(answer.text(), "HTTP/1.1 204 No Content\r\n\r\n");
-    // And one that no one waits for any more.
+    // An answer that nobody waits for any more.
     server.send(poll.as_bytes());
     assert!(server.peer_closed().closed);
     assert_eq!(server.wait(Duration::from_secs(20)).bytes, b"");

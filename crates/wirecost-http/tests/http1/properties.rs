@@ -1,4 +1,4 @@
-//! What holds for any bytes and any way to cut them.
+//! Properties that hold for any bytes and any cuts.
 
 use proptest::prelude::*;
 use wirecost_http::http1::{Client, ClientConfig, ServerConfig};
@@ -7,7 +7,7 @@ use wirecost_proto::Input;
 
 use crate::common::{Raw, post, raw_server, request, word};
 
-/// A conversation's requests: well-formed ones of every framing, in any order.
+/// Valid requests of every framing, in any order.
 fn requests() -> impl Strategy<Value = String> {
     let one = prop_oneof![
         Just("GET /test HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()),

@@ -1,4 +1,4 @@
-//! Responses of servers that are not ours.
+//! Responses of foreign servers.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn words(client: &Raw<Client>) -> Vec<String> {
 
 #[test]
 fn every_framing_of_a_response_is_read() {
-    // Response, whether the server closes then, what is reported, bytes of payload.
+    // Response, whether the server closes, the event, bytes of payload.
     let table: &[(&str, bool, &[&str], u32)] = &[
         ("HTTP/1.1 204 No Content\r\n\r\n", false, &["0: 204 0"], 0),
         (
@@ -202,7 +202,7 @@ fn a_missing_or_stalled_response_times_out() {
         let rest = if part.is_empty() { 29 } else { 59 };
         assert!(!client.wait(Duration::from_secs(rest)).closed, "{part:?}");
         assert!(client.wait(Duration::from_secs(1)).closed, "{part:?}");
-        // What comes late is accounted and not reported.
+        // Late bytes are accounted and not reported.
         client.send(b"");
         client.peer_closed();
         assert_eq!(words(&client), ["0: timed out", "closed"], "{part:?}");
@@ -244,7 +244,7 @@ fn a_close_without_a_connection_has_no_effect() {
     assert!(!raw.input(Input::Command(post(0, b"x"))).closed);
 }
 
-/// A server that never comes to an end of what must be held whole or is kept.
+/// A server that never ends a head or content that the client keeps.
 #[test]
 fn held_bytes_of_an_endless_response_are_limited() {
     let limit = 16 << 10;

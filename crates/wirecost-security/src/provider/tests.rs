@@ -68,7 +68,7 @@ fn a_clock_shows_the_time_of_the_last_input() {
     assert_eq!(seconds, crate::certificate::VALID_FROM.as_secs() + 2);
 }
 
-/// Any instant: what it is does not matter.
+/// Any instant will do.
 #[allow(clippy::disallowed_methods)]
 fn epoch_instant() -> std::time::Instant {
     std::time::Instant::now()

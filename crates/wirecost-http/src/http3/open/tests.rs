@@ -7,7 +7,7 @@ use wirecost_proto::FlowId;
 use wirecost_proto::path::FixedDelay;
 use wirecost_security::Start;
 
-/// An observer with the key log describes every byte as the ends do.
+/// An observer with the key log describes every byte like the ends.
 #[test]
 fn an_observer_with_the_keys_agrees_with_both_ends() {
     for start in [Start::Cold, Start::ZeroRtt] {

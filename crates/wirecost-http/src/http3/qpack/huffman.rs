@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// RFC 7541 appendix B: the rarest octets, whose codes only hold if every shorter one does.
+    /// RFC 7541 appendix B: the rarest octets. Their codes are right only if every shorter code is.
     #[test]
     fn the_last_codes_of_each_length_match_rfc_7541() {
         let table = [
@@ -191,7 +191,7 @@ mod tests {
     fn wrong_padding_and_eos_are_refused() {
         let table: [&[u8]; 4] = [&[0xff], &[0x64, 0x02, 0xff], &[0x00, 0x00], &[0xff; 4]];
         for bytes in table {
-            // 0x00 0x00 is three times "0" and a zero as filling.
+            // 0x00 0x00 is three times "0" with a zero as padding.
             assert_eq!(decode(bytes), None, "{bytes:x?}");
         }
     }

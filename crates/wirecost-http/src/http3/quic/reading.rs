@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn read_pieces_take_no_memory() {
         let (mut reading, mut runs) = (Reading::default(), Runs::default());
-        // A frame of an unknown type, its pieces backwards and each twice.
+        // A frame of an unknown type, with its pieces in reverse order and twice each.
         let stream = b"\x21\x05abcde";
         for round in 0..2 {
             for offset in (1..stream.len()).rev() {
@@ -173,7 +173,7 @@ mod tests {
     fn held_pieces_are_limited() {
         let (mut reading, mut runs) = (Reading::default(), Runs::default());
         for offset in 1..200_000 {
-            // A STREAM frame without data may be anywhere within the credit.
+            // A STREAM frame without data may have any offset within the credit.
             reading.read(offset, &[], &mut runs);
         }
         assert!(reading.held.len() <= MAX_HELD_BYTES / PIECE_BYTES);

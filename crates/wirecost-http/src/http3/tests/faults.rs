@@ -1,4 +1,4 @@
-//! Certificates that are not accepted, bytes that are no QUIC, and peers that break rules.
+//! Certificates that are not accepted, bytes that are not QUIC, and peers that break rules.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use wirecost_security::tls::Trust;
 
 use super::rig::{DELAY, Parts};
 
-/// What the client has to say against the server's certificate.
+/// The client's complaint about the server's certificate.
 fn refusal(parts: &Parts) -> String {
-    // What the server still sends comes to a client that has no keys any more.
+    // The server's last packets reach a client without keys.
     let mut rig = super::loss::plain(parts, 0, 1);
     rig.open();
     rig.drive_for(Duration::from_secs(5));
@@ -86,7 +86,7 @@ fn arbitrary_datagrams_are_consumed_without_effect() {
     assert_eq!(server.connections(), 0);
 }
 
-/// Bytes that an endpoint says it consumed; polls it to its end.
+/// Polls an endpoint to its end. Returns the bytes that it consumed.
 fn consumed<E: Endpoint>(endpoint: &mut E) -> u64 {
     let (mut out, mut bytes) = (Buffer::new(), 0);
     loop {

@@ -1,4 +1,4 @@
-//! GOAWAY: what the server does not process fails at once (RFC 9114 section 5.2).
+//! GOAWAY: requests that the server does not process fail at once (RFC 9114 section 5.2).
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn has_gone(rig: &Rig) -> bool {
     rig.client_events.iter().any(gone)
 }
 
-/// A connection over which requests of a long poll are on their way, and a GOAWAY that names a stream.
+/// A connection with long polls in flight, and a GOAWAY that names a stream.
 fn leaving(first: u8) -> Rig {
     let mut rig = rig(Start::Cold);
     rig.open();
@@ -35,7 +35,7 @@ fn leaving(first: u8) -> Rig {
     }
     rig.drive_for(Duration::from_secs(1));
     rig.server.say(frame::GOAWAY, &[first]);
-    // Nothing but an occasion for the server to send it.
+    // This input only lets the server send it.
     let flow = FlowId(0);
     rig.server_command(Command::EarlyData { flow, bytes: 0 });
     rig.drive_for(Duration::from_secs(1));

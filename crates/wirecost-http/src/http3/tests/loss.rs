@@ -1,7 +1,7 @@
 //! Paths that lose datagrams, and servers that forget.
 //!
-//! Over such a path the two ends cannot agree on every byte: who does not have the keys yet cannot say what a packet
-//! holds. [`Plain`] leaves the account of bytes out, so that the pair does not compare it.
+//! Over such a path the two ends cannot agree on every byte: an end without keys does not know the content of a
+//! packet. [`Plain`] removes the spans, so that the pair does not compare them.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::rig::{DELAY, Parts, post, reconnected};
 use crate::client;
 use crate::http3::{Client, Server};
 
-/// Loses datagrams by chance, evenly.
+/// Loses datagrams at random with a fixed probability.
 pub(super) struct Lossy {
     rng: Rng,
     percent: u64,
@@ -41,12 +41,12 @@ impl Path for Lossy {
     }
 }
 
-/// An endpoint whose bytes are all of one kind.
+/// An endpoint that gives all its bytes the same span.
 pub(super) struct Plain<E> {
     pub(super) endpoint: E,
-    /// Bytes of payload that it sent again.
+    /// Retransmitted payload bytes.
     resent: u64,
-    /// How much its clock is ahead.
+    /// How far its clock is ahead.
     ahead: Duration,
 }
 
@@ -145,7 +145,7 @@ fn lost_data_is_sent_again_as_retransmission() {
     pair.open();
     pair.command(post(1, 100_000));
     pair.drive_for(Duration::from_secs(60));
-    // About a fifth of the content, at least, has to be sent twice.
+    // At least about one fifth of the content must be sent twice.
     assert!(pair.client.resent > 10_000, "{} B sent again", pair.client.resent);
 }
 
@@ -183,7 +183,7 @@ fn a_forgotten_session_is_a_fault() {
     );
 }
 
-/// A ticket whose age the server does not believe resumes, but brings no early data (RFC 8446 section 8.3).
+/// A ticket of an implausible age resumes, but allows no early data (RFC 8446 section 8.3).
 #[test]
 fn refused_early_data_follows_the_handshake() {
     let mut pair = lossy(Start::ZeroRtt, 0, 1);

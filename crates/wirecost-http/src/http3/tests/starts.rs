@@ -1,4 +1,4 @@
-//! Round trips, events and bytes of the three ways to start.
+//! Round trips, events and bytes of the three starts.
 
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ fn the_first_flight_leaves_without_a_command_too() {
 fn a_start_without_a_ticket_is_a_fault() {
     for start in [Start::Resumed, Start::ZeroRtt] {
         let mut rig = reconnected(rig(start));
-        // The first ticket is used up by a connection that never comes about.
+        // A connection that never completes uses up the first ticket.
         rig.reset(FlowId(1), wirecost_proto::ResetReason::TimedOut);
         rig.client_events.clear();
         rig.open_flow(FlowId(2));

@@ -78,7 +78,7 @@ fn a_protected_acknowledgement_stays_an_acknowledgement() {
     }
 }
 
-/// Loses one datagram in five, each way.
+/// Loses one datagram in five in each direction.
 struct Lossy(Rng);
 
 impl Path for Lossy {

@@ -113,7 +113,7 @@ fn closing_notifies_the_peer_and_closes_the_flow() {
         pair.command(bare::ClientCommand::Close);
         pair.drive_for(Duration::from_secs(5));
         let closing = bytes_of(&pair.sent, |span| span.phase == Phase::Close);
-        // The peer of DTLS 1.2 owes a close_notify of its own.
+        // A DTLS 1.2 peer must answer with a close_notify.
         let expected = match version {
             Version::Dtls13 => 5 + 2 + 1 + 16,
             Version::Dtls12 => 2 * (13 + 8 + 2 + 16),
@@ -196,7 +196,7 @@ fn a_datagram_above_the_record_limit_is_not_sent() {
     assert_eq!(pair.client.stats().unsent_datagrams, 1);
 }
 
-/// Loses one datagram of those down.
+/// Loses one downward datagram.
 struct LosesOne {
     left: usize,
 }

@@ -16,7 +16,7 @@ fn an_outside_description_agrees_with_the_endpoints() {
                 let of_layer = spans.iter().filter(|span| span.layer == Layer::Security);
                 of_layer.map(|span| span.len).sum()
             };
-            // An ACK of DTLS 1.3 that is protected as application data is, looks like it.
+            // An ACK of DTLS 1.3 that is protected like application data looks like application data.
             let is_ack = sent.spans.iter().any(|span| span.cause == Cause::Acknowledgement);
             if !is_ack {
                 assert_eq!(
@@ -54,7 +54,7 @@ fn unrelated_bytes_are_consumed_without_effect() {
     }
 }
 
-/// Gives `endpoint` a datagram, and checks that all of it is consumed at once.
+/// Passes a datagram to `endpoint` and checks that all of it is consumed at once.
 fn consume<E: Endpoint>(endpoint: &mut E, flow: FlowId, bytes: &[u8], now: Instant) {
     let taken = endpoint.handle_input(Input::Received { flow, bytes }, now);
     assert!(taken.is_ok());

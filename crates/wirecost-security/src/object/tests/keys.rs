@@ -74,7 +74,7 @@ fn a_mismatched_key_pair_is_refused() {
     for curve in Curve::ALL {
         let secret = Secret::generate(curve, &mut entropy).expect("a key");
         let mut file = secret.to_cose_key().expect("a file");
-        // The private half is at the end.
+        // The private key is at the end.
         *file.last_mut().expect("a byte") ^= if curve == Curve::X25519 { 0x20 } else { 1 };
         assert_eq!(
             Secret::from_cose_key(&file).map(drop),

@@ -1,4 +1,4 @@
-//! What holds for any payload and any bytes.
+//! Properties that hold for any payload and any bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ proptest! {
     }
 }
 
-/// An object of one part, as the preset makes it of `21.5 C` and the seed 8.
+/// The preset's object for `21.5 C` and the seed 8.
 const OBJECT: &str = include_str!("object.hex");
 
 #[test]

@@ -1,4 +1,4 @@
-//! Everything that an opener refuses, and that it refuses nothing else.
+//! Everything that an opener refuses, and objects that it must not refuse.
 
 use super::*;
 
@@ -121,7 +121,7 @@ fn a_part_of_another_object_is_refused() {
     let (one, other) = (cast.object(), cast.seal(&[b"temperature 99.9 C", SECOND]));
     let (one, mut forged) = (one.as_slice(), other);
     assert_eq!(one.len(), forged.len());
-    // Everything behind the rules is the other object's.
+    // Everything after the rules belongs to the other object.
     let parts = one.len()
         - frame::Object::parse(one)
             .expect("an object")
@@ -172,7 +172,7 @@ fn a_truncated_or_extended_object_is_refused() {
 fn a_longer_form_of_the_same_object_is_refused() {
     let cast = Cast::new();
     let object = cast.object();
-    // The outermost array with its length in a second byte; the digests and the signature would still hold.
+    // The outermost array with its length in a second byte. The digests and the signature would still match.
     let longer = [&[0x98, 2], &object[1..]].concat();
     let refused = cast.alice.open(&longer, 0, day(15));
     assert_eq!(refused, Err(Refusal::Malformed { expected: "an array" }));

@@ -1,4 +1,4 @@
-//! How long objects are, and which of their bytes are payload.
+//! The length of objects, and their payload bytes.
 
 use wirecost_proto::content::Part;
 use wirecost_proto::{Buffer, Cause, Layer, Phase};
@@ -6,10 +6,10 @@ use wirecost_proto::{Buffer, Cause, Layer, Phase};
 use super::*;
 use crate::object::algorithm::TAG_BYTES;
 
-/// How many bytes an object of the preset is longer than a payload of `payload` bytes: 281 up to 7 bytes of payload, 287
-/// from 65,520 on, as the two byte strings around the payload need longer heads.
+/// The overhead of a preset's object with `payload` bytes of payload: 281 up to 7 bytes, 287 from 65,520 bytes,
+/// because the heads of the two byte strings around the payload grow.
 const fn overhead(payload: usize) -> usize {
-    /// Everything but the payload and the heads of the byte strings around it, the tag included.
+    /// All bytes except the payload and the heads of the byte strings around it. The tag is included.
     const FIXED: usize = 278;
     /// The part's message without payload and without the head of its ciphertext.
     const MESSAGE: usize = 123;

@@ -24,8 +24,8 @@ mod p256_wrap_128_01 {
         159772E946FF4FB31BD1";
 }
 
-/// x25519-hkdf-256-direct: the derived key is the content key itself. The example's key pair is none (its x does not
-/// belong to its d), so what is checked is the derivation from its secret.
+/// x25519-hkdf-256-direct: the derived key is the content key itself. The example's key pair is invalid (its x does
+/// not belong to its d), so the test checks the derivation from the example's secret.
 mod x25519_hkdf_256_direct {
     pub(super) const SHARED: &str = "B5DA948F36B6847ADD95BBE6DC0AD254222F3A7040E9FAD6ACB335928917DB7F";
     pub(super) const CONTEXT: &str = "840183F6F6F683F6F6F682188044A1013818";
@@ -46,7 +46,7 @@ fn the_content_key_of_a_foreign_message_is_unwrapped() {
     let secret = Secret::from_bytes(Curve::P256, &hex(PRIVATE)).expect("a key");
     let message = CoseEncrypt::from_tagged_slice(&hex(MESSAGE)).expect("a message");
     let mut recipient = message.recipients[0].clone();
-    // The example's key identifier is a mail address; ours have 8 bytes.
+    // The example's key identifier is a mail address. Ours have 8 bytes.
     recipient.unprotected.key_id = secret.id().as_bytes().to_vec();
     let recipient = parse_recipient(&recipient).expect("a recipient");
     let kek = key_encryption_key(&secret, &recipient.ephemeral);
@@ -105,7 +105,7 @@ fn the_kdf_context_matches_coset() {
 
 #[test]
 fn a_public_key_of_low_order_shares_no_secret() {
-    // RFC 7748 section 6.1: with the point 0 the result would be 0 whatever the private key.
+    // RFC 7748 section 6.1: with the point 0 the result would be 0 for every private key.
     let zero = Participant::new(Curve::X25519, &[0; 32]);
     let wrapped = zero.and_then(|zero| wrap(&[7; KEY_BYTES], &zero, &mut Entropy::system()).map(drop));
     assert_eq!(wrapped, Err(KeyError::Numbers("x25519")));

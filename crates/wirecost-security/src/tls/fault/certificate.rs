@@ -148,7 +148,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    /// An error as the library below rustls prints it: by its name.
+    /// An error in the format of the library below rustls: an identifier.
     fn by_name(name: &str) -> CertificateError {
         CertificateError::Other(OtherError(Arc::from(
             Box::<dyn std::error::Error + Send + Sync>::from(name),
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// No name of the code of a library: two words without a blank between them.
+    /// A complaint contains no identifier of a library's code, which would be words without a blank between them.
     #[test]
     fn every_complaint_is_a_sentence() {
         let errors = [

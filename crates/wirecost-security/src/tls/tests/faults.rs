@@ -22,7 +22,7 @@ fn refused_certificates_have_a_reason() {
             trust: Trust::Authorities(vec![other.certificate().to_vec()]),
             ..client_options(versions)
         };
-        // The stranger's authority has the same name and another key.
+        // The other authority has the same name and another key.
         let (reason, alert) = certificate_fault(stranger, server_options());
         assert!(
             reason.contains("issuer") || reason.contains("signature"),
@@ -117,7 +117,7 @@ fn a_connection_that_breaks_during_the_handshake_is_reported() {
     assert_eq!(client_faults(&pair), [Fault::Other(reason.into())]);
 }
 
-/// A server with a flow, and what it says to bytes.
+/// A server with a flow, and its outputs for given bytes.
 struct Listener {
     server: Server<bare::Server>,
     events: Vec<Event<bare::ServerEvent>>,
@@ -271,7 +271,7 @@ fn a_client_fails_or_waits_on_any_answer() {
                 pair.step();
             }
             let mut bytes = pair.sent.last().expect("an answer").bytes.clone();
-            // RFC 8446 section 5.1: the version in the header of a record in the clear is ignored.
+            // RFC 8446 section 5.1: the version in the header of an unprotected record is ignored.
             let starts = record::records(&bytes).scan(0, |end, record| {
                 *end += record.len();
                 Some(*end - record.len())

@@ -2,7 +2,7 @@ use wirecost_proto::pair::FIRST_FLOW;
 
 use super::*;
 
-/// Sends a message as soon as the client is told that it may.
+/// Sends a message as soon as the client may send.
 fn message_after_ready(pair: &mut BarePair, flow: FlowId) -> (Instant, Instant) {
     pair.open_flow(flow);
     let opened = pair.now;
@@ -89,7 +89,7 @@ fn handshake_and_ticket_are_security_of_the_connect_phase() {
             (span.layer, span.phase, span.cause) == (Layer::Security, Phase::Connect, Cause::Original)
         });
         assert!(all > 500 && all == connect, "{versions:?}: {connect} of {all}");
-        // The server's first flight is one write, as is the client's last.
+        // The server's first flight and the client's last flight are one write each.
         let up = pair.sent.iter().filter(|sent| sent.direction == Direction::Up);
         assert_eq!(up.count(), 2, "{versions:?}");
     }

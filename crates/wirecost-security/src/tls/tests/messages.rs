@@ -132,7 +132,7 @@ fn mqtt_inside_tls_has_the_same_spans_at_both_ends() {
             let acknowledgements = bytes_of(&pair.sent, |span| {
                 span.layer == Layer::Security && span.cause == Cause::Acknowledgement
             });
-            // The record of an acknowledgement is acknowledgement as well.
+            // The record of an acknowledgement has the cause acknowledgement too.
             let expected = [0, 1, 3][qos as usize];
             let each = if versions == Versions::Tls13 { 22 } else { 29 };
             assert_eq!(acknowledgements, expected * each, "{qos:?}");

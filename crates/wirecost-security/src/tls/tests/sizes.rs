@@ -1,6 +1,6 @@
 use super::*;
 
-/// What left in one connection with a message, and how long each write was.
+/// The writes of one connection with a message, and their lengths.
 fn connection(start: Start, versions: Versions, seed: Option<u64>) -> Vec<(Direction, Vec<u8>)> {
     let options = ClientOptions {
         start,
