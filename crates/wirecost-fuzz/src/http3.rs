@@ -103,7 +103,7 @@ pub fn unidirectional_stream(bytes: &[u8]) -> bool {
 
 fn said<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Option<(Vec<u64>, bool)> {
     let mut reader = unidirectional::Reader::default();
-    let mut opened = unidirectional::Opened::new(Side::Server);
+    let mut opened = unidirectional::PeerStreams::new(Side::Server);
     let mut said = Vec::new();
     for chunk in chunks {
         reader.read(chunk, &mut opened, |what| said.push(what)).ok()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirecost_proto::ResetReason;
 
-use crate::fault::{Fault, Received, Transport};
+use crate::fault::{ApplicationCode, Fault, TransportCode};
 use crate::message::{Malformed, RequestTemplate, Status};
 
 /// A command to a client. Commands that cannot be carried out yet wait in order.
@@ -73,13 +73,13 @@ pub enum Failure {
     #[error("the server does not speak HTTP: {0}")]
     Malformed(#[from] Malformed),
     /// The server ended the exchange or the connection with an HTTP/3 error code.
-    #[error("the server ended the exchange with {}", Received(*.0))]
+    #[error("the server ended the exchange with {}", ApplicationCode(*.0))]
     Code(u64),
     /// The server ended the connection with a QUIC error code.
-    #[error("the server ended the QUIC connection with {}", Transport(*.0))]
+    #[error("the server ended the QUIC connection with {}", TransportCode(*.0))]
     Transport(u64),
     /// This side ended the connection with a QUIC error code, because the server broke a rule.
-    #[error("the server broke a rule of QUIC, and this side closed the connection with {}", Transport(*.0))]
+    #[error("the server broke a rule of QUIC, and this side closed the connection with {}", TransportCode(*.0))]
     OurTransport(u64),
     /// This side ended the connection, because the server broke a rule of HTTP/3.
     #[error("the server sent {}, and this side closed the connection with {}", .0.reason, .0.code)]

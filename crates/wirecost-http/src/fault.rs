@@ -81,11 +81,11 @@ impl Code {
 /// A received HTTP/3 or QPACK code, which may be unknown. It prints as the standard's name, if there is one, and the
 /// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Received(pub u64);
+pub struct ApplicationCode(pub u64);
 
 /// A received QUIC code (RFC 9000 section 20.1). It prints as the standard's name, if there is one, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Transport(pub u64);
+pub struct TransportCode(pub u64);
 
 /// Names of the codes from 0.
 const TRANSPORT_NAMES: [&str; 17] = [
@@ -108,7 +108,7 @@ const TRANSPORT_NAMES: [&str; 17] = [
     "NO_VIABLE_PATH",
 ];
 
-impl fmt::Display for Transport {
+impl fmt::Display for TransportCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let index = usize::try_from(self.0).ok();
         let name = index.and_then(|index| TRANSPORT_NAMES.get(index));
@@ -116,7 +116,7 @@ impl fmt::Display for Transport {
     }
 }
 
-impl fmt::Display for Received {
+impl fmt::Display for ApplicationCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = NAMES.iter().find(|(code, _)| code.value() == self.0);
         write_code(f, known.map(|(_, name)| *name), self.0)
@@ -132,7 +132,7 @@ fn write_code(f: &mut fmt::Formatter<'_>, name: Option<&str>, code: u64) -> fmt:
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Received(self.value()).fmt(f)
+        ApplicationCode(self.value()).fmt(f)
     }
 }
 
@@ -157,8 +157,8 @@ mod tests {
             Code::QpackDecompressionFailed.to_string(),
             "QPACK_DECOMPRESSION_FAILED (0x200)"
         );
-        assert_eq!(Transport(0xa).to_string(), "PROTOCOL_VIOLATION (0xa)");
-        assert_eq!(Transport(0x11).to_string(), "the error code 0x11");
-        assert_eq!(Received(0x21).to_string(), "the error code 0x21");
+        assert_eq!(TransportCode(0xa).to_string(), "PROTOCOL_VIOLATION (0xa)");
+        assert_eq!(TransportCode(0x11).to_string(), "the error code 0x11");
+        assert_eq!(ApplicationCode(0x21).to_string(), "the error code 0x21");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     ended: Vec<u64>,
     outgoing: BTreeMap<StreamId, Outgoing>,
     incoming: BTreeMap<StreamId, unidirectional::Reader>,
-    opened: unidirectional::Opened,
+    opened: unidirectional::PeerStreams,
 }
 
 /// A message that is being written to a stream.
@@ -57,7 +57,7 @@ impl Connection {
         flow: FlowId,
         describes: bool,
     ) -> Self {
-        let opened = unidirectional::Opened::new(quic.side());
+        let opened = unidirectional::PeerStreams::new(quic.side());
         Self {
             quic,
             handle,

@@ -22,7 +22,7 @@ const MAX_FRAME_BYTES: u64 = 4 << 10;
 /// The common state of a peer's unidirectional streams: the streams that may exist once, and the limits for
 /// identifiers on the control stream.
 #[derive(Clone, Copy, Debug)]
-pub struct Opened {
+pub struct PeerStreams {
     receiver: Side,
     control: bool,
     encoder: bool,
@@ -75,7 +75,7 @@ impl Reader {
     pub fn read(
         &mut self,
         bytes: &[u8],
-        opened: &mut Opened,
+        streams: &mut PeerStreams,
         mut on_go_away: impl FnMut(u64),
     ) -> Result<(), Fault> {
         let mut rest = bytes;
@@ -85,10 +85,10 @@ impl Reader {
                     self.partial.extend_from_slice(take(&mut rest, 1));
                     if let Some((kind, _)) = varint::read(&self.partial) {
                         self.partial.clear();
-                        self.state = opened.begin(kind)?;
+                        self.state = streams.begin(kind)?;
                     }
                 }
-                State::AwaitSettings | State::Control => self.control(&mut rest, opened, &mut on_go_away)?,
+                State::AwaitSettings | State::Control => self.control(&mut rest, streams, &mut on_go_away)?,
                 State::SkipFrame { left } => {
                     *left -= take(&mut rest, *left).len() as u64;
                     if *left == 0 {
@@ -118,24 +118,28 @@ impl Reader {
     fn control(
         &mut self,
         rest: &mut &[u8],
-        opened: &mut Opened,
+        streams: &mut PeerStreams,
         on_go_away: &mut impl FnMut(u64),
     ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             self.partial.extend_from_slice(take(rest, 1));
-            return self.finish_frame(opened, on_go_away);
+            return self.finish_frame(streams, on_go_away);
         };
         let missing = (size as u64 + header.len).saturating_sub(self.partial.len() as u64);
         self.partial.extend_from_slice(take(rest, missing));
-        self.finish_frame(opened, on_go_away)
+        self.finish_frame(streams, on_go_away)
     }
 
     /// Checks the current frame, and handles it if it is complete.
-    fn finish_frame(&mut self, opened: &mut Opened, on_go_away: &mut impl FnMut(u64)) -> Result<(), Fault> {
+    fn finish_frame(
+        &mut self,
+        streams: &mut PeerStreams,
+        on_go_away: &mut impl FnMut(u64),
+    ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             return Ok(());
         };
-        let is_known = self.admit(header.kind, opened.receiver)?;
+        let is_known = self.admit(header.kind, streams.receiver)?;
         if !is_known {
             // An unknown frame may have any length.
             let here = (self.partial.len() - size) as u64;
@@ -155,7 +159,7 @@ impl Reader {
         if (content.len() as u64) < header.len {
             return Ok(());
         }
-        let said = opened.read_control(header.kind, content)?;
+        let said = streams.read_control(header.kind, content)?;
         said.into_iter().for_each(on_go_away);
         self.partial.clear();
         self.state = State::Control;
@@ -185,7 +189,7 @@ impl Reader {
     }
 }
 
-impl Opened {
+impl PeerStreams {
     /// The state before the peer has opened a stream. `receiver` is this side.
     pub const fn new(receiver: Side) -> Self {
         Self {

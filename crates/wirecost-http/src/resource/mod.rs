@@ -56,14 +56,14 @@ impl Default for Config {
 
 /// Identifies a request. Long polls are answered later and out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Exchange {
+pub struct RequestId {
     /// The flow of the request.
     pub flow: FlowId,
     /// The server's number for it within the flow.
     pub request: u64,
 }
 
-impl Exchange {
+impl RequestId {
     /// The first in sort order.
     const FIRST: Self = Self {
         flow: FlowId(0),
@@ -137,7 +137,7 @@ impl Resources {
     /// Answers a complete request. Returns `None` if it waits: `Resources::poll_answer` returns its response later.
     pub fn answer(
         &mut self,
-        exchange: Exchange,
+        exchange: RequestId,
         request: &Request<'_>,
         body: &[u8],
         now: Instant,
@@ -166,7 +166,7 @@ impl Resources {
     }
 
     /// The next response to a waiting request.
-    pub(crate) fn poll_answer(&mut self) -> Option<(Exchange, Response)> {
+    pub(crate) fn poll_answer(&mut self) -> Option<(RequestId, Response)> {
         self.polls.next_answer()
     }
 
@@ -182,12 +182,12 @@ impl Resources {
 
     /// Forgets the waiting requests of a flow.
     pub fn forget(&mut self, flow: FlowId) {
-        let number = |request| Exchange { flow, request };
+        let number = |request| RequestId { flow, request };
         self.polls.forget(number(0)..=number(u64::MAX));
     }
 
     /// Forgets one waiting request.
-    pub(crate) fn forget_exchange(&mut self, exchange: Exchange) {
+    pub(crate) fn forget_request(&mut self, exchange: RequestId) {
         self.polls.forget(exchange..=exchange);
     }
 

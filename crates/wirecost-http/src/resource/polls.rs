@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use wirecost_proto::{Content, Instant};
 
-use super::Exchange;
+use super::RequestId;
 use crate::message::{Response, Status};
 
 /// Waiting requests, by name and by deadline.
 #[derive(Debug)]
 pub(super) struct Polls {
-    waiting: BTreeMap<Exchange, Poll>,
+    waiting: BTreeMap<RequestId, Poll>,
     /// The waiting requests by name.
-    by_name: BTreeSet<(Arc<str>, Exchange)>,
-    deadlines: BTreeSet<(Instant, Exchange)>,
-    answers: VecDeque<(Exchange, Response)>,
+    by_name: BTreeSet<(Arc<str>, RequestId)>,
+    deadlines: BTreeSet<(Instant, RequestId)>,
+    answers: VecDeque<(RequestId, Response)>,
     max_waiting: usize,
 }
 
@@ -38,7 +38,7 @@ impl Polls {
     }
 
     /// Lets a request wait. Returns false if too many wait.
-    pub(super) fn wait(&mut self, exchange: Exchange, name: &str, deadline: Instant) -> bool {
+    pub(super) fn wait(&mut self, exchange: RequestId, name: &str, deadline: Instant) -> bool {
         if self.waiting.len() >= self.max_waiting {
             return false;
         }
@@ -51,9 +51,9 @@ impl Polls {
 
     /// Answers all requests that wait for `name`.
     pub(super) fn post(&mut self, name: &str, content_type: Option<&str>, bytes: &[u8]) {
-        let first = (Arc::from(name), Exchange::FIRST);
+        let first = (Arc::from(name), RequestId::FIRST);
         let waiting = self.by_name.range(first..).take_while(|(own, _)| **own == *name);
-        let answered: Vec<Exchange> = waiting.map(|(_, exchange)| *exchange).collect();
+        let answered: Vec<RequestId> = waiting.map(|(_, exchange)| *exchange).collect();
         if answered.is_empty() {
             return;
         }
@@ -75,7 +75,7 @@ impl Polls {
         }
     }
 
-    pub(super) fn next_answer(&mut self) -> Option<(Exchange, Response)> {
+    pub(super) fn next_answer(&mut self) -> Option<(RequestId, Response)> {
         self.answers.pop_front()
     }
 
@@ -84,14 +84,14 @@ impl Polls {
     }
 
     /// Forgets the requests of a range, including their queued responses.
-    pub(super) fn forget(&mut self, range: RangeInclusive<Exchange>) {
+    pub(super) fn forget(&mut self, range: RangeInclusive<RequestId>) {
         while let Some((&exchange, _)) = self.waiting.range(range.clone()).next() {
             self.remove(exchange);
         }
         self.answers.retain(|(exchange, _)| !range.contains(exchange));
     }
 
-    fn remove(&mut self, exchange: Exchange) {
+    fn remove(&mut self, exchange: RequestId) {
         if let Some(poll) = self.waiting.remove(&exchange) {
             self.deadlines.remove(&(poll.deadline, exchange));
             self.by_name.remove(&(poll.name, exchange));

@@ -1,6 +1,6 @@
 use super::*;
 
-const EXCHANGE: Exchange = Exchange {
+const ID: RequestId = RequestId {
     flow: FlowId(1),
     request: 0,
 };
@@ -16,7 +16,7 @@ const fn request(method: Method, target: &str) -> Request<'_> {
 
 /// The immediate response of the resources.
 fn ask(resources: &mut Resources, method: Method, target: &str, body: &[u8]) -> Response {
-    let answer = resources.answer(EXCHANGE, &request(method, target), body, Instant::START);
+    let answer = resources.answer(ID, &request(method, target), body, Instant::START);
     answer.expect("an answer at once")
 }
 
@@ -87,16 +87,13 @@ fn a_long_poll_waits_for_the_next_value() {
     let mut resources = Resources::new(Config::default());
     ask(&mut resources, Method::Post, "/long-poll/a", b"before");
     let poll = request(Method::Get, "/long-poll/a?timeout=10");
-    assert_eq!(
-        resources.answer(EXCHANGE, &poll, b"", Instant::from_millis(1)),
-        None
-    );
+    assert_eq!(resources.answer(ID, &poll, b"", Instant::from_millis(1)), None);
     ask(&mut resources, Method::Post, "/long-poll/b", b"elsewhere");
     assert_eq!(resources.poll_answer(), None);
     assert_eq!(resources.next_timeout(), Some(Instant::from_millis(10_001)));
     ask(&mut resources, Method::Post, "/long-poll/a", b"now");
     let (exchange, response) = resources.poll_answer().unwrap();
-    assert_eq!((exchange, text(&response)), (EXCHANGE, "now"));
+    assert_eq!((exchange, text(&response)), (ID, "now"));
     assert_eq!(resources.next_timeout(), None);
 }
 
@@ -104,14 +101,14 @@ fn a_long_poll_waits_for_the_next_value() {
 fn a_long_poll_ends_at_its_time_out_and_with_its_flow() {
     let mut resources = Resources::new(Config::default());
     let poll = request(Method::Get, "/long-poll/a?timeout=10");
-    assert_eq!(resources.answer(EXCHANGE, &poll, b"", Instant::START), None);
+    assert_eq!(resources.answer(ID, &poll, b"", Instant::START), None);
     resources.expire(Instant::from_millis(9_999));
     assert_eq!(resources.poll_answer(), None);
     resources.expire(Instant::from_millis(10_000));
     let (_, response) = resources.poll_answer().unwrap();
     assert_eq!(response.status, Status::NO_CONTENT);
-    assert_eq!(resources.answer(EXCHANGE, &poll, b"", Instant::START), None);
-    resources.forget(EXCHANGE.flow);
+    assert_eq!(resources.answer(ID, &poll, b"", Instant::START), None);
+    resources.forget(ID.flow);
     assert_eq!(resources.next_timeout(), None);
     resources.expire(Instant::from_millis(20_000));
     assert_eq!(resources.poll_answer(), None);

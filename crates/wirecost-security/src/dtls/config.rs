@@ -8,7 +8,7 @@ use std::time::Duration;
 use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Rng};
 
-use self::engine::{Engine, EngineSettings, Keys, usable};
+use self::engine::{Engine, EngineSettings, Keys, engine_certificate};
 use super::connection::Connection;
 use super::peer::Verifier;
 use crate::certificate::{self, Authority, Identity};
@@ -226,14 +226,14 @@ impl ClientConfig {
             engine: Engine::new(common, settings)?,
             version,
             start: Start::Cold,
-            certificate: usable(&identity)?,
+            certificate: engine_certificate(&identity)?,
             verifier: verifier.map(Arc::new),
         })
     }
 
     /// Connection number `index`, which has sent nothing yet.
     pub(super) fn connect(&self, index: u64, now: Instant) -> Connection {
-        let (config, watch) = self.engine.config(index);
+        let (config, observer) = self.engine.config(index);
         let epoch = self.engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
         let certificate = || self.certificate.clone();
@@ -245,7 +245,7 @@ impl ClientConfig {
         engine.set_active(true);
         Connection::new(
             engine,
-            watch,
+            observer,
             Some(self.version),
             epoch,
             self.engine.common.key_log.clone(),
@@ -301,7 +301,7 @@ impl ServerConfig {
             cookie: accept.cookie,
         };
         let verifier = asks.then(|| Verifier::of_clients(&accept.client_authorities));
-        let certificate = accept.identity.as_ref().map(usable).transpose()?;
+        let certificate = accept.identity.as_ref().map(engine_certificate).transpose()?;
         Ok(Self {
             engine: Engine::new(common, settings)?,
             // Without a certificate of the server the engine never uses this one.
@@ -315,10 +315,10 @@ impl ServerConfig {
 
     /// Connection number `index`, which has received nothing yet.
     pub(super) fn accept(&self, index: u64, now: Instant) -> Connection {
-        let (config, watch) = self.engine.config(index);
+        let (config, observer) = self.engine.config(index);
         let epoch = self.engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
         let engine = Dtls::new_auto(config, self.certificate.clone(), at);
-        Connection::new(engine, watch, None, epoch, self.engine.common.key_log.clone())
+        Connection::new(engine, observer, None, epoch, self.engine.common.key_log.clone())
     }
 }

@@ -7,8 +7,8 @@ use rustls::AlertDescription;
 use wirecost_proto::Instant;
 
 use super::config::Version;
-use super::cover::{self, CCM_8_TAG_BYTES, GCM_TAG_BYTES, Sighted};
-use super::provider::Watch;
+use super::cover::{self, CCM_8_TAG_BYTES, Classified, GCM_TAG_BYTES};
+use super::provider::Observer;
 use super::record::{Pieces, client_hello, content, records};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
@@ -44,7 +44,7 @@ pub(super) enum ConnectionEvent {
 /// One connection.
 pub(super) struct Connection {
     engine: Dtls,
-    watch: Watch,
+    observer: Observer,
     epoch: Epoch,
     key_log: KeyLog,
     version: Option<Version>,
@@ -65,14 +65,14 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(
         engine: Dtls,
-        watch: Watch,
+        observer: Observer,
         version: Option<Version>,
         epoch: Epoch,
         key_log: KeyLog,
     ) -> Self {
         Self {
             engine,
-            watch,
+            observer,
             epoch,
             key_log,
             version,
@@ -115,12 +115,12 @@ impl Connection {
         self.run(|engine| engine.handle_timeout(now))
     }
 
-    /// Passes a datagram to the engine and appends its records to `sighted`.
+    /// Passes a datagram to the engine and appends its records to `classified`.
     pub(super) fn receive(
         &mut self,
         datagram: &[u8],
         now: Instant,
-        sighted: &mut Vec<Sighted>,
+        classified: &mut Vec<Classified>,
     ) -> Result<(), Fault> {
         self.learn_client_random(datagram);
         self.earlier = self.undelivered;
@@ -129,11 +129,11 @@ impl Connection {
             engine.handle_timeout(at)?;
             engine.handle_packet(datagram)
         });
-        let opened = self.watch.notes.iter();
+        let opened = self.observer.notes.iter();
         self.undelivered += opened
             .filter(|note| note.content == content::APPLICATION_DATA)
             .count();
-        self.look_at(datagram, sighted, |this| &mut this.received);
+        self.classify(datagram, classified, |this| &mut this.received);
         taken
     }
 
@@ -158,7 +158,7 @@ impl Connection {
         }
         loop {
             let engine = &mut self.engine;
-            match self.watch.during(|| engine.poll_output(buffer)) {
+            match self.observer.during(|| engine.poll_output(buffer)) {
                 Output::Packet(datagram) => return ConnectionEvent::Datagram(datagram.len()),
                 Output::ApplicationData(plaintext) => return ConnectionEvent::Plaintext(plaintext.len()),
                 Output::PeerCert(certificate) => return ConnectionEvent::Certificate(certificate.len()),
@@ -179,15 +179,15 @@ impl Connection {
         }
     }
 
-    /// Appends the records of an outgoing datagram to `sighted`.
-    pub(super) fn look_at_own(&mut self, datagram: &[u8], sighted: &mut Vec<Sighted>) {
+    /// Appends the records of an outgoing datagram to `classified`.
+    pub(super) fn classify_sent(&mut self, datagram: &[u8], classified: &mut Vec<Classified>) {
         self.learn_client_random(datagram);
-        self.look_at(datagram, sighted, |this| &mut this.sent);
+        self.classify(datagram, classified, |this| &mut this.sent);
     }
 
     /// Discards the notes about records after all outputs of an input.
     pub(super) fn forget_notes(&mut self) {
-        self.watch.notes.clear();
+        self.observer.notes.clear();
         if self.is_established {
             // The engine holds nothing back any more. It has dropped everything that it did not hand out.
             self.undelivered = 0;
@@ -196,7 +196,7 @@ impl Connection {
 
     /// Whether any record of the last received datagram was decrypted.
     pub(super) fn has_opened(&self, datagram: &[u8]) -> bool {
-        let notes = &self.watch.notes;
+        let notes = &self.observer.notes;
         records(datagram).any(|record| notes.iter().any(|note| note.tag == record.tag()))
     }
 
@@ -208,19 +208,19 @@ impl Connection {
         is_earlier
     }
 
-    fn look_at(
+    fn classify(
         &mut self,
         datagram: &[u8],
-        sighted: &mut Vec<Sighted>,
+        classified: &mut Vec<Classified>,
         seen: impl Fn(&mut Self) -> &mut Pieces,
     ) {
         let tag_bytes = self.tag_bytes();
         for record in records(datagram) {
             let tag = record.tag();
-            let note = self.watch.notes.iter().find(|note| note.tag == tag).copied();
+            let note = self.observer.notes.iter().find(|note| note.tag == tag).copied();
             let pieces = seen(self);
             let is_new = |piece| pieces.note(piece);
-            sighted.push(cover::sight(&record, note.as_ref(), tag_bytes, is_new));
+            classified.push(cover::classify(&record, note.as_ref(), tag_bytes, is_new));
         }
     }
 
@@ -244,9 +244,9 @@ impl Connection {
 
     fn run(&mut self, call: impl FnOnce(&mut Dtls) -> Result<(), Error>) -> Result<(), Fault> {
         let engine = &mut self.engine;
-        let result = self.watch.during(|| call(engine));
+        let result = self.observer.during(|| call(engine));
         if let Some(client_random) = &self.client_random {
-            for secret in self.watch.secrets.drain(..) {
+            for secret in self.observer.secrets.drain(..) {
                 self.key_log.append(secret.label, client_random, &secret.bytes);
             }
         }
@@ -263,7 +263,7 @@ impl Connection {
 
     /// Frees memory that only the handshake needed.
     fn shrink(&mut self) {
-        self.watch.secrets.shrink_to_fit();
+        self.observer.secrets.shrink_to_fit();
         self.sent.shrink();
         self.received.shrink();
     }

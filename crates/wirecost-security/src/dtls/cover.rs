@@ -27,7 +27,7 @@ pub(super) const CCM_8_TAG_BYTES: usize = 8;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sight {
+enum Kind {
     Handshake {
         cause: Cause,
         /// Bytes of padding at its end.
@@ -46,19 +46,19 @@ enum Sight {
 
 /// A record of a datagram and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sighted {
+pub(super) struct Classified {
     len: usize,
-    sight: Sight,
+    kind: Kind,
 }
 
 /// Classifies `record`. `note` holds its decrypted content, if it was decrypted. `is_new` returns whether a handshake
 /// fragment is seen for the first time.
-pub(super) fn sight(
+pub(super) fn classify(
     record: &Record<'_>,
     note: Option<&Note>,
     tag_bytes: usize,
     is_new: impl FnOnce(Piece) -> bool,
-) -> Sighted {
+) -> Classified {
     let len = record.bytes.len();
     let content = match (note, record.form) {
         (Some(note), _) => note.content,
@@ -67,18 +67,18 @@ pub(super) fn sight(
         (None, Form::Protected13 { epoch: 2 }) => content::HANDSHAKE,
         (None, Form::Protected13 { .. }) => content::APPLICATION_DATA,
         (None, Form::Unknown) => {
-            let sight = Sight::Unknown;
-            return Sighted { len, sight };
+            let kind = Kind::Unknown;
+            return Classified { len, kind };
         }
     };
-    let sight = match content {
+    let kind = match content {
         content::HANDSHAKE | content::CHANGE_CIPHER_SPEC => {
             let piece = match note {
                 Some(note) => note.piece,
                 None => plaintext_piece(record, content),
             };
             let again = piece.is_some_and(|piece| !is_new(piece));
-            Sight::Handshake {
+            Kind::Handshake {
                 cause: if again {
                     Cause::Retransmission
                 } else {
@@ -87,12 +87,12 @@ pub(super) fn sight(
                 padding: record.message().map_or(0, |message| message.padding()),
             }
         }
-        content::ACK => Sight::Acknowledgement,
-        content::ALERT => Sight::Alert,
+        content::ACK => Kind::Acknowledgement,
+        content::ALERT => Kind::Alert,
         content::APPLICATION_DATA => application_data(record, note, tag_bytes),
-        _ => Sight::Unknown,
+        _ => Kind::Unknown,
     };
-    Sighted { len, sight }
+    Classified { len, kind }
 }
 
 /// The handshake fragment in an unprotected record. The fragment in a protected record is unknown.
@@ -103,7 +103,7 @@ fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
     }
 }
 
-fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Sight {
+fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Kind {
     let (before, behind) = match record.form {
         Form::Protected12 { .. } => (HEADER_BYTES + EXPLICIT_NONCE_BYTES, tag_bytes),
         // RFC 9147 section 4: the content type follows the content.
@@ -112,24 +112,24 @@ fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) 
     let before = before.min(record.bytes.len());
     let rest = record.bytes.len() - before;
     let plaintext = note.map_or(rest.saturating_sub(behind), |note| note.plaintext.min(rest));
-    Sight::ApplicationData { before, plaintext }
+    Kind::ApplicationData { before, plaintext }
 }
 
 /// Appends the spans of a datagram's records. `inner` holds the spans of their plaintext.
-pub(super) fn cover(sighted: &[Sighted], inner: &[Span], out: &mut Buffer) {
+pub(super) fn cover(classified: &[Classified], inner: &[Span], out: &mut Buffer) {
     let mut inner = Reader {
         spans: inner,
         used: 0,
     };
-    for record in sighted {
+    for record in classified {
         cover_record(record, &mut inner, out);
     }
 }
 
-fn cover_record(record: &Sighted, inner: &mut Reader<'_>, out: &mut Buffer) {
+fn cover_record(record: &Classified, inner: &mut Reader<'_>, out: &mut Buffer) {
     let mut security = |len, phase, cause| out.cover(len, Layer::Security, phase, cause);
-    match record.sight {
-        Sight::Handshake { cause, padding } => {
+    match record.kind {
+        Kind::Handshake { cause, padding } => {
             security(record.len.saturating_sub(padding), Phase::Connect, cause);
             let cause = match cause {
                 Cause::Original => Cause::Probe,
@@ -137,10 +137,10 @@ fn cover_record(record: &Sighted, inner: &mut Reader<'_>, out: &mut Buffer) {
             };
             security(padding.min(record.len), Phase::Connect, cause);
         }
-        Sight::Acknowledgement => security(record.len, Phase::Connect, Cause::Acknowledgement),
-        Sight::Alert => security(record.len, Phase::Close, Cause::Original),
-        Sight::Unknown => security(record.len, Phase::Message, Cause::Original),
-        Sight::ApplicationData { before, plaintext } => {
+        Kind::Acknowledgement => security(record.len, Phase::Connect, Cause::Acknowledgement),
+        Kind::Alert => security(record.len, Phase::Close, Cause::Original),
+        Kind::Unknown => security(record.len, Phase::Message, Cause::Original),
+        Kind::ApplicationData { before, plaintext } => {
             let first = inner.next_span();
             security(before, first.phase, first.cause);
             inner.take(plaintext, out);
@@ -210,12 +210,12 @@ pub fn describe_psk(datagram: &[u8], out: &mut Buffer) {
 
 fn describe_with(tag_bytes: usize, datagram: &[u8], out: &mut Buffer) {
     for record in records(datagram) {
-        let sighted = sight(&record, None, tag_bytes, |_| true);
-        cover(&[sighted], &[], out);
+        let classified = classify(&record, None, tag_bytes, |_| true);
+        cover(&[classified], &[], out);
     }
 }
 
 /// The records of a datagram that belongs to no connection.
-pub(super) fn sights(datagram: &[u8]) -> impl Iterator<Item = Sighted> {
-    records(datagram).map(|record| sight(&record, None, GCM_TAG_BYTES, |_| true))
+pub(super) fn classify_all(datagram: &[u8]) -> impl Iterator<Item = Classified> {
+    records(datagram).map(|record| classify(&record, None, GCM_TAG_BYTES, |_| true))
 }

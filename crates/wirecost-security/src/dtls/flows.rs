@@ -10,8 +10,8 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, Res
 
 use super::config::Version;
 use super::connection::Connection;
-use super::cover::Sighted;
-use super::inner::{Inner, Ready, Wanted};
+use super::cover::Classified;
+use super::inner::{Inner, InnerRequest, Ready};
 use super::role::Role;
 use crate::layer::{Event, Fault};
 
@@ -77,7 +77,7 @@ struct Flow {
 }
 
 /// The state of a connection after an input.
-enum Fate {
+enum Status {
     Alive,
     /// The peer sent close_notify.
     Closed,
@@ -107,7 +107,7 @@ pub struct Flows<E: Endpoint> {
     /// Output bytes of the engine.
     scratch: Vec<u8>,
     /// The records of the current datagram.
-    sighted: Vec<Sighted>,
+    classified: Vec<Classified>,
     spans: Buffer,
     /// The inner endpoint's datagram that is being protected.
     protecting: Buffer,
@@ -158,7 +158,7 @@ impl<E: Endpoint> Flows<E> {
             held: VecDeque::new(),
             connections: 0,
             scratch: Vec::new(),
-            sighted: Vec::new(),
+            classified: Vec::new(),
             spans: Buffer::new(),
             protecting: Buffer::new(),
         }
@@ -224,10 +224,10 @@ impl<E: Endpoint> Flows<E> {
 
     /// Carries out the inner endpoint's requests until there are none.
     fn settle(&mut self, now: Instant) -> Result<(), E::Error> {
-        while let Some(wanted) = self.inner.wanted.pop_front() {
-            match wanted {
-                Wanted::Datagram(flow, datagram) => self.protect(flow, datagram, now)?,
-                Wanted::Close(flow, reset) => self.close(flow, reset, now)?,
+        while let Some(requests) = self.inner.requests.pop_front() {
+            match requests {
+                InnerRequest::Datagram(flow, datagram) => self.protect(flow, datagram, now)?,
+                InnerRequest::Close(flow, reset) => self.close(flow, reset, now)?,
             }
         }
         Ok(())
@@ -241,10 +241,10 @@ impl<E: Endpoint> Flows<E> {
             }) if datagram.bytes().len() <= MAX_PLAINTEXT_BYTES => {
                 let taken = connection.protect(datagram.bytes(), now);
                 self.protecting = datagram;
-                let fate = self.drain(flow, &mut connection, taken, now)?;
+                let status = self.drain(flow, &mut connection, taken, now)?;
                 let protected = std::mem::take(&mut self.protecting);
                 self.inner.give_back(protected);
-                self.conclude(flow, connection, successor, fate, now)
+                self.conclude(flow, connection, successor, status, now)
             }
             other => {
                 self.stats.unsent_datagrams += 1;
@@ -294,22 +294,22 @@ impl<E: Endpoint> Flows<E> {
         match self.take_stage(flow) {
             Some(Stage::Handshake(mut connection)) => {
                 let woken = connection.wake(now);
-                let fate = self.drain(flow, &mut connection, woken, now)?;
-                self.conclude(flow, connection, None, fate, now)
+                let status = self.drain(flow, &mut connection, woken, now)?;
+                self.conclude(flow, connection, None, status, now)
             }
             Some(Stage::Established {
                 mut connection,
                 mut successor,
             }) => {
                 let woken = connection.wake(now);
-                let fate = self.drain(flow, &mut connection, woken, now)?;
+                let status = self.drain(flow, &mut connection, woken, now)?;
                 if let Some(mut waiting) = successor.take() {
                     let woken = waiting.wake(now);
-                    let fate = self.drain(flow, &mut waiting, woken, now)?;
-                    successor = matches!(fate, Fate::Alive).then_some(waiting);
+                    let status = self.drain(flow, &mut waiting, woken, now)?;
+                    successor = matches!(status, Status::Alive).then_some(waiting);
                     self.stats.failed_restarts += u64::from(successor.is_none());
                 }
-                self.conclude(flow, connection, successor, fate, now)
+                self.conclude(flow, connection, successor, status, now)
             }
             Some(Stage::AwaitCloseNotify { until, .. }) if until <= now => {
                 self.forget(flow);

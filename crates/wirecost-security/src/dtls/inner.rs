@@ -17,7 +17,7 @@ pub(super) enum Ready<E> {
 
 /// A request of the inner endpoint.
 #[derive(Debug)]
-pub(super) enum Wanted {
+pub(super) enum InnerRequest {
     /// Protect and send these bytes.
     Datagram(FlowId, Buffer),
     /// Close the flow, by a reset if set.
@@ -28,7 +28,7 @@ pub(super) enum Wanted {
 pub(super) struct Inner<E: Endpoint> {
     pub(super) endpoint: E,
     pub(super) ready: VecDeque<Ready<E::Event>>,
-    pub(super) wanted: VecDeque<Wanted>,
+    pub(super) requests: VecDeque<InnerRequest>,
     /// The endpoint's description of the bytes that it received last.
     pub(super) consumed: Vec<Span>,
     wakes: Option<Instant>,
@@ -41,7 +41,7 @@ impl<E: Endpoint> Inner<E> {
         Self {
             endpoint,
             ready: VecDeque::new(),
-            wanted: VecDeque::new(),
+            requests: VecDeque::new(),
             consumed: Vec::new(),
             wakes: None,
             spare: Vec::new(),
@@ -63,10 +63,10 @@ impl<E: Endpoint> Inner<E> {
                 Output::Transmit { flow } => {
                     let next = self.buffer();
                     let datagram = std::mem::replace(&mut out, next);
-                    self.wanted.push_back(Wanted::Datagram(flow, datagram));
+                    self.requests.push_back(InnerRequest::Datagram(flow, datagram));
                 }
                 Output::Consumed { .. } => self.consumed.extend_from_slice(out.spans()),
-                Output::Close { flow, reset } => self.wanted.push_back(Wanted::Close(flow, reset)),
+                Output::Close { flow, reset } => self.requests.push_back(InnerRequest::Close(flow, reset)),
                 Output::Event(event) => self.ready.push_back(Ready::Event(Event::Inner(event))),
                 Output::Timeout(at) => {
                     self.wakes = at;

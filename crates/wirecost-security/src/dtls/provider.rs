@@ -2,7 +2,7 @@
 //!
 //! dimpl has no key log and does not report the content of the records that it protects. Both pass through its
 //! cryptography, which is replaceable. So this module wraps that of `aws-lc-rs` and notes the secrets and the content
-//! of each record. The caller of dimpl receives the notes: [`Watch::during`].
+//! of each record. The caller of dimpl receives the notes: [`Observer::during`].
 //!
 //! The module also repeats P-256 signatures until the DER form has the usual length, so that the size of a handshake
 //! does not depend on chance. With a seed, keys and signatures derive from it.
@@ -27,9 +27,9 @@ pub(super) fn provider() -> CryptoProvider {
         CryptoProvider {
             kx_groups: exchange::groups(plain.kx_groups),
             key_provider: &signature::Keys,
-            hmac_provider: &WatchedHmac,
-            cipher_suites: cipher::watched_12(plain.cipher_suites),
-            dtls13_cipher_suites: cipher::watched_13(plain.dtls13_cipher_suites),
+            hmac_provider: &ObservedHmac,
+            cipher_suites: cipher::observed_12(plain.cipher_suites),
+            dtls13_cipher_suites: cipher::observed_13(plain.dtls13_cipher_suites),
             ..plain
         }
     });
@@ -58,36 +58,36 @@ pub(super) struct Secret {
 
 /// The observed cryptography of a connection, and its seed.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct Observer {
     pub(super) notes: Vec<Note>,
     pub(super) secrets: Vec<Secret>,
     pub(super) rng: Option<Rng>,
 }
 
 thread_local! {
-    /// The connection whose cryptography runs on this thread now. It is `None` outside [`Watch::during`].
-    static WATCHER: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// The connection whose cryptography runs on this thread now. It is `None` outside [`Observer::during`].
+    static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
-impl Watch {
+impl Observer {
     /// Runs `call` and records its cryptography.
     pub(super) fn during<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        WATCHER.set(Some(std::mem::take(self)));
+        OBSERVER.set(Some(std::mem::take(self)));
         let result = call();
-        *self = WATCHER.take().unwrap_or_default();
+        *self = OBSERVER.take().unwrap_or_default();
         result
     }
 }
 
 /// Passes a note to the current connection.
-fn watch(note: impl FnOnce(&mut Watch)) {
-    WATCHER.with_borrow_mut(|watcher| watcher.as_mut().map(note));
+fn observe(note: impl FnOnce(&mut Observer)) {
+    OBSERVER.with_borrow_mut(|observer| observer.as_mut().map(note));
 }
 
 /// Bytes from the seed, if there is one.
 fn seeded<const N: usize>() -> Option<[u8; N]> {
-    WATCHER.with_borrow_mut(|watcher| {
-        let rng = watcher.as_mut()?.rng.as_mut()?;
+    OBSERVER.with_borrow_mut(|observer| {
+        let rng = observer.as_mut()?.rng.as_mut()?;
         let mut bytes = [0; N];
         rng.fill(&mut bytes);
         Some(bytes)
@@ -96,9 +96,9 @@ fn seeded<const N: usize>() -> Option<[u8; N]> {
 
 /// HMAC. dimpl builds the PRF of DTLS 1.2 and the HKDF of DTLS 1.3 on it.
 #[derive(Debug)]
-struct WatchedHmac;
+struct ObservedHmac;
 
-impl HmacProvider for WatchedHmac {
+impl HmacProvider for ObservedHmac {
     fn hmac(
         &self,
         hash: HashAlgorithm,
@@ -109,7 +109,7 @@ impl HmacProvider for WatchedHmac {
         let plain = aws_lc_rs::default_provider().hmac_provider;
         let written = plain.hmac(hash, key, data, out)?;
         if let Some(secret) = secret_of(key, data, out.get(..written).unwrap_or_default()) {
-            watch(|watch| watch.secrets.push(secret));
+            observe(|observer| observer.secrets.push(secret));
         }
         Ok(written)
     }

@@ -160,12 +160,12 @@ impl<E: Endpoint> Engine<E> {
             Input::Reset { flow, reason } => self.reset(flow, reason),
             Input::Command(command) => {
                 self.give(Inner::Command(command));
-                self.let_go();
+                self.release_first_flight();
             }
             Input::Timeout => {
                 self.expire();
                 self.give(Inner::Timeout);
-                self.let_go();
+                self.release_first_flight();
             }
         }
         Ok(None)
@@ -199,7 +199,7 @@ impl<E: Endpoint> Engine<E> {
     }
 
     /// Releases a first flight that waited for this input.
-    fn let_go(&mut self) {
+    fn release_first_flight(&mut self) {
         let Some(flow) = self.withheld.take() else { return };
         if let Some(state) = self.flows.get_mut(&flow)
             && let Stage::Withheld { deadline } = state.stage

@@ -193,7 +193,7 @@ impl Flow {
     fn established(&mut self, arrivals: &mut Vec<Arrival>) {
         let start = connection::start(&mut self.connection);
         if start != Start::ZeroRtt {
-            self.hold_again();
+            self.requeue_early_data();
         }
         self.early = Vec::new();
         let closing = matches!(self.stage, Stage::Closing { .. });
@@ -202,7 +202,7 @@ impl Flow {
     }
 
     /// Queues the refused early data again (RFC 8446 section 4.2.10).
-    fn hold_again(&mut self) {
+    fn requeue_early_data(&mut self) {
         for message in self.early.drain(..).rev() {
             let mut again = Buffer::new();
             for span in message.spans() {

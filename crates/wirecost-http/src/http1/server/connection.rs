@@ -6,7 +6,7 @@ use super::ServerConfig;
 use crate::http1::body::Body;
 use crate::http1::head::{Collector, RequestHead, Side};
 use crate::message::Method;
-use crate::resource::{Exchange, Request};
+use crate::resource::{Request, RequestId};
 
 /// Bytes of memory for content that an idle connection keeps.
 const KEPT_BYTES: usize = 16 << 10;
@@ -120,8 +120,8 @@ impl Connection {
     }
 
     /// Identifies the current request.
-    pub(super) const fn exchange(&self) -> Exchange {
-        Exchange {
+    pub(super) const fn request_id(&self) -> RequestId {
+        RequestId {
             flow: self.flow,
             request: self.requests,
         }

@@ -141,11 +141,9 @@ impl Core {
 
     /// Answers a complete request, or lets it wait.
     fn answer(&mut self, connection: &mut Connection) {
-        let exchange = connection.exchange();
+        let id = connection.request_id();
         let request = connection.current.request();
-        let answer = self
-            .resources
-            .answer(exchange, &request, &connection.content, self.now);
+        let answer = self.resources.answer(id, &request, &connection.content, self.now);
         match answer {
             Some(response) => self.respond(connection, response),
             None => connection.stage = Stage::Waiting { held: Vec::new() },
@@ -159,7 +157,7 @@ impl Core {
         };
         held.extend_from_slice(bytes);
         if held.len() > self.config.max_held_bytes {
-            self.resources.forget_exchange(connection.exchange());
+            self.resources.forget_request(connection.request_id());
             let held = connection.drop_held();
             self.ignore(connection.flow, held);
             self.end(connection);

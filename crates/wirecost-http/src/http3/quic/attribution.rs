@@ -25,7 +25,7 @@ use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 use super::frame::{Frame, Kind};
 use super::packet::{self, CONNECTION_ID_BYTES, Space, Type};
 use super::ranges::Ranges;
-use super::reading::{Reading, Runs};
+use super::stream_layers::{Runs, StreamLayers};
 use super::tap::Packet;
 use crate::http3::reader::take;
 
@@ -121,7 +121,7 @@ struct Stream {
     /// Whether the end of the stream was seen.
     has_ended: bool,
     runs: Runs,
-    reading: Reading,
+    layers: StreamLayers,
 }
 
 /// The phase of each packet number, stored as changes.
@@ -217,8 +217,8 @@ impl OneWay {
             return;
         };
         if !is_unidirectional(id) {
-            let Stream { reading, runs, .. } = self.stream(id);
-            reading.read(offset, data, runs);
+            let Stream { layers, runs, .. } = self.stream(id);
+            layers.read(offset, data, runs);
         }
     }
 

@@ -3,7 +3,7 @@
 //! - [`packet`]: the boundaries of packets in a datagram
 //! - [`frame`]: the frames of a decrypted packet
 //! - `ranges`: the parts of a stream that have been seen
-//! - `reading`: the layers of a request stream's bytes
+//! - `stream_layers`: the layers of a request stream's bytes
 //! - `retry`: verifies Retry packets
 //! - `tap`: keys that note the packets that they encrypt and decrypt
 //! - `session`: TLS 1.3 for quinn-proto, with such keys
@@ -13,7 +13,7 @@ pub(crate) mod attribution;
 pub mod frame;
 pub mod packet;
 pub(crate) mod ranges;
-mod reading;
 mod retry;
 pub(crate) mod session;
+mod stream_layers;
 pub(crate) mod tap;

@@ -122,8 +122,8 @@ impl Peer {
             Progress::Ended => self.answer(id, server),
             Progress::Reset(_) => {
                 self.exchanges.remove(&id);
-                let exchange = exchange_of(self.connection.flow, id);
-                server.resources.forget_exchange(exchange);
+                let request = request_id(self.connection.flow, id);
+                server.resources.forget_request(request);
                 self.connection.stopped(id);
             }
         }
@@ -160,7 +160,7 @@ impl Peer {
         let response = match exchange.request() {
             None => Some(Response::empty(Status::NOT_IMPLEMENTED)),
             Some(request) => {
-                let of = exchange_of(self.connection.flow, id);
+                let of = request_id(self.connection.flow, id);
                 let body = &exchange.message.body;
                 match server.resources.check(&request, Some(body.len() as u64)) {
                     Err(refusal) => Some(refusal),
@@ -212,8 +212,8 @@ pub(super) struct Core<'a> {
     pub(super) now: Instant,
 }
 
-fn exchange_of(flow: FlowId, id: StreamId) -> resource::Exchange {
-    resource::Exchange {
+fn request_id(flow: FlowId, id: StreamId) -> resource::RequestId {
+    resource::RequestId {
         flow,
         request: id.into(),
     }

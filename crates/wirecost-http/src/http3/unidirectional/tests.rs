@@ -1,10 +1,10 @@
 use super::*;
 
 fn read(receiver: Side, stream: &[u8], piece: usize) -> Result<Vec<u64>, Code> {
-    let (mut reader, mut opened, mut said) = (Reader::default(), Opened::new(receiver), Vec::new());
+    let (mut reader, mut streams, mut said) = (Reader::default(), PeerStreams::new(receiver), Vec::new());
     for bytes in stream.chunks(piece) {
         reader
-            .read(bytes, &mut opened, |what| said.push(what))
+            .read(bytes, &mut streams, |what| said.push(what))
             .map_err(|fault| fault.code)?;
     }
     Ok(said)
@@ -88,10 +88,10 @@ fn forbidden_frames_have_their_code() {
 #[test]
 fn critical_streams_are_unique_and_do_not_end() {
     for kind in [&b"\x00\x04\x00"[..], b"\x02", b"\x03"] {
-        let mut opened = Opened::new(Side::Server);
+        let mut streams = PeerStreams::new(Side::Server);
         let (mut one, mut two) = (Reader::default(), Reader::default());
-        one.read(kind, &mut opened, |_| {}).expect("a stream");
-        let second = two.read(kind, &mut opened, |_| {});
+        one.read(kind, &mut streams, |_| {}).expect("a stream");
+        let second = two.read(kind, &mut streams, |_| {});
         assert_eq!(second.map_err(|fault| fault.code), Err(Code::StreamCreationError));
         assert_eq!(
             one.end().map_err(|fault| fault.code),

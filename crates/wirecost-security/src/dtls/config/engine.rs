@@ -11,7 +11,7 @@ use wirecost_proto::Instant;
 use super::{Common, ConfigError, Psk, Version};
 use crate::Epoch;
 use crate::certificate::Identity;
-use crate::dtls::provider::{Watch, provider};
+use crate::dtls::provider::{Observer, provider};
 
 /// Settings of dimpl's configuration.
 pub(super) struct EngineSettings {
@@ -105,18 +105,18 @@ impl Engine {
     }
 
     /// The configuration of connection number `index`, and the observer with the seed of its cryptography.
-    pub(super) fn config(&self, index: u64) -> (Arc<Config>, Watch) {
+    pub(super) fn config(&self, index: u64) -> (Arc<Config>, Observer) {
         let rng = self.common.rng.map(|rng| rng.purpose(index));
         let config = rng.and_then(|mut rng| {
             let builder = self.settings.builder(&self.common);
             builder.dangerously_set_rng_seed(rng.next_u64()).build().ok()
         });
         let config = config.map_or_else(|| Arc::clone(&self.shared), Arc::new);
-        let watch = Watch {
+        let observer = Observer {
             rng,
-            ..Watch::default()
+            ..Observer::default()
         };
-        (config, watch)
+        (config, observer)
     }
 }
 
@@ -131,7 +131,7 @@ impl PskResolver for Keys {
 }
 
 /// The identity in the engine's form. Fails if the engine does not support the key, because the engine would panic.
-pub(super) fn usable(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
+pub(super) fn engine_certificate(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
     let loaded = provider().key_provider.load_private_key(identity.private_key());
     loaded.map_err(|error| ConfigError::PrivateKey(error.to_string()))?;
     Ok(DtlsCertificate {

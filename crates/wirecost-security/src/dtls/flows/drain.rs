@@ -2,7 +2,7 @@
 
 use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, ResetReason};
 
-use super::{Fate, Flows, Stage};
+use super::{Flows, Stage, Status};
 use crate::dtls::config::Version;
 use crate::dtls::connection::{Connection, ConnectionEvent};
 use crate::dtls::cover;
@@ -22,45 +22,45 @@ impl<E: Endpoint> Flows<E> {
         connection: &mut Connection,
         taken: Result<(), Fault>,
         now: Instant,
-    ) -> Result<Fate, E::Error> {
-        let mut fate = match taken {
-            Ok(()) => Fate::Alive,
-            Err(fault) => Fate::Failed(fault),
+    ) -> Result<Status, E::Error> {
+        let mut status = match taken {
+            Ok(()) => Status::Alive,
+            Err(fault) => Status::Failed(fault),
         };
         loop {
             match connection.poll(now, &mut self.scratch) {
                 ConnectionEvent::Datagram(len) => self.transmit(flow, connection, len),
                 ConnectionEvent::Wait => break,
                 // After a failure the engine may still send an alert, and nothing else.
-                _ if matches!(fate, Fate::Failed(_)) => {}
+                _ if matches!(status, Status::Failed(_)) => {}
                 ConnectionEvent::Plaintext(len) => self.deliver(flow, connection, len, now)?,
                 ConnectionEvent::Certificate(len) => {
                     let certificate = self.scratch.get(..len).unwrap_or_default();
                     if let Err(fault) = self.role.verify(certificate, now) {
-                        fate = Fate::Failed(fault);
+                        status = Status::Failed(fault);
                         if self.refuse(flow, connection) {
                             break;
                         }
                     }
                 }
                 ConnectionEvent::Connected => self.establish(flow, now)?,
-                ConnectionEvent::CloseNotify => fate = Fate::Closed,
+                ConnectionEvent::CloseNotify => status = Status::Closed,
             }
         }
         connection.forget_notes();
-        Ok(fate)
+        Ok(status)
     }
 
     /// Sends a datagram of the engine. It may contain the inner endpoint's datagram.
     fn transmit(&mut self, flow: FlowId, connection: &mut Connection, len: usize) {
         let datagram = self.scratch.get(..len).unwrap_or_default();
         // The records of a datagram that is being consumed are still needed.
-        let consumed = self.sighted.len();
-        connection.look_at_own(datagram, &mut self.sighted);
+        let consumed = self.classified.len();
+        connection.classify_sent(datagram, &mut self.classified);
         self.spans.clear();
-        let sent = self.sighted.get(consumed..).unwrap_or_default();
+        let sent = self.classified.get(consumed..).unwrap_or_default();
         cover::cover(sent, self.protecting.spans(), &mut self.spans);
-        self.sighted.truncate(consumed);
+        self.classified.truncate(consumed);
         let mut described = self.inner.buffer();
         described.push_described(datagram, self.spans.spans());
         self.inner.ready.push_back(Ready::Transmit(flow, described));
@@ -125,11 +125,11 @@ impl<E: Endpoint> Flows<E> {
         flow: FlowId,
         connection: Box<Connection>,
         successor: Option<Box<Connection>>,
-        fate: Fate,
+        status: Status,
         now: Instant,
     ) -> Result<(), E::Error> {
-        let fault = match fate {
-            Fate::Alive if connection.is_established() => {
+        let fault = match status {
+            Status::Alive if connection.is_established() => {
                 let stage = Stage::Established {
                     connection,
                     successor,
@@ -137,12 +137,12 @@ impl<E: Endpoint> Flows<E> {
                 self.put_stage(flow, stage);
                 return Ok(());
             }
-            Fate::Alive => {
+            Status::Alive => {
                 self.put_stage(flow, Stage::Handshake(connection));
                 return Ok(());
             }
-            Fate::Closed => None,
-            Fate::Failed(fault) => Some(fault),
+            Status::Closed => None,
+            Status::Failed(fault) => Some(fault),
         };
         let reason = match fault {
             Some(Fault::TimedOut { .. }) => ResetReason::TimedOut,

@@ -6,18 +6,18 @@ use dimpl::crypto::{
     SupportedDtls13CipherSuite, TmpBuf,
 };
 
-use super::{Note, watch};
+use super::{Note, observe};
 use crate::dtls::record::{Piece, last_eight};
 
 /// The DTLS 1.2 suites, wrapped. They live as long as the program.
-pub(super) fn watched_12(
+pub(super) fn observed_12(
     suites: Suites<dyn SupportedDtls12CipherSuite>,
 ) -> Suites<dyn SupportedDtls12CipherSuite> {
     wrapped(suites, |suite| Box::new(Suite(suite)))
 }
 
 /// The DTLS 1.3 suites, wrapped. They live as long as the program.
-pub(super) fn watched_13(
+pub(super) fn observed_13(
     suites: Suites<dyn SupportedDtls13CipherSuite>,
 ) -> Suites<dyn SupportedDtls13CipherSuite> {
     wrapped(suites, |suite| Box::new(Suite(suite)))
@@ -56,7 +56,7 @@ impl SupportedDtls12CipherSuite for Suite<dyn SupportedDtls12CipherSuite> {
     }
 
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Box::new(Watched(self.0.create_cipher(key)?)))
+        Ok(Box::new(ObservedCipher(self.0.create_cipher(key)?)))
     }
 }
 
@@ -82,7 +82,7 @@ impl SupportedDtls13CipherSuite for Suite<dyn SupportedDtls13CipherSuite> {
     }
 
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Box::new(Watched(self.0.create_cipher(key)?)))
+        Ok(Box::new(ObservedCipher(self.0.create_cipher(key)?)))
     }
 
     fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
@@ -92,14 +92,14 @@ impl SupportedDtls13CipherSuite for Suite<dyn SupportedDtls13CipherSuite> {
 
 /// A cipher that notes the records that it encrypts and decrypts.
 #[derive(Debug)]
-struct Watched(Box<dyn Cipher>);
+struct ObservedCipher(Box<dyn Cipher>);
 
-impl Cipher for Watched {
+impl Cipher for ObservedCipher {
     fn encrypt(&mut self, plaintext: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         let note = note_of(plaintext, &aad);
         self.0.encrypt(plaintext, aad, nonce)?;
-        watch(|watch| {
-            watch.notes.push(Note {
+        observe(|observer| {
+            observer.notes.push(Note {
                 tag: last_eight(plaintext),
                 ..note
             });
@@ -113,7 +113,7 @@ impl Cipher for Watched {
         let authenticated = aad.clone();
         self.0.decrypt(ciphertext, aad, nonce)?;
         let note = note_of(ciphertext.as_ref(), &authenticated);
-        watch(|watch| watch.notes.push(Note { tag, ..note }));
+        observe(|observer| observer.notes.push(Note { tag, ..note }));
         Ok(())
     }
 }

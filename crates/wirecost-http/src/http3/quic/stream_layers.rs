@@ -42,7 +42,7 @@ impl Runs {
 
 /// Reads the frames of a stream from pieces in any order.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct StreamLayers {
     reader: Reader,
     /// The offset up to which the stream is read.
     read: u64,
@@ -52,7 +52,7 @@ pub(super) struct Reading {
     has_lost_track: bool,
 }
 
-impl Default for Reading {
+impl Default for StreamLayers {
     fn default() -> Self {
         Self {
             // It reads the streams of either end, and they carry no pushes.
@@ -65,7 +65,7 @@ impl Default for Reading {
     }
 }
 
-impl Reading {
+impl StreamLayers {
     /// Handles the bytes at `offset` and notes the layers of all bytes that can be read now.
     pub(super) fn read(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
         if self.has_lost_track {
@@ -142,10 +142,10 @@ mod tests {
     fn pieces_in_any_order_give_the_layers_of_the_stream() {
         let stream = b"\x01\x02ab\x00\x03con\x00\x04tent\x01\x01t";
         for cut in 1..stream.len() {
-            let (mut reading, mut runs) = (Reading::default(), Runs::default());
+            let (mut layers, mut runs) = (StreamLayers::default(), Runs::default());
             let (first, second) = stream.split_at(cut);
-            reading.read(cut as u64, second, &mut runs);
-            reading.read(0, first, &mut runs);
+            layers.read(cut as u64, second, &mut runs);
+            layers.read(0, first, &mut runs);
             let layers: Vec<Layer> = (0..stream.len() as u64).map(|at| runs.at(at).0).collect();
             let payload = |at: &usize| layers[*at] == Layer::Payload;
             let payload: Vec<usize> = (0..stream.len()).filter(payload).collect();
@@ -155,27 +155,27 @@ mod tests {
 
     #[test]
     fn read_pieces_take_no_memory() {
-        let (mut reading, mut runs) = (Reading::default(), Runs::default());
+        let (mut layers, mut runs) = (StreamLayers::default(), Runs::default());
         // A frame of an unknown type, with its pieces in reverse order and twice each.
         let stream = b"\x21\x05abcde";
         for round in 0..2 {
             for offset in (1..stream.len()).rev() {
-                reading.read(offset as u64, &stream[offset..], &mut runs);
+                layers.read(offset as u64, &stream[offset..], &mut runs);
             }
-            let held: usize = reading.held.values().map(|piece| taken_by(piece)).sum();
-            assert_eq!(reading.held_bytes, held, "round {round}");
+            let held: usize = layers.held.values().map(|piece| taken_by(piece)).sum();
+            assert_eq!(layers.held_bytes, held, "round {round}");
         }
-        reading.read(0, &stream[..1], &mut runs);
-        assert_eq!((reading.read, reading.held_bytes), (stream.len() as u64, 0));
+        layers.read(0, &stream[..1], &mut runs);
+        assert_eq!((layers.read, layers.held_bytes), (stream.len() as u64, 0));
     }
 
     #[test]
     fn held_pieces_are_limited() {
-        let (mut reading, mut runs) = (Reading::default(), Runs::default());
+        let (mut layers, mut runs) = (StreamLayers::default(), Runs::default());
         for offset in 1..200_000 {
             // A STREAM frame without data may have any offset within the credit.
-            reading.read(offset, &[], &mut runs);
+            layers.read(offset, &[], &mut runs);
         }
-        assert!(reading.held.len() <= MAX_HELD_BYTES / PIECE_BYTES);
+        assert!(layers.held.len() <= MAX_HELD_BYTES / PIECE_BYTES);
     }
 }
