@@ -1,4 +1,5 @@
-//! A TCP connection: its bytes in order, what they are, and the packets that wait to be told.
+//! TCP connections: puts a connection's bytes in order, describes them, and holds packets back until their bytes are
+//! described.
 
 use std::ops::Range;
 
@@ -6,39 +7,40 @@ use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_proto::Direction;
 use wirecost_wire::tcp;
 
-use crate::span_list::{Both, SpanList};
+use crate::span_list::{PerDirection, SpanList};
 use crate::stream::{Context, Stream};
 use crate::tcp::held::Held;
 use crate::tcp::reassembly::{Content, Reassembly, Run};
 
-/// Packets that may wait for what they carry to be described; beyond it the bytes before are given up.
+/// The most packets that may wait for the description of their bytes. Beyond it, the connection gives up the missing
+/// bytes.
 const MAX_HELD_PACKETS: usize = 4_096;
 
-/// Packets that may wait after the peer has acknowledged bytes that the capture does not have.
+/// The most packets that may wait once the peer has acknowledged bytes that the capture does not have.
 const MAX_HELD_BEHIND_LOSS: usize = 64;
 
-/// What a connection reads and writes: the secrets, the
-/// spans of the bytes at hand (empty between segments), and the
-/// ledger that is told of them.
-pub(crate) struct Books<'a> {
+/// What a connection works with: the secrets, the spans of the bytes at hand (empty between segments), and the ledger
+/// that receives them.
+pub(crate) struct Workspace<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) spans: &'a mut SpanList,
     pub(crate) ledger: &'a mut DeviceLedger,
 }
 
-/// What is known of a connection.
+/// State of one TCP connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     ports: Ports,
-    ways: Both<Way>,
+    halves: PerDirection<Half>,
     stream: Stream,
     held: Held,
 }
 
+/// State of one direction.
 #[derive(Debug, Default)]
-struct Way {
+struct Half {
     reassembly: Reassembly,
-    /// The offset up to which bytes have been described, or left out.
+    /// The offset up to which bytes are described or left out.
     described: u64,
 }
 
@@ -46,7 +48,7 @@ impl Connection {
     pub(crate) fn new(ports: Ports) -> Self {
         Self {
             ports,
-            ways: Both::default(),
+            halves: PerDirection::default(),
             stream: Stream::new(ports.server),
             held: Held::default(),
         }
@@ -56,22 +58,23 @@ impl Connection {
         &self.stream
     }
 
-    /// Whether a segment begins another connection between the same ports.
+    /// Whether a segment opens a new connection between the same ports.
     pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
         let flags = segment.flags();
         let opens = flags.contains(tcp::Flags::SYN) && !flags.contains(tcp::Flags::ACK);
-        let way = self.ways.of(direction);
-        opens && way.reassembly.is_other_connection(segment.sequence_number())
+        let half = self.halves.of(direction);
+        opens && half.reassembly.is_other_connection(segment.sequence_number())
     }
 
-    /// Takes a segment of `len` bytes of content; tells the ledger what is known by now. Returns the offset up to
-    /// which the direction must be described before the packet can be accounted; `None` where it can be now.
+    /// Handles a segment with `len` bytes of content and passes all known spans to the ledger. Returns the offset up
+    /// to which the direction must be described before the packet can be accounted, or `None` if the packet can be
+    /// accounted now.
     pub(crate) fn segment(
         &mut self,
         direction: Direction,
         segment: &tcp::Segment<'_>,
         len: u64,
-        books: &mut Books<'_>,
+        workspace: &mut Workspace<'_>,
     ) -> Option<u64> {
         let flags = segment.flags();
         if flags.contains(tcp::Flags::RST) {
@@ -84,20 +87,20 @@ impl Connection {
             bytes: payload.get(..len as usize).unwrap_or(payload),
             len,
         };
-        let place = self.ways.of_mut(direction).reassembly.place(&content);
+        let place = self.halves.of_mut(direction).reassembly.place(&content);
         let until = place.as_ref().map_or(0, |place| place.end);
         if let Some(place) = place.filter(|place| !place.is_empty()) {
-            self.receive(direction, &place, &content, books);
+            self.receive(direction, &place, &content, workspace);
         }
         if flags.contains(tcp::Flags::ACK) {
             let acknowledged = segment.acknowledgment_number();
-            self.acknowledge(direction.reverse(), acknowledged, books);
+            self.acknowledge(direction.reverse(), acknowledged, workspace);
         }
         self.wait_for(direction, until)
     }
 
     fn wait_for(&self, direction: Direction, until: u64) -> Option<u64> {
-        let is_described = until <= self.ways.of(direction).described;
+        let is_described = until <= self.halves.of(direction).described;
         (!self.held.is_empty() || !is_described).then_some(until)
     }
 
@@ -106,69 +109,70 @@ impl Connection {
         direction: Direction,
         place: &Range<u64>,
         content: &Content<'_>,
-        books: &mut Books<'_>,
+        workspace: &mut Workspace<'_>,
     ) {
-        let bytes = self.ways.of_mut(direction).reassembly.in_order(place, content);
+        let bytes = self.halves.of_mut(direction).reassembly.in_order(place, content);
         if !bytes.is_empty() {
             self.stream
-                .feed(direction, bytes, &mut books.context, books.spans);
+                .feed(direction, bytes, &mut workspace.context, workspace.spans);
         }
-        self.feed_waiting(direction, books);
-        let reassembly = &mut self.ways.of_mut(direction).reassembly;
+        self.feed_waiting(direction, workspace);
+        let reassembly = &mut self.halves.of_mut(direction).reassembly;
         if reassembly.is_waiting() && (reassembly.is_full() || self.held.len() > MAX_HELD_PACKETS) {
-            self.give_up(direction, books);
+            self.give_up(direction, workspace);
         }
-        self.tell(direction, books);
+        self.record_spans(direction, workspace);
     }
 
-    fn feed_waiting(&mut self, direction: Direction, books: &mut Books<'_>) {
-        while let Some(run) = self.ways.of_mut(direction).reassembly.next_waiting() {
+    fn feed_waiting(&mut self, direction: Direction, workspace: &mut Workspace<'_>) {
+        while let Some(run) = self.halves.of_mut(direction).reassembly.next_waiting() {
             match run {
-                Run::Bytes(bytes) => self
-                    .stream
-                    .feed(direction, &bytes, &mut books.context, books.spans),
-                Run::Uncaptured(len) => self.stream.gap(direction, len, books.spans),
+                Run::Bytes(bytes) => {
+                    self.stream
+                        .feed(direction, &bytes, &mut workspace.context, workspace.spans)
+                }
+                Run::Uncaptured(len) => self.stream.gap(direction, len, workspace.spans),
             }
         }
     }
 
-    /// The peer has what it acknowledges: bytes that the capture does not have by then will hardly come.
-    fn acknowledge(&mut self, direction: Direction, number: u32, books: &mut Books<'_>) {
-        let reassembly = &self.ways.of(direction).reassembly;
+    /// Once the peer has acknowledged bytes that the capture lacks, those bytes will hardly arrive.
+    fn acknowledge(&mut self, direction: Direction, number: u32, workspace: &mut Workspace<'_>) {
+        let reassembly = &self.halves.of(direction).reassembly;
         let is_beyond = reassembly.acknowledged(number) > Some(reassembly.next());
         if is_beyond && reassembly.is_waiting() && self.held.len() > MAX_HELD_BEHIND_LOSS {
-            self.give_up(direction, books);
-            self.tell(direction, books);
+            self.give_up(direction, workspace);
+            self.record_spans(direction, workspace);
         }
     }
 
-    fn give_up(&mut self, direction: Direction, books: &mut Books<'_>) {
-        if let Some(gap) = self.ways.of_mut(direction).reassembly.give_up() {
-            self.stream.gap(direction, gap, books.spans);
-            self.feed_waiting(direction, books);
+    fn give_up(&mut self, direction: Direction, workspace: &mut Workspace<'_>) {
+        if let Some(gap) = self.halves.of_mut(direction).reassembly.give_up() {
+            self.stream.gap(direction, gap, workspace.spans);
+            self.feed_waiting(direction, workspace);
         }
     }
 
-    /// Gives the spans to the ledger.
-    fn tell(&mut self, direction: Direction, books: &mut Books<'_>) {
-        for piece in books.spans.pieces() {
+    /// Passes the spans to the ledger.
+    fn record_spans(&mut self, direction: Direction, workspace: &mut Workspace<'_>) {
+        for piece in workspace.spans.pieces() {
             if piece.known {
-                books
+                workspace
                     .ledger
                     .stream_spans(self.ports, direction, std::slice::from_ref(&piece.span));
             } else {
-                books
+                workspace
                     .ledger
                     .stream_undescribed(self.ports, direction, u64::from(piece.span.len));
             }
         }
-        self.ways.of_mut(direction).described += books.spans.bytes();
-        books.spans.clear();
+        self.halves.of_mut(direction).described += workspace.spans.bytes();
+        workspace.spans.clear();
     }
 
-    /// Bytes kept until others come.
+    /// Bytes that are kept until more bytes arrive.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        let waiting = |direction| self.ways.of(direction).reassembly.waiting_bytes();
+        let waiting = |direction| self.halves.of(direction).reassembly.waiting_bytes();
         waiting(Direction::Up) + waiting(Direction::Down) + self.held.bytes() + self.stream.kept_bytes()
     }
 
@@ -177,19 +181,19 @@ impl Connection {
         self.held.push(direction, until, headers);
     }
 
-    /// Whether more packets wait for a description than may: their bytes are then given up for good.
+    /// Whether more packets wait than the limit allows. If so, their bytes are given up for good.
     pub(crate) fn is_overfull(&self) -> bool {
         self.held.len() > 2 * MAX_HELD_PACKETS
     }
 
-    /// Moves the headers of the next packet that can be accounted into `out`; any packet where `all` is set.
+    /// Moves the headers of the next packet that can be accounted into `out`. With `all` set, it takes any packet.
     pub(crate) fn release(&mut self, all: bool, out: &mut Vec<u8>) -> Option<Direction> {
-        let ways = &self.ways;
+        let halves = &self.halves;
         let described = |direction| {
             if all {
                 u64::MAX
             } else {
-                ways.of(direction).described
+                halves.of(direction).described
             }
         };
         self.held.pop(described, out)

@@ -1,39 +1,39 @@
-//! From packets to a report: every packet finds its flow, the flow its bytes.
+//! Assigns packets to flows and collects the flows' bytes in a report.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::Direction;
 use wirecost_wire::capture::Packet;
 use wirecost_wire::upper::Upper;
 use wirecost_wire::{icmp, ip, tcp, udp};
 
-use crate::flow::{Desk, Flow, Key};
-use crate::fragments::{Fragmented, Fragments, Outcome};
+use crate::flow::{Buffers, Flow, Key};
+use crate::fragments::{Fragmented, Fragments};
 use crate::frame;
 use crate::report::{Builder, Report};
-use crate::secrets::Secrets;
 
-/// Flows that are followed at a time; the quarter that was silent longest makes room for new ones.
+/// The most flows at a time. Beyond it, the quarter that was silent longest ends.
 const MAX_FLOWS: usize = 16_384;
 
-/// Bytes that all connections together may keep until others come; the one that asks for more is begun anew.
+/// Bytes that all connections together may keep. The connection that exceeds the limit ends and starts anew.
 const MAX_KEPT_BYTES: u64 = 256 << 20;
 
-/// The ports on which servers listen whose protocol is known here.
+/// Ports of servers whose protocol this crate knows.
 const SERVER_PORTS: [u16; 14] = [
     9, 80, 443, 1883, 4433, 5671, 5672, 5683, 5684, 8000, 8080, 8443, 8883, 10_009,
 ];
 
 /// Attributes the bytes of packets that no endpoint described.
 ///
-/// Packets come in the order in which they were seen. Secrets should come before the packets that they decrypt.
+/// Packets arrive in capture order. Secrets should arrive before the packets that they decrypt.
 #[derive(Debug, Default)]
 pub struct Dissector {
     secrets: Secrets,
     flows: BTreeMap<Key, Box<Flow>>,
     fragments: Fragments,
-    desk: Desk,
+    buffers: Buffers,
     builder: Builder,
     /// Bytes that all connections keep.
     kept_bytes: u64,
@@ -45,13 +45,12 @@ impl Dissector {
         Self::default()
     }
 
-    /// Adds the secrets of a key log (RFC 9850, SSLKEYLOGFILE); returns how many there are by now.
-    pub fn add_secrets(&mut self, key_log: &str) -> u64 {
+    /// Adds the secrets of a key log (RFC 9850, SSLKEYLOGFILE).
+    pub fn add_secrets(&mut self, key_log: &str) {
         self.secrets.add(key_log);
-        self.secrets.len()
     }
 
-    /// Takes the next packet of a capture.
+    /// Handles the next packet of a capture.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         self.builder.packet(packet);
         match frame::ip_packet(packet.link_type, packet.bytes) {
@@ -60,7 +59,7 @@ impl Dissector {
         }
     }
 
-    /// What was found.
+    /// Ends every flow and returns the report.
     pub fn finish(mut self) -> Report {
         while let Some(fragmented) = self.fragments.give_up() {
             self.fragmented(&fragmented);
@@ -82,7 +81,7 @@ impl Dissector {
             .fragment()
             .filter(|_| packet.protocol() == ip::Protocol::Udp)
         {
-            if let Outcome::Done(fragmented) = self.fragments.take(&packet, fragment, bytes) {
+            if let Some(fragmented) = self.fragments.take(&packet, fragment, bytes) {
                 self.fragmented(&fragmented);
             }
             return;
@@ -139,7 +138,7 @@ impl Dissector {
             (packet, bytes),
             segment,
             len,
-            (&self.secrets, &mut self.desk),
+            (&self.secrets, &mut self.buffers),
         );
         self.kept_bytes += flow.kept_bytes();
         if self.kept_bytes > MAX_KEPT_BYTES
@@ -154,18 +153,18 @@ impl Dissector {
         self.builder.offload.datagram(packet);
         let (flow, direction) = flow_of_datagram(&mut self.flows, packet, datagram, self.builder.packets());
         if packet.is_truncated() {
-            flow.other(direction, bytes, &mut self.desk);
+            flow.other(direction, bytes, &mut self.buffers);
         } else {
             self.builder
                 .offload
                 .checksum(datagram.checksum(&packet.addresses()));
-            flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.desk));
-            flow.account(direction, bytes, &mut self.desk);
+            flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
+            flow.account(direction, bytes, &mut self.buffers);
         }
         self.make_room();
     }
 
-    /// Takes the packets of a fragmented datagram, whole or given up.
+    /// Handles the packets of a fragmented datagram, complete or given up.
     fn fragmented(&mut self, fragmented: &Fragmented) {
         let first = fragmented.packets.iter().find_map(|bytes| {
             let packet = ip::Packet::new(bytes).ok()?;
@@ -181,14 +180,14 @@ impl Dissector {
             return;
         };
         let (flow, direction) = flow_of_datagram(&mut self.flows, &first, &datagram, self.builder.packets());
-        flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.desk));
+        flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
         for bytes in &fragmented.packets {
-            flow.account(direction, bytes, &mut self.desk);
+            flow.account(direction, bytes, &mut self.buffers);
         }
         self.make_room();
     }
 
-    /// Whether the message is an error about a packet of a known flow.
+    /// Accounts an ICMP error about a packet of a known flow. Returns whether the message was one.
     fn icmp(&mut self, packet: &ip::Packet<'_>, bytes: &[u8], message: &icmp::Message<'_>) -> bool {
         let Some(quoted) = quoted(packet.version(), message) else {
             return false;
@@ -199,17 +198,17 @@ impl Dissector {
         let source = SocketAddr::new(quoted.source(), source_port);
         let destination = SocketAddr::new(quoted.destination(), destination_port);
         let key = Key::new(source, destination, quoted.protocol() == ip::Protocol::Tcp);
-        // The message travels against the packet that it quotes.
+        // The ICMP message travels in the opposite direction of the packet that it quotes.
         let Some(flow) = self.flows.get_mut(&key) else {
             return false;
         };
         self.kept_bytes -= flow.kept_bytes();
-        flow.other(flow.direction(source).reverse(), bytes, &mut self.desk);
+        flow.other(flow.direction(source).reverse(), bytes, &mut self.buffers);
         self.kept_bytes += flow.kept_bytes();
         true
     }
 
-    /// Ends the flows that were silent longest where there are too many.
+    /// Ends the flows that were silent longest if there are too many flows.
     fn make_room(&mut self) {
         if self.flows.len() <= MAX_FLOWS {
             return;
@@ -224,12 +223,12 @@ impl Dissector {
 
     fn end(&mut self, mut flow: Box<Flow>) {
         self.kept_bytes -= flow.kept_bytes();
-        flow.finish(&mut self.desk);
+        flow.finish(&mut self.buffers);
         self.builder.flow(&flow);
     }
 }
 
-/// The flow of a datagram, a new one where it is the first, and which way it travels.
+/// The flow of a datagram and the datagram's direction. Creates the flow for its first datagram.
 fn flow_of_datagram<'a>(
     flows: &'a mut BTreeMap<Key, Box<Flow>>,
     packet: &ip::Packet<'_>,
@@ -249,7 +248,7 @@ fn flow_of_datagram<'a>(
     (flow, direction)
 }
 
-/// Client and server of a connection by the packet seen first: who sends SYN is the client.
+/// Client and server of a connection, from its first packet: the sender of a SYN is the client.
 fn ends_of_connection(
     source: SocketAddr,
     destination: SocketAddr,
@@ -264,8 +263,8 @@ fn ends_of_connection(
     }
 }
 
-/// Client and server by their ports: the server's is one that is known, or the lower one; else who speaks first is the
-/// client.
+/// Client and server by port. The server has a known port, or else the lower port. With equal ports, the first sender
+/// is the client.
 fn ends_by_port(source: SocketAddr, destination: SocketAddr) -> (SocketAddr, SocketAddr) {
     let rank = |end: SocketAddr| (!SERVER_PORTS.contains(&end.port()), end.port());
     if rank(source) < rank(destination) {
@@ -285,8 +284,8 @@ fn quoted<'a>(version: ip::Version, message: &icmp::Message<'a>) -> Option<ip::P
     ip::Packet::new(bytes).ok()
 }
 
-/// Whether an ICMP message of this type quotes a packet: time exceeded, parameter problem, redirect, source quench
-/// (RFC 1122 section 3.2.2; RFC 4443 section 2.1).
+/// Whether an ICMP message of this type quotes a packet: destination unreachable, time exceeded, parameter problem,
+/// redirect, source quench (RFC 1122 section 3.2.2; RFC 4443 section 2.1).
 const fn is_error(version: ip::Version, kind: u8) -> bool {
     match version {
         ip::Version::V4 => matches!(kind, 3 | 4 | 5 | 11 | 12),

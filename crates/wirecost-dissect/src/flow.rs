@@ -1,19 +1,19 @@
-//! One flow: a TCP connection or two UDP ports, with a ledger of its own.
+//! One flow: a TCP connection or a pair of UDP ports. Each flow has a ledger of its own.
 
 use std::net::SocketAddr;
 
 use wirecost_cost::{DeviceLedger, PacketVerdict, Ports, Totals};
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::{Buffer, Direction, Span};
 use wirecost_wire::{ip, tcp};
 
-use crate::connection::{Books, Connection};
+use crate::connection::{Connection, Workspace};
 use crate::datagram::Datagrams;
 use crate::offload::SegmentLimits;
-use crate::secrets::Secrets;
 use crate::span_list::SpanList;
 use crate::stream::Context;
 
-/// What names a flow whatever its packets' direction.
+/// Identifies a flow, regardless of the packets' direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     low: SocketAddr,
@@ -31,9 +31,9 @@ impl Key {
     }
 }
 
-/// Memory that flows share, so that none is allocated per packet.
+/// Buffers that all flows share, so that no packet causes an allocation.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct Buffers {
     content: SpanList,
     spans: Buffer,
     described: Vec<Span>,
@@ -50,10 +50,10 @@ pub(crate) struct Flow {
     carried: Carried,
     pub(crate) limits: SegmentLimits,
     pub(crate) totals: Totals,
-    /// Packets in which bytes were left out, and those bytes.
+    /// Packets with bytes that were left out, and the number of those bytes.
     pub(crate) unattributed_packets: u64,
     pub(crate) unattributed_bytes: u64,
-    /// The number of its last packet.
+    /// The number of the flow's last packet.
     pub(crate) last_packet: u64,
 }
 
@@ -75,7 +75,7 @@ impl Flow {
         )
     }
 
-    /// A flow that starts with the datagram `bytes`.
+    /// A flow whose first datagram is `bytes`.
     pub(crate) fn datagrams(client: SocketAddr, server: SocketAddr, bytes: &[u8]) -> Self {
         let datagrams = Datagrams::detect(server.port(), bytes);
         let ledger = datagrams
@@ -99,7 +99,7 @@ impl Flow {
         }
     }
 
-    /// Which way a packet from `source` travels.
+    /// The direction of a packet from `source`.
     pub(crate) fn direction(&self, source: SocketAddr) -> Direction {
         if source == self.client {
             Direction::Up
@@ -108,7 +108,7 @@ impl Flow {
         }
     }
 
-    /// Whether a segment begins another connection between the same addresses and ports.
+    /// Whether a segment opens a new connection between the same addresses and ports.
     pub(crate) fn is_ended_by(&self, direction: Direction, segment: &tcp::Segment<'_>) -> bool {
         match &self.carried {
             Carried::Connection(connection) => connection.is_ended_by(direction, segment),
@@ -116,98 +116,98 @@ impl Flow {
         }
     }
 
-    /// Takes a TCP packet with `len` bytes of content.
+    /// Handles a TCP packet with `len` bytes of content.
     pub(crate) fn segment(
         &mut self,
         direction: Direction,
         (packet, ip_bytes): (&ip::Packet<'_>, &[u8]),
         segment: &tcp::Segment<'_>,
         len: u64,
-        (secrets, desk): (&Secrets, &mut Desk),
+        (secrets, buffers): (&Secrets, &mut Buffers),
     ) {
         let Carried::Connection(connection) = &mut self.carried else {
             return;
         };
-        let mut books = Books {
+        let mut workspace = Workspace {
             context: Context {
                 secrets,
-                scratch: &mut desk.scratch,
+                scratch: &mut buffers.scratch,
             },
-            spans: &mut desk.content,
+            spans: &mut buffers.content,
             ledger: &mut self.ledger,
         };
-        let wait = connection.segment(direction, segment, len, &mut books);
+        let wait = connection.segment(direction, segment, len, &mut workspace);
         let Some(until) = wait else {
-            self.account(direction, ip_bytes, desk);
+            self.account(direction, ip_bytes, buffers);
             return;
         };
         let header_bytes = packet.header_bytes() + segment.header_bytes();
         connection.hold(direction, until, ip_bytes.get(..header_bytes).unwrap_or(ip_bytes));
         let all = connection.is_overfull();
-        self.release(all, desk);
+        self.release(all, buffers);
     }
 
-    /// Accounts the packets that have waited long enough.
-    fn release(&mut self, all: bool, desk: &mut Desk) {
-        let mut headers = std::mem::take(&mut desk.headers);
+    /// Accounts the packets whose bytes are described.
+    fn release(&mut self, all: bool, buffers: &mut Buffers) {
+        let mut headers = std::mem::take(&mut buffers.headers);
         while let Carried::Connection(connection) = &mut self.carried
             && let Some(direction) = connection.release(all, &mut headers)
         {
-            self.account(direction, &headers, desk);
+            self.account(direction, &headers, buffers);
         }
-        desk.headers = headers;
+        buffers.headers = headers;
     }
 
-    /// Takes what a datagram is, before its packet or packets are accounted.
+    /// Describes a datagram before its packet or packets are accounted.
     pub(crate) fn describe(
         &mut self,
         direction: Direction,
         bytes: &[u8],
-        (secrets, desk): (&Secrets, &mut Desk),
+        (secrets, buffers): (&Secrets, &mut Buffers),
     ) {
         let Carried::Datagrams(datagrams) = &mut self.carried else {
             return;
         };
-        desk.content.clear();
+        buffers.content.clear();
         let mut context = Context {
             secrets,
-            scratch: &mut desk.scratch,
+            scratch: &mut buffers.scratch,
         };
-        datagrams.describe(direction, bytes, &mut context, &mut desk.content);
-        desk.described.clear();
-        let pieces = desk.content.pieces();
-        desk.described.extend(pieces.iter().map(|piece| piece.span));
+        datagrams.describe(direction, bytes, &mut context, &mut buffers.content);
+        buffers.described.clear();
+        let pieces = buffers.content.pieces();
+        buffers.described.extend(pieces.iter().map(|piece| piece.span));
         let left_out = pieces.iter().filter(|piece| !piece.known);
         let left_out: u64 = left_out.map(|piece| u64::from(piece.span.len)).sum();
         self.unattributed_packets += u64::from(left_out > 0);
         self.unattributed_bytes += left_out;
-        desk.content.clear();
+        buffers.content.clear();
         self.ledger
-            .datagram_spans(self.ports, direction, bytes, &desk.described);
+            .datagram_spans(self.ports, direction, bytes, &buffers.described);
     }
 
-    /// Takes a packet that the ledger knows by itself: a part of a datagram, an ICMP error.
-    pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
+    /// Handles a packet that needs no description: part of a datagram, or an ICMP error.
+    pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
         match &mut self.carried {
             Carried::Connection(connection) => {
                 connection.hold(direction, 0, ip_bytes);
-                self.release(false, desk);
+                self.release(false, buffers);
             }
-            Carried::Datagrams(_) => self.account(direction, ip_bytes, desk),
+            Carried::Datagrams(_) => self.account(direction, ip_bytes, buffers),
         }
     }
 
-    /// Takes a packet whose content has been described, or will not be.
-    pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], desk: &mut Desk) {
-        desk.spans.clear();
-        let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut desk.spans);
-        self.totals.add_packet(direction, &verdict, desk.spans.spans());
+    /// Accounts a packet whose content is described or stays undescribed.
+    pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
+        buffers.spans.clear();
+        let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut buffers.spans);
+        self.totals.add_packet(direction, &verdict, buffers.spans.spans());
         let unattributed = u64::from(verdict.unattributed_bytes);
         self.unattributed_packets += u64::from(unattributed > 0);
         self.unattributed_bytes += unattributed;
     }
 
-    /// Bytes kept until others come.
+    /// Bytes that are kept until more bytes arrive.
     pub(crate) fn kept_bytes(&self) -> u64 {
         match &self.carried {
             Carried::Connection(connection) => connection.kept_bytes(),
@@ -215,16 +215,16 @@ impl Flow {
         }
     }
 
-    /// Accounts what still waits: no endpoint will describe it any more.
-    pub(crate) fn finish(&mut self, desk: &mut Desk) {
-        self.release(true, desk);
+    /// Accounts the packets that still wait. Nothing will describe them any more.
+    pub(crate) fn finish(&mut self, buffers: &mut Buffers) {
+        self.release(true, buffers);
     }
 
     pub(crate) const fn is_tcp(&self) -> bool {
         matches!(self.carried, Carried::Connection(_))
     }
 
-    /// The name of what is spoken.
+    /// The protocol's name.
     pub(crate) fn label(&self) -> String {
         match &self.carried {
             Carried::Connection(connection) => connection.stream().label(),
@@ -232,7 +232,7 @@ impl Flow {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         match &self.carried {
             Carried::Connection(connection) => connection.stream().reason(),

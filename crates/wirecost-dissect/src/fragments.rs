@@ -1,33 +1,33 @@
-//! UDP datagrams out of IP fragments (RFC 791 section 3.2, RFC 8200 section 4.5). Their packets wait until the datagram
-//! is whole, because only then can it be read.
+//! Reassembles UDP datagrams from IP fragments (RFC 791 section 3.2, RFC 8200 section 4.5). The packets wait until
+//! the datagram is complete, because only a complete datagram can be read.
 
 use std::collections::VecDeque;
 
 use wirecost_wire::ip;
 
-/// Datagrams that wait for fragments; the oldest one makes room.
+/// The most incomplete datagrams. Beyond it, the oldest is given up.
 const MAX_DATAGRAMS: usize = 64;
 
 /// The most bytes of a datagram (RFC 768: a length field of 16 bits).
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 
-/// The most packets of a datagram: no link has an MTU for fragments of eight bytes and their copies.
+/// The most packets of a datagram. No link has an MTU that needs more.
 const MAX_PACKETS: usize = 1_024;
 
-/// What the fragments of a datagram share.
+/// What all fragments of a datagram have in common.
 type Key = (ip::Addresses, ip::Protocol, u32);
 
 /// Fragments of one datagram.
 #[derive(Debug)]
 pub(crate) struct Fragmented {
     key: Key,
-    /// The datagram's bytes, UDP header included, as far as they are here.
+    /// The datagram's bytes that have arrived, UDP header included.
     pub(crate) bytes: Vec<u8>,
-    /// Bytes that are here.
+    /// The number of bytes that have arrived.
     present: usize,
-    /// Bytes of the whole, once the last fragment is here.
+    /// The datagram's length, known once the last fragment has arrived.
     total: Option<usize>,
-    /// Its packets, in their order.
+    /// The packets, in order of arrival.
     pub(crate) packets: Vec<Vec<u8>>,
 }
 
@@ -57,28 +57,20 @@ impl Fragmented {
     }
 }
 
-/// The datagrams that are not whole.
+/// The incomplete datagrams.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     waiting: VecDeque<Fragmented>,
 }
 
-/// What came of a fragment.
-pub(crate) enum Outcome {
-    /// Its datagram is not whole.
-    Waiting,
-    /// Its datagram is whole, or was given up to make room for this one.
-    Done(Fragmented),
-}
-
 impl Fragments {
-    /// Takes a fragment.
+    /// Handles a fragment. Returns its datagram once it is complete, or the oldest one if too many wait.
     pub(crate) fn take(
         &mut self,
         packet: &ip::Packet<'_>,
         fragment: ip::Fragment,
         ip_bytes: &[u8],
-    ) -> Outcome {
+    ) -> Option<Fragmented> {
         let key = (packet.addresses(), packet.protocol(), fragment.id);
         let known = self.waiting.iter().position(|known| known.key == key);
         let index = known.unwrap_or_else(|| {
@@ -94,16 +86,16 @@ impl Fragments {
         if let Some(datagram) = self.waiting.get_mut(index) {
             datagram.add(packet, fragment, ip_bytes);
             if datagram.is_whole() {
-                return self.waiting.remove(index).map_or(Outcome::Waiting, Outcome::Done);
+                return self.waiting.remove(index);
             }
         }
         if self.waiting.len() > MAX_DATAGRAMS {
-            return self.give_up().map_or(Outcome::Waiting, Outcome::Done);
+            return self.give_up();
         }
-        Outcome::Waiting
+        None
     }
 
-    /// The oldest datagram that is not whole; it will not be.
+    /// Removes the oldest incomplete datagram.
     pub(crate) fn give_up(&mut self) -> Option<Fragmented> {
         self.waiting.pop_front()
     }

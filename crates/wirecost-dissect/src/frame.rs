@@ -1,4 +1,4 @@
-//! From a frame of any link type to the IP packet in it.
+//! Finds the IP packet in a frame of any link type.
 
 /// Link types of the registry "LINKTYPE values".
 mod link_type {
@@ -25,11 +25,11 @@ mod ether_type {
 /// The IP packet in a frame.
 ///
 /// # Errors
-/// What the frame carries instead, as a name.
+/// The name of what the frame carries instead.
 pub(crate) fn ip_packet(link_type: u16, frame: &[u8]) -> Result<&[u8], &'static str> {
     match link_type {
         link_type::RAW | link_type::IPV4 | link_type::IPV6 => Ok(frame),
-        // A protocol family of four bytes, in either order; the IP header itself says its version.
+        // A protocol family of four bytes in either byte order. The IP header says its version itself.
         link_type::NULL | link_type::LOOP => behind(frame, 4),
         link_type::ETHERNET => after_ether_type(frame, 12),
         // The protocol is in bytes 14 and 15 of 16, or at the front of 20.
@@ -39,7 +39,7 @@ pub(crate) fn ip_packet(link_type: u16, frame: &[u8]) -> Result<&[u8], &'static 
     }
 }
 
-/// The packet behind the EtherType at `at`, and behind VLAN tags (IEEE 802.1Q section 9.6).
+/// The packet after the EtherType at `at` and after VLAN tags (IEEE 802.1Q section 9.6).
 fn after_ether_type(frame: &[u8], at: usize) -> Result<&[u8], &'static str> {
     let mut at = at;
     while matches!(u16_at(frame, at)?, ether_type::VLAN | ether_type::SERVICE_VLAN) {
@@ -53,21 +53,23 @@ fn of_ether_type(ether_type: u16, frame: &[u8], header_bytes: usize) -> Result<&
         ether_type::IPV4 | ether_type::IPV6 => behind(frame, header_bytes),
         ether_type::ARP => Err("ARP"),
         ether_type::LLDP => Err("LLDP"),
-        // IEEE 802.3 section 3.2.6: up to 1,500 it is a length.
+        // IEEE 802.3 section 3.2.6: values up to 1,500 are a length.
         0..=1_500 => Err("IEEE 802.3 frames"),
         _ => Err("frames of another EtherType"),
     }
 }
 
 fn behind(frame: &[u8], header_bytes: usize) -> Result<&[u8], &'static str> {
-    frame.get(header_bytes..).ok_or("frames cut inside their header")
+    frame
+        .get(header_bytes..)
+        .ok_or("frames truncated inside their header")
 }
 
 fn u16_at(frame: &[u8], at: usize) -> Result<u16, &'static str> {
     let field: Option<&[u8; 2]> = frame.get(at..).and_then(|tail| tail.first_chunk());
     field
         .map(|bytes| u16::from_be_bytes(*bytes))
-        .ok_or("frames cut inside their header")
+        .ok_or("frames truncated inside their header")
 }
 
 #[cfg(test)]
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_packet_behind_any_link_header() {
+    fn finds_the_packet_after_any_link_header() {
         let ethernet = |tail: &[u8]| [&[0; 12][..], tail].concat();
         let table = [
             (101, b"E".to_vec(), Ok(&b"E"[..])),
@@ -85,7 +87,7 @@ mod tests {
             (1, ethernet(b"\x88\xa8\0\x05\x81\x00\0\x06\x08\x00E"), Ok(b"E")),
             (1, ethernet(b"\x08\x06"), Err("ARP")),
             (1, ethernet(b"\x00\x2a"), Err("IEEE 802.3 frames")),
-            (1, ethernet(b"\x08"), Err("frames cut inside their header")),
+            (1, ethernet(b"\x08"), Err("frames truncated inside their header")),
             (113, [&[0; 14][..], b"\x08\x00E"].concat(), Ok(b"E")),
             (276, [b"\x86\xdd", &[0; 18][..], b"`"].concat(), Ok(b"`")),
             (147, b"E".to_vec(), Err("frames of an unknown link type")),

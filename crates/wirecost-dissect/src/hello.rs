@@ -1,4 +1,9 @@
-//! ClientHello and ServerHello, as far as they decide about keys (RFC 5246 section 7.4.1, RFC 8446 section 4.1).
+//! ClientHello and ServerHello: the fields that determine the keys (RFC 5246 section 7.4.1, RFC 8446 section 4.1).
+
+use wirecost_http::http3::open::{Label, Secrets};
+
+use crate::crypto::schedule::Keys;
+use crate::crypto::suite::Suite;
 
 /// Handshake types (RFC 8446 section 4, RFC 5246 section 7.4).
 pub(crate) mod handshake_type {
@@ -10,10 +15,9 @@ pub(crate) mod handshake_type {
     pub(crate) const KEY_UPDATE: u8 = 24;
 }
 
-/// Extension types (RFC 8446 section 4.2, RFC 7685).
+/// Extension types (RFC 8446 section 4.2).
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
-const PADDING: u16 = 21;
 
 /// The random of a HelloRetryRequest (RFC 8446 section 4.1.3).
 const HELLO_RETRY_REQUEST: [u8; 32] = [
@@ -21,12 +25,12 @@ const HELLO_RETRY_REQUEST: [u8; 32] = [
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// What a ServerHello decides.
+/// The fields of a ServerHello that determine the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServerHello {
     pub(crate) random: [u8; 32],
     pub(crate) suite: u16,
-    /// The version on the wire: of supported_versions where it is there.
+    /// The version on the wire: from supported_versions if the extension is present.
     pub(crate) version: u16,
 }
 
@@ -48,20 +52,57 @@ impl ServerHello {
         })
     }
 
-    /// Whether it asks for another ClientHello.
+    /// Whether it is a HelloRetryRequest.
     pub(crate) fn is_retry(&self) -> bool {
         self.random == HELLO_RETRY_REQUEST
     }
 }
 
-/// The random of a ClientHello in a handshake message's body.
-pub(crate) fn client_random(body: &[u8]) -> Option<[u8; 32]> {
-    let mut fields = Fields(body);
-    fields.u16()?;
-    fields.take(32)?.first_chunk().copied()
+/// The hellos of a connection, which determine its keys.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Handshake {
+    pub(crate) client_random: Option<[u8; 32]>,
+    pub(crate) server_hello: Option<ServerHello>,
 }
 
-/// Whether EncryptedExtensions say that the server takes early data (RFC 8446 section 4.2.10).
+impl Handshake {
+    /// The negotiated version on the wire.
+    pub(crate) fn version(&self) -> Option<u16> {
+        self.server_hello.map(|hello| hello.version)
+    }
+
+    /// The suite and a secret of the connection, or why they are unknown.
+    pub(crate) fn secret<'a>(
+        &self,
+        secrets: &'a Secrets,
+        label: Label,
+    ) -> Result<(Suite, &'a [u8]), &'static str> {
+        let (random, hello) = self.hellos()?;
+        let suite = Suite::new(hello.suite).ok_or("an unsupported cipher suite")?;
+        let secret = secrets.find(&random, label).ok_or("encrypted, no secrets")?;
+        Ok((suite, secret))
+    }
+
+    /// The suite and both sides' keys of TLS 1.2 or DTLS 1.2, or why they are unknown.
+    pub(crate) fn keys_1_2(&self, secrets: &Secrets) -> Result<(Suite, [Keys; 2]), &'static str> {
+        let (suite, master) = self.secret(secrets, Label::Master)?;
+        let (random, hello) = self.hellos()?;
+        let keys = Keys::of_master_secret(suite, master, &random, &hello.random);
+        Ok((suite, keys.ok_or("an invalid secret")?))
+    }
+
+    fn hellos(&self) -> Result<([u8; 32], ServerHello), &'static str> {
+        let hellos = self.client_random.zip(self.server_hello);
+        hellos.ok_or("a handshake that was not captured")
+    }
+}
+
+/// The random of a ClientHello in a handshake message's body.
+pub(crate) fn client_random(body: &[u8]) -> Option<[u8; 32]> {
+    body.get(2..)?.first_chunk().copied()
+}
+
+/// Whether EncryptedExtensions say that the server accepts early data (RFC 8446 section 4.2.10).
 pub(crate) fn accepts_early_data(body: &[u8]) -> bool {
     let extensions = Fields(body).vector16().unwrap_or_default();
     extension(extensions, EARLY_DATA).is_some()
@@ -78,7 +119,7 @@ fn extension(extensions: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-/// Fields from front to back.
+/// Reads fields from front to back.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -104,29 +145,4 @@ impl<'a> Fields<'a> {
         let length = self.u16()?;
         self.take(usize::from(length))
     }
-}
-
-/// Bytes of the padding extension at the end of the ClientHello of DTLS in `body` (RFC 7685); 0 without one.
-pub(crate) fn padding_bytes(body: &[u8]) -> usize {
-    last_extension(body)
-        .filter(|(kind, _)| *kind == PADDING)
-        .map_or(0, |(_, bytes)| bytes)
-}
-
-/// Type and bytes of the last extension of the ClientHello of DTLS in `body`.
-fn last_extension(body: &[u8]) -> Option<(u16, usize)> {
-    let mut fields = Fields(body);
-    fields.take(34)?;
-    // RFC 6347 section 4.2.1: session ID, cookie; then cipher suites and compression methods.
-    fields.vector8()?;
-    fields.vector8()?;
-    fields.vector16()?;
-    fields.vector8()?;
-    let mut extensions = Fields(fields.vector16()?);
-    let mut last = None;
-    while !extensions.0.is_empty() {
-        let kind = extensions.u16()?;
-        last = Some((kind, 4 + extensions.vector16()?.len()));
-    }
-    last
 }

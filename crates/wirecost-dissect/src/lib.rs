@@ -1,17 +1,16 @@
-//! From packets that no endpoint described to bytes by layer, phase, cause and direction.
+//! Attributes the bytes of packets that no endpoint described to layer, phase, cause and direction.
 //!
-//! The ledger of `wirecost-cost` wants to be told what bytes are. Here it is told by reading them: flows are followed,
-//! streams put in order, protocols recognised and, where secrets are given, decrypted. What cannot be told is left
-//! out by name; nothing is guessed.
+//! The ledger of `wirecost-cost` needs a description of all bytes. This crate produces one by reading them: it
+//! follows flows, puts streams in order, recognizes protocols, and decrypts them if it has the secrets. It reports
+//! bytes that it cannot describe as unattributed. It never guesses.
 //!
-//! - [`dissector`]: [`Dissector`] takes packets and gives a [`Report`]
-//! - [`report`]: bytes by server and protocol, and what was left out
+//! - [`dissector`]: [`Dissector`] reads packets and returns a [`Report`]
+//! - [`report`]: bytes by server and protocol, and unattributed bytes
 //! - [`table`](mod@table): a report for a terminal
-//! - [`read`](mod@read): a capture from front to back
-//! - [`secrets`]: the key log
-//! - [`offload`]: what network cards did to the capture
+//! - [`read`](mod@read): a whole capture
+//! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - `frame`, `fragments`, `flow`, `connection`, `tcp`: from a frame to bytes in order
-//! - `stream`, `datagram`: from bytes to what they are
+//! - `stream`, `datagram`: protocols, from bytes to spans
 //! - `hello`, `crypto`: handshakes and keys
 //!
 //! ```
@@ -30,7 +29,8 @@
 //! let report = dissector.finish();
 //! assert_eq!(report.groups[0].protocol, "CoAP");
 //! let keep_alive = report.total.keep_alive.up;
-//! assert_eq!([Layer::Ip, Layer::Transport, Layer::Application].map(|layer| keep_alive.bytes(layer)), [20, 8, 4]);
+//! assert_eq!(keep_alive.bytes(Layer::Ip), 20);
+//! assert_eq!((keep_alive.bytes(Layer::Transport), keep_alive.bytes(Layer::Application)), (8, 4));
 //! assert!(report.unattributed.is_empty());
 //! ```
 
@@ -45,7 +45,6 @@ mod hello;
 pub mod offload;
 pub mod read;
 pub mod report;
-pub mod secrets;
 mod span_list;
 mod stream;
 pub mod table;
@@ -55,5 +54,4 @@ pub use dissector::Dissector;
 pub use offload::Offload;
 pub use read::{Reading, read};
 pub use report::Report;
-pub use secrets::Secrets;
 pub use table::table;

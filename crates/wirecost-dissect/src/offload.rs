@@ -1,35 +1,35 @@
-//! What segmentation and checksum offload did to a capture: a packet that was seen before its network card cut it up
-//! is several on the wire, whose headers the capture does not have.
+//! Effects of segmentation and checksum offload on a capture. A packet captured before its network card cut it up is
+//! several packets on the wire. The capture lacks their headers.
 
 use serde::Serialize;
 use wirecost_proto::Direction;
 use wirecost_wire::tcp::{self, TcpOption};
 use wirecost_wire::{Checksum, ip, udp};
 
-use crate::span_list::Both;
+use crate::span_list::PerDirection;
 
 /// The largest IP packet on Ethernet (RFC 894).
 const ETHERNET_MTU: usize = 1_500;
 
-/// Packets that show that the capture is not what was on the wire.
+/// Packets that show that the capture differs from the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Offload {
-    /// Segments above what their receiver accepts, and datagrams above 1,500 B that are no fragments: a card cuts them.
+    /// Segments above the receiver's limit and unfragmented datagrams above 1,500 B. A network card cuts them.
     pub oversized_packets: u64,
-    /// Headers that those packets lack: one less than the packets that were on the wire.
+    /// Headers that the capture lacks because of those packets: for each, the number of packets on the wire less one.
     pub missing_headers: u64,
     /// Bytes of those headers, IP and transport.
     pub missing_header_bytes: u64,
     /// Packets above 1,500 B that the connection's MSS allows, as on loopback.
     pub jumbo_packets: u64,
-    /// Packets whose checksum a card was still to complete.
+    /// Packets whose checksum the network card had yet to complete.
     pub partial_checksums: u64,
     /// Packets with a wrong checksum.
     pub invalid_checksums: u64,
 }
 
 impl Offload {
-    /// Takes what a whole segment's checksum says.
+    /// Counts the checksum of a complete packet.
     pub(crate) const fn checksum(&mut self, checksum: Checksum) {
         match checksum {
             Checksum::Valid => {}
@@ -38,7 +38,7 @@ impl Offload {
         }
     }
 
-    /// Takes a segment of `len` bytes of content to a receiver that announced `limit`.
+    /// Counts a segment with `len` bytes of content whose receiver announced `limit`.
     pub(crate) fn segment(
         &mut self,
         packet: &ip::Packet<'_>,
@@ -49,7 +49,7 @@ impl Offload {
         let header_bytes = packet.header_bytes() + segment.header_bytes();
         let option_bytes = segment.header_bytes() - tcp::HEADER_BYTES;
         let default = ETHERNET_MTU.saturating_sub(packet.header_bytes() + tcp::HEADER_BYTES);
-        // RFC 6691 section 2: what is announced does not count options, the sender takes them off.
+        // RFC 6691 section 2: the announced MSS does not include options. The sender subtracts them.
         let most = limit
             .map_or(default, usize::from)
             .saturating_sub(option_bytes)
@@ -61,7 +61,7 @@ impl Offload {
         }
     }
 
-    /// Takes a datagram that is no fragment.
+    /// Counts an unfragmented datagram.
     pub(crate) fn datagram(&mut self, packet: &ip::Packet<'_>) {
         let header_bytes = packet.header_bytes() + udp::HEADER_BYTES;
         if packet.total_bytes() > ETHERNET_MTU {
@@ -78,12 +78,12 @@ impl Offload {
     }
 }
 
-/// The largest segments that the two ends accept, by the direction of the segments.
+/// The largest segments that the two ends accept, by direction of the segments.
 #[derive(Debug, Default)]
-pub(crate) struct SegmentLimits(Both<Option<u16>>);
+pub(crate) struct SegmentLimits(PerDirection<Option<u16>>);
 
 impl SegmentLimits {
-    /// Takes the MSS of a SYN that travels in `direction`; returns the limit of segments in that direction.
+    /// Learns the MSS of a SYN that travels in `direction`. Returns the limit for segments in that direction.
     pub(crate) fn learn(&mut self, direction: Direction, segment: &tcp::Segment<'_>) -> Option<u16> {
         if segment.flags().contains(tcp::Flags::SYN) {
             let mss = segment.options().find_map(|option| match option {

@@ -1,4 +1,4 @@
-//! A capture from front to back.
+//! Reads a whole capture.
 
 use std::io::Read;
 
@@ -7,19 +7,20 @@ use wirecost_wire::pcapng::SECRETS_TLS_KEY_LOG;
 
 use crate::{Dissector, Report};
 
-/// What a capture holds, as far as it could be read.
+/// The result of reading a capture.
 #[derive(Debug)]
 pub struct Reading {
-    /// What was found.
+    /// The report of all packets that could be read.
     pub report: Report,
-    /// Why the capture could not be read to its end.
+    /// Why reading stopped before the end.
     pub fault: Option<ReadError>,
 }
 
-/// Reads a capture of either format; `key_log` adds to the secrets that it carries.
+/// Reads a pcap or pcapng file. `key_log` adds to the secrets in the file.
 ///
 /// # Errors
-/// The file is empty or no capture. One that is cut short or damaged further on is no error: see [`Reading::fault`].
+/// The file is empty or not a capture. A file that is truncated or damaged further on is not an error: see
+/// [`Reading::fault`].
 pub fn read(source: impl Read, key_log: &str) -> Result<Reading, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut dissector = Dissector::new();

@@ -1,4 +1,4 @@
-//! What was found in a capture.
+//! The report of a capture.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,50 +6,50 @@ use std::net::SocketAddr;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use wirecost_cost::{Totals, Traffic};
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::{Cause, Direction, Layer, Phase};
 use wirecost_wire::capture::Packet;
 use wirecost_wire::ip;
 
 use crate::flow::Flow;
 use crate::offload::Offload;
-use crate::secrets::Secrets;
 
-/// Servers and protocols that are told apart; what comes after them is one group.
+/// The most groups of server and protocol. Flows beyond it share one group per protocol.
 const MAX_GROUPS: usize = 4_096;
 
-/// The bytes of a capture by server and protocol, and what could not be attributed.
+/// A capture's bytes by server and protocol, and the bytes that could not be attributed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Packets of the capture, frames without an IP packet among them.
+    /// Packets of the capture, including frames without an IP packet.
     pub packets: u64,
-    /// IP packet bytes of the groups.
+    /// Bytes of the groups' IP packets.
     pub wire_bytes: u64,
-    /// Nanoseconds since 1970 of the first packet and of the last.
+    /// Timestamp of the first packet, in nanoseconds since 1970.
     pub first_ns: Option<u64>,
-    /// See `first_ns`.
+    /// Timestamp of the last packet, in nanoseconds since 1970.
     pub last_ns: Option<u64>,
-    /// Packets of which the capture holds a part only.
+    /// Packets that the capture holds only in part.
     pub truncated_packets: u64,
-    /// Secrets known.
+    /// Number of secrets known.
     pub secrets: u64,
-    /// By server and protocol, most bytes first.
+    /// Groups by server and protocol, most bytes first.
     pub groups: Vec<Group>,
-    /// All groups together.
+    /// Sum of all groups.
     pub total: Phases,
-    /// What could not be attributed, most bytes first.
+    /// Bytes that could not be attributed, most bytes first.
     pub unattributed: Vec<Unattributed>,
-    /// What offload did to the capture.
+    /// Effects of offload on the capture.
     pub offload: Offload,
 }
 
-/// The flows to one server that speak one protocol.
+/// The flows of one protocol to one server.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// The server; none where too many servers were seen to be told apart.
+    /// The server, or `None` for flows beyond the limit of groups.
     pub server: Option<SocketAddr>,
     /// `tcp` or `udp`.
     pub transport: &'static str,
-    /// What is spoken.
+    /// The protocol.
     pub protocol: String,
     /// TCP connections, or pairs of UDP ports.
     pub flows: u64,
@@ -61,15 +61,15 @@ pub struct Group {
 /// Bytes and packets by phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct Phases {
-    /// Every phase.
+    /// All phases.
     pub all: Section,
-    /// Until the client may send application data.
+    /// Everything until the client may send application data.
     pub connect: Section,
-    /// Messages and what acknowledges them.
+    /// Messages and their acknowledgements.
     pub message: Section,
-    /// What keeps connections open.
+    /// Keep-alives.
     pub keep_alive: Section,
-    /// What ends them.
+    /// Closing of connections.
     pub close: Section,
 }
 
@@ -84,7 +84,7 @@ pub struct Section {
     pub down: Traffic,
 }
 
-/// Packets, bytes by layer, of whole IP packets, and by cause.
+/// Writes packets, bytes by layer, bytes of whole IP packets, and bytes by cause.
 fn write_traffic<S: Serializer>(traffic: &Traffic, to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
     map.serialize_entry("packets", &traffic.packets())?;
@@ -103,11 +103,11 @@ fn write_traffic<S: Serializer>(traffic: &Traffic, to: S) -> Result<S::Ok, S::Er
 pub struct Unattributed {
     /// The protocol and its port, or the kind of frame.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
-    /// Packets with such bytes.
+    /// Packets that contain such bytes.
     pub packets: u64,
-    /// Those bytes; they are among the bytes of a group where there is a flow.
+    /// The number of those bytes. If they belong to a flow, its group includes them.
     pub bytes: u64,
 }
 
@@ -138,10 +138,10 @@ impl From<&Totals> for Phases {
     }
 }
 
-/// The server, whether TCP, and the protocol.
+/// The server, whether the transport is TCP, and the protocol.
 type GroupKey = (Option<SocketAddr>, bool, String);
 
-/// Collects what a report says.
+/// Collects the figures of a report.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     packets: u64,
@@ -164,12 +164,12 @@ impl Builder {
         self.last_ns = packet.timestamp_ns.or(self.last_ns);
     }
 
-    /// Takes a frame of `bytes` bytes that has no IP packet but `what`.
+    /// Counts a frame of `bytes` bytes that carries `what` instead of an IP packet.
     pub(crate) fn no_packet(&mut self, what: &'static str, bytes: u64) {
         self.leave_out(what.to_owned(), "no IP packet", 1, bytes);
     }
 
-    /// Takes an IP packet of no flow.
+    /// Counts an IP packet that belongs to no flow.
     pub(crate) fn no_flow(&mut self, packet: &ip::Packet<'_>) {
         let what = match packet.protocol() {
             _ if !packet.has_upper_header() => "fragments".to_owned(),
@@ -181,7 +181,7 @@ impl Builder {
         self.leave_out(what, "no flow", 1, packet.total_bytes() as u64);
     }
 
-    /// Takes a flow that is over.
+    /// Counts a flow that has ended.
     pub(crate) fn flow(&mut self, flow: &Flow) {
         let is_tcp = flow.is_tcp();
         let mut key = (Some(flow.server), is_tcp, flow.label());
@@ -229,7 +229,7 @@ impl Builder {
             first_ns: self.first_ns,
             last_ns: self.last_ns,
             truncated_packets: self.truncated,
-            secrets: secrets.len(),
+            secrets: secrets.count(),
             groups,
             total,
             unattributed,

@@ -1,8 +1,8 @@
-//! What bytes were, in their order.
+//! Descriptions of bytes, in order.
 
 use wirecost_proto::{Cause, Direction, Layer, Phase, Span};
 
-/// Why a message was sent, and in which part of its connection's life.
+/// Phase and cause of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Purpose {
     pub(crate) phase: Phase,
@@ -10,7 +10,7 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    /// What gets a connection ready.
+    /// Bytes that set up a connection.
     pub(crate) const CONNECT: Self = Self {
         phase: Phase::Connect,
         cause: Cause::Original,
@@ -20,17 +20,17 @@ impl Purpose {
         phase: Phase::Message,
         cause: Cause::Original,
     };
-    /// What acknowledges a message.
+    /// Bytes that acknowledge a message.
     pub(crate) const ACKNOWLEDGEMENT: Self = Self {
         phase: Phase::Message,
         cause: Cause::Acknowledgement,
     };
-    /// What keeps a connection open.
+    /// Bytes that keep a connection open.
     pub(crate) const KEEP_ALIVE: Self = Self {
         phase: Phase::KeepAlive,
         cause: Cause::Original,
     };
-    /// What ends a connection.
+    /// Bytes that close a connection.
     pub(crate) const CLOSE: Self = Self {
         phase: Phase::Close,
         cause: Cause::Original,
@@ -40,13 +40,22 @@ impl Purpose {
 /// A run of bytes of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// How the bytes are shown.
+    /// Length, layer, phase and cause.
     pub(crate) span: Span,
-    /// Whether someone described them; otherwise they are unattributed.
+    /// Whether the bytes are described. If not, they are unattributed.
     pub(crate) known: bool,
 }
 
-/// Pieces end to end.
+impl Piece {
+    pub(crate) const fn purpose(&self) -> Purpose {
+        Purpose {
+            phase: self.span.phase,
+            cause: self.span.cause,
+        }
+    }
+}
+
+/// Consecutive pieces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpanList {
     pieces: Vec<Piece>,
@@ -67,7 +76,7 @@ impl SpanList {
         self.push_piece(Piece { span, known: true });
     }
 
-    /// Appends `len` bytes that cannot be described.
+    /// Appends `len` bytes without a description.
     pub(crate) fn leave_out(&mut self, len: u64) {
         let mut rest = len;
         while rest > 0 {
@@ -83,7 +92,7 @@ impl SpanList {
         }
     }
 
-    /// Appends a piece, merged into the last one where both are of the same kind.
+    /// Appends a piece. Merges it with the last one if both are of the same kind.
     pub(crate) fn push_piece(&mut self, piece: Piece) {
         let len = piece.span.len;
         if len == 0 {
@@ -106,7 +115,7 @@ impl SpanList {
         &self.pieces
     }
 
-    /// Bytes told of.
+    /// The length of all pieces.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -117,11 +126,11 @@ impl SpanList {
     }
 }
 
-/// One thing for each direction.
+/// One value per direction.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Both<T>([T; 2]);
+pub(crate) struct PerDirection<T>([T; 2]);
 
-impl<T> Both<T> {
+impl<T> PerDirection<T> {
     pub(crate) const fn of(&self, direction: Direction) -> &T {
         &self.0[direction as usize]
     }
@@ -131,7 +140,8 @@ impl<T> Both<T> {
     }
 }
 
-/// What is left of a message whose header has been read: it is described as it comes, whole or in parts.
+/// The remaining bytes of a message whose header has been read. They are described as they arrive, in any number of
+/// parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rest {
     /// Bytes of the application layer, then of payload, then of the application layer again.
@@ -156,12 +166,12 @@ impl Rest {
         self.parts == [0; 3]
     }
 
-    /// Bytes left; a peer may claim any number of them.
+    /// The number of remaining bytes. A peer may announce any length.
     pub(crate) fn bytes(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(*part))
     }
 
-    /// Tells of as many bytes as there are of `available`; returns how many.
+    /// Describes at most `available` bytes. Returns how many.
     pub(crate) fn take(&mut self, available: usize, out: &mut SpanList) -> usize {
         let mut taken = 0;
         for (part, layer) in self.parts.iter_mut().zip(Self::LAYERS) {
@@ -180,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rest_is_told_in_parts_of_any_size() {
+    fn a_rest_is_described_in_parts_of_any_size() {
         for step in 1..=12 {
             let mut rest = Rest::new([3, 5, 2], Purpose::MESSAGE);
             let mut out = SpanList::default();

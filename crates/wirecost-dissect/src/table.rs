@@ -1,4 +1,4 @@
-//! A report as a table for a terminal.
+//! Formats a report as a table for a terminal.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use wirecost_proto::{Cause, Layer};
 
 use crate::report::{Group, Report, Section};
 
-/// Groups that have rows of their own; the rest is in the totals.
+/// The most groups with rows of their own. The totals include all groups.
 const MAX_ROWS: usize = 40;
 
-/// What a column shows of a direction.
+/// A column's figure for one direction.
 type Value = fn(&Traffic) -> u64;
 
 /// The columns of bytes and packets.
@@ -25,14 +25,14 @@ const COLUMNS: [(&str, Value); 7] = [
     ("wire", |way| way.wire_bytes()),
 ];
 
-/// What a row is about, and its cells.
+/// The labels and cells of a row.
 struct Row {
     labels: [String; 3],
     cells: Vec<String>,
 }
 
-/// The report's bytes by server and protocol, by phase and by cause; what was left out, and warnings. Every line ends
-/// with a line end.
+/// The report's bytes by server and protocol, by phase and by cause, then unattributed bytes and warnings. Every line
+/// ends with a line feed.
 pub fn table(report: &Report) -> String {
     let mut rows = vec![head("server", "protocol")];
     let (shown, rest) = report.groups.split_at(report.groups.len().min(MAX_ROWS));
@@ -103,7 +103,7 @@ fn section_rows(labels: [String; 2], section: &Section) -> [Row; 2] {
     [up, down]
 }
 
-/// The rows with columns as wide as their widest cell.
+/// Formats the rows. Every column is as wide as its widest cell.
 fn drawn(rows: &[Row]) -> String {
     let label_width = |index: usize| {
         rows.iter()
@@ -167,49 +167,39 @@ fn left_out(report: &Report, text: &mut String) {
 
 fn warnings(report: &Report, text: &mut String) {
     let offload = &report.offload;
-    if offload.oversized_packets > 0 {
-        let _ = writeln!(
-            text,
-            "warning: {} larger than their receiver accepts: segmentation offload; on the wire there were {} more \
-             headers, {} B, that this capture does not have",
-            counted(offload.oversized_packets, "packet"),
-            grouped(offload.missing_headers),
-            grouped(offload.missing_header_bytes)
-        );
-    }
-    if offload.jumbo_packets > 0 {
-        let _ = writeln!(
-            text,
-            "warning: {} above 1,500 B, as loopback carries them: on Ethernet there would be more headers",
-            counted(offload.jumbo_packets, "packet")
-        );
-    }
-    if offload.partial_checksums > 0 {
-        let _ = writeln!(
-            text,
-            "warning: {} with a checksum that the network card was still to complete: captured before it, on their sender",
-            counted(offload.partial_checksums, "packet")
-        );
-    }
-    if offload.invalid_checksums > 0 {
-        let bad = counted(offload.invalid_checksums, "packet");
-        let _ = writeln!(text, "warning: {bad} with a wrong checksum");
-    }
-    if report.truncated_packets > 0 {
-        let cut = counted(report.truncated_packets, "packet");
-        let _ = writeln!(
-            text,
-            "warning: {cut} cut by the snap length: counted whole, but not read"
-        );
-    }
+    let mut warn = |packets: u64, what: &str| {
+        if packets > 0 {
+            let _ = writeln!(text, "warning: {} {what}", counted(packets, "packet"));
+        }
+    };
+    let lacks = format!(
+        "larger than their receiver accepts: segmentation offload; the wire had {} more headers, {} B, that this \
+         capture lacks",
+        grouped(offload.missing_headers),
+        grouped(offload.missing_header_bytes)
+    );
+    warn(offload.oversized_packets, &lacks);
+    warn(
+        offload.jumbo_packets,
+        "above 1,500 B, as on loopback: on Ethernet there would be more headers",
+    );
+    warn(
+        offload.partial_checksums,
+        "with a checksum that the network card had yet to complete: captured on the sender",
+    );
+    warn(offload.invalid_checksums, "with a wrong checksum");
+    warn(
+        report.truncated_packets,
+        "truncated by the snap length: counted in full, content not read",
+    );
 }
 
-/// A number and what it counts.
+/// A number and its noun.
 fn counted(count: u64, what: &str) -> String {
     format!("{} {}", grouped(count), plural(count, what))
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -231,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
+    fn thousands_are_separated() {
         let cases = [
             (0, "0"),
             (999, "999"),

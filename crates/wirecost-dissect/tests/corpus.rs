@@ -1,5 +1,4 @@
-//! Kept captures and what comes of flipping, cutting and repeating their bytes: whatever the file, reading it ends, and
-//! the table adds up.
+//! Kept captures, also with flipped, cut and repeated bytes. Reading any file ends, and the table adds up.
 
 use std::path::PathBuf;
 
@@ -44,7 +43,7 @@ fn assert_adds_up(report: &Report) {
     assert_eq!(groups, report.wire_bytes);
 }
 
-/// The packets of a capture, one by one mutated, as a lossy tap would give them.
+/// The packets of a capture, each mutated, as a lossy tap would deliver them.
 fn mangled(file: &[u8], keys: &str, rng: &mut Rng) -> Report {
     let mut reader = Reader::new(file).expect("a capture");
     let mut dissector = Dissector::new();
@@ -74,7 +73,7 @@ fn flip(bytes: &mut [u8], rng: &mut Rng) {
 }
 
 #[test]
-fn every_kept_capture_is_told_without_a_rest() {
+fn every_kept_capture_is_fully_attributed() {
     let kept = corpus();
     assert!(kept.len() >= 5, "{}", kept.len());
     for Kept { name, file, keys } in kept {
@@ -97,7 +96,7 @@ fn mangled_packets_add_up() {
 }
 
 #[test]
-fn mangled_files_are_read_to_some_end() {
+fn reading_a_damaged_file_ends() {
     for Kept { file, keys, .. } in corpus() {
         let mut rng = Rng::new(1 + file.len() as u64);
         for _ in 0..MUTATIONS {

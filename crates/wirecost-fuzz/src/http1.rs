@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_http::client::Command;
-use wirecost_http::http1::body::{Body, Framing};
+use wirecost_http::http1::body::Body;
 use wirecost_http::http1::head::{Collector, RequestHead, ResponseHead, Side};
 use wirecost_http::http1::{Client, ClientConfig, Server, ServerConfig};
 use wirecost_http::message::{Method, RequestTemplate};
@@ -61,7 +61,7 @@ pub fn chunks(bytes: &[u8]) -> bool {
 
 /// The payload of chunked content and the bytes that it took; `None` where it does not end.
 fn content(chunks: Chunks<'_, u8>) -> Option<(Vec<u8>, usize)> {
-    let mut body = Body::new(Framing::Chunked)?;
+    let mut body = Body::CHUNKED;
     let (mut payload, mut taken) = (Vec::new(), 0);
     for mut left in chunks {
         while !left.is_empty() {

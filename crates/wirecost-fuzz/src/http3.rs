@@ -87,10 +87,10 @@ pub fn unidirectional_stream(bytes: &[u8]) -> bool {
     read_in_pieces(bytes, control_events).is_some_and(|(_, events)| events.is_some())
 }
 
-/// What a unidirectional stream says, and whether it may end there; `None` if it cannot be read.
-fn control_events(chunks: Chunks<'_, u8>) -> Option<(Vec<unidirectional::ControlEvent>, bool)> {
+/// The stream ids of GOAWAY frames on a unidirectional stream, and whether the stream may end there; `None` if it cannot be read.
+fn control_events(chunks: Chunks<'_, u8>) -> Option<(Vec<u64>, bool)> {
     let mut reader = unidirectional::Reader::default();
-    let mut opened = unidirectional::Opened::new(Side::Server);
+    let mut opened = unidirectional::PeerStreams::new(Side::Server);
     let mut events = Vec::new();
     for chunk in chunks {
         reader.read(chunk, &mut opened, |event| events.push(event)).ok()?;
@@ -119,18 +119,19 @@ pub fn datagrams(bytes: &[u8]) -> bool {
         return false;
     };
     let keys = String::from_utf8_lossy(script.take(len.into()));
-    let mut opener = Opener::new(Arc::new(Secrets::parse(&keys)));
+    let secrets = Secrets::parse(&keys);
+    let mut opener = Opener::new();
     let mut is_understood = true;
     while let (Some(way), Some(len)) = (script.byte(), script.u16()) {
         let direction = Direction::ALL[usize::from(way & 1)];
-        is_understood &= is_opened(&mut opener, direction, script.take(len.into()));
+        is_understood &= is_opened(&mut opener, direction, &secrets, script.take(len.into()));
     }
     is_understood
 }
 
-fn is_opened(opener: &mut Opener, direction: Direction, datagram: &[u8]) -> bool {
+fn is_opened(opener: &mut Opener, direction: Direction, secrets: &Secrets, datagram: &[u8]) -> bool {
     let mut out = Buffer::new();
-    let opened = opener.datagram(direction, datagram, &mut out);
+    let opened = opener.datagram(direction, datagram, secrets, &mut out);
     assert_eq!(out.covered(), datagram.len() as u64);
     assert!(opened.iter().all(|packet| packet.range.end <= datagram.len()));
     out.clear();

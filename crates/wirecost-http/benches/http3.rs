@@ -1,5 +1,5 @@
-//! HTTP/3: a connection by its start, a POST on one that stands, and the memory of a connection. A connection's time is
-//! both ends' together, and its close is part of it.
+//! HTTP/3: a connection by its start, a POST on an open one, and the memory of a connection. The time of a connection
+//! covers both ends and the close.
 
 #![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
 
@@ -66,7 +66,7 @@ fn configs() -> (impl Fn(Start) -> ClientConfig, ServerConfig) {
     (client, ServerConfig::new(server, Rng::new(2)))
 }
 
-/// Bytes that a connection holds on both sides, of the mean of many.
+/// Mean memory of a connection at both sides, in bytes.
 fn print_memory(client: &ClientConfig, server: &ServerConfig) {
     const CONNECTIONS: u32 = 100;
     let mut server = Server::new(server.clone()).expect("a server");
@@ -82,7 +82,7 @@ fn print_memory(client: &ClientConfig, server: &ServerConfig) {
     println!("http3 memory per connection, both ends: {held} bytes");
 }
 
-/// One client that connects again and again.
+/// A client that connects repeatedly.
 struct Ends {
     client: Client,
     server: Server,
@@ -106,7 +106,7 @@ impl Ends {
     }
 }
 
-/// Connects, and closes where asked.
+/// Connects, and closes if requested.
 fn exchange(client: &mut Client, server: &mut Server, flow: FlowId, now: Instant, closes: bool) {
     let peer = "10.0.0.1:443".parse().expect("an address");
     let _ = server.handle_input(Input::Opened { flow, peer }, now);
@@ -119,7 +119,7 @@ fn exchange(client: &mut Client, server: &mut Server, flow: FlowId, now: Instant
     }
 }
 
-/// Hands datagrams over until neither side has one.
+/// Exchanges datagrams until neither side has one.
 fn settle(client: &mut Client, server: &mut Server, flow: FlowId, now: Instant) {
     loop {
         let up = datagrams(client);

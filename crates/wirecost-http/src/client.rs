@@ -1,57 +1,57 @@
-//! What an HTTP client can be asked and what it reports, in either version.
+//! Commands and events of an HTTP client, in either version.
 
 use std::sync::Arc;
 
 use wirecost_proto::ResetReason;
 
-use crate::fault::{Fault, Received, Transport};
+use crate::fault::{ApplicationCode, Fault, TransportCode};
 use crate::message::{Malformed, RequestTemplate, Status};
 
-/// What a client can be asked. What cannot be sent yet waits, in order.
+/// A command to a client. Commands that cannot be carried out yet wait in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Send a request under a number of the caller's.
+    /// Send a request. The caller chooses its number.
     Request {
-        /// The number that events give back.
+        /// The number in the request's events.
         message: u64,
         /// The request.
         template: Arc<RequestTemplate>,
     },
-    /// Close the connection once what was asked is answered.
+    /// Close the connection once all earlier requests are answered.
     Close,
 }
 
-/// What a client reports.
+/// An event of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Requests can be sent.
+    /// The client can send requests.
     Opened,
-    /// A response is complete; interim ones (1xx) are not reported.
+    /// A response is complete. Interim responses (1xx) are not reported.
     Response {
         /// The request's number.
         message: u64,
-        /// Its status.
+        /// The status.
         status: Status,
-        /// Bytes of its content.
+        /// Bytes of the content.
         body_bytes: u64,
-        /// The first bytes of its content, as many as the client is configured to keep; none by default.
+        /// The first bytes of the content, up to the configured limit. The default limit is 0.
         body: Vec<u8>,
     },
-    /// A request was sent, or waited to be sent, and will have no response.
+    /// A request, sent or queued, will have no response.
     Failed {
         /// The request's number.
         message: u64,
-        /// Why.
+        /// The reason.
         reason: Failure,
     },
-    /// A response was not complete within the time-out.
+    /// A response was not complete before the time-out.
     TimedOut {
         /// The request's number.
         message: u64,
     },
-    /// The connection has ended as HTTP intends it.
+    /// The connection closed in order.
     Closed,
-    /// The server said that it takes no further request (GOAWAY, RFC 9114 section 5.2), and the connection was closed.
+    /// The server accepts no further requests (GOAWAY, RFC 9114 section 5.2), and the connection was closed.
     GoneAway,
     /// The connection broke.
     Reset(ResetReason),
@@ -64,27 +64,27 @@ pub enum Failure {
     #[error("the server closed the connection before the response was complete")]
     Closed,
     /// This side closed the connection, by command or because another request timed out.
-    #[error("the connection was given up")]
+    #[error("this side closed the connection")]
     Abandoned,
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Reset(ResetReason),
-    /// The server sent what is not HTTP.
+    /// The server's bytes are not HTTP.
     #[error("the server does not speak HTTP: {0}")]
     Malformed(#[from] Malformed),
-    /// The server ended the exchange or the connection with an error code of HTTP/3.
-    #[error("the server ended it with {}", Received(*.0))]
+    /// The server ended the exchange or the connection with an HTTP/3 error code.
+    #[error("the server ended the exchange with {}", ApplicationCode(*.0))]
     Code(u64),
-    /// The server ended the connection with an error code of QUIC.
-    #[error("the server ended the QUIC connection with {}", Transport(*.0))]
+    /// The server ended the connection with a QUIC error code.
+    #[error("the server ended the QUIC connection with {}", TransportCode(*.0))]
     Transport(u64),
-    /// This side ended the connection with an error code of QUIC, for what the server had sent.
-    #[error("the server broke a rule of QUIC, and this side closed the connection with {}", Transport(*.0))]
+    /// This side ended the connection with a QUIC error code, because the server broke a rule.
+    #[error("the server broke a rule of QUIC, and this side closed the connection with {}", TransportCode(*.0))]
     OurTransport(u64),
     /// This side ended the connection, because the server broke a rule of HTTP/3.
     #[error("the server sent {}, and this side closed the connection with {}", .0.reason, .0.code)]
     Fault(Fault),
-    /// The server goes away and has done nothing about the request (RFC 9114 section 5.2): it can be sent again.
-    #[error("the server goes away (GOAWAY) and has not processed the request")]
+    /// The server goes away and has not processed the request (RFC 9114 section 5.2). The request can be sent again.
+    #[error("the server goes away (GOAWAY) and did not process the request")]
     NotProcessed,
 }

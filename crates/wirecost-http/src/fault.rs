@@ -1,50 +1,50 @@
-//! Error codes of HTTP/3 (RFC 9114 section 8.1) and QPACK (RFC 9204 section 6), and what they are given for.
+//! Error codes of HTTP/3 (RFC 9114 section 8.1) and QPACK (RFC 9204 section 6), and the faults that use them.
 
 use std::fmt;
 
-/// Why a connection or a stream ends.
+/// The error code that ends a connection or a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u64)]
 pub enum Code {
-    /// H3_NO_ERROR: nothing is wrong.
+    /// H3_NO_ERROR: no error.
     NoError = 0x0100,
-    /// H3_GENERAL_PROTOCOL_ERROR: a rule was broken for which there is no code of its own.
+    /// H3_GENERAL_PROTOCOL_ERROR: a broken rule without a code of its own.
     GeneralProtocolError = 0x0101,
     /// H3_INTERNAL_ERROR: this side failed.
     InternalError = 0x0102,
-    /// H3_STREAM_CREATION_ERROR: a stream that must not be.
+    /// H3_STREAM_CREATION_ERROR: a stream that is not allowed.
     StreamCreationError = 0x0103,
     /// H3_CLOSED_CRITICAL_STREAM: a control or QPACK stream ended.
     ClosedCriticalStream = 0x0104,
-    /// H3_FRAME_UNEXPECTED: a frame where it must not be.
+    /// H3_FRAME_UNEXPECTED: a frame that is not allowed here.
     FrameUnexpected = 0x0105,
-    /// H3_FRAME_ERROR: a frame that is too long or too short for its content.
+    /// H3_FRAME_ERROR: a frame whose length does not match its content.
     FrameError = 0x0106,
-    /// H3_EXCESSIVE_LOAD: the peer asks for too much.
+    /// H3_EXCESSIVE_LOAD: the peer demands too much.
     ExcessiveLoad = 0x0107,
-    /// H3_ID_ERROR: a stream or push id out of its bounds.
+    /// H3_ID_ERROR: a stream or push ID out of bounds.
     IdError = 0x0108,
-    /// H3_SETTINGS_ERROR: settings that must not be.
+    /// H3_SETTINGS_ERROR: settings that are not allowed.
     SettingsError = 0x0109,
     /// H3_MISSING_SETTINGS: the control stream does not begin with SETTINGS.
     MissingSettings = 0x010a,
-    /// H3_REQUEST_REJECTED: the server did nothing about the request.
+    /// H3_REQUEST_REJECTED: the server did not process the request.
     RequestRejected = 0x010b,
-    /// H3_REQUEST_CANCELLED: the answer is no longer wanted.
+    /// H3_REQUEST_CANCELLED: the response is no longer needed.
     RequestCancelled = 0x010c,
-    /// H3_REQUEST_INCOMPLETE: the stream ended within the request.
+    /// H3_REQUEST_INCOMPLETE: the stream ended inside the request.
     RequestIncomplete = 0x010d,
-    /// H3_MESSAGE_ERROR: a message that is malformed.
+    /// H3_MESSAGE_ERROR: a malformed message.
     MessageError = 0x010e,
     /// QPACK_DECOMPRESSION_FAILED: a field section that cannot be read.
     QpackDecompressionFailed = 0x0200,
-    /// QPACK_ENCODER_STREAM_ERROR: an instruction of the peer's encoder that it must not give.
+    /// QPACK_ENCODER_STREAM_ERROR: an encoder instruction that is not allowed.
     QpackEncoderStreamError = 0x0201,
-    /// QPACK_DECODER_STREAM_ERROR: an instruction of the peer's decoder that it must not give.
+    /// QPACK_DECODER_STREAM_ERROR: a decoder instruction that is not allowed.
     QpackDecoderStreamError = 0x0202,
 }
 
-/// Every code, with the name that the standards give it.
+/// Every code with its name in the standards.
 const NAMES: [(Code, &str); 18] = [
     (Code::NoError, "H3_NO_ERROR"),
     (Code::GeneralProtocolError, "H3_GENERAL_PROTOCOL_ERROR"),
@@ -71,17 +71,23 @@ impl Code {
     pub const fn value(self) -> u64 {
         self as u64
     }
+
+    /// A fault with this code.
+    pub const fn fault(self, reason: &'static str) -> Fault {
+        Fault { code: self, reason }
+    }
 }
 
-/// A code of HTTP/3 or QPACK as it came, which may be none that is known: the standard's name where there is one, and the number.
+/// A received HTTP/3 or QPACK code, which may be unknown. It prints as the standard's name, if there is one, and the
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Received(pub u64);
+pub struct ApplicationCode(pub u64);
 
-/// A code of QUIC itself as it came (RFC 9000 section 20.1): the standard's name where there is one, and the number.
+/// A received QUIC code (RFC 9000 section 20.1). It prints as the standard's name, if there is one, and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Transport(pub u64);
+pub struct TransportCode(pub u64);
 
-/// Names of the codes from 0 on.
+/// Names of the codes from 0.
 const TRANSPORT_NAMES: [&str; 17] = [
     "NO_ERROR",
     "INTERNAL_ERROR",
@@ -102,47 +108,42 @@ const TRANSPORT_NAMES: [&str; 17] = [
     "NO_VIABLE_PATH",
 ];
 
-impl fmt::Display for Transport {
+impl fmt::Display for TransportCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = usize::try_from(self.0).ok();
-        match place.and_then(|place| TRANSPORT_NAMES.get(place)) {
-            Some(name) => write!(f, "{name} ({:#x})", self.0),
-            None => write!(f, "the error code {:#x}", self.0),
-        }
+        let index = usize::try_from(self.0).ok();
+        let name = index.and_then(|index| TRANSPORT_NAMES.get(index));
+        write_code(f, name.copied(), self.0)
     }
 }
 
-impl fmt::Display for Received {
+impl fmt::Display for ApplicationCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = NAMES.iter().find(|(code, _)| code.value() == self.0);
-        match known {
-            Some((_, name)) => write!(f, "{name} ({:#x})", self.0),
-            None => write!(f, "the error code {:#x}", self.0),
-        }
+        write_code(f, known.map(|(_, name)| *name), self.0)
+    }
+}
+
+fn write_code(f: &mut fmt::Formatter<'_>, name: Option<&str>, code: u64) -> fmt::Result {
+    match name {
+        Some(name) => write!(f, "{name} ({code:#x})"),
+        None => write!(f, "the error code {code:#x}"),
     }
 }
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Received(self.value()).fmt(f)
+        ApplicationCode(self.value()).fmt(f)
     }
 }
 
-/// A broken rule of HTTP/3: the code that the connection or the stream ends with, and what was wrong.
+/// A broken rule of HTTP/3: the code that ends the connection or the stream, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{reason}: {code}")]
 pub struct Fault {
-    /// The code that the peer is given.
+    /// The code for the peer.
     pub code: Code,
     /// What was wrong.
     pub reason: &'static str,
-}
-
-impl Fault {
-    /// A fault with its reason.
-    pub const fn new(code: Code, reason: &'static str) -> Self {
-        Self { code, reason }
-    }
 }
 
 #[cfg(test)]
@@ -156,8 +157,8 @@ mod tests {
             Code::QpackDecompressionFailed.to_string(),
             "QPACK_DECOMPRESSION_FAILED (0x200)"
         );
-        assert_eq!(Transport(0xa).to_string(), "PROTOCOL_VIOLATION (0xa)");
-        assert_eq!(Transport(0x11).to_string(), "the error code 0x11");
-        assert_eq!(Received(0x21).to_string(), "the error code 0x21");
+        assert_eq!(TransportCode(0xa).to_string(), "PROTOCOL_VIOLATION (0xa)");
+        assert_eq!(TransportCode(0x11).to_string(), "the error code 0x11");
+        assert_eq!(ApplicationCode(0x21).to_string(), "the error code 0x21");
     }
 }

@@ -1,8 +1,8 @@
-//! HTTP/1.1 and HTTP/3 as sans-IO machines: client and server, with one vocabulary and one set of resources.
+//! HTTP/1.1 and HTTP/3 without IO: client and server, with common messages and resources.
 //!
-//! - [`message`]: methods, statuses, requests that are encoded once, responses
-//! - [`client`]: what a client of either version can be asked and reports
-//! - [`server`]: what a server of either version can be told and reports
+//! - [`message`]: methods, statuses, request templates, responses
+//! - [`client`]: commands and events of a client of either version
+//! - [`server`]: commands and events of a server of either version
 //! - [`resource`]: the reference server's resources: a store, long polls, pages of messages
 //! - [`http1`]: client and server of HTTP/1.1
 //! - [`http3`]: client and server of HTTP/3

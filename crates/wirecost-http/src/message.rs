@@ -1,4 +1,4 @@
-//! Requests and responses, whatever version carries them (RFC 9110).
+//! Requests and responses, independent of the version (RFC 9110).
 
 mod malformed;
 mod template;
@@ -13,23 +13,23 @@ pub use template::{RequestTemplate, TemplateError};
 /// A method of RFC 9110 section 9.3 or RFC 5789.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
-    /// Fetch.
+    /// Fetches a resource.
     Get,
-    /// Fetch without the content.
+    /// Fetches the head only.
     Head,
-    /// Hand over content.
+    /// Sends content.
     Post,
-    /// Replace the resource.
+    /// Replaces the resource.
     Put,
-    /// Remove the resource.
+    /// Removes the resource.
     Delete,
-    /// Open a tunnel.
+    /// Opens a tunnel.
     Connect,
-    /// Ask what is possible.
+    /// Asks for the supported methods.
     Options,
-    /// Send the request back.
+    /// Returns the request.
     Trace,
-    /// Change the resource in part.
+    /// Changes a part of the resource.
     Patch,
 }
 
@@ -62,17 +62,17 @@ impl Method {
         }
     }
 
-    /// The method of that name; names are case-sensitive (RFC 9110 section 9.1).
+    /// The method with this name. Names are case-sensitive (RFC 9110 section 9.1).
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// Whether it asks for no change (RFC 9110 section 9.2.1).
+    /// Whether the method is safe (RFC 9110 section 9.2.1).
     pub(crate) const fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace)
     }
 
-    /// Whether a request without content still says so with `Content-Length: 0` (RFC 9110 section 8.6).
+    /// Whether a request without content still has `Content-Length: 0` (RFC 9110 section 8.6).
     pub(crate) const fn anticipates_content(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
     }
@@ -89,31 +89,31 @@ impl fmt::Display for Method {
 pub struct Status(u16);
 
 impl Status {
-    /// 200: the content is what was asked for.
+    /// 200: the response has the requested content.
     pub const OK: Self = Self(200);
-    /// 201: the resource was made.
+    /// 201: the resource was created.
     pub const CREATED: Self = Self(201);
-    /// 204: done, nothing to say.
+    /// 204: done, without content.
     pub const NO_CONTENT: Self = Self(204);
-    /// 400: not a request.
+    /// 400: not a valid request.
     pub const BAD_REQUEST: Self = Self(400);
-    /// 404: there is no such thing.
+    /// 404: no such resource.
     pub const NOT_FOUND: Self = Self(404);
-    /// 405: not with this method.
+    /// 405: the resource does not support the method.
     pub const METHOD_NOT_ALLOWED: Self = Self(405);
-    /// 408: the request did not come in time.
+    /// 408: the request timed out.
     pub const REQUEST_TIMEOUT: Self = Self(408);
-    /// 413: more content than the server takes.
+    /// 413: the content exceeds the server's limit.
     pub const CONTENT_TOO_LARGE: Self = Self(413);
-    /// 417: an expectation that cannot be met.
+    /// 417: the server does not know the expectation.
     pub const EXPECTATION_FAILED: Self = Self(417);
-    /// 425: not in early data (RFC 8470).
+    /// 425: not allowed in early data (RFC 8470).
     pub const TOO_EARLY: Self = Self(425);
     /// 431: the head is too long (RFC 6585).
     pub const FIELDS_TOO_LARGE: Self = Self(431);
-    /// 501: a method or transfer coding that the server does not know.
+    /// 501: an unknown method or transfer coding.
     pub const NOT_IMPLEMENTED: Self = Self(501);
-    /// 505: another version of HTTP.
+    /// 505: an unsupported version of HTTP.
     pub const VERSION_NOT_SUPPORTED: Self = Self(505);
 
     /// The status with this code, or `None` outside 100 to 599.
@@ -125,7 +125,7 @@ impl Status {
         }
     }
 
-    /// The three digits.
+    /// The code.
     pub const fn code(self) -> u16 {
         self.0
     }
@@ -145,7 +145,7 @@ impl Status {
         self.is_interim() || self.0 == 204 || self.0 == 304
     }
 
-    /// The reason phrase that RFC 9110 gives, or an empty one.
+    /// The reason phrase in RFC 9110, or an empty text.
     pub const fn reason(self) -> &'static str {
         match self.0 {
             100 => "Continue",
@@ -174,23 +174,28 @@ impl fmt::Display for Status {
     }
 }
 
-/// Whether bytes can be a host with or without a port (RFC 3986 section 3.2, without user information, which RFC 9110 section
-/// 4.2.4 forbids); nothing at all can.
+/// Whether bytes are a host with an optional port, or empty (RFC 3986 section 3.2; RFC 9110 section 4.2.4 forbids
+/// user information).
 pub(crate) fn is_authority(bytes: &[u8]) -> bool {
     let can_stand = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=:[]%".contains(byte);
     bytes.iter().all(can_stand)
 }
 
-/// A response of the reference server: a status, the fields that it needs, and content.
+/// Whether a token may contain the byte (RFC 9110 section 5.6.2).
+pub(crate) fn is_in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// A response of the built-in server: status, required fields and content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Status code.
     pub status: Status,
-    /// The methods of the resource, with 405 (RFC 9110 section 15.5.6).
+    /// The resource's methods, with 405 (RFC 9110 section 15.5.6).
     pub allow: Option<&'static str>,
     /// Media type of the content.
     pub content_type: Option<String>,
-    /// What the response carries; of the response to a HEAD, what a GET would have carried.
+    /// The content. In the response to a HEAD, the content that a GET would return.
     pub content: Option<Content>,
 }
 
@@ -205,7 +210,7 @@ impl Response {
         }
     }
 
-    /// A 200 with content; `content_type` may be unknown.
+    /// A 200 with content. `content_type` may be unknown.
     pub fn ok(content_type: Option<&str>, content: impl Into<Content>) -> Self {
         Self {
             content_type: content_type.map(String::from),

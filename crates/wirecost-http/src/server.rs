@@ -1,13 +1,13 @@
-//! What an HTTP server can be told and what it reports, in either version.
+//! Commands and events of an HTTP server, in either version.
 
 use wirecost_proto::{FlowId, Front};
 
 use crate::message::{Malformed, Method, Status};
 
-/// What a server can be told.
+/// A command to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// The next `bytes` bytes received on a flow came as early data: unsafe methods are answered by 425 (RFC 8470)
+    /// The next `bytes` bytes received on a flow are early data. Unsafe methods are answered with 425 (RFC 8470)
     /// unless the resources allow them.
     EarlyData {
         /// The flow.
@@ -17,12 +17,12 @@ pub enum Command {
     },
 }
 
-/// What a server reports.
+/// An event of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A request was answered.
     Answered {
-        /// From whom.
+        /// The flow of the request.
         flow: FlowId,
         /// Its method.
         method: Method,
@@ -30,24 +30,24 @@ pub enum Event {
         status: Status,
         /// Bytes of the request's content.
         payload_bytes: u64,
-        /// The front of that.
+        /// The start of the content.
         front: Front,
     },
-    /// What a client sent is not a request; the flow is closed.
+    /// A client sent something that is not a request. The flow is closed.
     Failed {
-        /// From whom.
+        /// The client's flow.
         flow: FlowId,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: Malformed,
     },
-    /// A client was too slow; the flow is closed.
+    /// A client timed out. The flow is closed.
     TimedOut {
-        /// Whose flow.
+        /// The client's flow.
         flow: FlowId,
     },
     /// A flow has ended.
     Closed {
-        /// Which.
+        /// The flow.
         flow: FlowId,
     },
 }

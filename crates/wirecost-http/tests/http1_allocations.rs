@@ -1,4 +1,4 @@
-//! No allocation per message in steady state: neither in the client nor in the server.
+//! Neither client nor server allocates per message in steady state.
 
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
 mod allocator;
@@ -15,7 +15,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer};
 
 const FLOW: FlowId = FlowId(0);
 
-/// Takes everything out of `endpoint`; what it transmits is appended to `wire`.
+/// Takes all outputs of `endpoint` and appends the transmitted bytes to `wire`.
 fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
     loop {
         out.clear();
@@ -28,10 +28,10 @@ fn drain<E: Endpoint>(endpoint: &mut E, out: &mut Buffer, wire: &mut Vec<u8>) {
 }
 
 #[test]
-fn a_post_and_its_answer_allocate_nothing_after_the_first_ones() {
+fn a_post_allocates_nothing_in_steady_state() {
     let mut client = Client::new(ClientConfig::default());
     let mut server = Server::new(ServerConfig {
-        // The memory of dropped messages serves the next ones.
+        // New messages reuse the memory of dropped ones.
         resources: resource::Config {
             kept_messages: 10,
             ..resource::Config::default()

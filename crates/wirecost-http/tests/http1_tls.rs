@@ -1,4 +1,4 @@
-//! HTTP/1.1 within TLS 1.3, in virtual time: round trips by the start of the connection, and early data.
+//! HTTP/1.1 inside TLS 1.3, in virtual time: round trips by the start of the connection, and early data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use wirecost_security::certificate::{Authority, Identity, VALID_FROM};
 use wirecost_security::layer::Event;
 use wirecost_security::{Epoch, Start, tls};
 
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// TLS around a server that hears which bytes came early before it receives them.
+/// TLS around a server that learns which bytes are early data before it receives them.
 struct SecureServer(tls::Server<Server>);
 
 impl Endpoint for SecureServer {
@@ -82,7 +82,7 @@ fn post(message: u64) -> Command {
     Command::Request { message, template }
 }
 
-/// Opens a flow and posts at once; time until the response, its status, and how the connection started.
+/// Opens a flow and posts at once. Returns the time until the response, its status, and the connection's start.
 fn first_post(pair: &mut SecurePair, flow: u32) -> (Duration, u16, Start) {
     let (began, already) = (pair.now, pair.client_events.len());
     pair.open_flow(FlowId(flow));
@@ -112,7 +112,7 @@ fn close(pair: &mut SecurePair) {
 
 #[test]
 fn a_first_post_takes_two_round_trips_on_a_connection() {
-    // TCP's handshake, which is not here, makes them three.
+    // TCP's handshake, which is not part of this test, would add a third.
     for start in [Start::Cold, Start::Resumed] {
         let mut pair = pair(start, ClientConfig::default(), resource::Config::default());
         assert_eq!(
@@ -125,7 +125,7 @@ fn a_first_post_takes_two_round_trips_on_a_connection() {
 }
 
 #[test]
-fn early_data_saves_one_where_the_resources_allow_it() {
+fn early_data_saves_a_round_trip() {
     let allowed = resource::Config {
         unsafe_early_data: true,
         ..resource::Config::default()
@@ -138,7 +138,7 @@ fn early_data_saves_one_where_the_resources_allow_it() {
             first_post(&mut pair, 1),
             (Duration::from_millis(100), status, Start::ZeroRtt)
         );
-        // What came early is over: the next request is an ordinary one.
+        // The early data has ended: the next request is an ordinary one.
         pair.command(post(1));
         pair.drive_for(Duration::from_secs(1));
         let last = pair.client_events.last().map(|(_, event)| event.clone());
@@ -165,7 +165,7 @@ fn a_connection_per_message_ends_without_a_failure() {
 }
 
 #[test]
-fn a_record_carries_a_request_whole_and_its_layers() {
+fn a_record_carries_a_whole_request_with_its_layers() {
     let mut pair = pair(Start::Cold, ClientConfig::default(), resource::Config::default());
     first_post(&mut pair, 0);
     pair.sent.clear();

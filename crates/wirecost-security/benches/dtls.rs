@@ -1,5 +1,5 @@
-//! A handshake of DTLS by version, a message of 128 bytes, and the memory of a connection. A handshake's time is both
-//! ends' together, with close_notify; there is no other start than a cold one.
+//! A DTLS handshake by version, a message of 128 bytes, and the memory of a connection. The time of a handshake
+//! covers both ends and close_notify. All starts are cold.
 
 #![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
 
@@ -24,7 +24,11 @@ fn main() {
     let server = world.server_config();
     for version in Version::ALL {
         let client = world.client_config(version);
-        let name = version.name();
+        let name = match version {
+            Version::Dtls13 => "dtls1.3",
+            Version::Dtls12 => "dtls1.2",
+            Version::Dtls12Psk => "dtls1.2-psk",
+        };
         bench.peer(&format!("{name} handshake, cold"), || {
             connected(&client, &server).message(ClientCommand::Close);
         });
@@ -46,7 +50,7 @@ fn connected(client: &ClientConfig, server: &ServerConfig) -> Both {
     Loop::connected(client, server, Duration::from_millis(1))
 }
 
-/// Bytes that a pair of connections holds after a message, of the mean of many.
+/// Mean memory of a pair of connections after a message, in bytes.
 fn memory(client: &ClientConfig, server: &ServerConfig) -> i64 {
     const CONNECTIONS: i64 = 50;
     let before = held_bytes();

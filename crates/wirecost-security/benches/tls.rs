@@ -1,5 +1,5 @@
-//! A handshake of TLS by version and start, a message of 128 bytes, and the memory of a connection. A handshake's time is
-//! both ends' together; connection and close are part of it.
+//! A TLS handshake by version and start, a message of 128 bytes, and the memory of a connection. The time of a
+//! handshake covers both ends, connection and close.
 
 #![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
 
@@ -80,7 +80,7 @@ fn tls_server(config: &ServerConfig) -> Server<bare::Server> {
     Server::new(config, bare::Server::new(Transport::Stream))
 }
 
-/// Bytes that a connection holds on either side, of the mean of many.
+/// Mean memory of a connection at either side, in bytes.
 fn print_memory(name: &str, client: &ClientConfig, server: &ServerConfig) {
     const CONNECTIONS: u32 = 100;
     let mut server = tls_server(server);
@@ -126,7 +126,7 @@ impl Ends {
     }
 }
 
-/// Opens a flow on both sides, lets them say all they have to, and then the client do as it is told.
+/// Opens a flow on both sides, exchanges all their outputs, then gives the client its commands.
 fn exchange(
     client: &mut Client<bare::Client>,
     server: &mut Server<bare::Server>,

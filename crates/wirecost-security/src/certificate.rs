@@ -1,9 +1,9 @@
-//! Certificates of the same size every time: an authority, and the identities that it vouches for.
+//! Certificates of constant size: an authority, and the identities that it issues.
 //!
-//! Every key is P-256, every signature ECDSA with SHA-256. A signature's DER form has 70 to 72 bytes by chance; a
-//! certificate is signed anew, under another serial number, until it has `SIGNATURE_BYTES`. So the length of a
-//! certificate depends on the names in it alone. The authority's certificate is not part of a chain: clients are given
-//! it, and trust it.
+//! Every key is P-256, every signature ECDSA with SHA-256. A signature's DER form has 70 to 72 bytes by chance. So a
+//! certificate is signed again under another serial number until the signature has `SIGNATURE_BYTES`. The length of a
+//! certificate then depends only on the names in it. A chain does not include the authority's certificate: clients
+//! get it in advance and trust it.
 //!
 //! ```
 //! use wirecost_security::certificate::{Authority, Identity};
@@ -27,11 +27,11 @@ use rcgen::{
     SerialNumber,
 };
 
-pub(crate) use self::key::Key;
+pub(crate) use self::key::{Key, sign_digest};
 use crate::entropy::{Entropy, NoEntropy};
 
-/// Bytes of an ECDSA signature over P-256 in DER that half of all signatures have (RFC 3279 section 2.2.3: two
-/// integers, of which one needs a leading zero).
+/// Bytes of an ECDSA signature over P-256 in DER. Half of all signatures have this length (RFC 3279 section 2.2.3:
+/// two integers, one of which needs a leading zero).
 pub(crate) const SIGNATURE_BYTES: usize = 71;
 
 /// When generated certificates become valid, since 1970-01-01 00:00 UTC: 2026-01-01.
@@ -40,37 +40,37 @@ pub const VALID_FROM: Duration = Duration::from_secs(1_767_225_600);
 /// When generated certificates expire, since 1970-01-01 00:00 UTC: 2036-01-01.
 pub const VALID_UNTIL: Duration = Duration::from_secs(2_082_758_400);
 
-/// The names that a generated server certificate is good for.
+/// The names in a generated server certificate.
 pub const SERVER_NAMES: [&str; 6] = ["localhost", "server", "10.78.0.1", "fd78::1", "127.0.0.1", "::1"];
 
-/// Bytes of a serial number; the first byte is never 0 and never above 0x7f, so that none is left out or added
-/// (RFC 5280 section 4.1.2.2: at most 20).
+/// Bytes of a serial number. The first byte is 0x40 to 0x7f, so that DER neither drops nor adds a byte (RFC 5280
+/// section 4.1.2.2: at most 20 bytes).
 const SERIAL_BYTES: usize = 16;
 
-/// Signatures tried before giving up; half of them have the usual length.
+/// Attempts at a signature of the usual length. Half of all signatures have it.
 pub(crate) const SIGNATURE_TRIES: usize = 256;
 
-/// Why there is no certificate or no key.
+/// Why a certificate or a key cannot be made or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The system gives no random bytes.
+    /// The system has no random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// The certificate cannot be written.
     #[error("cannot make a certificate: {0}")]
     Generate(String),
     /// A name is neither a host name nor an IP address.
-    #[error("no certificate can be good for {names:?}: {reason}; expected host names and IP addresses")]
+    #[error("cannot issue a certificate for {names:?}: {reason}; expected host names and IP addresses")]
     Names {
-        /// The names that it should be good for.
+        /// The names that were requested.
         names: Vec<String>,
-        /// Why not.
+        /// What is wrong with them.
         reason: String,
     },
-    /// Not one signature had the usual length.
-    #[error("no signature of {SIGNATURE_BYTES} bytes in {SIGNATURE_TRIES} tries")]
+    /// No signature had the usual length.
+    #[error("no signature of {SIGNATURE_BYTES} bytes in {SIGNATURE_TRIES} attempts")]
     SignatureLength,
-    /// A PEM text holds no certificate.
+    /// A PEM text contains no certificate.
     #[error("no certificate in the PEM text; expected \"-----BEGIN CERTIFICATE-----\"")]
     NoCertificate,
     /// A PEM text cannot be read.
@@ -78,15 +78,15 @@ pub enum Error {
     Pem {
         /// `certificates`, `private key`.
         what: &'static str,
-        /// What is wrong.
+        /// What is wrong with it.
         reason: String,
     },
-    /// A private key is of no kind that is known here.
+    /// A private key is of an unsupported kind.
     #[error("cannot use the private key: {0}; expected PKCS #8, or SEC 1 on P-256")]
     PrivateKey(String),
 }
 
-/// What a certificate is for.
+/// The purpose of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// Servers (RFC 5280 section 4.2.1.12, id-kp-serverAuth).
@@ -95,7 +95,7 @@ pub enum Usage {
     Client,
 }
 
-/// Issues certificates. Its own certificate is what the other side trusts.
+/// Issues certificates. Peers trust it by its own certificate.
 #[derive(Clone)]
 pub struct Authority {
     key: Arc<Key>,
@@ -107,15 +107,15 @@ impl Authority {
     /// A new authority with a key of its own.
     ///
     /// # Errors
-    /// [`Error`] where the system gives no randomness.
+    /// [`Error`] if the system has no randomness.
     pub fn generate() -> Result<Self, Error> {
         Self::from_entropy(Entropy::system())
     }
 
-    /// An authority that follows from `entropy`, as does all that it issues.
+    /// An authority whose key and certificates all derive from `entropy`.
     ///
     /// # Errors
-    /// [`Error`] where the system gives no randomness.
+    /// [`Error`] if the system has no randomness.
     pub fn from_entropy(mut entropy: Entropy) -> Result<Self, Error> {
         let key = Arc::new(Key::generate(&mut entropy)?);
         let mut params = authority_params();
@@ -135,17 +135,18 @@ impl Authority {
     /// The authority's own certificate in PEM: the file that other programs trust.
     ///
     /// # Errors
-    /// [`Error::Pem`] where the encoder fails.
+    /// [`Error::Pem`] if the encoder fails.
     pub fn to_pem(&self) -> Result<String, Error> {
         pem::certificates([self.certificate()])
     }
 
-    /// A certificate and key for `names` (host names or IP addresses, of which the first is the common name too).
+    /// A certificate and key for `names` (host names or IP addresses). The first name is also the common name.
     ///
-    /// Two calls give two identities, but with a seeded authority, where all follows from the usage and the names.
+    /// Two calls return two different identities. A seeded authority returns the same identity for the same usage and
+    /// names.
     ///
     /// # Errors
-    /// [`Error::Names`] where a name is none.
+    /// [`Error::Names`] if a name is neither a host name nor an IP address.
     pub fn issue(&self, usage: Usage, names: &[&str]) -> Result<Identity, Error> {
         let mut params = leaf_params(usage, names)?;
         let mut entropy = self.entropy.derive(&format!("{usage:?} {names:?}"));
@@ -164,7 +165,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// Who one is: certificates, and the private key of the first one. Clones share them.
+/// A certificate chain and the private key of its first certificate. Clones share them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     chain: Arc<[Vec<u8>]>,
@@ -172,7 +173,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A server's identity, good for [`SERVER_NAMES`].
+    /// A server's identity for [`SERVER_NAMES`].
     ///
     /// # Errors
     /// As [`Authority::issue`].
@@ -180,7 +181,7 @@ impl Identity {
         authority.issue(Usage::Server, &SERVER_NAMES)
     }
 
-    /// A client's identity; `name` is its common and its alternative name.
+    /// A client's identity. `name` is its common name and its alternative name.
     ///
     /// # Errors
     /// As [`Authority::issue`].
@@ -188,11 +189,10 @@ impl Identity {
         authority.issue(Usage::Client, &[name])
     }
 
-    /// An identity from two PEM texts: certificates with one's own first, and a private key (PKCS #8, or SEC 1 on
-    /// P-256).
+    /// An identity from two PEM texts: certificates, the leaf first, and a private key (PKCS #8, or SEC 1 on P-256).
     ///
     /// # Errors
-    /// [`Error`] says which text is at fault.
+    /// [`Error`] says which text cannot be used.
     pub fn from_pem(certificates: &str, private_key: &str) -> Result<Self, Error> {
         Ok(Self {
             chain: pem::read_certificates(certificates)?.into(),
@@ -200,12 +200,12 @@ impl Identity {
         })
     }
 
-    /// The certificates in DER, one's own first.
+    /// The certificates in DER, the leaf first.
     pub fn chain(&self) -> &[Vec<u8>] {
         &self.chain
     }
 
-    /// One's own certificate in DER; empty where the chain is.
+    /// The leaf certificate in DER, or an empty slice if the chain is empty.
     pub fn certificate(&self) -> &[u8] {
         self.chain.first().map_or(&[], Vec::as_slice)
     }
@@ -218,15 +218,15 @@ impl Identity {
     /// The certificates in PEM.
     ///
     /// # Errors
-    /// [`Error::Pem`] where the encoder fails.
+    /// [`Error::Pem`] if the encoder fails.
     pub fn certificates_to_pem(&self) -> Result<String, Error> {
         pem::certificates(self.chain.iter().map(Vec::as_slice))
     }
 
-    /// The private key in PEM. It is a secret: a file of mode 0600 is the place for it.
+    /// The private key in PEM. It is a secret: store it in a file of mode 0600.
     ///
     /// # Errors
-    /// [`Error::Pem`] where the encoder fails.
+    /// [`Error::Pem`] if the encoder fails.
     pub fn private_key_to_pem(&self) -> Result<String, Error> {
         pem::encode("PRIVATE KEY", &self.private_key)
     }
@@ -240,10 +240,10 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The certificates of a PEM text in DER, at least one: authorities to trust, of other makers too.
+/// The certificates of a PEM text in DER, at least one: authorities to trust.
 ///
 /// # Errors
-/// [`Error`] where there is none, or one cannot be read.
+/// [`Error`] if there is none, or one cannot be read.
 pub fn authorities_from_pem(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     pem::read_certificates(text)
 }
@@ -277,7 +277,7 @@ fn leaf_params(usage: Usage, names: &[&str]) -> Result<CertificateParams, Error>
     Ok(params)
 }
 
-/// The parameters with the fixed validity and without the library's own common name.
+/// Sets the fixed validity and removes the library's own common name.
 fn dated(mut params: CertificateParams) -> CertificateParams {
     params.not_before = rcgen::date_time_ymd(2026, 1, 1);
     params.not_after = rcgen::date_time_ymd(2036, 1, 1);
@@ -285,7 +285,7 @@ fn dated(mut params: CertificateParams) -> CertificateParams {
     params
 }
 
-/// The certificate in DER for `subject`, under the first serial number that gives the signature its usual length.
+/// The certificate for `subject` in DER, under the first serial number whose signature has the usual length.
 fn sign_until_usual(
     params: &mut CertificateParams,
     entropy: &mut Entropy,

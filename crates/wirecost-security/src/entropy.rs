@@ -1,16 +1,14 @@
-//! Where keys, nonces and serial numbers come from.
+//! The source of keys, nonces and serial numbers.
 
 #[cfg(any(test, feature = "seeded"))]
 use wirecost_proto::Rng;
 
-/// A source of random bytes: the system's, or a seed's.
+/// A source of random bytes: the system or a seed.
 ///
-/// A seed makes two runs the same byte for byte and gives every secret away: it is for tests and simulation, behind
+/// A seed makes two runs identical byte for byte, and it reveals every secret. It is for tests and simulation, behind
 /// the feature `seeded`.
 #[derive(Clone, Debug, Default)]
-pub struct Entropy {
-    source: Source,
-}
+pub struct Entropy(Source);
 
 #[derive(Clone, Debug, Default)]
 enum Source {
@@ -20,31 +18,27 @@ enum Source {
     Seed(Rng),
 }
 
-/// The system gives no random bytes.
+/// The system has no random bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random bytes")]
+#[error("the system has no random bytes")]
 pub struct NoEntropy;
 
 impl Entropy {
     /// The system's randomness.
     pub const fn system() -> Self {
-        Self {
-            source: Source::System,
-        }
+        Self(Source::System)
     }
 
-    /// Bytes that follow from `rng` alone.
+    /// Bytes that derive from `rng` alone.
     #[cfg(any(test, feature = "seeded"))]
     pub const fn seeded(rng: Rng) -> Self {
-        Self {
-            source: Source::Seed(rng),
-        }
+        Self(Source::Seed(rng))
     }
 
-    /// A source of its own for what `label` names: of a seed, another part of what follows from it.
+    /// A separate source for the purpose that `label` names. With a seed it is another part of the seed's stream.
     #[cfg_attr(not(any(test, feature = "seeded")), expect(unused_variables))]
     pub fn derive(&self, label: &str) -> Self {
-        match &self.source {
+        match &self.0 {
             Source::System => Self::system(),
             #[cfg(any(test, feature = "seeded"))]
             Source::Seed(rng) => Self::seeded(rng.purpose(wirecost_proto::random::key_of(label))),
@@ -54,9 +48,9 @@ impl Entropy {
     /// Fills `bytes`.
     ///
     /// # Errors
-    /// [`NoEntropy`] where the system fails.
+    /// [`NoEntropy`] if the system fails.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        match &mut self.source {
+        match &mut self.0 {
             Source::System => aws_lc_rs::rand::fill(bytes).map_err(|_| NoEntropy),
             #[cfg(any(test, feature = "seeded"))]
             Source::Seed(rng) => {
@@ -78,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_each_label_its_own_bytes_and_the_system_never_the_same() {
+    fn each_label_of_a_seed_has_its_own_bytes() {
         let seeded = Entropy::seeded(Rng::new(1));
         assert_eq!(drawn(seeded.derive("a")), drawn(seeded.derive("a")));
         assert_ne!(drawn(seeded.derive("a")), drawn(seeded.derive("b")));

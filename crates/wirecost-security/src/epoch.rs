@@ -1,18 +1,18 @@
-//! Where the run's clock is among the clocks of the libraries below.
+//! Maps the run's clock to the clocks of the libraries below.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-/// The start of the run on the two clocks that security libraries ask for.
+/// The start of the run on the two clocks that security libraries use.
 ///
-/// A monotonic instant cannot be made from nothing, so the owner of a clock gives one; in simulation any instant does,
-/// because only differences count.
+/// The owner of a clock supplies the monotonic instant. In simulation any instant does, because only differences
+/// count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     /// The start of the run on the monotonic clock.
     pub monotonic: std::time::Instant,
-    /// The start of the run since 1970-01-01 00:00 UTC: what the validity of certificates and tickets is judged by.
+    /// The start of the run since 1970-01-01 00:00 UTC, for the validity of certificates and tickets.
     pub unix: Duration,
 }
 
@@ -27,7 +27,7 @@ impl Epoch {
         self.unix + Duration::from_nanos(now.as_nanos())
     }
 
-    /// An instant of the monotonic clock as time of the run; one before the start is the start.
+    /// An instant of the monotonic clock as time of the run. Earlier instants map to the start.
     pub fn instant_of(&self, at: std::time::Instant) -> Instant {
         let nanos = at.saturating_duration_since(self.monotonic).as_nanos();
         Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

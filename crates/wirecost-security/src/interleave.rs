@@ -1,13 +1,13 @@
-//! Puts the spans of an inner endpoint back among the bytes of the layer around it, in byte order.
+//! Merges the spans of an inner endpoint with the bytes of the layer around it, in byte order.
 //!
-//! A record is some bytes of the layer's own, the plaintext, and some bytes of the layer's own again. What the plaintext
-//! was is known when the inner endpoint says so, which on a stream may be later: until then everything behind it waits.
+//! A record is bytes of the layer, the plaintext, and bytes of the layer again. The inner endpoint describes the
+//! plaintext, on a stream possibly later. Until then everything after it waits.
 
 use std::collections::VecDeque;
 
 use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 
-/// What the bytes of one flow and direction were, in their order, as far as is known.
+/// The spans of one flow and direction in order, as far as they are known.
 ///
 /// ```
 /// use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
@@ -28,7 +28,7 @@ pub struct Interleaver {
     inner: VecDeque<Span>,
 }
 
-/// The bytes of a protected record: the layer's before the plaintext, the plaintext, the layer's behind it.
+/// The layout of a protected record: bytes before the plaintext, the plaintext, bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Bytes of header and explicit nonce.
@@ -42,25 +42,21 @@ pub struct Record {
 #[derive(Clone, Copy, Debug)]
 enum Piece {
     Known(Span),
-    /// A record whose first plaintext byte is not known yet.
-    Unknown(Record),
-    /// The rest of a record whose first plaintext byte had this phase and cause.
-    Begun {
-        plain: usize,
-        back: usize,
-        phase: Phase,
-        cause: Cause,
+    /// A record, or the rest of one. Phase and cause are those of its first plaintext byte, once it is described.
+    Record {
+        record: Record,
+        purpose: Option<(Phase, Cause)>,
     },
 }
 
 impl Interleaver {
-    /// Appends bytes that are the layer's own: handshake, tickets, alerts.
+    /// Appends bytes of the layer itself: handshake, tickets, alerts.
     pub(crate) fn push_own(&mut self, bytes: usize, phase: Phase, cause: Cause) {
         if bytes == 0 {
             return;
         }
         let span = own(bytes, phase, cause);
-        // A peer may send records without plaintext for as long as the plaintext before them is not known.
+        // A peer may send any number of records without plaintext while earlier plaintext is not described.
         if let Some(Piece::Known(last)) = self.pieces.back_mut()
             && last.continues(&span)
             && let Some(len) = last.len.checked_add(span.len)
@@ -71,21 +67,24 @@ impl Interleaver {
         self.pieces.push_back(Piece::Known(span));
     }
 
-    /// Appends a record; its own bytes get the phase and cause of its first plaintext byte. One without plaintext
-    /// counts as handshake.
+    /// Appends a record. The layer's bytes take phase and cause of the first plaintext byte. A record without
+    /// plaintext counts as handshake.
     pub fn push_record(&mut self, record: Record) {
         if record.plain == 0 {
             return self.push_own(record.front + record.back, Phase::Connect, Cause::Original);
         }
-        self.pieces.push_back(Piece::Unknown(record));
+        self.pieces.push_back(Piece::Record {
+            record,
+            purpose: None,
+        });
     }
 
-    /// Takes what the inner endpoint says of its next bytes.
+    /// Appends the inner endpoint's description of its next bytes.
     pub fn inner(&mut self, spans: &[Span]) {
         self.inner.extend(spans);
     }
 
-    /// Appends to `out` the spans of all bytes up to the first that is not known; says whether there was one.
+    /// Appends to `out` all known spans up to the first unknown byte. Returns whether there were any.
     pub fn drain(&mut self, out: &mut Buffer) -> bool {
         let before = out.covered();
         while let Some(piece) = self.pieces.pop_front() {
@@ -97,51 +96,31 @@ impl Interleaver {
         out.covered() > before
     }
 
-    /// Appends what is known of a piece and returns the rest of it.
+    /// Appends the known part of a piece and returns the rest.
     fn emit(&mut self, piece: Piece, out: &mut Buffer) -> Option<Piece> {
         match piece {
             Piece::Known(span) => {
                 out.cover_span(span);
                 None
             }
-            Piece::Unknown(Record { front, plain, back }) => {
-                let Some(&Span { phase, cause, .. }) = self.inner.front() else {
+            Piece::Record { mut record, purpose } => {
+                let first = self.inner.front().map(|span| (span.phase, span.cause));
+                let Some((phase, cause)) = purpose.or(first) else {
                     return Some(piece);
                 };
-                out.cover_span(own(front, phase, cause));
-                self.emit_begun(plain, back, phase, cause, out)
+                out.cover_span(own(std::mem::take(&mut record.front), phase, cause));
+                record.plain -= self.emit_inner(record.plain, out);
+                if record.plain > 0 {
+                    let purpose = Some((phase, cause));
+                    return Some(Piece::Record { record, purpose });
+                }
+                out.cover_span(own(record.back, phase, cause));
+                None
             }
-            Piece::Begun {
-                plain,
-                back,
-                phase,
-                cause,
-            } => self.emit_begun(plain, back, phase, cause, out),
         }
     }
 
-    fn emit_begun(
-        &mut self,
-        plain: usize,
-        back: usize,
-        phase: Phase,
-        cause: Cause,
-        out: &mut Buffer,
-    ) -> Option<Piece> {
-        let plain = plain - self.emit_inner(plain, out);
-        if plain > 0 {
-            return Some(Piece::Begun {
-                plain,
-                back,
-                phase,
-                cause,
-            });
-        }
-        out.cover_span(own(back, phase, cause));
-        None
-    }
-
-    /// Appends up to `limit` bytes of the inner endpoint's and returns how many.
+    /// Appends up to `limit` bytes of the inner endpoint. Returns how many.
     fn emit_inner(&mut self, limit: usize, out: &mut Buffer) -> usize {
         let mut left = limit;
         while left > 0 {
@@ -216,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_behind_unknown_plaintext_waits_for_it() {
+    fn bytes_after_unknown_plaintext_wait_for_it() {
         let mut interleaver = Interleaver::default();
         interleaver.push_own(1, Phase::Connect, Cause::Original);
         interleaver.push_record(record(2));
@@ -246,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_takes_one_place_however_long_it_waits() {
+    fn waiting_known_bytes_are_merged_into_one_piece() {
         let mut interleaver = Interleaver::default();
         interleaver.push_record(record(2));
         for _ in 0..1_000 {

@@ -1,9 +1,9 @@
-//! The secrets of a run in the format that Wireshark reads (NSS key log, RFC 9850).
+//! The secrets of a run in the key log format of Wireshark (NSS key log, RFC 9850).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Collects the secrets of any number of endpoints, from any thread. Clones share what they collect.
+/// Collects the secrets of any number of endpoints from any thread. Clones share the log.
 #[derive(Clone, Default)]
 pub struct KeyLog {
     lines: Option<Arc<Mutex<String>>>,
@@ -11,19 +11,19 @@ pub struct KeyLog {
 
 impl fmt::Debug for KeyLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Secrets stay out of logs; every configuration that is printed has a key log in it.
+        // Every configuration contains a key log and may be printed. The secrets must not be.
         let kept = if self.is_enabled() { "enabled" } else { "disabled" };
         f.debug_tuple("KeyLog").field(&kept).finish()
     }
 }
 
 impl KeyLog {
-    /// A key log that keeps nothing.
+    /// A key log that discards everything.
     pub const fn disabled() -> Self {
         Self { lines: None }
     }
 
-    /// A key log without a secret yet.
+    /// An empty key log.
     pub fn new() -> Self {
         Self {
             lines: Some(Arc::default()),
@@ -35,7 +35,7 @@ impl KeyLog {
         self.lines.is_some()
     }
 
-    /// Adds a line: a label, the client's random and the secret.
+    /// Adds a line with a label, the client's random and the secret.
     pub fn append(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         let Some(lines) = &self.lines else { return };
         let mut line = String::with_capacity(label.len() + 2 * (client_random.len() + secret.len()) + 3);
@@ -53,7 +53,7 @@ impl KeyLog {
             .push_str(&line);
     }
 
-    /// The lines since this was last called, as they came: for who writes them down while connections come and go.
+    /// Removes and returns the lines since the last call. A caller can write them while connections come and go.
     pub fn take(&self) -> String {
         let Some(lines) = &self.lines else {
             return String::new();
@@ -61,7 +61,7 @@ impl KeyLog {
         std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// All lines so far; both ends of one connection give the same ones, so each occurs once.
+    /// All lines so far, each once: both ends of a connection add the same lines.
     pub fn text(&self) -> String {
         let Some(lines) = &self.lines else {
             return String::new();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_secret_stands_once_and_a_disabled_log_keeps_none() {
+    fn every_secret_occurs_once_and_a_disabled_log_keeps_none() {
         let log = KeyLog::new();
         for _ in 0..2 {
             log.clone().append("CLIENT_RANDOM", &[0, 0xab], &[0xff]);

@@ -1,23 +1,23 @@
-//! What every layer reports.
+//! The events of every layer.
 
 use wirecost_proto::{FlowId, PeerText, ResetReason};
 
 use crate::Start;
 
-/// What a layer reports: its own events, and those of the endpoint within.
+/// An event of a layer or of its inner endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<E> {
     /// The inner endpoint's event.
     Inner(E),
-    /// The handshake of a flow is complete. It comes before anything that the inner endpoint says of the flow, but for
-    /// what it says of early data.
+    /// The handshake of a flow is complete. This event precedes all events of the inner endpoint about the flow,
+    /// except those about early data.
     Established {
         /// The flow.
         flow: FlowId,
-        /// How the connection did start, which may be less than was asked for.
+        /// How the connection started, which may be less than requested.
         start: Start,
     },
-    /// The bytes that the inner endpoint receives next came as early data: anyone may have replayed them (RFC 8446,
+    /// The bytes that the inner endpoint receives next are early data, which anyone may have replayed (RFC 8446,
     /// appendix E.5).
     EarlyData {
         /// The flow.
@@ -25,28 +25,29 @@ pub enum Event<E> {
         /// How many bytes.
         bytes: usize,
     },
-    /// The handshake or the protection of a flow failed; the flow is closed.
+    /// The handshake or the protection of a flow failed. The flow is closed.
     Failed {
         /// The flow.
         flow: FlowId,
-        /// What failed, in one sentence.
+        /// What failed.
         fault: Fault,
     },
 }
 
-/// What is said of a certificate, before the reason.
+/// Start of every message about a certificate.
 const NOT_ACCEPTED: &str = "the peer's certificate is not accepted: ";
 
-/// Why a flow's security failed. The reasons hold what a peer has sent: names of its certificate, its reason phrase.
+/// Why a flow's security failed. The reasons may contain texts from the peer, such as certificate names and reason
+/// phrases.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The peer's certificate is not accepted.
     #[error("{NOT_ACCEPTED}{0}")]
     Certificate(PeerText),
-    /// The peer refused with an alert.
+    /// The peer sent a fatal alert.
     #[error("the peer sent the alert {0}")]
     Alert(PeerText),
-    /// What the peer sent is not the protocol.
+    /// The peer's bytes are not the protocol.
     #[error("the peer does not speak {protocol}: {reason}")]
     Protocol {
         /// `TLS`, `DTLS 1.2`, ...
@@ -54,16 +55,16 @@ pub enum Fault {
         /// What was wrong.
         reason: PeerText,
     },
-    /// A start was asked for that the server did not grant.
+    /// The server did not grant the requested start.
     #[error("asked for {asked}, the server granted {granted}")]
     Start {
-        /// What was asked for.
+        /// The requested start.
         asked: Start,
-        /// What was granted.
+        /// The granted start.
         granted: Start,
     },
     /// The handshake did not complete in time.
-    #[error("the {protocol} handshake was not complete within its time-out")]
+    #[error("the {protocol} handshake was not complete before its time-out")]
     TimedOut {
         /// `TLS`, `DTLS 1.2`, ...
         protocol: &'static str,
@@ -77,8 +78,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The reason for which a certificate was not accepted, from the text of the fault, which is all that is kept of it where many
-    /// connections are counted; `None` for any other text.
+    /// The reason why a certificate was not accepted, extracted from the text of a fault. A load keeps only that
+    /// text. `None` for any other text.
     pub fn certificate_reason(text: &str) -> Option<&str> {
         text.split_once(NOT_ACCEPTED).map(|(_, reason)| reason)
     }

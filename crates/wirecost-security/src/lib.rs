@@ -1,20 +1,20 @@
 //! Security for any stack: TLS and DTLS as layers, certificates, key logs, protected objects.
 //!
-//! A layer is an [`Endpoint`](wirecost_proto::Endpoint) around another one, whose bytes it protects: it takes the
-//! inner endpoint's commands, reports its events beside its own ([`Event`]), and maps the inner spans onto the
-//! protected bytes.
+//! A layer is an [`Endpoint`](wirecost_proto::Endpoint) around another endpoint and protects its bytes. It passes
+//! commands to the inner endpoint, reports the inner events and its own ([`Event`]), and maps the inner spans onto
+//! the protected bytes.
 //!
-//! - [`epoch`]: where the run's clock is among the clocks of the libraries below
-//! - [`start`]: how a connection starts: cold, resumed, 0-RTT
-//! - [`certificate`]: an authority, and identities of the same size every time
-//! - [`dtls`]: DTLS 1.3 and 1.2 around endpoints that speak datagrams
-//! - [`entropy`]: where keys come from: the system, or a seed
-//! - [`interleave`]: the inner endpoint's spans among the bytes of records
-//! - [`provider`]: the cryptography of TLS and QUIC, of one size and if need be from a seed
+//! - [`epoch`]: maps the run's clock to the clocks of the libraries below
+//! - [`start`]: starts of a connection: cold, resumed, 0-RTT
+//! - [`certificate`]: an authority, and identities of constant size
+//! - [`dtls`]: DTLS 1.3 and 1.2 around datagram endpoints
+//! - [`entropy`]: the source of keys: the system or a seed
+//! - [`interleave`]: merges the inner endpoint's spans with the bytes of records
+//! - [`provider`]: the cryptography of TLS and QUIC, with constant sizes and optionally a seed
 //! - [`key_log`]: the secrets of a run, for the capture
 //! - [`tls`]: TLS 1.2 and 1.3 as layers
-//! - [`layer`]: what every layer reports
-//! - [`object`]: objects that carry their own protection, whatever the channel
+//! - [`layer`]: the events of every layer
+//! - [`object`]: objects with their own protection, independent of the channel
 //!
 //! ```
 //! use wirecost_security::Start;

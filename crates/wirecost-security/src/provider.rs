@@ -1,15 +1,14 @@
-//! The cryptography of TLS and QUIC: suites and groups, signatures of one length, time from the run's clock.
+//! The cryptography of TLS and QUIC: suites and groups, signatures of constant length, time from the run's clock.
 //!
-//! Sizes must not depend on chance: a P-256 signature is made anew until its DER form has
-//! `SIGNATURE_BYTES`, which takes two tries on average. So a CertificateVerify (RFC
-//! 8446 section 4.4.3) and a ServerKeyExchange (RFC 8422 section 5.4) always have the same length; that of other keys is
-//! left as it comes.
+//! Sizes must not depend on chance. So a P-256 signature is repeated until its DER form has `SIGNATURE_BYTES`, which
+//! takes two attempts on average. CertificateVerify (RFC 8446 section 4.4.3) and ServerKeyExchange (RFC 8422 section
+//! 5.4) then have a constant length. Signatures of other keys are not repeated.
 //!
-//! - [`standard`]: what both ends of a run offer and accept: X25519 and AES-128-GCM
-//! - `with_certificate_curve`: P-256 besides, which TLS 1.2 asks for
-//! - [`wide`]: everything the library has, for foreign servers
-//! - `seeded`: the same as [`standard`] with keys and nonces from a seed (feature `seeded`)
-//! - [`Clock`]: an endpoint's time for certificates and tickets
+//! - [`standard`]: both ends of a run use it: X25519 and AES-128-GCM
+//! - `with_certificate_curve`: adds P-256, which TLS 1.2 needs
+//! - [`wide`]: all groups and suites of the library, for foreign servers
+//! - `seeded`: like [`standard`], with keys and nonces from a seed (feature `seeded`)
+//! - [`Clock`]: the time of an endpoint, for certificates and tickets
 
 mod clock;
 #[cfg(any(test, feature = "seeded"))]
@@ -32,8 +31,8 @@ pub fn standard() -> Arc<CryptoProvider> {
     Arc::new(narrow())
 }
 
-/// `provider` with P-256 behind its groups: a server of TLS 1.2 may use its certificate only if the client's groups
-/// contain the certificate's curve (RFC 8422 section 5.3). The key exchange still takes the first group that both have.
+/// `provider` with P-256 as its last group. A TLS 1.2 server may use its certificate only if the client's groups
+/// contain the certificate's curve (RFC 8422 section 5.3). The key exchange still uses the first common group.
 pub(crate) fn with_certificate_curve(provider: &CryptoProvider) -> Arc<CryptoProvider> {
     let mut provider = provider.clone();
     let names = provider.kx_groups.iter().map(|group| group.name());
@@ -43,7 +42,7 @@ pub(crate) fn with_certificate_curve(provider: &CryptoProvider) -> Arc<CryptoPro
     Arc::new(provider)
 }
 
-/// Every group and suite of the library, for servers that refuse [`standard`].
+/// Every group and suite of the library, for servers that reject [`standard`].
 pub fn wide() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {
         key_provider: &UsualLength,

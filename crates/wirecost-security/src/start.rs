@@ -6,13 +6,13 @@ use std::str::FromStr;
 /// How a connection starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Start {
-    /// Without anything kept from an earlier connection.
+    /// Keeps nothing from an earlier connection.
     #[default]
     Cold,
-    /// With a session ticket or identifier of an earlier connection (RFC 8446 section 2.2, RFC 5077, RFC 5246
-    /// section 7.3).
+    /// Uses a session ticket or identifier of an earlier connection (RFC 8446 section 2.2, RFC 5077, RFC 5246 section
+    /// 7.3).
     Resumed,
-    /// Resumed, with application data in the first flight, which an attacker can replay (RFC 8446 section 2.3).
+    /// Resumes, and sends application data in the first flight, which an attacker can replay (RFC 8446 section 2.3).
     ZeroRtt,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Start {
     }
 }
 
-/// A text that names no start.
+/// A text that is not the name of a start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown start {0:?}; connections start cold, resumed or 0rtt")]
 pub struct UnknownStart(pub String);

@@ -1,18 +1,18 @@
 //! TLS 1.2 and 1.3 around any stream endpoint, on rustls.
 //!
-//! - [`ClientConfig`], [`ServerConfig`]: what is offered and accepted, built once per run
+//! - [`ClientConfig`], [`ServerConfig`]: offered and accepted parameters, built once per run
 //! - [`Client`], [`Server`]: the layers
-//! - [`record`]: where records begin and end
-//! - [`Negotiated`]: what the two ends agreed on
-//! - `engine`: what client and server have in common
-//! - `flow`, `connection`: one flow, and the library's part of it
-//! - `sessions`: what a client keeps for its next connection
+//! - [`record`]: the boundaries of records
+//! - [`Negotiated`]: the negotiated parameters
+//! - `engine`: the common part of client and server
+//! - `flow`, `connection`: one flow, and the library's connection in it
+//! - `sessions`: a client's tickets and sessions for resumption
 //! - [`QuicClient`], [`QuicServer`]: the same configurations for QUIC
-//! - `trust`, `fault`: who is accepted, and in which words others are refused
+//! - `trust`, `fault`: verification of peers, and error messages
 //!
-//! Every message of the inner endpoint is a record of its own, or several where it is longer than a record may be.
-//! Handshake and tickets are [`Layer::Security`](wirecost_proto::Layer::Security) of the connect phase, alerts and
-//! close_notify of the close phase; a record's header and tag have the phase and cause of the first plaintext in it.
+//! Every message of the inner endpoint is one record, or several if it exceeds the limit of a record. Handshake and
+//! tickets are [`Layer::Security`](wirecost_proto::Layer::Security) in the connect phase, alerts in the close phase.
+//! A record's header and tag take phase and cause of the first plaintext byte.
 //!
 //! ```
 //! use wirecost_security::certificate::{Authority, Identity};
@@ -48,6 +48,7 @@ pub use config::{
     ClientConfig, ClientOptions, ConfigError, HANDSHAKE_TIMEOUT, MAX_EARLY_DATA_BYTES, SESSIONS,
     ServerConfig, ServerOptions, Suites, Trust, Versions,
 };
+pub(crate) use config::{client_verifier, parse_server_name};
 pub use fault::certificate::Flaw;
 pub use negotiated::Negotiated;
 pub use quic::{QuicClient, QuicServer, quic_fault};

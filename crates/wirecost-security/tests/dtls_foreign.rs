@@ -1,4 +1,5 @@
-//! DTLS 1.2 with OpenSSL's and GnuTLS's, both ways: their test programs, and libcoap's clients and servers on both.
+//! DTLS 1.2 with OpenSSL and GnuTLS in both roles: their test programs, and libcoap's clients and servers on both
+//! libraries.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -33,7 +34,7 @@ struct Driver<E: Endpoint> {
     peer: Option<SocketAddr>,
     began: std::time::Instant,
     events: Vec<E::Event>,
-    /// The spans of all that was received.
+    /// The spans of all received bytes.
     consumed: Vec<Span>,
     received_bytes: usize,
     is_closed: bool,
@@ -73,7 +74,7 @@ impl<E: Endpoint> Driver<E> {
             match self.endpoint.poll_output(&mut out) {
                 Output::Transmit { .. } => {
                     let peer = self.peer.expect("somebody to send to");
-                    // A peer that has gone away is the peer's business.
+                    // A peer that is gone is not an error.
                     let _ = self.socket.send_to(out.bytes(), peer);
                 }
                 Output::Consumed { .. } => self.consumed.extend(out.spans()),
@@ -102,7 +103,7 @@ impl<E: Endpoint> Driver<E> {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 self.input(Input::Timeout);
             }
-            // The peer's socket is not there yet, or any more.
+            // The peer's socket is not open yet, or already closed.
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }
@@ -119,7 +120,7 @@ impl<E: Endpoint> Driver<E> {
     }
 }
 
-/// A program that is ended with the test.
+/// A program that ends with the test.
 struct Program(Child);
 
 impl Program {
@@ -163,7 +164,7 @@ impl Drop for Program {
     }
 }
 
-/// A port that nobody has now.
+/// A free port.
 fn free_port() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.local_addr().expect("an address").port()
@@ -329,7 +330,7 @@ fn libcoap_clients_talk_to_our_server() {
 
 /// A PUT by our client to one of libcoap's servers.
 fn put_to_libcoap(world: &World, version: Version, program: &str, credentials: &[&str]) {
-    // The secure port is the one above.
+    // The secure port is one higher.
     let port = free_port();
     let listen = (port - 1).to_string();
     let arguments = [&["-A", "127.0.0.1", "-p", &listen, "-d", "10"], credentials].concat();

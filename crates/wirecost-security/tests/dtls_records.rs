@@ -1,5 +1,5 @@
-//! Opens captured records by the key log, with a program and with code that dimpl has no part in, and holds what is in
-//! them against what the layer says of its bytes.
+//! Decrypts captured records with the key log, by a program and by code that are independent of dimpl, and compares
+//! their content with the spans of the layer.
 
 mod dtls_opener;
 mod dtls_world;
@@ -43,7 +43,7 @@ fn exchange(world: &World, version: Version) -> Vec<Sent> {
     pair.sent
 }
 
-/// Bytes within the records: those that are not the security layer's.
+/// Bytes inside the records, without those of the security layer.
 fn inner_bytes(spans: &[Span]) -> usize {
     let inner = spans.iter().filter(|span| span.layer != Layer::Security);
     inner.map(|span| span.len as usize).sum()
@@ -54,7 +54,7 @@ fn payload_bytes(spans: &[Span]) -> usize {
     payload.map(|span| span.len as usize).sum()
 }
 
-/// The datagrams as a capture that holds its own keys.
+/// The datagrams as a capture that includes its keys.
 fn capture(sent: &[Sent], key_log: &str) -> Vec<u8> {
     let capture = pcapng::Capture {
         tls_key_log: Some(key_log.as_bytes()),
@@ -83,7 +83,7 @@ fn capture(sent: &[Sent], key_log: &str) -> Vec<u8> {
     writer.finish().expect("a capture")
 }
 
-/// What tshark reads of `fields` in the capture, a row for each packet.
+/// The values of `fields` by tshark, one row per packet.
 fn tshark(capture: &[u8], fields: &[&str]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("dtls.pcapng");
@@ -104,7 +104,7 @@ fn tshark(capture: &[u8], fields: &[&str]) -> Vec<Vec<String>> {
     text.lines().map(row).collect()
 }
 
-/// The numbers of a field that may be several times in a packet, 0x before hexadecimal ones.
+/// The numbers of a field that may occur several times in a packet. Hexadecimal ones start with 0x.
 fn numbers(field: &str) -> Vec<usize> {
     let fields = field.split(',').filter(|number| !number.is_empty());
     fields.map(|number| number.parse().expect("a number")).collect()
@@ -112,7 +112,7 @@ fn numbers(field: &str) -> Vec<usize> {
 
 #[test]
 #[ignore = "needs tshark"]
-fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
+fn tshark_agrees_with_the_spans_of_dtls_1_2() {
     for (version, overhead) in [(Version::Dtls12, 8 + 16), (Version::Dtls12Psk, 8 + 8)] {
         let world = World::new();
         let sent = exchange(&world, version);
@@ -133,7 +133,7 @@ fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
             };
             assert_eq!(numbers(udp_length), [8 + sent.bytes.len()]);
             finished += numbers(messages).iter().filter(|message| **message == 20).count();
-            // A record of application data is alone in its datagram; its length includes nonce and tag.
+            // Every application data record has its own datagram. Its length includes nonce and tag.
             if numbers(types) == [23] {
                 assert_eq!(
                     inner_bytes(&sent.spans) + overhead,
@@ -142,7 +142,7 @@ fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
                 );
                 assert!(!code.is_empty(), "decrypted, it is CoAP: {row:?}");
                 requests += usize::from(code != "68");
-                // With the last of its blocks tshark gives the length of a whole body.
+                // tshark reports the length of a whole body with its last block.
                 for payload_length in numbers(payload).into_iter().filter(|length| *length != BODY) {
                     assert_eq!(payload_bytes(&sent.spans), payload_length, "{row:?}");
                     payloads += 1;
@@ -160,7 +160,7 @@ fn tshark_decrypts_dtls_1_2_and_reads_the_lengths_that_the_spans_say() {
 }
 
 #[test]
-fn an_independent_opener_reads_dtls_1_3_and_the_lengths_that_the_spans_say() {
+fn an_independent_opener_agrees_with_the_spans_of_dtls_1_3() {
     let world = World::new();
     let sent = exchange(&world, Version::Dtls13);
     let opener = Opener::new(&world.key_log.text());

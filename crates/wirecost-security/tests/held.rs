@@ -1,4 +1,4 @@
-//! What a client of a security layer holds of a server that lies about lengths or never comes to an end.
+//! The memory of a client whose server announces false lengths or never ends its messages.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
@@ -14,13 +14,12 @@ use wirecost_security::tls::{self, Trust};
 use wirecost_security::{dtls, layer};
 
 const FLOW: FlowId = FlowId(0);
-/// What a handshake of either layer may take: as many records as wait for their turn, and the messages of the largest
-/// certificates.
+/// The memory limit of a handshake in either layer: waiting records and messages with the largest certificates.
 const BOUND: i64 = 4 << 20;
-/// Far more than that.
+/// A volume far above the limit.
 const SENT: usize = 16 << 20;
 
-/// Takes everything out of an endpoint; whether its flow has failed.
+/// Takes all outputs of an endpoint. Returns whether its flow has failed.
 fn drain<E: Endpoint<Event = layer::Event<bare::ClientEvent>>>(endpoint: &mut E, out: &mut Buffer) -> bool {
     let mut has_failed = false;
     loop {
@@ -33,8 +32,8 @@ fn drain<E: Endpoint<Event = layer::Event<bare::ClientEvent>>>(endpoint: &mut E,
     }
 }
 
-/// Opens a flow and sends what `next` makes until the client fails or enough was sent; bytes sent until it failed, and the most
-/// that it held of them.
+/// Opens a flow and sends the output of `next` until the client fails or enough was sent. Returns the bytes sent
+/// before the failure and the peak of bytes held.
 fn flood<E>(client: &mut E, mut next: impl FnMut(usize) -> Vec<u8>) -> (Option<usize>, i64)
 where
     E: Endpoint<Event = layer::Event<bare::ClientEvent>, Error: std::fmt::Debug>,
@@ -70,7 +69,7 @@ fn tls_client() -> tls::Client<bare::Client> {
     tls::Client::new(config, bare::Client::new(Transport::Stream))
 }
 
-/// A TLS record of a handshake: `content` in full length.
+/// A TLS handshake record of maximum length, filled with `content`.
 fn record(content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![22, 3, 3];
     bytes.extend((content.len() as u16).to_be_bytes());
@@ -79,8 +78,8 @@ fn record(content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_handshake_message_of_tls_is_held_up_to_a_bound() {
-    // ServerHello, Certificate, and a type that is none, each of 16 MB.
+fn held_bytes_of_a_tls_handshake_message_are_limited() {
+    // ServerHello, Certificate, and an unknown type, each of 16 MB.
     for kind in [2, 11, 99] {
         let (failed, most) = flood(&mut tls_client(), |number| {
             let mut content = vec![0; 16_000];
@@ -95,7 +94,7 @@ fn a_handshake_message_of_tls_is_held_up_to_a_bound() {
 }
 
 #[test]
-fn a_record_of_tls_is_held_up_to_a_bound() {
+fn held_bytes_of_a_tls_record_are_limited() {
     let (failed, most) = flood(&mut tls_client(), |number| match number {
         0 => vec![22, 3, 3, 0xff, 0xff],
         _ => vec![0; 1_000],
@@ -105,8 +104,8 @@ fn a_record_of_tls_is_held_up_to_a_bound() {
 }
 
 #[test]
-fn a_handshake_of_tls_that_only_warns_is_ended() {
-    // Empty records, which a peer may send without end where nobody counts them.
+fn a_tls_handshake_of_warnings_only_fails() {
+    // Empty records, which a peer could send endlessly if nobody counted them.
     let (failed, most) = flood(&mut tls_client(), |_| record(&[]).repeat(1_000));
     assert!(failed.is_some() && most < BOUND, "{failed:?} {most} B");
 }
@@ -127,14 +126,14 @@ fn fragment(record: u64, message: u16, length: u32, offset: u32, content: &[u8])
 }
 
 #[test]
-fn fragments_of_dtls_that_never_become_a_message_are_held_up_to_a_bound() {
+fn held_dtls_fragments_are_limited() {
     let content = [0; 1_000];
     for version in dtls::Version::ALL {
         let client = || {
             let config = World::new().client_config(version);
             dtls::Client::new(config, bare::Client::new(Transport::Datagram))
         };
-        // Fragments of one message of 16 MB with a hole at its beginning; first fragments of every message there can be.
+        // Fragments of one message of 16 MB with a gap at its start, then first fragments of every possible message.
         let one = flood(&mut client(), |number| {
             fragment(number as u64, 0, 0xff_ffff, 1_000 * (number as u32 + 1), &content)
         });

@@ -179,7 +179,7 @@ fn a_client_sends_early_data_to_s_server() {
 
 #[test]
 #[ignore = "needs openssl"]
-fn early_data_that_s_server_does_not_take_is_sent_again() {
+fn early_data_refused_by_s_server_is_sent_again() {
     let setup = Setup::new();
     let port = free_port();
     let mut client = setup.client(Versions::Tls13, Start::ZeroRtt);
@@ -194,7 +194,7 @@ fn early_data_that_s_server_does_not_take_is_sent_again() {
     driven.input(Input::Command(Ask::Close));
     driven.run_to_end();
     drop(first);
-    // The server that comes after it knows neither the ticket nor early data.
+    // The next server knows neither the ticket nor early data.
     let second = s_server(&setup, port, &["-tls1_3"]);
     let socket = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     let mut driven = Driven::new(&mut client, socket, setup.started, 1);
@@ -205,7 +205,7 @@ fn early_data_that_s_server_does_not_take_is_sent_again() {
     assert_eq!(second.said().matches("again").count(), 1);
 }
 
-/// Runs s_client against our server until it has its text back.
+/// Runs s_client against our server until it has received its text back.
 fn s_client(
     setup: &Setup,
     server: &mut Server<Text>,

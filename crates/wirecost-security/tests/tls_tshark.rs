@@ -1,4 +1,4 @@
-//! What Wireshark makes of the layers' bytes with the key log: the same bytes of records, of MQTT and of payload.
+//! Wireshark with the key log finds the same bytes of records, MQTT and payload as the layers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn tshark_sees_the_same_bytes() {
     for (versions, start) in cases {
         let keys = KeyLog::new();
         let mut pair = pair(versions, start, &keys);
-        // Capture both connections: a resumed one needs the secrets of its own only, but tshark the ticket's.
+        // Capture both connections: tshark needs the secrets of the ticket's connection to decrypt the resumed one.
         pair.open();
         publish(&mut pair);
         pair.reset(FIRST_FLOW, ResetReason::ByPeer);
@@ -102,7 +102,7 @@ fn publish(pair: &mut MqttPair) {
     pair.drive_for(Duration::from_secs(1));
 }
 
-/// The transmissions as TCP segments of a connection per flow, with the secrets before them.
+/// A capture with the secrets, then the transmissions as TCP segments, one connection per flow.
 fn capture(sent: &[Sent], keys: &str) -> Vec<u8> {
     let capture = Capture {
         interfaces: &["link"],

@@ -1,4 +1,4 @@
-//! Opening in place.
+//! Authenticated decryption in place.
 
 use aes::{Aes128, Aes256};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -11,7 +11,7 @@ use super::suite::Cipher;
 /// Bytes of a nonce (RFC 5116 section 5).
 pub(crate) const NONCE_BYTES: usize = 12;
 
-/// A key that opens.
+/// A key that decrypts.
 pub(crate) enum Key {
     AwsLc(LessSafeKey),
     Aes128Ccm(Box<Ccm<Aes128, U16, U12>>),
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// The key of `cipher`; `None` where `key` has another length.
+    /// The key for `cipher`, or `None` if `key` has the wrong length.
     pub(crate) fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
         let of = |algorithm| UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new);
         match cipher {
@@ -41,8 +41,8 @@ impl Key {
         }
     }
 
-    /// Opens `sealed`, ciphertext and tag, in place; returns the bytes of plaintext at its start, `None` where the tag
-    /// does not fit.
+    /// Decrypts `sealed` (ciphertext, then tag) in place. Returns the length of the plaintext at its start, or `None`
+    /// if the tag does not verify.
     pub(crate) fn open(&self, nonce: [u8; NONCE_BYTES], aad: &[u8], sealed: &mut [u8]) -> Option<usize> {
         macro_rules! open_ccm {
             ($ccm:expr, $tag_bytes:expr) => {{
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// The nonce of a record: the derived part with the sequence number over its end (RFC 8446 section 5.3).
+/// The nonce of a record: the IV, with the sequence number XORed into its last bytes (RFC 8446 section 5.3).
 pub(crate) fn nonce(iv: [u8; NONCE_BYTES], sequence: u64) -> [u8; NONCE_BYTES] {
     let mut nonce = iv;
     let end = nonce.iter_mut().rev();

@@ -1,7 +1,7 @@
-//! What it takes to open protected records with known secrets.
+//! Decryption of protected records with known secrets.
 //!
 //! - [`suite`]: cipher suites by their number
-//! - [`aead`]: opening in place
+//! - [`aead`]: decryption in place
 //! - [`record`]: records of TLS 1.2 and DTLS 1.2
 //! - [`schedule`]: keys from secrets, of TLS 1.2 and of TLS 1.3
 

@@ -4,8 +4,8 @@ use super::aead::{NONCE_BYTES, nonce};
 use super::schedule::Keys;
 use super::suite::{Cipher, Suite};
 
-/// Opens the body of a record of TLS 1.2 or DTLS 1.2 in place; returns where the plaintext stands. `sequence` is the
-/// sequence number, of DTLS with the epoch before it, and `header` starts with content type and version.
+/// Decrypts the body of a TLS 1.2 or DTLS 1.2 record in place and returns where the plaintext starts and ends. For
+/// DTLS, `sequence` is the epoch followed by the sequence number. `header` starts with content type and version.
 pub(crate) fn open_1_2(
     suite: Suite,
     keys: &Keys,

@@ -1,42 +1,31 @@
 //! Keys from secrets.
 
-use aws_lc_rs::{hkdf, hmac};
+use aws_lc_rs::hmac;
+use wirecost_http::http3::open::expand_label;
 
 use super::aead::{Key, NONCE_BYTES};
-use super::suite::{Hash, Suite};
+use super::suite::Suite;
 
-/// What one direction is opened with.
+/// The keys that decrypt one direction.
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub(crate) key: Key,
-    /// The derived part of the nonce; of TLS 1.2 with AES only its first four bytes.
+    /// The IV. In TLS 1.2 with AES, only the first four bytes are derived.
     pub(crate) iv: [u8; NONCE_BYTES],
 }
 
-/// A length that HKDF is asked for.
-struct Length(usize);
-
-impl hkdf::KeyType for Length {
-    fn len(&self) -> usize {
-        self.0
-    }
-}
-
 impl Keys {
-    /// The keys of a traffic secret (RFC 8446 section 7.3).
+    /// Derives the keys from a traffic secret (RFC 8446 section 7.3).
     pub(crate) fn of_traffic_secret(suite: Suite, secret: &[u8]) -> Option<Self> {
-        let mut key = [0; 32];
-        let key = key.get_mut(..suite.cipher.key_bytes())?;
-        expand_label(suite.hash, secret, b"key", key)?;
-        let mut iv = [0; NONCE_BYTES];
-        expand_label(suite.hash, secret, b"iv", &mut iv)?;
+        let key = expand_label(suite.hash, secret, "key", suite.cipher.key_bytes());
+        let iv = expand_label(suite.hash, secret, "iv", NONCE_BYTES);
         Some(Self {
-            key: Key::new(suite.cipher, key)?,
-            iv,
+            key: Key::new(suite.cipher, &key)?,
+            iv: iv.try_into().ok()?,
         })
     }
 
-    /// The keys of client and server of a master secret (RFC 5246 section 6.3).
+    /// Derives the client's and the server's keys from a master secret (RFC 5246 section 6.3).
     pub(crate) fn of_master_secret(
         suite: Suite,
         master: &[u8],
@@ -60,36 +49,11 @@ impl Keys {
     }
 }
 
-/// The traffic secret after a key update (RFC 8446 section 7.2).
-pub(crate) fn next_traffic_secret(hash: Hash, secret: &[u8]) -> Option<Vec<u8>> {
-    let mut next = vec![0; secret.len()];
-    expand_label(hash, secret, b"traffic upd", &mut next)?;
-    Some(next)
-}
-
-/// HKDF-Expand-Label with an empty context (RFC 8446 section 7.1).
-pub(crate) fn expand_label(hash: Hash, secret: &[u8], label: &[u8], out: &mut [u8]) -> Option<()> {
-    let algorithm = match hash {
-        Hash::Sha256 => hkdf::HKDF_SHA256,
-        Hash::Sha384 => hkdf::HKDF_SHA384,
-    };
-    let length = u16::try_from(out.len()).ok()?.to_be_bytes();
-    let label_length = [u8::try_from(b"tls13 ".len() + label.len()).ok()?];
-    let info = [&length[..], &label_length, b"tls13 ", label, &[0]];
-    let secret = hkdf::Prk::new_less_safe(algorithm, secret);
-    let expanded = secret.expand(&info, Length(out.len())).ok()?;
-    expanded.fill(out).ok()
-}
-
-/// P_hash of the label and seed in `seed` (RFC 5246 section 5).
-fn prf(hash: Hash, secret: &[u8], seed: &[u8], out: &mut [u8]) {
-    let algorithm = match hash {
-        Hash::Sha256 => hmac::HMAC_SHA256,
-        Hash::Sha384 => hmac::HMAC_SHA384,
-    };
-    let key = hmac::Key::new(algorithm, secret);
+/// P_hash over `seed`, which is the label followed by the seed (RFC 5246 section 5).
+fn prf(hash: hmac::Algorithm, secret: &[u8], seed: &[u8], out: &mut [u8]) {
+    let key = hmac::Key::new(hash, secret);
     let mut a = hmac::sign(&key, seed);
-    for chunk in out.chunks_mut(algorithm.digest_algorithm().output_len()) {
+    for chunk in out.chunks_mut(hash.digest_algorithm().output_len()) {
         let block = hmac::sign(&key, &[a.as_ref(), seed].concat());
         chunk
             .iter_mut()
@@ -115,15 +79,14 @@ mod tests {
     fn derives_the_keys_of_rfc_8448() {
         // RFC 8448 section 3: the server's handshake traffic secret and its key and iv.
         let secret = hex("b67b7d690cc16c4e75e54213cb2d37b4e9c912bcded9105d42befd59d391ad38");
-        let (mut key, mut iv) = ([0; 16], [0; 12]);
-        expand_label(Hash::Sha256, &secret, b"key", &mut key).unwrap();
-        expand_label(Hash::Sha256, &secret, b"iv", &mut iv).unwrap();
-        assert_eq!(key.as_slice(), hex("3fce516009c21727d0f2e4e86ee403bc"));
-        assert_eq!(iv.as_slice(), hex("5d313eb2671276ee13000b30"));
+        let key = expand_label(hmac::HMAC_SHA256, &secret, "key", 16);
+        let iv = expand_label(hmac::HMAC_SHA256, &secret, "iv", 12);
+        assert_eq!(key, hex("3fce516009c21727d0f2e4e86ee403bc"));
+        assert_eq!(iv, hex("5d313eb2671276ee13000b30"));
     }
 
     #[test]
-    fn the_sequence_number_is_laid_over_the_end_of_the_iv() {
+    fn the_sequence_number_is_xored_into_the_end_of_the_iv() {
         let nonce = super::super::aead::nonce([0xff; 12], 0x0102);
         assert_eq!(nonce[..10], [0xff; 10]);
         assert_eq!(nonce[10..], [0xfe, 0xfd]);

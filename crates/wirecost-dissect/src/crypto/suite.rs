@@ -1,5 +1,7 @@
 //! Cipher suites by their number in IANA's registry "TLS Cipher Suites".
 
+use aws_lc_rs::hmac;
+
 /// An authenticated cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cipher {
@@ -12,18 +14,12 @@ pub(crate) enum Cipher {
     Aes256Ccm8,
 }
 
-/// The hash of a suite's key derivation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hash {
-    Sha256,
-    Sha384,
-}
-
-/// A cipher suite that can be opened.
+/// A cipher suite that this crate can decrypt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
     pub(crate) cipher: Cipher,
-    pub(crate) hash: Hash,
+    /// The hash of its key derivation.
+    pub(crate) hash: hmac::Algorithm,
 }
 
 impl Cipher {
@@ -41,8 +37,8 @@ impl Cipher {
         }
     }
 
-    /// Bytes of the nonce that TLS 1.2 derives; the rest is in the record (RFC 5288 section 3, RFC 6655 section 3,
-    /// RFC 7905 section 2).
+    /// Bytes of the nonce that TLS 1.2 derives. The record carries the others (RFC 5288 section 3, RFC 6655 section
+    /// 3, RFC 7905 section 2).
     pub(crate) const fn fixed_iv_bytes(self) -> usize {
         match self {
             Self::Chacha20Poly1305 => 12,
@@ -52,7 +48,7 @@ impl Cipher {
 }
 
 impl Suite {
-    /// The suite of a number; `None` for one without authenticated encryption, or unknown here.
+    /// The suite with this number, or `None` if it is unknown or has no authenticated encryption.
     pub(crate) const fn new(number: u16) -> Option<Self> {
         use Cipher::{Aes128Ccm, Aes128Ccm8, Aes128Gcm, Aes256Ccm, Aes256Ccm8, Aes256Gcm, Chacha20Poly1305};
         let cipher = match number {
@@ -69,8 +65,8 @@ impl Suite {
             _ => return None,
         };
         let hash = match cipher {
-            Aes256Gcm => Hash::Sha384,
-            _ => Hash::Sha256,
+            Aes256Gcm => hmac::HMAC_SHA384,
+            _ => hmac::HMAC_SHA256,
         };
         Some(Self { cipher, hash })
     }

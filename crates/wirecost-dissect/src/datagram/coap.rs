@@ -1,24 +1,24 @@
-//! CoAP: each datagram by itself, and whether it has been sent before (RFC 7252 section 4.2).
+//! CoAP: describes each datagram on its own and recognizes repetitions (RFC 7252 section 4.2).
 
 use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
 
-use crate::span_list::{Both, Piece, SpanList};
+use crate::span_list::{PerDirection, Piece, SpanList};
 
-/// Messages that are remembered in each direction: more than are in transmission at a time (RFC 7252 section 4.7).
+/// Messages remembered per direction. More are never in transmission at a time (RFC 7252 section 4.7).
 const REMEMBERED: usize = 64;
 
-/// What tells a message from others: its length and the sum of its bytes.
+/// Identifies a message: its length and a hash of its bytes.
 type Mark = (usize, u64);
 
 #[derive(Debug)]
 pub(crate) struct Coap {
-    seen: Both<Vec<Mark>>,
-    /// Where the next mark goes, once as many are remembered as may be.
-    oldest: Both<usize>,
-    /// The message identifiers of the last pings, which an RST answers.
-    pings: Both<Option<u16>>,
+    seen: PerDirection<Vec<Mark>>,
+    /// Index of the next mark to overwrite once [`REMEMBERED`] marks are stored.
+    oldest: PerDirection<usize>,
+    /// The message identifiers of the last pings. An RST answers a ping.
+    pings: PerDirection<Option<u16>>,
     spans: Buffer,
     has_oscore: bool,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Coap {
 impl Default for Coap {
     fn default() -> Self {
         Self {
-            seen: Both::default(),
-            oldest: Both::default(),
-            pings: Both::default(),
+            seen: PerDirection::default(),
+            oldest: PerDirection::default(),
+            pings: PerDirection::default(),
             spans: Buffer::new(),
             has_oscore: false,
         }
@@ -44,12 +44,12 @@ impl Coap {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) const fn reason(&self) -> &'static str {
         if self.has_oscore {
             "encrypted, no secrets"
         } else {
-            "no CoAP message"
+            "not a CoAP message"
         }
     }
 
@@ -62,7 +62,7 @@ impl Coap {
         let is_pong = self.is_pong(direction, &repr);
         self.spans.clear();
         wirecost_coap::describe(bytes, &mut self.spans);
-        // RFC 8613 section 4.2: what OSCORE encrypts is the payload but for the tag at its end.
+        // RFC 8613 section 4.2: OSCORE encrypts the payload. The tag at its end is security.
         let is_closed = repr.options.first(OptionNumber::OSCORE).is_some();
         self.has_oscore |= is_closed;
         let payload_start = bytes.len() - repr.payload.len();
@@ -74,7 +74,7 @@ impl Coap {
             if again && span.cause == Cause::Original {
                 span.cause = Cause::Retransmission;
             }
-            // Section 4.3: an RST that answers no ping rejects a message.
+            // Section 4.3: an RST that does not answer a ping rejects a message.
             if repr.kind == Type::Reset && !is_pong {
                 span.phase = Phase::Message;
             }
@@ -82,7 +82,7 @@ impl Coap {
         }
     }
 
-    /// Whether the same bytes were sent in this direction before; remembers them.
+    /// Whether the same bytes were sent in this direction before. Remembers them.
     fn is_repetition(&mut self, direction: Direction, bytes: &[u8]) -> bool {
         let mark = (bytes.len(), sum(bytes));
         let seen = self.seen.of_mut(direction);
@@ -101,7 +101,7 @@ impl Coap {
         false
     }
 
-    /// Whether an RST answers a ping (RFC 7252 section 4.3); remembers pings.
+    /// Whether an RST answers a ping (RFC 7252 section 4.3). Remembers pings.
     fn is_pong(&mut self, direction: Direction, repr: &Repr<'_>) -> bool {
         if repr.kind == Type::Confirmable && repr.code == wirecost_coap::code::Code::EMPTY {
             *self.pings.of_mut(direction) = Some(repr.message_id);
@@ -110,7 +110,7 @@ impl Coap {
     }
 }
 
-/// FNV-1a over words: no hash that someone could not collide, but none who does hides more than his own bytes.
+/// FNV-1a over words. It is not collision-resistant, but a sender of colliding datagrams only hides its own bytes.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, tail) = bytes.as_chunks::<8>();
     let tail = tail.iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
@@ -120,8 +120,8 @@ fn sum(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Whether a datagram to no known port looks like CoAP: version 1, a token of at most 8 bytes, a defined code, and a
-/// message that parses.
+/// Whether a datagram to an unknown port looks like CoAP: version 1, a token of at most 8 bytes, a defined code
+/// class, and a message that parses.
 pub(super) fn looks_alike(bytes: &[u8]) -> bool {
     let [first, code, ..] = *bytes else { return false };
     // RFC 7252 section 3: version in two bits, type in two, token length in four; classes 0, 2, 4 and 5.

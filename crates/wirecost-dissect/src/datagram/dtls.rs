@@ -1,53 +1,31 @@
-//! DTLS: records, and datagrams inside them. DTLS 1.2 is opened with a key log; of DTLS 1.3, whose records of epoch 2
-//! are the handshake's and later ones the application's (RFC 9147 section 6.1), the content stays closed.
+//! DTLS: records and the datagrams inside them. A key log decrypts DTLS 1.2. The content of DTLS 1.3 stays encrypted:
+//! records of epoch 2 carry the handshake, later epochs carry application data (RFC 9147 section 6.1).
 //!
 //! | record | phase | cause |
 //! |---|---|---|
-//! | handshake, ChangeCipherSpec | connect | original; retransmission where the piece was seen before |
+//! | handshake, ChangeCipherSpec | connect | original; retransmission if the fragment was seen before |
 //! | padding at the end of a ClientHello | connect | probe |
 //! | ACK of DTLS 1.3 | connect | acknowledgement |
 //! | alert | close | original |
-//! | application data | that of the datagram inside | |
-
-use std::collections::VecDeque;
+//! | application data | those of the inner datagram | |
 
 use wirecost_proto::{Cause, Direction, Layer, Phase};
+use wirecost_security::dtls::record::{Form, HEADER_BYTES, Message, Piece, Pieces, Record, content, records};
 
 use super::Datagrams;
 use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
-use crate::hello::{ServerHello, client_random, handshake_type, padding_bytes};
-use crate::secrets::{Label, Secrets};
-use crate::span_list::{Both, Purpose, SpanList};
+use crate::hello::{Handshake, ServerHello, handshake_type};
+use crate::span_list::{PerDirection, Purpose, SpanList};
 use crate::stream::Context;
-
-/// Bytes of a record's header (RFC 6347 section 4.1), and of a handshake message's (section 4.2.2).
-const HEADER_BYTES: usize = 13;
-const MESSAGE_HEADER_BYTES: usize = 12;
-
-/// Pieces of the handshake that are remembered in each direction, to know them again.
-const REMEMBERED: usize = 64;
-
-/// Content types (RFC 9147 section 4.1).
-mod content_type {
-    pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
-    pub(super) const ALERT: u8 = 21;
-    pub(super) const HANDSHAKE: u8 = 22;
-    pub(super) const APPLICATION_DATA: u8 = 23;
-    pub(super) const ACK: u8 = 26;
-}
-
-/// A piece of the handshake: content type, message type and number, offset of the fragment.
-type Piece = (u8, u8, u16, u32);
 
 #[derive(Debug)]
 pub(crate) struct Dtls {
     inner: Datagrams,
-    client_random: Option<[u8; 32]>,
-    server_hello: Option<ServerHello>,
+    handshake: Handshake,
     protection: Option<Result<(Suite, [Keys; 2]), &'static str>>,
-    pieces: Both<VecDeque<Piece>>,
+    pieces: PerDirection<Pieces>,
     spans: SpanList,
     opaque: Option<&'static str>,
 }
@@ -58,48 +36,21 @@ pub(super) fn is_record(bytes: &[u8]) -> bool {
     matches!(bytes, [20..=26, 0xfe, 0xfd | 0xff, ..])
 }
 
-/// A record with the header of DTLS 1.2, which DTLS 1.3 uses until it protects.
-struct Record<'a> {
-    header: &'a [u8; HEADER_BYTES],
-    body: &'a [u8],
-}
-
-impl Record<'_> {
-    const fn content_type(&self) -> u8 {
-        self.header[0]
-    }
-
-    const fn is_protected(&self) -> bool {
-        self.header[3] != 0 || self.header[4] != 0
-    }
-
-    /// Epoch and sequence number.
-    fn sequence(&self) -> [u8; 8] {
-        let mut sequence = [0; 8];
-        sequence
-            .iter_mut()
-            .zip(&self.header[3..11])
-            .for_each(|(to, from)| *to = *from);
-        sequence
-    }
-}
-
 impl Dtls {
     pub(crate) fn new(server_port: u16) -> Self {
         Self {
             inner: Datagrams::inside(server_port),
-            client_random: None,
-            server_hello: None,
+            handshake: Handshake::default(),
             protection: None,
-            pieces: Both::default(),
+            pieces: PerDirection::default(),
             spans: SpanList::default(),
             opaque: None,
         }
     }
 
-    /// The names of what is inside and of the version.
+    /// The protocol inside and the DTLS version.
     pub(crate) fn label(&self) -> String {
-        let version = match self.server_hello.map(|hello| hello.version) {
+        let version = match self.handshake.version() {
             Some(0xfefc) => "DTLS 1.3",
             Some(0xfefd) => "DTLS 1.2",
             _ => "DTLS",
@@ -110,7 +61,7 @@ impl Dtls {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         self.opaque.unwrap_or_else(|| self.inner.reason())
     }
@@ -122,111 +73,49 @@ impl Dtls {
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) {
-        let mut rest = datagram;
-        while let Some(first) = rest.first() {
-            // RFC 9147 section 4.1: the three highest bits of a unified header are 001.
-            let taken = if first >> 5 == 1 {
-                self.unified(rest, out)
-            } else {
-                self.record(direction, rest, context, out)
-            };
-            let Some(after) = taken.and_then(|taken| rest.get(taken..)) else {
-                self.opaque = Some("no DTLS record");
-                out.leave_out(rest.len() as u64);
-                return;
-            };
-            rest = after;
+        for record in records(datagram) {
+            match record.form {
+                Form::Plaintext { content } => self.plain(direction, content, &record, out),
+                Form::Protected12 { content } => self.protected(direction, content, &record, context, out),
+                Form::Protected13 { epoch: 2 } => {
+                    out.push(record.bytes.len(), Layer::Security, Purpose::CONNECT);
+                }
+                Form::Protected13 { .. } => {
+                    self.leave_out(&record, "encrypted, DTLS 1.3 is not supported", out)
+                }
+                Form::Unknown => {
+                    self.opaque = Some("not a DTLS record");
+                    out.leave_out(record.bytes.len() as u64);
+                }
+            }
         }
     }
 
-    /// A protected record of DTLS 1.3 (RFC 9147 section 4); returns its bytes.
-    fn unified(&mut self, bytes: &[u8], out: &mut SpanList) -> Option<usize> {
-        const HAS_CONNECTION_ID: u8 = 0b0001_0000;
-        const HAS_LONG_SEQUENCE: u8 = 0b0000_1000;
-        const HAS_LENGTH: u8 = 0b0000_0100;
-        let flags = *bytes.first()?;
-        if flags & HAS_CONNECTION_ID != 0 {
-            return None;
+    fn plain(&mut self, direction: Direction, content: u8, record: &Record<'_>, out: &mut SpanList) {
+        let message = record.message();
+        if let Some(message) = &message {
+            self.learn(message);
         }
-        let sequence_end = if flags & HAS_LONG_SEQUENCE == 0 { 2 } else { 3 };
-        let (header, len) = if flags & HAS_LENGTH == 0 {
-            (sequence_end, bytes.len().checked_sub(sequence_end)?)
-        } else {
-            let length: &[u8; 2] = bytes.get(sequence_end..)?.first_chunk()?;
-            (sequence_end + 2, usize::from(u16::from_be_bytes(*length)))
-        };
-        if bytes.len() < header + len {
-            return None;
-        }
-        // The two lowest bits of the epoch: 2 protects the handshake.
-        if flags & 0b11 == 2 {
-            out.push(header + len, Layer::Security, Purpose::CONNECT);
-        } else {
-            self.opaque = Some("encrypted, DTLS 1.3 is not opened");
-            out.push(header, Layer::Security, Purpose::MESSAGE);
-            out.leave_out(len as u64);
-        }
-        Some(header + len)
-    }
-
-    /// The record at the start of `bytes`; returns its bytes.
-    fn record(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        context: &mut Context<'_>,
-        out: &mut SpanList,
-    ) -> Option<usize> {
-        let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>()?;
-        let length = usize::from(u16::from_be_bytes([header[11], header[12]]));
-        let record = Record {
-            header,
-            body: rest.get(..length)?,
-        };
-        if record.is_protected() {
-            self.protected(direction, &record, context, out);
-        } else {
-            self.plain(direction, &record, out);
-        }
-        Some(HEADER_BYTES + length)
-    }
-
-    fn plain(&mut self, direction: Direction, record: &Record<'_>, out: &mut SpanList) {
-        let bytes = HEADER_BYTES + record.body.len();
-        let kind = record.content_type();
-        if kind == content_type::HANDSHAKE {
-            self.learn(record.body);
-        }
-        let padding = padding_of(record);
-        let purpose = self.purpose(direction, kind, record.body);
-        out.push(bytes - padding, Layer::Security, purpose);
-        let probe = match purpose.cause {
+        let padding = message.map_or(0, |message| message.padding());
+        let purpose = self.purpose(direction, content, record.body());
+        out.push(record.bytes.len() - padding, Layer::Security, purpose);
+        let cause = match purpose.cause {
             Cause::Original => Cause::Probe,
             again => again,
         };
-        out.push(
-            padding,
-            Layer::Security,
-            Purpose {
-                cause: probe,
-                ..purpose
-            },
-        );
+        out.push(padding, Layer::Security, Purpose { cause, ..purpose });
     }
 
-    /// What a handshake message that is not fragmented, or its first fragment, says about keys.
-    fn learn(&mut self, message: &[u8]) {
-        let Some((header, body)) = message.split_first_chunk::<MESSAGE_HEADER_BYTES>() else {
-            return;
-        };
-        if header[6..9] != [0; 3] {
+    /// Learns the parameters of the keys from a handshake message or from its first fragment.
+    fn learn(&mut self, message: &Message<'_>) {
+        if message.piece.offset != 0 {
             return;
         }
-        match header[0] {
-            handshake_type::CLIENT_HELLO => self.client_random = client_random(body),
+        match message.piece.message {
+            handshake_type::CLIENT_HELLO => self.handshake.client_random = message.client_random(),
             handshake_type::SERVER_HELLO => {
-                let hello = ServerHello::parse(body).filter(|hello| !hello.is_retry());
-                self.server_hello = hello.or(self.server_hello);
+                let hello = ServerHello::parse(message.body).filter(|hello| !hello.is_retry());
+                self.handshake.server_hello = hello.or(self.handshake.server_hello);
                 self.protection = None;
             }
             _ => {}
@@ -237,75 +126,55 @@ impl Dtls {
     fn protected(
         &mut self,
         direction: Direction,
+        content: u8,
         record: &Record<'_>,
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) {
         let mut plain = std::mem::take(context.scratch);
         plain.clear();
-        plain.extend_from_slice(record.body);
-        let opened = self.open(direction, record, &mut plain, context.secrets);
-        match opened {
-            Ok((start, end)) => {
-                let content = plain.get(start..end).unwrap_or_default();
+        plain.extend_from_slice(record.body());
+        match self.open(direction, record, &mut plain, context) {
+            Ok((start, end)) if content == content::APPLICATION_DATA => {
                 let trailer = plain.len() - end;
-                self.content(
-                    direction,
-                    record.content_type(),
-                    (start, content, trailer),
-                    context,
-                    out,
-                );
+                let inner = plain.get(start..end).unwrap_or_default();
+                self.application_data(direction, (start, inner, trailer), context, out);
             }
-            Err(why) => self.closed(record, why, out),
+            Ok((start, end)) => {
+                let purpose = self.purpose(direction, content, plain.get(start..end).unwrap_or_default());
+                out.push(record.bytes.len(), Layer::Security, purpose);
+            }
+            // The content type is not encrypted. Only application data is left out.
+            Err(why) if content == content::APPLICATION_DATA => self.leave_out(record, why, out),
+            Err(_) if content == content::ALERT => {
+                out.push(record.bytes.len(), Layer::Security, Purpose::CLOSE);
+            }
+            Err(_) => out.push(record.bytes.len(), Layer::Security, Purpose::CONNECT),
         }
         *context.scratch = plain;
     }
 
-    fn content(
+    fn application_data(
         &mut self,
         direction: Direction,
-        kind: u8,
-        (start, content, trailer): (usize, &[u8], usize),
+        (start, inner, trailer): (usize, &[u8], usize),
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) {
-        if kind != content_type::APPLICATION_DATA {
-            let purpose = self.purpose(direction, kind, content);
-            out.push(
-                HEADER_BYTES + start + content.len() + trailer,
-                Layer::Security,
-                purpose,
-            );
-            return;
-        }
         self.spans.clear();
-        self.inner.describe(direction, content, context, &mut self.spans);
-        let first = self.spans.pieces().first();
-        let purpose = first.map_or(Purpose::MESSAGE, |piece| Purpose {
-            phase: piece.span.phase,
-            cause: piece.span.cause,
-        });
+        self.inner.describe(direction, inner, context, &mut self.spans);
+        let pieces = self.spans.pieces();
+        let purpose = pieces.first().map_or(Purpose::MESSAGE, |piece| piece.purpose());
         out.push(HEADER_BYTES + start, Layer::Security, purpose);
-        self.spans
-            .pieces()
-            .iter()
-            .for_each(|piece| out.push_piece(*piece));
+        pieces.iter().for_each(|piece| out.push_piece(*piece));
         out.push(trailer, Layer::Security, purpose);
     }
 
-    /// A record that cannot be opened. Its content type is in the clear; only application data is left out.
-    fn closed(&mut self, record: &Record<'_>, why: &'static str, out: &mut SpanList) {
-        let len = record.body.len();
-        match record.content_type() {
-            content_type::APPLICATION_DATA => {
-                self.opaque = Some(why);
-                out.push(HEADER_BYTES, Layer::Security, Purpose::MESSAGE);
-                out.leave_out(len as u64);
-            }
-            content_type::ALERT => out.push(HEADER_BYTES + len, Layer::Security, Purpose::CLOSE),
-            _ => out.push(HEADER_BYTES + len, Layer::Security, Purpose::CONNECT),
-        }
+    /// Leaves out the content of a record that cannot be decrypted.
+    fn leave_out(&mut self, record: &Record<'_>, why: &'static str, out: &mut SpanList) {
+        self.opaque = Some(why);
+        out.push(record.header, Layer::Security, Purpose::MESSAGE);
+        out.leave_out(record.body().len() as u64);
     }
 
     fn open(
@@ -313,87 +182,44 @@ impl Dtls {
         direction: Direction,
         record: &Record<'_>,
         body: &mut [u8],
-        secrets: &Secrets,
+        context: &Context<'_>,
     ) -> Result<(usize, usize), &'static str> {
-        if self.protection.is_none() {
-            self.protection = Some(self.derive(secrets));
-        }
-        match &self.protection {
-            Some(Ok((suite, keys))) => {
-                let opened = open_1_2(
-                    *suite,
-                    &keys[direction as usize],
-                    &record.sequence(),
-                    record.header,
-                    body,
-                );
-                opened.ok_or("a record that its secrets do not open")
-            }
-            Some(Err(why)) => Err(*why),
-            None => Err("a handshake that was not captured"),
-        }
+        const WRONG: &str = "a record that its secrets do not decrypt";
+        let handshake = &self.handshake;
+        let derived = self
+            .protection
+            .get_or_insert_with(|| handshake.keys_1_2(context.secrets));
+        let (suite, keys) = derived.as_ref().map_err(|why| *why)?;
+        // RFC 6347 section 4.1: epoch and sequence number are in bytes 3 to 10.
+        let sequence = record
+            .bytes
+            .get(3..)
+            .and_then(|tail| tail.first_chunk())
+            .ok_or(WRONG)?;
+        open_1_2(*suite, &keys[direction as usize], sequence, record.bytes, body).ok_or(WRONG)
     }
 
-    fn derive(&self, secrets: &Secrets) -> Result<(Suite, [Keys; 2]), &'static str> {
-        let (Some(random), Some(hello)) = (self.client_random, self.server_hello) else {
-            return Err("a handshake that was not captured");
-        };
-        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
-        let master = secrets
-            .find(&random, Label::Master)
-            .ok_or("encrypted, no secrets")?;
-        let keys = Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("a bad secret")?;
-        Ok((suite, keys))
-    }
-
-    fn purpose(&mut self, direction: Direction, kind: u8, content: &[u8]) -> Purpose {
-        match kind {
-            content_type::ALERT => Purpose::CLOSE,
-            content_type::ACK => Purpose {
+    fn purpose(&mut self, direction: Direction, content: u8, body: &[u8]) -> Purpose {
+        match content {
+            content::ALERT => Purpose::CLOSE,
+            content::ACK => Purpose {
                 cause: Cause::Acknowledgement,
                 ..Purpose::CONNECT
             },
-            content_type::HANDSHAKE | content_type::CHANGE_CIPHER_SPEC => Purpose {
-                phase: Phase::Connect,
-                cause: self.cause_of_piece(direction, kind, content),
-            },
+            content::HANDSHAKE | content::CHANGE_CIPHER_SPEC => {
+                let piece = Piece::of(content, body);
+                let is_new = piece.is_none_or(|piece| self.pieces.of_mut(direction).note(piece));
+                Purpose {
+                    phase: Phase::Connect,
+                    cause: if is_new {
+                        Cause::Original
+                    } else {
+                        Cause::Retransmission
+                    },
+                }
+            }
             _ => Purpose::MESSAGE,
         }
-    }
-
-    /// Retransmission where the piece was seen in this direction before; remembers it.
-    fn cause_of_piece(&mut self, direction: Direction, kind: u8, content: &[u8]) -> Cause {
-        let piece = match content.first_chunk::<MESSAGE_HEADER_BYTES>() {
-            Some([message, _, _, _, high, low, a, b, c, ..]) if kind == content_type::HANDSHAKE => {
-                let number = u16::from_be_bytes([*high, *low]);
-                (kind, *message, number, u32::from_be_bytes([0, *a, *b, *c]))
-            }
-            _ => (kind, 0, 0, 0),
-        };
-        let pieces = self.pieces.of_mut(direction);
-        if pieces.contains(&piece) {
-            return Cause::Retransmission;
-        }
-        if pieces.len() >= REMEMBERED {
-            pieces.pop_front();
-        }
-        pieces.push_back(piece);
-        Cause::Original
-    }
-}
-
-/// Bytes of padding at the end of a ClientHello that is not fragmented (RFC 7685).
-fn padding_of(record: &Record<'_>) -> usize {
-    let Some((header, body)) = record.body.split_first_chunk::<MESSAGE_HEADER_BYTES>() else {
-        return 0;
-    };
-    let is_hello =
-        record.content_type() == content_type::HANDSHAKE && header[0] == handshake_type::CLIENT_HELLO;
-    let length = u32::from_be_bytes([0, header[1], header[2], header[3]]) as usize;
-    if is_hello && body.len() == length {
-        padding_bytes(body)
-    } else {
-        0
     }
 }
 

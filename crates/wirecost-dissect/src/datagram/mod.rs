@@ -1,8 +1,8 @@
-//! What is spoken in datagrams.
+//! Protocols in datagrams.
 //!
-//! - [`coap`]: CoAP, repetitions told from originals
-//! - [`dtls`]: records, and other datagrams inside
-//! - [`quic`]: packets, opened
+//! - [`coap`]: CoAP, with repetitions marked as retransmissions
+//! - [`dtls`]: DTLS records and the datagrams inside
+//! - [`quic`]: QUIC packets, decrypted
 
 mod coap;
 mod dtls;
@@ -17,20 +17,20 @@ use coap::Coap;
 use dtls::Dtls;
 use quic::Quic;
 
-/// Who describes the datagrams of a flow.
+/// The protocol that a flow's datagrams carry.
 #[derive(Debug)]
 pub(crate) enum Datagrams {
     Bare,
     Coap(Box<Coap>),
     Dtls(Box<Dtls>),
     Quic(Box<Quic>),
-    /// Of the datagrams inside a secure channel none was seen.
+    /// A secure channel whose inner protocol is not known yet.
     Undecided,
     Unknown(&'static str),
 }
 
 impl Datagrams {
-    /// Who describes a flow to `server_port` that starts with the datagram `bytes`.
+    /// The protocol of a flow to `server_port` that starts with the datagram `bytes`.
     pub(crate) fn detect(server_port: u16, bytes: &[u8]) -> Self {
         match server_port {
             // Discard (RFC 863).
@@ -46,7 +46,7 @@ impl Datagrams {
         }
     }
 
-    /// Who describes the datagrams inside a secure channel to `server_port`.
+    /// The protocol inside a secure channel to `server_port`.
     fn inside(server_port: u16) -> Self {
         match server_port {
             5684 => Self::Coap(Box::default()),
@@ -56,7 +56,7 @@ impl Datagrams {
         }
     }
 
-    /// Who describes datagrams of which a part is missing, by their first bytes.
+    /// Describes a truncated datagram by its first bytes, if the protocol allows that.
     pub(crate) const fn describer(&self) -> Option<Describer> {
         match self {
             Self::Bare => Some(bare_datagram),
@@ -65,7 +65,7 @@ impl Datagrams {
         }
     }
 
-    /// Tells what a whole datagram is.
+    /// Describes a whole datagram.
     pub(crate) fn describe(
         &mut self,
         direction: Direction,
@@ -87,7 +87,7 @@ impl Datagrams {
         }
     }
 
-    /// The name of what is spoken.
+    /// The protocol's name.
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Bare => "bare".to_owned(),
@@ -99,13 +99,13 @@ impl Datagrams {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Self::Bare => "an answer to a bare message",
+            Self::Bare => "a response to a bare message",
             Self::Coap(coap) => coap.reason(),
             Self::Dtls(dtls) => dtls.reason(),
-            Self::Quic(_) => "packets that no secret opens",
+            Self::Quic(_) => "packets without matching secrets",
             Self::Undecided | Self::Unknown(_) => "unknown protocol",
         }
     }

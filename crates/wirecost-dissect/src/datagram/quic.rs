@@ -1,14 +1,13 @@
-//! QUIC: the packets of a connection, opened with its secrets and told by the observer of `wirecost-http`.
+//! QUIC: decrypts a connection's packets with its secrets. The observer of `wirecost-http` describes them.
 
-use wirecost_http::http3::open::Opener;
+use wirecost_http::http3::open::{Opener, Secrets};
 use wirecost_proto::{Buffer, Direction};
 
-use crate::secrets::Secrets;
 use crate::span_list::{Piece, SpanList};
 
-/// One connection, as far as it was seen.
+/// State of one connection.
 pub(crate) struct Quic {
-    opener: Option<Opener>,
+    opener: Opener,
     spans: Buffer,
     has_opened: bool,
 }
@@ -22,7 +21,7 @@ impl std::fmt::Debug for Quic {
 impl Default for Quic {
     fn default() -> Self {
         Self {
-            opener: None,
+            opener: Opener::new(),
             spans: Buffer::new(),
             has_opened: false,
         }
@@ -34,7 +33,7 @@ pub(super) fn is_long_header(bytes: &[u8]) -> bool {
     matches!(bytes, [0xc0..=0xff, 0, 0, 0, 1, ..])
 }
 
-/// Whether a datagram is a Version Negotiation or a Retry packet, which nothing protects (RFC 9000 sections 17.2.1 and
+/// Whether a datagram is a Version Negotiation or a Retry packet. Neither is encrypted (RFC 9000 sections 17.2.1 and
 /// 17.2.5).
 fn is_unprotected(bytes: &[u8]) -> bool {
     matches!(
@@ -44,7 +43,7 @@ fn is_unprotected(bytes: &[u8]) -> bool {
 }
 
 impl Quic {
-    /// The name of what is spoken.
+    /// The protocol's name.
     pub(crate) const fn label(&self) -> &'static str {
         if self.has_opened { "HTTP/3" } else { "QUIC" }
     }
@@ -57,9 +56,9 @@ impl Quic {
         out: &mut SpanList,
     ) {
         self.spans.clear();
-        let opener = self.opener.get_or_insert_with(|| Opener::new(secrets.quic()));
-        let opened = opener.datagram(direction, bytes, &mut self.spans);
-        // RFC 9000 section 17.3: short headers follow the handshake, which tells nothing of what is spoken.
+        let opened = self.opener.datagram(direction, bytes, secrets, &mut self.spans);
+        // RFC 9000 section 17.3: packets with short headers follow the handshake. The handshake alone does not show
+        // the protocol.
         self.has_opened |= opened
             .iter()
             .any(|packet| bytes.get(packet.range.start).is_some_and(|first| first >> 7 == 0));
@@ -68,7 +67,7 @@ impl Quic {
         for span in self.spans.spans() {
             let end = at + span.len as usize;
             while at < end {
-                // A span may reach over packets of which only some were opened.
+                // A span may cover several packets of which only some were decrypted.
                 let packet = opened.iter().find(|packet| packet.range.end > at);
                 let (known, until) = match packet {
                     Some(packet) if packet.range.start <= at => (true, packet.range.end),

@@ -1,4 +1,4 @@
-//! AMQP 1.0: frames by their performative. Of a transfer, the content of data sections is payload.
+//! AMQP 1.0: describes frames by performative. In a transfer, the content of data sections is payload.
 //!
 //! | frame | phase | cause |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 use wirecost_proto::Direction;
 
 use super::Unreadable;
-use crate::span_list::{Both, Purpose, Rest, SpanList};
+use crate::span_list::{PerDirection, Purpose, Rest};
 
 /// Bytes of a frame header, and of a protocol header (AMQP 1.0 part 2 sections 2.2 and 2.3.1).
 const HEADER_BYTES: usize = 8;
@@ -28,38 +28,14 @@ mod code {
 
 #[derive(Debug, Default)]
 pub(crate) struct Amqp {
-    ways: Both<Way>,
+    /// Bytes of a data section that continue in the next transfer of its delivery.
+    data_left: PerDirection<u64>,
     transferred: bool,
 }
 
-#[derive(Debug, Default)]
-struct Way {
-    rest: Rest,
-    /// Bytes of a data section that go on in the next transfer of its delivery.
-    data_left: u64,
-}
-
 impl Amqp {
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        out: &mut SpanList,
-    ) -> Result<usize, Unreadable> {
-        if self.ways.of(direction).rest.is_empty() {
-            let Some(rest) = self.frame(direction, bytes)? else {
-                return Ok(0);
-            };
-            self.ways.of_mut(direction).rest = rest;
-        }
-        Ok(self.ways.of_mut(direction).rest.take(bytes.len(), out))
-    }
-
-    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
-        &mut self.ways.of_mut(direction).rest
-    }
-
-    fn frame(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+    /// The frame at the start of `bytes`, or `None` if too little of it has arrived.
+    pub(crate) fn frame(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
         let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };
@@ -69,9 +45,9 @@ impl Amqp {
         let [a, b, c, d, offset, kind, ..] = *header;
         let size = u32::from_be_bytes([a, b, c, d]) as usize;
         let body_start = usize::from(offset) * 4;
-        // Part 2 section 2.3.1: the data offset counts words of four bytes, the header among them.
+        // Part 2 section 2.3.1: the data offset counts words of four bytes, header included.
         if body_start < HEADER_BYTES || size < body_start || kind > 1 {
-            return Err(Unreadable("no AMQP frame"));
+            return Err(Unreadable("not an AMQP frame"));
         }
         if size == body_start {
             return Ok(Some(Rest::new([size as u64, 0, 0], Purpose::KEEP_ALIVE)));
@@ -80,7 +56,7 @@ impl Amqp {
         let body = bytes.get(body_start..size.min(bytes.len())).unwrap_or_default();
         let Some(code) = descriptor(body) else {
             return if whole {
-                Err(Unreadable("no AMQP performative"))
+                Err(Unreadable("not an AMQP performative"))
             } else {
                 Ok(None)
             };
@@ -103,7 +79,7 @@ impl Amqp {
         }
     }
 
-    /// A transfer with one data section, or with a part of one; sections before it are application.
+    /// A transfer with one data section or part of one. The sections before it are application bytes.
     fn transfer(
         &mut self,
         direction: Direction,
@@ -114,14 +90,14 @@ impl Amqp {
     ) -> Result<Option<Rest>, Unreadable> {
         let Some(performative) = described_bytes(body) else {
             return if whole {
-                Err(Unreadable("no AMQP transfer"))
+                Err(Unreadable("not an AMQP transfer"))
             } else {
                 Ok(None)
             };
         };
-        let way = self.ways.of_mut(direction);
+        let data_left = self.data_left.of_mut(direction);
         let mut head = body_start + performative;
-        let mut data = way.data_left;
+        let mut data = *data_left;
         if data == 0 {
             match data_section(body.get(performative..).unwrap_or_default()) {
                 Some((before, length)) => {
@@ -134,13 +110,13 @@ impl Amqp {
         }
         let head = head.min(size);
         let payload = data.min((size - head) as u64);
-        way.data_left = data - payload;
+        *data_left = data - payload;
         let tail = (size - head) as u64 - payload;
         Ok(Some(Rest::new([head as u64, payload, tail], Purpose::MESSAGE)))
     }
 }
 
-/// The code of the described type at the start of `bytes`, as a small or a full unsigned long (part 1 section 1.6.10).
+/// The code of the described type at the start of `bytes`: a small or a full unsigned long (part 1 section 1.6.10).
 fn descriptor(bytes: &[u8]) -> Option<u8> {
     match bytes {
         [0x00, 0x53, code, ..] => Some(*code),
@@ -149,7 +125,8 @@ fn descriptor(bytes: &[u8]) -> Option<u8> {
     }
 }
 
-/// Bytes of the described list, map or binary at the start of `bytes`; `None` where it is none, or cut short.
+/// Length of the described list, map or binary at the start of `bytes`, or `None` if there is none or it is
+/// incomplete.
 fn described_bytes(bytes: &[u8]) -> Option<usize> {
     let (before, length) = described_header(bytes)?;
     Some(before + usize::try_from(length).ok()?)

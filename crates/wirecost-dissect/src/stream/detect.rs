@@ -1,26 +1,25 @@
-//! Which protocol a stream speaks: by its first bytes, and by the server's port where they leave a choice.
+//! Recognizes a stream's protocol by its first bytes and, if they are ambiguous, by the server's port.
 
 use wirecost_proto::Direction;
 
 use super::Protocol;
-use super::bare::Bare;
 use super::http1::Http1;
 use super::mqtt::Mqtt;
 use super::tls::{Tls, is_record};
 
-/// What the first bytes of a stream say.
+/// What the first bytes of a stream show.
 pub(super) enum Detected {
     Protocol(Protocol),
     /// More than one protocol can start like this.
     TooFewBytes,
 }
 
-/// What requests and responses start with (RFC 9110 section 9, RFC 9112 section 4).
+/// First bytes of requests and responses (RFC 9110 section 9, RFC 9112 section 4).
 const HTTP_STARTS: [&str; 10] = [
     "GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "PATCH ", "OPTIONS ", "TRACE ", "CONNECT ", "HTTP/1.",
 ];
 
-/// What other protocols start with, to be named.
+/// First bytes and names of protocols that this crate cannot describe.
 const OTHERS: [(&str, &str); 5] = [
     ("SSH-", "SSH"),
     ("PRI * HTTP/2", "HTTP/2"),
@@ -29,14 +28,14 @@ const OTHERS: [(&str, &str); 5] = [
     ("RFB ", "VNC"),
 ];
 
-/// Bytes within which every protocol here shows itself.
+/// The number of bytes by which every known protocol is recognized.
 const ENOUGH_BYTES: usize = 14;
 
-/// The ports on which a bare server listens: discard (RFC 863), and the one that wirecost takes for bare messages
-/// inside a secure channel.
+/// Ports of bare servers: discard (RFC 863), and the port that wirecost uses for bare messages inside a secure
+/// channel.
 const BARE_PORTS: [u16; 2] = [9, 10_009];
 
-/// The protocol of a stream of which one direction starts with `bytes`.
+/// The protocol of a stream, one direction of which starts with `bytes`.
 pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> Detected {
     match is_record(bytes) {
         Some(true) => return Detected::Protocol(Protocol::Tls(Box::new(Tls::new(server_port)))),
@@ -53,7 +52,7 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
         }
     }
     if BARE_PORTS.contains(&server_port) && direction == Direction::Up {
-        return Detected::Protocol(Protocol::Bare(Bare::default()));
+        return Detected::Protocol(Protocol::Bare);
     }
     if undecided && bytes.len() < ENOUGH_BYTES {
         return Detected::TooFewBytes;
@@ -61,7 +60,7 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
     Detected::Protocol(by_port(server_port))
 }
 
-/// What a connection that was open before the capture began speaks, if its port says so.
+/// The protocol of a connection that was open before the capture began, if its port determines one.
 fn by_port(server_port: u16) -> Protocol {
     match server_port {
         1883 | 8883 => Protocol::Mqtt(Mqtt::default()),
@@ -76,7 +75,7 @@ enum Match {
     No,
 }
 
-/// Whether `bytes` start with `text`, as far as they go.
+/// Whether `bytes` start with `text`: `Some(false)` if `bytes` are too short to tell, `None` if they do not.
 fn starts(bytes: &[u8], text: &str) -> Option<bool> {
     let text = text.as_bytes();
     if bytes.starts_with(text) {
@@ -116,7 +115,7 @@ fn amqp(bytes: &[u8]) -> Match {
     }
 }
 
-/// CONNECT, flags 0, and the protocol's name behind a length of one to four bytes (MQTT 5 section 3.1.2.1).
+/// CONNECT with flags 0, then the protocol name after a length of one to four bytes (MQTT 5 section 3.1.2.1).
 fn mqtt(bytes: &[u8]) -> Match {
     if bytes.first() != Some(&0x10) {
         return Match::No;

@@ -1,30 +1,23 @@
-//! HTTP/1.1 (RFC 9112): start line, fields and the framing of chunks are application, content is payload.
+//! HTTP/1.1 (RFC 9112): start line, fields and chunk framing are application, content is payload.
 
 use std::collections::VecDeque;
 
 use wirecost_proto::Direction;
 
 use super::Unreadable;
-use crate::span_list::{Both, Purpose, Rest, SpanList};
+use crate::span_list::{PerDirection, Purpose, Rest};
 
-/// Requests whose response has not come; more of them are not pipelined by anyone.
+/// The most requests without a response. No client pipelines more.
 const MAX_OUTSTANDING: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
-    ways: Both<Way>,
-    /// Whether each request that awaits its response was HEAD.
+    next: PerDirection<Next>,
+    /// For each request without a response, whether its method is HEAD.
     outstanding: VecDeque<bool>,
 }
 
-/// One direction: what is left of the part at hand, and what follows it.
-#[derive(Debug, Default)]
-struct Way {
-    rest: Rest,
-    next: Next,
-}
-
-/// What follows the part at hand.
+/// The kind of the next part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Next {
     #[default]
@@ -42,33 +35,21 @@ enum Content {
 }
 
 impl Http1 {
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        out: &mut SpanList,
-    ) -> Result<usize, Unreadable> {
-        if self.ways.of(direction).rest.is_empty() {
-            let rest = match self.ways.of(direction).next {
-                Next::Head => self.head(direction, bytes)?,
-                Next::Chunk => self.chunk(direction, bytes)?,
-                Next::Trailer => self.trailer(direction, bytes),
-            };
-            let Some(parts) = rest else { return Ok(0) };
-            self.ways.of_mut(direction).rest = Rest::new(parts, Purpose::MESSAGE);
-        }
-        Ok(self.ways.of_mut(direction).rest.take(bytes.len(), out))
+    /// The part at the start of `bytes`, or `None` if too little of it has arrived.
+    pub(crate) fn part(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+        let parts = match self.next.of(direction) {
+            Next::Head => self.head(direction, bytes)?,
+            Next::Chunk => self.chunk(direction, bytes)?,
+            Next::Trailer => self.trailer(direction, bytes),
+        };
+        Ok(parts.map(|parts| Rest::new(parts, Purpose::MESSAGE)))
     }
 
-    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
-        &mut self.ways.of_mut(direction).rest
-    }
-
-    /// A start line and its fields; `None` as long as they are not here whole.
+    /// Start line and fields, or `None` while they are incomplete.
     fn head(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
         const START: &[u8] = b"HTTP/";
         if direction == Direction::Down && !START.iter().zip(bytes).all(|(one, other)| one == other) {
-            return Err(Unreadable("no HTTP status line"));
+            return Err(Unreadable("not an HTTP status line"));
         }
         let Some(end) = find(bytes, b"\r\n\r\n").map(|at| at + 4) else {
             return Ok(None);
@@ -78,12 +59,11 @@ impl Http1 {
             Direction::Up => self.request(&head),
             Direction::Down => self.response(&head)?,
         };
-        let way = self.ways.of_mut(direction);
         let head_bytes = end as u64;
         Ok(Some(match content {
             Content::Length(length) => [head_bytes, length, 0],
             Content::Chunked => {
-                way.next = Next::Chunk;
+                *self.next.of_mut(direction) = Next::Chunk;
                 [head_bytes, 0, 0]
             }
             Content::UntilClose => [head_bytes, u64::MAX >> 1, 0],
@@ -94,27 +74,27 @@ impl Http1 {
         if self.outstanding.len() < MAX_OUTSTANDING {
             self.outstanding.push_back(head.0.starts_with(b"HEAD "));
         }
-        // RFC 9112 section 6.3: a request without length or encoding has no content.
+        // RFC 9112 section 6.3: a request without a length or an encoding has no content.
         head.content().unwrap_or(Content::Length(0))
     }
 
     fn response(&mut self, head: &Head<'_>) -> Result<Content, Unreadable> {
-        let status = head.status().ok_or(Unreadable("no HTTP status"))?;
+        let status = head.status().ok_or(Unreadable("not an HTTP status"))?;
         if status == 101 {
-            return Err(Unreadable("HTTP connection that switched protocols"));
+            return Err(Unreadable("an HTTP connection that switched protocols"));
         }
         if (100..200).contains(&status) {
             return Ok(Content::Length(0));
         }
         let answers_head = self.outstanding.pop_front().unwrap_or(false);
-        // RFC 9112 section 6.3: these never have content.
+        // RFC 9112 section 6.3: these responses never have content.
         if answers_head || matches!(status, 204 | 304) {
             return Ok(Content::Length(0));
         }
         Ok(head.content().unwrap_or(Content::UntilClose))
     }
 
-    /// The size of a chunk, its data and the line end behind it (RFC 9112 section 7.1).
+    /// A chunk's size, its data and its line end (RFC 9112 section 7.1).
     fn chunk(&mut self, direction: Direction, bytes: &[u8]) -> Result<Option<[u64; 3]>, Unreadable> {
         let Some(end) = find(bytes, b"\r\n") else {
             return Ok(None);
@@ -124,21 +104,21 @@ impl Http1 {
             .split(|byte| matches!(byte, b';' | b' '))
             .next()
             .unwrap_or_default();
-        let text = std::str::from_utf8(digits).map_err(|_| Unreadable("no HTTP chunk size"))?;
-        let size = u64::from_str_radix(text, 16).map_err(|_| Unreadable("no HTTP chunk size"))?;
+        let text = std::str::from_utf8(digits).map_err(|_| Unreadable("not an HTTP chunk size"))?;
+        let size = u64::from_str_radix(text, 16).map_err(|_| Unreadable("not an HTTP chunk size"))?;
         let line_bytes = end as u64 + 2;
         if size > 0 {
             return Ok(Some([line_bytes, size, 2]));
         }
-        self.ways.of_mut(direction).next = Next::Trailer;
+        *self.next.of_mut(direction) = Next::Trailer;
         Ok(Some([line_bytes, 0, 0]))
     }
 
-    /// The trailer fields, and the empty line that ends the message.
+    /// A trailer field, or the empty line that ends the message.
     fn trailer(&mut self, direction: Direction, bytes: &[u8]) -> Option<[u64; 3]> {
         let end = find(bytes, b"\r\n")?;
         if end == 0 {
-            self.ways.of_mut(direction).next = Next::Head;
+            *self.next.of_mut(direction) = Next::Head;
         }
         Some([end as u64 + 2, 0, 0])
     }
@@ -153,7 +133,7 @@ impl Head<'_> {
         std::str::from_utf8(code).ok()?.parse().ok()
     }
 
-    /// What the fields say of the content; an encoding overrides a length (RFC 9112 section 6.3).
+    /// The framing that the fields announce. Transfer-Encoding overrides Content-Length (RFC 9112 section 6.3).
     fn content(&self) -> Option<Content> {
         let mut length = None;
         for line in self.0.split(|byte| *byte == b'\n').skip(1) {

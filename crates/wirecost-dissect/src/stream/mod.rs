@@ -1,11 +1,11 @@
-//! What is spoken on a byte stream, described as it comes.
+//! Protocols on a byte stream, described as the bytes arrive.
 //!
-//! - [`detect`](mod@detect): which protocol it is, by the first bytes and the server's port
+//! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
 //! - [`bare`], [`mqtt`], [`http1`], [`amqp`]: the protocols
-//! - [`tls`]: records, and another stream inside
+//! - [`tls`]: TLS records and the stream inside
 //!
-//! A protocol takes bytes from the front of a direction and tells what they are as soon as it knows. Bytes of a
-//! message whose header has not arrived whole are kept until it has.
+//! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
+//! header is incomplete, its bytes are kept until it is complete.
 
 mod amqp;
 mod bare;
@@ -17,51 +17,52 @@ pub(crate) mod tls;
 #[cfg(test)]
 mod tests;
 
+use wirecost_http::http3::open::Secrets;
 use wirecost_proto::Direction;
 
-use crate::secrets::Secrets;
-use crate::span_list::{Both, Rest, SpanList};
+use crate::span_list::{PerDirection, Rest, SpanList};
 use amqp::Amqp;
-use bare::Bare;
 use detect::{Detected, detect};
 use http1::Http1;
 use mqtt::Mqtt;
 use tls::Tls;
 
-/// Why a direction cannot be described any further.
+/// Why the rest of a direction cannot be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
 
-/// What reading takes beside the bytes.
+/// Resources for reading.
 pub(crate) struct Context<'a> {
     pub(crate) secrets: &'a Secrets,
-    /// Memory to open records in.
+    /// A buffer for decrypting records.
     pub(crate) scratch: &'a mut Vec<u8>,
 }
 
-/// The most bytes that are kept of a message whose header is not whole.
+/// The most bytes kept of a message whose header is incomplete.
 const MAX_KEPT_BYTES: usize = 1 << 17;
 
-/// One connection's two directions.
+/// Both directions of a connection.
 #[derive(Debug)]
 pub(crate) struct Stream {
     server_port: u16,
     protocol: Protocol,
-    kept: Both<Vec<u8>>,
-    lost: Both<Option<Unreadable>>,
+    /// The rest of the current message in each direction.
+    rests: PerDirection<Rest>,
+    kept: PerDirection<Vec<u8>>,
+    lost: PerDirection<Option<Unreadable>>,
 }
 
-/// Who describes the bytes.
+/// The protocol that describes the bytes.
 #[derive(Debug)]
 pub(crate) enum Protocol {
-    /// Too few bytes were seen.
+    /// Too few bytes have arrived.
     Undecided,
-    Bare(Bare),
+    Bare,
     Mqtt(Mqtt),
     Http1(Http1),
     Amqp(Box<Amqp>),
     Tls(Box<Tls>),
-    /// None that is known here.
+    /// A protocol that this crate does not know.
     Unknown(&'static str),
 }
 
@@ -70,12 +71,13 @@ impl Stream {
         Self {
             server_port,
             protocol: Protocol::Undecided,
-            kept: Both::default(),
-            lost: Both::default(),
+            rests: PerDirection::default(),
+            kept: PerDirection::default(),
+            lost: PerDirection::default(),
         }
     }
 
-    /// Takes the next bytes of a direction; tells to `out` what is known by now.
+    /// Reads the next bytes of a direction and appends all known spans to `out`.
     pub(crate) fn feed(
         &mut self,
         direction: Direction,
@@ -110,11 +112,11 @@ impl Stream {
         }
     }
 
-    /// Passes over bytes that were not captured; what follows is described only where they were inside a message.
+    /// Skips bytes that were not captured. If they lie inside a message, the stream goes on. Otherwise the rest of
+    /// the direction is lost.
     pub(crate) fn gap(&mut self, direction: Direction, bytes: u64, out: &mut SpanList) {
-        let rest = self.protocol.rest(direction);
-        let inside = rest.is_some_and(|rest| rest.bytes() >= bytes);
-        if let Some(rest) = self.protocol.rest(direction).filter(|_| inside) {
+        let rest = self.rests.of_mut(direction);
+        if rest.bytes() >= bytes {
             rest.take(usize::try_from(bytes).unwrap_or(usize::MAX), out);
             return;
         }
@@ -123,11 +125,11 @@ impl Stream {
         self.lose(direction, left, Unreadable("bytes that were not captured"), out);
     }
 
-    /// The name of what is spoken.
+    /// The protocol's name.
     pub(crate) fn label(&self) -> String {
         match &self.protocol {
             Protocol::Undecided => "no data".to_owned(),
-            Protocol::Bare(_) => "bare".to_owned(),
+            Protocol::Bare => "bare".to_owned(),
             Protocol::Mqtt(mqtt) => mqtt.label().to_owned(),
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
@@ -136,7 +138,7 @@ impl Stream {
         }
     }
 
-    /// Bytes kept of messages that are not whole.
+    /// Bytes kept of incomplete messages.
     pub(crate) fn kept_bytes(&self) -> u64 {
         let kept = |direction| self.kept.of(direction).len() as u64;
         let inside = match &self.protocol {
@@ -146,12 +148,12 @@ impl Stream {
         kept(Direction::Up) + kept(Direction::Down) + inside
     }
 
-    /// Whether too few bytes were seen to know what is spoken.
+    /// Whether too few bytes have arrived to recognize the protocol.
     pub(crate) const fn is_undecided(&self) -> bool {
         matches!(self.protocol, Protocol::Undecided)
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         let lost = Direction::ALL
             .iter()
@@ -159,11 +161,12 @@ impl Stream {
         match (lost, &self.protocol) {
             (Some(Unreadable(why)), _) => why,
             (None, Protocol::Tls(tls)) => tls.reason(),
-            (None, _) => "a message that the capture does not have to its end",
+            (None, _) => "a message whose end was not captured",
         }
     }
 
-    /// Takes what it can from the front of `bytes`; returns how many bytes, or how many before the fault.
+    /// Describes messages at the front of `bytes`. Returns the number of bytes described, or that number and the
+    /// error.
     fn take_all(
         &mut self,
         direction: Direction,
@@ -189,21 +192,26 @@ impl Stream {
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) -> Result<usize, Unreadable> {
-        if matches!(self.protocol, Protocol::Undecided) {
-            match detect(self.server_port, direction, bytes) {
-                Detected::Protocol(protocol) => self.protocol = protocol,
-                Detected::TooFewBytes => return Ok(0),
+        if self.rests.of(direction).is_empty() {
+            if matches!(self.protocol, Protocol::Undecided) {
+                match detect(self.server_port, direction, bytes) {
+                    Detected::Protocol(protocol) => self.protocol = protocol,
+                    Detected::TooFewBytes => return Ok(0),
+                }
             }
+            let next = match &mut self.protocol {
+                Protocol::Undecided => None,
+                Protocol::Bare => bare::message(direction, bytes)?,
+                Protocol::Mqtt(mqtt) => mqtt.packet(bytes)?,
+                Protocol::Http1(http) => http.part(direction, bytes)?,
+                Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
+                Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
+                Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
+            };
+            let Some(next) = next else { return Ok(0) };
+            *self.rests.of_mut(direction) = next;
         }
-        match &mut self.protocol {
-            Protocol::Undecided => Ok(0),
-            Protocol::Bare(bare) => bare.take(direction, bytes, out),
-            Protocol::Mqtt(mqtt) => mqtt.take(direction, bytes, out),
-            Protocol::Http1(http) => http.take(direction, bytes, out),
-            Protocol::Amqp(amqp) => amqp.take(direction, bytes, out),
-            Protocol::Tls(tls) => tls.take(direction, bytes, context, out),
-            Protocol::Unknown(_) => Err(Unreadable("unknown protocol")),
-        }
+        Ok(self.rests.of_mut(direction).take(bytes.len(), out))
     }
 
     fn lose(&mut self, direction: Direction, left: u64, why: Unreadable, out: &mut SpanList) {
@@ -212,18 +220,5 @@ impl Stream {
         }
         out.leave_out(left);
         *self.lost.of_mut(direction) = Some(why);
-    }
-}
-
-impl Protocol {
-    /// What is left of the message at hand, where its length is known.
-    fn rest(&mut self, direction: Direction) -> Option<&mut Rest> {
-        match self {
-            Self::Bare(bare) => Some(bare.rest(direction)),
-            Self::Mqtt(mqtt) => Some(mqtt.rest(direction)),
-            Self::Http1(http) => Some(http.rest(direction)),
-            Self::Amqp(amqp) => Some(amqp.rest(direction)),
-            Self::Undecided | Self::Tls(_) | Self::Unknown(_) => None,
-        }
     }
 }

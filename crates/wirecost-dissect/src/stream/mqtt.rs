@@ -1,16 +1,15 @@
-//! MQTT 3.1.1 and 5: packets are described from their fixed header and, of PUBLISH, from what is before the
-//! payload. The version is that of CONNECT; where it was not seen, it is taken to be 3.1.1.
+//! MQTT 3.1.1 and 5: describes packets by their fixed header and, in PUBLISH, by the fields before the payload.
+//! CONNECT determines the version. If it was not captured, the version is assumed to be 3.1.1.
 
 use wirecost_mqtt::codec::{Frame, PacketType, Version};
-use wirecost_proto::{Cause, Direction};
+use wirecost_proto::Cause;
 
 use super::Unreadable;
-use crate::span_list::{Both, Purpose, Rest, SpanList};
+use crate::span_list::{Purpose, Rest};
 
 #[derive(Debug, Default)]
 pub(crate) struct Mqtt {
     version: Option<Version>,
-    rests: Both<Rest>,
 }
 
 /// The fixed header of a packet (section 2.1).
@@ -21,7 +20,7 @@ struct FixedHeader<'a> {
 }
 
 impl<'a> FixedHeader<'a> {
-    /// `None` where it is not here as a whole.
+    /// `None` while it is incomplete.
     fn new(bytes: &'a [u8]) -> Result<Option<Self>, Unreadable> {
         let rest = bytes.get(1..).unwrap_or_default();
         let Some((remaining, length_bytes)) = variable_byte_integer(rest)? else {
@@ -53,34 +52,15 @@ impl Mqtt {
         }
     }
 
-    pub(crate) fn take(
-        &mut self,
-        direction: Direction,
-        bytes: &[u8],
-        out: &mut SpanList,
-    ) -> Result<usize, Unreadable> {
-        if self.rests.of(direction).is_empty() {
-            let Some(rest) = self.packet(bytes)? else {
-                return Ok(0);
-            };
-            *self.rests.of_mut(direction) = rest;
-        }
-        Ok(self.rests.of_mut(direction).take(bytes.len(), out))
-    }
-
-    pub(crate) const fn rest(&mut self, direction: Direction) -> &mut Rest {
-        self.rests.of_mut(direction)
-    }
-
-    /// What the packet at the start of `bytes` is; `None` where too little of it is here.
-    fn packet(&mut self, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
+    /// Describes the packet at the start of `bytes`, or returns `None` if too little of it has arrived.
+    pub(crate) fn packet(&mut self, bytes: &[u8]) -> Result<Option<Rest>, Unreadable> {
         let Some(header) = FixedHeader::new(bytes)? else {
             return Ok(None);
         };
         let kind = header
             .frame
             .packet_type()
-            .ok_or(Unreadable("no MQTT packet type"))?;
+            .ok_or(Unreadable("not an MQTT packet type"))?;
         let purpose = Purpose {
             phase: kind.phase(),
             cause: kind.cause(),
@@ -93,7 +73,7 @@ impl Mqtt {
         }
     }
 
-    /// Whether CONNECT is here as far as its protocol level (section 3.1.2.2).
+    /// Whether CONNECT has arrived up to its protocol level (section 3.1.2.2).
     fn learn_version(&mut self, header: &FixedHeader<'_>) -> Result<bool, Unreadable> {
         let body = header.body();
         let Some(name) = length_prefixed(body) else {
@@ -108,14 +88,14 @@ impl Mqtt {
         Ok(true)
     }
 
-    /// Topic name, packet identifier and properties are application (section 3.3.2), what follows is payload.
+    /// Topic name, packet identifier and properties are application (section 3.3.2). The rest is payload.
     fn publish(&self, header: &FixedHeader<'_>) -> Result<Option<Rest>, Unreadable> {
         let body = header.body();
         let flags = header.frame.flags();
         let Some(topic) = length_prefixed(body) else {
             return incomplete(header).map(|()| None);
         };
-        // Section 3.3.2.2: a packet identifier only where the QoS is 1 or 2.
+        // Section 3.3.2.2: only QoS 1 and 2 have a packet identifier.
         let mut before = 2 + topic + if flags & 0b0110 == 0 { 0 } else { 2 };
         if self.version == Some(Version::V5) {
             let properties = body.get(before..).unwrap_or_default();
@@ -128,7 +108,7 @@ impl Mqtt {
             .remaining
             .checked_sub(before)
             .ok_or(Unreadable("PUBLISH longer than its remaining length"))?;
-        // Section 3.3.1.1: DUP says that this is not the first attempt.
+        // Section 3.3.1.1: DUP marks a retransmission.
         let cause = if flags & 0b1000 == 0 {
             Cause::Original
         } else {
@@ -140,7 +120,7 @@ impl Mqtt {
     }
 }
 
-/// Fine where the packet is not here as a whole, an error where it is.
+/// An error if the packet is complete. Otherwise more bytes are needed.
 fn incomplete(header: &FixedHeader<'_>) -> Result<(), Unreadable> {
     if header.body().len() < header.remaining {
         return Ok(());
@@ -148,13 +128,13 @@ fn incomplete(header: &FixedHeader<'_>) -> Result<(), Unreadable> {
     Err(Unreadable("MQTT packet longer than its remaining length"))
 }
 
-/// Bytes of the string or binary data at the start of `bytes`, by its length field (section 1.5.4).
+/// The value of the length field of the string or binary data at the start of `bytes` (section 1.5.4).
 fn length_prefixed(bytes: &[u8]) -> Option<usize> {
     let length: &[u8; 2] = bytes.first_chunk()?;
     Some(usize::from(u16::from_be_bytes(*length)))
 }
 
-/// The value and the length of a variable byte integer (section 1.5.5); `None` where it is cut short.
+/// Value and length of a variable byte integer (section 1.5.5), or `None` while it is incomplete.
 fn variable_byte_integer(bytes: &[u8]) -> Result<Option<(usize, usize)>, Unreadable> {
     let mut value = 0;
     for (index, byte) in bytes.iter().take(4).enumerate() {

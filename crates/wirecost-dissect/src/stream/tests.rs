@@ -11,7 +11,8 @@ fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// What the bytes are, fed `step` at a time: length, layer, phase, cause; a layer of `?` for what was left out.
+/// Describes the bytes, fed `step` at a time: length, layer, phase, cause. The layer of bytes that were left out is
+/// `?`.
 fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<String>) {
     let mut stream = Stream::new(port);
     let (secrets, mut scratch) = (Secrets::default(), Vec::new());
@@ -36,7 +37,7 @@ fn told(port: u16, step: usize, talk: &[(Direction, Vec<u8>)]) -> (String, Vec<S
     (stream.label(), lines)
 }
 
-/// Checks that the talk is told as `lines`, however it is cut.
+/// Checks that the description is `lines`, wherever the stream is cut.
 fn assert_told(port: u16, label: &str, talk: &[(Direction, Vec<u8>)], lines: &[&str]) {
     for step in [1, 2, 3, 7, 1_000] {
         let told = told(port, step, talk);
@@ -46,7 +47,7 @@ fn assert_told(port: u16, label: &str, talk: &[(Direction, Vec<u8>)], lines: &[&
 }
 
 #[test]
-fn mqtt_is_told_by_packet_type() {
+fn the_packet_type_classifies_mqtt() {
     let talk = [
         // CONNECT, PUBLISH of QoS 1 to "t" with 3 B, the same again with DUP, PINGREQ, DISCONNECT.
         (Up, hex("10 0d 0004 4d515454 04 02 003c 0001 61")),
@@ -73,7 +74,7 @@ fn mqtt_is_told_by_packet_type() {
 }
 
 #[test]
-fn properties_of_mqtt_5_are_no_payload() {
+fn mqtt_5_properties_are_not_payload() {
     let talk = [
         (Up, hex("10 0e 0004 4d515454 05 02 003c 00 0001 61")),
         // PUBLISH of QoS 0 to "t" with a payload format indicator and 2 B.
@@ -101,7 +102,7 @@ fn a_bare_message_is_prefix_and_payload() {
 }
 
 #[test]
-fn http_content_is_payload_however_it_is_framed() {
+fn http_content_is_payload_in_every_framing() {
     let talk = [
         (
             Up,
@@ -131,7 +132,7 @@ fn http_content_is_payload_however_it_is_framed() {
 }
 
 #[test]
-fn amqp_is_told_by_performative() {
+fn the_performative_classifies_amqp() {
     let transfer = "0000001a 02 00 0000 00 53 14 c0 03 01 43 40 00 53 75 a0 05 68 65 6c 6c 6f";
     let talk = [
         (Up, hex("41 4d 51 50 00 01 00 00")),
@@ -154,7 +155,7 @@ fn amqp_is_told_by_performative() {
 }
 
 #[test]
-fn what_is_not_known_is_left_out_by_name() {
+fn unknown_protocols_are_left_out_by_name() {
     let talk = [(Down, b"SSH-2.0-x\r\n".to_vec()), (Up, b"anything".to_vec())];
     assert_told(
         22,
@@ -165,7 +166,7 @@ fn what_is_not_known_is_left_out_by_name() {
 }
 
 #[test]
-fn a_gap_inside_a_payload_is_payload_and_any_other_ends_the_telling() {
+fn a_gap_ends_the_description_unless_it_is_inside_a_payload() {
     let (secrets, mut scratch) = (Secrets::default(), Vec::new());
     let mut context = Context {
         secrets: &secrets,

@@ -1,20 +1,20 @@
-//! Packets that wait until what they carry has been described.
+//! Packets that wait for the description of their content.
 
 use std::collections::VecDeque;
 
 use wirecost_proto::Direction;
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     direction: Direction,
     /// The offset after its last byte of content.
     until: u64,
-    /// Bytes kept of it.
+    /// Bytes kept of the packet.
     bytes: usize,
 }
 
-/// Packets in their order, of each only its headers: the ledger needs no more.
+/// Waiting packets in order. Only their headers are kept, because the ledger needs no more.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     packets: VecDeque<Waiting>,
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_leave_in_their_order_when_they_are_described() {
+    fn packets_leave_in_order_once_they_are_described() {
         let mut held = Held::default();
         let mut out = Vec::new();
         held.push(Direction::Up, 5, b"up");

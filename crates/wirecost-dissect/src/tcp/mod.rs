@@ -1,6 +1,6 @@
-//! TCP connections: bytes in order, and packets held back until someone has said what they carry.
+//! TCP connections: bytes in order, and packets that wait for the description of their content.
 //!
-//! - [`reassembly`]: one direction's bytes in order
+//! - [`reassembly`]: the bytes of one direction in order
 //! - [`held`]: packets that wait
 
 pub(crate) mod held;

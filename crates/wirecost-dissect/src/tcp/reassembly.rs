@@ -1,12 +1,13 @@
-//! One direction of a connection: which bytes a segment carries, and the bytes in their order.
+//! Reassembles one direction of a connection: finds the offset of each segment's content and puts the content in
+//! order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes of one direction that wait for others before them; beyond it those others are given up.
+/// The most bytes that wait for missing bytes before them. Beyond it, the missing bytes are given up.
 const MAX_WAITING_BYTES: u64 = 4 << 20;
 
-/// Bytes in order, or bytes that the capture cut off.
+/// Bytes in order, or the length of bytes that the capture cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Run {
     Bytes(Vec<u8>),
@@ -31,14 +32,14 @@ impl Run {
     }
 }
 
-/// The stream of one direction. Offsets count bytes of content, the first one has 0.
+/// The stream of one direction. Offsets count bytes of content from 0.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// The sequence number of the byte at offset 0.
     first: Option<u32>,
     /// The offset of the next byte in order.
     next: u64,
-    /// What came before its turn, by offset.
+    /// Runs that arrived before the bytes in front of them, by offset.
     waiting: BTreeMap<u64, Run>,
     waiting_bytes: u64,
 }
@@ -50,7 +51,7 @@ pub(crate) struct Content<'a> {
     pub(crate) syn: bool,
     /// The captured part.
     pub(crate) bytes: &'a [u8],
-    /// The whole, in bytes.
+    /// The length of the whole content in bytes.
     pub(crate) len: u64,
 }
 
@@ -60,12 +61,12 @@ impl Reassembly {
         self.next
     }
 
-    /// Whether a SYN with this sequence number begins another connection than the one seen.
+    /// Whether a SYN with this sequence number opens a connection other than this one.
     pub(crate) fn is_other_connection(&self, sequence: u32) -> bool {
         self.first.is_some_and(|first| first != sequence.wrapping_add(1))
     }
 
-    /// Where the segment's content stands; `None` where it lies before the stream.
+    /// The offsets of a segment's content, or `None` if it lies before the stream.
     pub(crate) fn place(&mut self, content: &Content<'_>) -> Option<Range<u64>> {
         // RFC 9293 section 3.4: the SYN takes a sequence number.
         let sequence = content.sequence.wrapping_add(u32::from(content.syn));
@@ -74,12 +75,12 @@ impl Reassembly {
         Some(start..start + content.len)
     }
 
-    /// The offset that an acknowledgment number means; `None` where nothing was seen or it lies before the stream.
+    /// The offset of an acknowledgment number, or `None` if no segment was seen or the offset lies before the stream.
     pub(crate) fn acknowledged(&self, number: u32) -> Option<u64> {
         offset(self.first?, self.next, number)
     }
 
-    /// Of a segment placed at `place`, the bytes that come next in order; others are kept or known already.
+    /// The content bytes of the segment at `place` that come next in order. Content ahead of a gap is kept.
     pub(crate) fn in_order<'a>(&mut self, place: &Range<u64>, content: &Content<'a>) -> &'a [u8] {
         if place.end <= self.next {
             return &[];
@@ -98,7 +99,7 @@ impl Reassembly {
         bytes
     }
 
-    /// What comes next in order of the runs that waited; `None` where nothing does.
+    /// The next run in order, or `None` if the next bytes are missing.
     pub(crate) fn next_waiting(&mut self) -> Option<Run> {
         loop {
             let entry = self.waiting.first_entry()?;
@@ -116,22 +117,22 @@ impl Reassembly {
         }
     }
 
-    /// Whether bytes wait for ones that have not come.
+    /// Whether bytes wait for missing ones.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Bytes that wait.
+    /// The number of waiting bytes.
     pub(crate) const fn waiting_bytes(&self) -> u64 {
         self.waiting_bytes
     }
 
-    /// Whether more waits than may.
+    /// Whether more bytes wait than the limit allows.
     pub(crate) const fn is_full(&self) -> bool {
         self.waiting_bytes > MAX_WAITING_BYTES
     }
 
-    /// Gives up the bytes before those that wait; returns how many.
+    /// Gives up the bytes missing before the waiting ones. Returns how many.
     pub(crate) fn give_up(&mut self) -> Option<u64> {
         let (start, _) = self.waiting.first_key_value()?;
         let gap = start.checked_sub(self.next).filter(|gap| *gap > 0)?;
@@ -175,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Feeds the segments; returns what came out in order, cut-off bytes as dots.
+    /// Feeds the segments and returns the bytes in order, with dots for bytes that were cut off.
     fn assembled(segments: Segments) -> String {
         let mut reassembly = Reassembly::default();
         let mut out = String::new();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_given_up() {
+    fn missing_bytes_are_given_up() {
         let mut reassembly = Reassembly::default();
         for (sequence, bytes) in [(1, b"a"), (5, b"e")] {
             let content = segment(sequence, bytes, 1);

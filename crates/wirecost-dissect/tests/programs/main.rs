@@ -1,4 +1,4 @@
-//! Captures of programs that others wrote, told to the byte as tshark tells them.
+//! Captures of other programs. The attribution agrees with tshark to the byte.
 
 mod stage;
 
@@ -32,7 +32,7 @@ fn assert_packets(recording: &Recording, report: &Report) {
     );
 }
 
-/// The same, and TCP and UDP headers.
+/// Also checks TCP and UDP headers.
 fn assert_headers(recording: &Recording, report: &Report) {
     assert_packets(recording, report);
     let tcp = recording.sum("tcp", "tcp.hdr_len");
@@ -43,7 +43,8 @@ fn assert_headers(recording: &Recording, report: &Report) {
     );
 }
 
-/// Checks the security layer against tshark's records: of content `overhead` bytes are protection, all else is whole.
+/// Checks the security layer against tshark's records. `overhead` bytes of an application data record are protection.
+/// All bytes of other records are.
 fn assert_records(recording: &Recording, report: &Report, overhead: u64) {
     let (mut connect, mut message, mut close) = (0, 0, 0);
     for row in recording.fields("tls.record", &["tls.record.content_type", "tls.record.length"]) {
@@ -67,7 +68,7 @@ fn assert_records(recording: &Recording, report: &Report, overhead: u64) {
     );
 }
 
-/// A server that answers GET /body with 20,000 B over TLS, and what asks it.
+/// A server that answers GET /body with 20,000 B over TLS, and its clients.
 fn https(server: &str, client: &str) -> String {
     format!(
         "openssl s_server -accept 4433 -cert cert.pem -key key.pem -WWW -quiet {server} >/dev/null 2>&1 & server=$!
@@ -79,7 +80,7 @@ fn https(server: &str, client: &str) -> String {
     )
 }
 
-/// Asks with openssl.
+/// Sends requests with openssl.
 fn ask(arguments: &str) -> String {
     format!(
         "printf 'GET /body HTTP/1.0\\r\\n\\r\\n' | timeout 5 openssl s_client -connect 127.0.0.1:4433 -ign_eof -quiet \
@@ -99,7 +100,7 @@ fn assert_https(recording: &Recording, protocol: &str, overhead: u64, responses:
     report
 }
 
-/// Asks once with each of these options.
+/// Sends one request with each of these options.
 fn ask_each(options: &[&str]) -> String {
     let questions: Vec<String> = options.iter().map(|options| ask(options)).collect();
     questions.join("\n")
@@ -146,11 +147,11 @@ fn resumption_early_data_and_retry() {
     let recording = Recording::of(&https("", &format!("{cold}\n{resumed}")));
     let report = assert_https(&recording, "HTTP/1.1 over TLS 1.3", 17, 2);
     assert_eq!(only_group(&report).flows, 2);
-    // The server of -WWW does not read early data: it refuses it, and the request never comes again.
+    // The server of -WWW refuses early data, and the client does not repeat the request.
     let recording = Recording::of(&https("", &format!("{cold}\n{early}")));
     let report = recording.report();
     assert_headers(&recording, &report);
-    // A server that knows no X25519 asks for another ClientHello.
+    // A server without X25519 requests another ClientHello.
     let recording = Recording::of(&https("-groups P-384", &ask("-groups X25519:P-384")));
     assert_https(&recording, "HTTP/1.1 over TLS 1.3", 17, 1);
 }
@@ -243,7 +244,7 @@ fn coap_with_libcoap() {
 #[test]
 #[ignore = "needs root, openssl and tshark"]
 fn dtls_1_2_with_openssl() {
-    // Port 10009 is that of bare messages inside DTLS.
+    // Port 10009 means bare messages inside DTLS.
     let cases = [
         ("-cipher ECDHE-ECDSA-AES128-GCM-SHA256", 24),
         ("-cipher ECDHE-ECDSA-CHACHA20-POLY1305", 16),
@@ -294,7 +295,7 @@ fn http3_with_ngtcp2() {
     assert_eq!(report.total.all.down.bytes(Layer::Payload), 20_000);
     let crypto = recording.sum("quic", "quic.crypto.length");
     let security = both(&report.total.all, |way| way.bytes(Layer::Security));
-    // The header of a CRYPTO frame is of the security layer too: three to ten bytes each.
+    // The header of a CRYPTO frame also belongs to the security layer: three to ten bytes each.
     assert!(
         security > crypto && security < crypto + 200,
         "{security} and {crypto}"

@@ -7,8 +7,8 @@ use std::process::Command;
 use tempfile::TempDir;
 use wirecost_dissect::{Report, read};
 
-/// What happens before and after the programs of a case. Without tail loss probes (RFC 8985 section 7), which a busy
-/// machine provokes: tshark does not open what is sent twice.
+/// Commands before and after the programs of a case. They disable tail loss probes (RFC 8985 section 7), which a busy
+/// machine provokes, because tshark does not decrypt retransmitted data.
 const BEFORE: &str = "
 set -eu
 ip link set lo gso_max_segs 1 up
@@ -33,7 +33,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Runs a shell script of programs. Root may; scripts/test is.
+    /// Runs a shell script of programs. It needs root, as scripts/test has.
     pub(crate) fn of(script: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let output = Command::new("unshare")
@@ -51,13 +51,13 @@ impl Recording {
         path.to_str().expect("a path of ASCII").to_owned()
     }
 
-    /// What wirecost says, with the key log where there is one.
+    /// The report of wirecost, with the key log if there is one.
     pub(crate) fn report(&self) -> Report {
         let keys = std::fs::read_to_string(self.path("keys")).unwrap_or_default();
         self.report_with(&self.path("capture.pcapng"), &keys)
     }
 
-    /// What wirecost says of the capture in another format of Wireshark's.
+    /// The report of wirecost on the capture in another format of Wireshark.
     pub(crate) fn report_as(&self, format: &str) -> Report {
         let keys = std::fs::read_to_string(self.path("keys")).unwrap_or_default();
         let (from, to) = (self.path("capture.pcapng"), self.path(format));
@@ -65,7 +65,7 @@ impl Recording {
         self.report_with(&to, &keys)
     }
 
-    /// What wirecost says without secrets.
+    /// The report of wirecost without secrets.
     pub(crate) fn report_without_secrets(&self) -> Report {
         self.report_with(&self.path("capture.pcapng"), "")
     }
@@ -77,12 +77,13 @@ impl Recording {
         reading.report
     }
 
-    /// The numbers in `names` of every packet that `filter` shows, as tshark sees it; a field may occur several times.
+    /// The values of the fields `names` in every packet that matches `filter`, by tshark. A field may occur several
+    /// times.
     pub(crate) fn fields(&self, filter: &str, names: &[&str]) -> Vec<Vec<Vec<u64>>> {
         let keys = format!("tls.keylog_file:{}", self.path("keys"));
         let capture = self.path("capture.pcapng");
         let mut arguments = vec!["-n", "-r", &capture, "-o", &keys, "-Y", filter, "-T", "fields"];
-        // Otherwise a client's own port may belong to a protocol that tshark then sees in its packets.
+        // Otherwise tshark may take a client's port for the port of another protocol.
         arguments.extend(["-d", "tcp.port==4433,tls"]);
         arguments.extend(["-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=,"]);
         names.iter().for_each(|name| arguments.extend(["-e", name]));
@@ -97,13 +98,13 @@ impl Recording {
         text.lines().map(row).collect()
     }
 
-    /// The sum of one field over every packet that `filter` shows.
+    /// The sum of one field over every packet that matches `filter`.
     pub(crate) fn sum(&self, filter: &str, name: &str) -> u64 {
         self.fields(filter, &[name]).iter().flatten().flatten().sum()
     }
 }
 
-/// What `program` prints. A judge that is not installed fails the test: scripts/test installs it.
+/// The output of `program`. The test fails if the program is missing: scripts/test installs it.
 fn output_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .args(arguments)

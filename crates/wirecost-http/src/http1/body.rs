@@ -1,48 +1,35 @@
-//! Content: by its length, in chunks, or until the connection closes (RFC 9112 section 6.3).
+//! Content: with a length, in chunks, or until the connection closes (RFC 9112 section 6.3).
 //!
 //! ```text
 //! chunk size [; extension] CRLF     Size, Extension, SizeEnd
 //! data                              Data
-//! CRLF                              DataEnd        and again, until a chunk of size 0
-//! [trailer field CRLF]* CRLF        Trailer        (RFC 9112 section 7.1)
+//! CRLF                              DataEnd, DataCr, and again, until a chunk of size 0
+//! [trailer field CRLF]* CRLF        TrailerLine to LastCr (RFC 9112 section 7.1)
 //! ```
 
 use wirecost_proto::Layer;
 
 use crate::message::Malformed;
 
-/// Bytes of chunk extensions, or of trailer fields, of one message; a receiver must limit them (RFC 9112
-/// section 7.1.1).
+/// The most bytes of chunk extensions and trailer fields per message. A receiver must limit them (RFC 9112 section
+/// 7.1.1).
 const MAXIMUM_EXTRA_BYTES: usize = 16 << 10;
 
-/// Hexadecimal digits of the largest chunk: 2^60 bytes, so that sizes cannot overflow.
+/// The most hexadecimal digits of a chunk size: 2^60 bytes, so that sizes cannot overflow.
 const MAXIMUM_SIZE_DIGITS: u8 = 15;
 
-/// How the end of a message's content is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// There is no content.
-    Empty,
-    /// So many bytes, at least one.
-    Length(u64),
-    /// Chunks.
-    Chunked,
-    /// Whatever comes until the connection closes.
-    UntilClose,
-}
-
-/// The part of a message's content that is still to come.
+/// The remaining content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
     /// Chunks.
     Chunked(Chunk),
-    /// Whatever comes until the connection closes.
+    /// Everything until the connection closes.
     UntilClose,
 }
 
-/// Where chunked content stands.
+/// The state of chunked content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
     stage: Stage,
@@ -52,40 +39,57 @@ pub struct Chunk {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    Size { size: u64, digits: u8 },
-    Extension { size: u64 },
-    SizeEnd { size: u64 },
-    Data { missing: u64 },
-    DataEnd { lf: bool },
-    Trailer { is_empty: bool, lf: bool },
+    Size {
+        size: u64,
+        digits: u8,
+    },
+    Extension {
+        size: u64,
+    },
+    SizeEnd {
+        size: u64,
+    },
+    Data {
+        missing: u64,
+    },
+    DataEnd,
+    DataCr,
+    /// The start of a line.
+    TrailerLine,
+    TrailerField,
+    /// CR after a field.
+    TrailerCr,
+    /// CR of the empty line.
+    LastCr,
 }
 
 /// A run of bytes of one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Bytes.
+    /// The number of bytes.
     pub len: usize,
-    /// Payload, or application where they are chunk framing.
+    /// Payload for content, application for chunk framing.
     pub layer: Layer,
-    /// Whether the content ends with them.
+    /// Whether the content ends with these bytes.
     pub is_last: bool,
 }
 
 impl Body {
-    /// The whole content of a message, unless it is empty.
-    pub const fn new(framing: Framing) -> Option<Self> {
-        match framing {
-            Framing::Empty => None,
-            Framing::Length(bytes) => Some(Self::Length(bytes)),
-            Framing::Chunked => Some(Self::Chunked(Chunk::START)),
-            Framing::UntilClose => Some(Self::UntilClose),
-        }
+    /// The start of chunked content.
+    pub const CHUNKED: Self = Self::Chunked(Chunk {
+        stage: Stage::Size { size: 0, digits: 0 },
+        extra: 0,
+    });
+
+    /// Content of this length, or `None` if it is empty.
+    pub fn of_length(bytes: u64) -> Option<Self> {
+        (bytes > 0).then_some(Self::Length(bytes))
     }
 
-    /// What the first of `bytes`, at least one, are.
+    /// Classifies the first bytes of `bytes`, which must not be empty.
     ///
     /// # Errors
-    /// They are not chunked content.
+    /// The bytes are not chunked content.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
         match self {
             Self::Length(missing) => {
@@ -104,7 +108,7 @@ impl Body {
     }
 }
 
-/// Takes what is missing from `bytes`; returns how much was there.
+/// Subtracts the bytes at hand from `missing`. Returns their number.
 fn take_missing(missing: &mut u64, bytes: &[u8]) -> usize {
     let len = usize::try_from(*missing).unwrap_or(usize::MAX).min(bytes.len());
     *missing -= len as u64;
@@ -112,16 +116,11 @@ fn take_missing(missing: &mut u64, bytes: &[u8]) -> usize {
 }
 
 impl Chunk {
-    const START: Self = Self {
-        stage: Stage::Size { size: 0, digits: 0 },
-        extra: 0,
-    };
-
     fn take(&mut self, bytes: &[u8]) -> Result<Piece, Malformed> {
         if let Stage::Data { missing } = &mut self.stage {
             let len = take_missing(missing, bytes);
             if *missing == 0 {
-                self.stage = Stage::DataEnd { lf: false };
+                self.stage = Stage::DataEnd;
             }
             let (layer, is_last) = (Layer::Payload, false);
             return Ok(Piece { len, layer, is_last });
@@ -147,8 +146,8 @@ impl Chunk {
         Ok(piece)
     }
 
-    /// The stage after a byte of framing; `None` after the last one. A bare CR or LF is an error here, because two
-    /// readers could disagree on where a chunk ends.
+    /// The stage after a byte of framing, or `None` after the last byte. A bare CR or LF is an error, because two
+    /// readers could disagree on the end of a chunk.
     fn next_stage(&mut self, byte: u8) -> Result<Option<Stage>, Malformed> {
         let stage = match (self.stage, byte) {
             (Stage::Size { size, digits: 1.. }, b'\r') => Stage::SizeEnd { size },
@@ -156,38 +155,23 @@ impl Chunk {
             (Stage::Size { size, digits }, byte) => add_digit(size, digits, byte)?,
             (Stage::Extension { size }, b'\r') => Stage::SizeEnd { size },
             (Stage::Extension { .. }, byte) => self.extra(byte)?,
-            (Stage::SizeEnd { size: 0 }, b'\n') => Stage::Trailer {
-                is_empty: true,
-                lf: false,
-            },
+            (Stage::SizeEnd { size: 0 }, b'\n') | (Stage::TrailerCr, b'\n') => Stage::TrailerLine,
             (Stage::SizeEnd { size }, b'\n') => Stage::Data { missing: size },
-            (Stage::DataEnd { lf: false }, b'\r') => Stage::DataEnd { lf: true },
-            (Stage::DataEnd { lf: true }, b'\n') => Self::START.stage,
-            (Stage::Trailer { is_empty, lf: false }, b'\r') => Stage::Trailer { is_empty, lf: true },
-            (
-                Stage::Trailer {
-                    is_empty: true,
-                    lf: true,
-                },
-                b'\n',
-            ) => return Ok(None),
-            (Stage::Trailer { lf: true, .. }, b'\n') => Stage::Trailer {
-                is_empty: true,
-                lf: false,
-            },
-            (Stage::Trailer { lf: false, .. }, byte) => {
+            (Stage::DataEnd, b'\r') => Stage::DataCr,
+            (Stage::DataCr, b'\n') => Stage::Size { size: 0, digits: 0 },
+            (Stage::TrailerLine, b'\r') => Stage::LastCr,
+            (Stage::TrailerField, b'\r') => Stage::TrailerCr,
+            (Stage::LastCr, b'\n') => return Ok(None),
+            (Stage::TrailerLine | Stage::TrailerField, byte) => {
                 self.extra(byte)?;
-                Stage::Trailer {
-                    is_empty: false,
-                    lf: false,
-                }
+                Stage::TrailerField
             }
             _ => return Err(Malformed::Chunk),
         };
         Ok(Some(stage))
     }
 
-    /// Counts a byte of an extension or trailer field; the stage stays.
+    /// Counts a byte of an extension or trailer field. The stage stays the same.
     fn extra(&mut self, byte: u8) -> Result<Stage, Malformed> {
         self.extra += 1;
         if byte == b'\n' || self.extra > MAXIMUM_EXTRA_BYTES {

@@ -1,24 +1,23 @@
-//! Messages onto the wire.
+//! Writes messages to the wire.
 
 use std::io::Write;
 
 use wirecost_proto::{Buffer, Cause, Content, Layer, Phase};
 
-use super::body::Framing;
 use crate::message::{Method, RequestTemplate, Response, Status};
 
-/// Bytes of content that one Transmit carries at most, so that a large content is never in memory twice.
+/// The most bytes of content in one output, so that memory never holds large content twice.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The cause of a response's bytes: a 2xx that carries nothing says no more than that the request was taken.
-pub(super) fn cause(status: Status, framing: Framing, method: Method) -> Cause {
-    match status.is_success() && framing == Framing::Empty && method != Method::Head {
+/// The cause of a response's bytes. A 2xx without content only acknowledges the request.
+pub(super) fn cause(status: Status, has_content: bool, method: Method) -> Cause {
+    match status.is_success() && !has_content && method != Method::Head {
         true => Cause::Acknowledgement,
         false => Cause::Original,
     }
 }
 
-/// Appends what of a request comes after `sent` bytes of its content; returns how much of the content is sent then.
+/// Appends the next part of a request after `sent` bytes of its content. Returns how much content is sent then.
 pub(super) fn request(template: &RequestTemplate, close: bool, sent: usize, out: &mut Buffer) -> usize {
     if sent == 0 {
         push_head(out, Cause::Original, |head| {
@@ -31,7 +30,7 @@ pub(super) fn request(template: &RequestTemplate, close: bool, sent: usize, out:
     push_content(template.content(), sent, out)
 }
 
-/// Appends the interim response that asks for the content (RFC 9110 section 15.2.1).
+/// Appends the interim response that requests the content (RFC 9110 section 15.2.1).
 pub(super) fn interim_continue(out: &mut Buffer) {
     push_head(out, Cause::Original, |head| {
         head.extend_from_slice(b"HTTP/1.1 100 Continue\r\n");
@@ -40,10 +39,10 @@ pub(super) fn interim_continue(out: &mut Buffer) {
 
 const CLOSE: &[u8] = b"Connection: close\r\n";
 
-/// Appends what of a response to `method` comes after `sent` bytes of its content; returns how much of the content is
+/// Appends the next part of a response to `method` after `sent` bytes of its content. Returns how much content is
 /// sent then.
 ///
-/// There is no Date: RFC 9110 section 6.6.1 demands it of a server with a clock, and this one has none.
+/// There is no Date: RFC 9110 section 6.6.1 requires it only of servers with a clock.
 pub(super) fn response(
     response: &Response,
     method: Method,
@@ -53,11 +52,8 @@ pub(super) fn response(
 ) -> usize {
     let carried = response.content.as_ref().filter(|_| method != Method::Head);
     if sent == 0 {
-        let framing = match carried.map_or(0, Content::len) {
-            0 => Framing::Empty,
-            bytes => Framing::Length(bytes as u64),
-        };
-        let cause = cause(response.status, framing, method);
+        let has_content = carried.is_some_and(|content| !content.is_empty());
+        let cause = cause(response.status, has_content, method);
         push_head(out, cause, |head| write_fields(response, close, head));
     }
     carried.map_or(0, |content| push_content(content, sent, out))

@@ -1,9 +1,9 @@
-//! The fields that decide where a message ends and what becomes of its connection.
+//! The fields that determine the end of a message and the fate of its connection.
 
 use super::head::RawFields;
 use crate::message::{Malformed, is_authority};
 
-/// What Transfer-Encoding says.
+/// The value of Transfer-Encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transfer {
     /// It is absent.
@@ -25,17 +25,17 @@ pub enum Expect {
     Nothing,
     /// An interim 100.
     Continue,
-    /// Something that is not known.
+    /// An unknown expectation.
     Unknown,
 }
 
-/// The fields of a head that have a meaning here; all others are ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The fields that are used. All others are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields<'a> {
-    /// How many Host fields there are.
+    /// The number of Host fields.
     pub hosts: usize,
-    /// Whether every Host field can be a host, or is empty (RFC 9110 section 7.2).
-    pub names_host: bool,
+    /// Whether a Host field is neither a valid host nor empty (RFC 9110 section 7.2).
+    pub has_bad_host: bool,
     /// Content-Length in bytes.
     pub content_length: Option<u64>,
     /// Transfer-Encoding.
@@ -51,23 +51,12 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    const NONE: Self = Self {
-        hosts: 0,
-        names_host: true,
-        content_length: None,
-        transfer: Transfer::None,
-        close: false,
-        keep_alive: false,
-        expect: Expect::Nothing,
-        content_type: None,
-    };
-
-    /// The meaning of a head's fields.
+    /// Parses a head's fields.
     ///
     /// # Errors
-    /// Content-Length or Transfer-Encoding is ill-formed.
+    /// Content-Length or Transfer-Encoding is invalid.
     pub(super) fn parse(headers: &RawFields<'a>) -> Result<Self, Malformed> {
-        let mut fields = Self::NONE;
+        let mut fields = Self::default();
         for header in headers {
             fields.add(header.name, header.value)?;
         }
@@ -79,7 +68,7 @@ impl<'a> Fields<'a> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("host") {
             self.hosts += 1;
-            self.names_host &= is_authority(value);
+            self.has_bad_host |= !is_authority(value);
         } else if is("content-length") {
             self.content_length = Some(content_length(value, self.content_length)?);
         } else if is("transfer-encoding") {
@@ -99,7 +88,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Content-Length is digits; a list, or a second field, must repeat the same number (RFC 9112 section 6.3, rule 5).
+/// Content-Length is digits. A list or a second field must repeat the same number (RFC 9112 section 6.3, rule 5).
 fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Malformed> {
     let mut length = before;
     for item in list(value) {
@@ -114,7 +103,7 @@ fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Malformed> {
     length.ok_or(Malformed::ContentLength)
 }
 
-/// RFC 9112 section 6.1: chunked comes last and once; other codings need not be known.
+/// RFC 9112 section 6.1: chunked occurs once, at the end. Other codings may be unknown.
 fn transfer(value: &[u8], before: Transfer) -> Result<Transfer, Malformed> {
     let mut transfer = before;
     for coding in list(value).filter(|coding| !coding.is_empty()) {
@@ -135,7 +124,7 @@ fn has_option(value: &[u8], option: &str) -> bool {
     list(value).any(|item| item.eq_ignore_ascii_case(option))
 }
 
-/// The items of a list (RFC 9110 section 5.6.1); a value that is not text is one item that is nothing known.
+/// The items of a list (RFC 9110 section 5.6.1). A value that is not text is one unknown item.
 fn list(value: &[u8]) -> impl Iterator<Item = &str> {
     let text = std::str::from_utf8(value).unwrap_or("?");
     text.split(',').map(|item| item.trim_matches([' ', '\t']))

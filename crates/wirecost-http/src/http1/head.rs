@@ -1,25 +1,25 @@
-//! Heads: where one ends, and what it says.
+//! Heads: their boundaries and their content.
 //!
 //! A head is a request line or status line, fields, and an empty line (RFC 9112 section 2.1).
 
 use httparse::{EMPTY_HEADER, Header, ParserConfig};
 
-use super::body::Framing;
+use super::body::Body;
 use super::fields::{Expect, Fields, Transfer};
-use crate::message::{Malformed, Method, Status, is_authority};
+use crate::message::{Malformed, Method, Status, is_authority, is_in_token};
 
-/// Bytes of the longest head that a receiver takes by default.
+/// The default maximum length of a head in bytes.
 pub(crate) const MAXIMUM_HEAD_BYTES: usize = 16 << 10;
 
-/// Fields of the longest head.
+/// The most fields of a head.
 const MAXIMUM_FIELDS: usize = 64;
 
-/// Which heads are expected.
+/// The side that reads the heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Requests.
+    /// Reads requests.
     Server,
-    /// Responses.
+    /// Reads responses.
     Client,
 }
 
@@ -27,13 +27,13 @@ impl Side {
     /// Whether a head can begin with `byte`: a method is a token (RFC 9110 section 5.6.2), a version begins with H.
     fn can_begin_with(self, byte: u8) -> bool {
         match self {
-            Self::Server => byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte),
+            Self::Server => is_in_token(byte),
             Self::Client => byte == b'H',
         }
     }
 }
 
-/// Cuts heads out of a stream. A head that lies whole in what was received is not copied.
+/// Extracts heads from a stream. A head that was received in one piece is not copied.
 ///
 /// ```
 /// use wirecost_http::http1::head::{Collector, Side};
@@ -56,17 +56,17 @@ pub struct Collector {
     line: Line,
 }
 
-/// Where the line stands whose end has not come.
+/// The state of the incomplete line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// Nothing but empty lines so far, which a receiver ignores (RFC 9112 section 2.2).
+    /// Only empty lines so far, which a receiver ignores (RFC 9112 section 2.2).
     Before,
     Empty,
     Text,
 }
 
 impl Collector {
-    /// A collector of heads of at most `limit` bytes; it never holds more than that.
+    /// A collector for heads of at most `limit` bytes. It never holds more bytes.
     pub const fn new(side: Side, limit: usize) -> Self {
         Self {
             side,
@@ -77,10 +77,10 @@ impl Collector {
         }
     }
 
-    /// The next whole head, or `None` when `bytes` is used up; takes what it needs from `bytes`.
+    /// The next complete head, or `None` if all of `bytes` was read. Removes the bytes that it read from `bytes`.
     ///
     /// # Errors
-    /// What comes cannot be a head, or is longer than the limit; `bytes` is as it was.
+    /// The bytes are not a head, or the head exceeds the limit. `bytes` is unchanged.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<&'a [u8]>, Malformed> {
         if core::mem::take(&mut self.given) {
             self.held.clear();
@@ -99,19 +99,19 @@ impl Collector {
         if !self.given {
             return Ok(None);
         }
-        // RFC 9110 section 2.5: a later minor version is read as the highest one that is known.
+        // RFC 9110 section 2.5: a later minor version is read as the highest known one.
         if let Some(digit) = later_minor(&self.held).and_then(|place| self.held.get_mut(place)) {
             *digit = b'1';
         }
         Ok(Some(self.held.as_slice()))
     }
 
-    /// Bytes held of an incomplete head.
+    /// Bytes of an incomplete head.
     pub fn held(&self) -> usize {
         if self.given { 0 } else { self.held.len() }
     }
 
-    /// Drops an incomplete head; the bytes dropped.
+    /// Drops an incomplete head. Returns its length.
     pub fn clear(&mut self) -> usize {
         let held = self.held();
         self.held.clear();
@@ -119,8 +119,8 @@ impl Collector {
         held
     }
 
-    /// How many of `bytes` belong to the head, if it ends among them. A line ends with LF, with or without CR before
-    /// it (RFC 9112 section 2.2).
+    /// How many of `bytes` belong to the head, if it ends among them. A line ends with LF, with or without a
+    /// preceding CR (RFC 9112 section 2.2).
     fn find_end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
         for (index, byte) in bytes.iter().enumerate() {
             self.line = match (self.line, byte) {
@@ -138,15 +138,15 @@ impl Collector {
     }
 }
 
-/// What a request's head says.
+/// The parsed head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHead<'a> {
     /// Method.
     pub method: Method,
-    /// Path and query; `*` where OPTIONS asks about the whole server.
+    /// Path and query, or `*` if OPTIONS is about the whole server.
     pub target: &'a str,
-    /// How the end of the content is found.
-    pub framing: Framing,
+    /// The content, or `None` if there is none.
+    pub body: Option<Body>,
     /// Media type of the content.
     pub content_type: Option<&'a str>,
     /// Whether the connection stays open after the response.
@@ -156,10 +156,10 @@ pub struct RequestHead<'a> {
 }
 
 impl<'a> RequestHead<'a> {
-    /// The meaning of a whole head.
+    /// Parses a complete head.
     ///
     /// # Errors
-    /// It is no request, or one that hides where it ends.
+    /// It is not a request, or its end is ambiguous.
     pub fn parse(head: &'a [u8]) -> Result<Self, Malformed> {
         let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
         let mut request = httparse::Request::new(&mut headers);
@@ -167,21 +167,21 @@ impl<'a> RequestHead<'a> {
         let minor = request.version.unwrap_or(1);
         let fields = Fields::parse(request.headers)?;
         let method = request.method.and_then(Method::from_name);
-        // Nothing here is a tunnel's end (RFC 9110 section 9.3.6).
+        // This server is not a tunnel (RFC 9110 section 9.3.6).
         let method = method.filter(|method| *method != Method::Connect);
-        // RFC 9112 section 3.2: a request of 1.1 has one Host, no request has two.
+        // RFC 9112 section 3.2: an HTTP/1.1 request has exactly one Host, an HTTP/1.0 request at most one.
         if fields.hosts > 1 || (fields.hosts == 0 && minor == 1) {
             return Err(Malformed::Host(fields.hosts));
         }
-        if !fields.names_host {
+        if fields.has_bad_host {
             return Err(Malformed::Authority);
         }
-        let framing = request_framing(&fields, minor)?;
+        let body = request_body(&fields, minor)?;
         let method = method.ok_or(Malformed::Method)?;
         Ok(Self {
             method,
             target: origin_form(request.path.unwrap_or(""), method).ok_or(Malformed::Target)?,
-            framing,
+            body,
             content_type: fields.content_type,
             keeps_alive: minor == 1 && !fields.close,
             // RFC 9110 section 10.1.1: an expectation of HTTP/1.0 is ignored.
@@ -195,14 +195,14 @@ impl<'a> RequestHead<'a> {
 }
 
 /// RFC 9112 section 6.3, rules 3 to 7.
-fn request_framing(fields: &Fields<'_>, minor: u8) -> Result<Framing, Malformed> {
+fn request_body(fields: &Fields<'_>, minor: u8) -> Result<Option<Body>, Malformed> {
     match (fields.transfer, fields.content_length) {
-        (Transfer::None, None | Some(0)) => Ok(Framing::Empty),
-        (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
-        // RFC 9112 section 6.1: it ought to be handled as an error, and may be request smuggling.
+        (Transfer::None, None) => Ok(None),
+        (Transfer::None, Some(bytes)) => Ok(Body::of_length(bytes)),
+        // RFC 9112 section 6.1: treat it as an error, because it may be request smuggling.
         (_, Some(_)) => Err(Malformed::Smuggling),
-        // RFC 9112 section 6.1: HTTP/1.0 knows no transfer coding, so its framing is faulty.
-        (Transfer::Chunked, None) if minor == 1 => Ok(Framing::Chunked),
+        // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is faulty.
+        (Transfer::Chunked, None) if minor == 1 => Ok(Some(Body::CHUNKED)),
         (Transfer::CodedChunked, None) => Err(Malformed::TransferCoding),
         (Transfer::Chunked | Transfer::Other, None) => Err(Malformed::TransferOrder),
     }
@@ -224,7 +224,7 @@ fn origin_form(target: &str, method: Method) -> Option<&str> {
     }
     let after = target.get(scheme_end + 3..)?;
     let (host, path) = after.split_at(after.find(['/', '?']).unwrap_or(after.len()));
-    // RFC 9110 section 4.2.1: an empty host is none.
+    // RFC 9110 section 4.2.1: an empty host is invalid.
     if host.is_empty() || !is_authority(host.as_bytes()) {
         return None;
     }
@@ -234,26 +234,26 @@ fn origin_form(target: &str, method: Method) -> Option<&str> {
     }
 }
 
-/// What a response's head says.
+/// The parsed head of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
     /// Status.
     pub status: Status,
-    /// How the end of the content is found.
-    pub framing: Framing,
+    /// The content, or `None` if there is none.
+    pub body: Option<Body>,
     /// Whether the connection stays open after the response.
     pub keeps_alive: bool,
 }
 
 impl ResponseHead {
-    /// The meaning of a whole head, which answers a request by `method`.
+    /// Parses a complete head that answers a request by `method`.
     ///
     /// # Errors
-    /// It is no response, or one that hides where it ends.
+    /// It is not a response, or its end is ambiguous.
     pub fn parse(head: &[u8], method: Method) -> Result<Self, Malformed> {
         let mut headers = [EMPTY_HEADER; MAXIMUM_FIELDS];
         let mut response = httparse::Response::new(&mut headers);
-        // RFC 9112 section 5.2: a folded line of a response is read as one.
+        // RFC 9112 section 5.2: a folded line of a response is read as one line.
         let mut parser = ParserConfig::default();
         parser.allow_obsolete_multiline_headers_in_responses(true);
         expect_whole(parser.parse_response(&mut response, head), head)?;
@@ -265,38 +265,37 @@ impl ResponseHead {
         }
         let minor = response.version.unwrap_or(1);
         let fields = Fields::parse(response.headers)?;
-        let framing = response_framing(&fields, method, status, minor)?;
+        let body = response_body(&fields, method, status, minor)?;
         Ok(Self {
             status,
-            framing,
-            keeps_alive: (minor == 1 || fields.keep_alive) && !fields.close && framing != Framing::UntilClose,
+            body,
+            keeps_alive: (minor == 1 || fields.keep_alive) && !fields.close && body != Some(Body::UntilClose),
         })
     }
 }
 
 /// RFC 9112 section 6.3, rules 1, 3 to 5 and 8.
-fn response_framing(
+fn response_body(
     fields: &Fields<'_>,
     method: Method,
     status: Status,
     minor: u8,
-) -> Result<Framing, Malformed> {
+) -> Result<Option<Body>, Malformed> {
     if method == Method::Head || status.forbids_content() {
-        return Ok(Framing::Empty);
+        return Ok(None);
     }
     match (fields.transfer, fields.content_length) {
-        (Transfer::None, Some(0)) => Ok(Framing::Empty),
-        (Transfer::None, Some(bytes)) => Ok(Framing::Length(bytes)),
-        (Transfer::None, None) => Ok(Framing::UntilClose),
+        (Transfer::None, Some(bytes)) => Ok(Body::of_length(bytes)),
+        (Transfer::None, None) => Ok(Some(Body::UntilClose)),
         (_, Some(_)) => Err(Malformed::Smuggling),
-        // RFC 9112 section 6.1: as for a request.
+        // RFC 9112 section 6.1: as in a request.
         (Transfer::Chunked, None) if minor == 0 => Err(Malformed::TransferOrder),
-        (Transfer::Chunked, None) => Ok(Framing::Chunked),
+        (Transfer::Chunked, None) => Ok(Some(Body::CHUNKED)),
         (Transfer::CodedChunked | Transfer::Other, None) => Err(Malformed::TransferCoding),
     }
 }
 
-/// Whether the whole of `head` was taken as a head.
+/// Checks that the parser read all of `head`.
 fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malformed> {
     match parsed {
         Ok(httparse::Status::Complete(taken)) if taken == head.len() => Ok(()),
@@ -308,8 +307,8 @@ fn expect_whole(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), Malf
     }
 }
 
-/// Whether a start line has a version that is well-formed (RFC 9112 section 2.3) and of another major number, in the place of a
-/// response's or a request's.
+/// Whether the start line has a valid version (RFC 9112 section 2.3) with another major number, in the position of a
+/// response's or a request's version.
 fn names_other_version(head: &[u8]) -> bool {
     let mut words = head.trim_ascii_start().split(|byte| byte.is_ascii_whitespace());
     let place = words.next().filter(|word| word.starts_with(b"HTTP/"));
@@ -321,7 +320,7 @@ fn names_other_version(head: &[u8]) -> bool {
     }
 }
 
-/// Where the minor digit of a version of HTTP/1.2 to HTTP/1.9 stands: at the beginning of a status line, at the end of a request
+/// The index of the minor digit of HTTP/1.2 to HTTP/1.9: at the start of a status line, or at the end of a request
 /// line.
 fn later_minor(head: &[u8]) -> Option<usize> {
     let begin = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
@@ -339,5 +338,5 @@ fn later_minor(head: &[u8]) -> Option<usize> {
     is_later(version).then(|| begin + line.len() - 1)
 }
 
-/// The fields as the library gives them.
+/// The library's list of fields.
 pub(super) type RawFields<'a> = [Header<'a>];

@@ -1,4 +1,4 @@
-//! How QUIC is set up at both ends.
+//! Configuration of QUIC at both ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,17 +10,18 @@ use wirecost_proto::Rng;
 
 use super::quic::packet::CONNECTION_ID_BYTES;
 
-/// How a QUIC transport behaves; a server and its clients may differ.
+/// Settings of a QUIC transport. A server and its clients may differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transport {
-    /// Bytes of the largest UDP payload that is sent: 1,200 at least, which every path must carry (RFC 9000 section 14).
-    /// The path is not probed for more.
+    /// The largest UDP payload sent, at least 1,200 bytes, which every path must carry (RFC 9000 section 14). There
+    /// is no path MTU discovery.
     pub max_datagram_bytes: u16,
-    /// After how long without a packet a connection is gone (RFC 9000 section 10.1); the smaller one of both ends'.
+    /// A connection ends after this time without a packet (RFC 9000 section 10.1). The smaller value of both ends
+    /// applies.
     pub idle_timeout: Duration,
-    /// After how long without a packet a PING is sent; none by default.
+    /// A PING is sent after this time without a packet. The default is none.
     pub keep_alive: Option<Duration>,
-    /// Requests that a client may have open at the same time.
+    /// The most requests that a client may have open at a time.
     pub max_requests: u32,
 }
 
@@ -35,13 +36,13 @@ impl Default for Transport {
     }
 }
 
-/// Unidirectional streams that a peer may have open: control, two of QPACK, and some that mean nothing (RFC 9114
-/// section 6.2.3).
+/// Unidirectional streams that a peer may open: control, two of QPACK, and some of unknown types (RFC 9114 section
+/// 6.2.3).
 const PEER_STREAMS: u32 = 16;
 
 impl Transport {
     pub(crate) fn for_client(&self) -> Arc<TransportConfig> {
-        // Servers open no bidirectional stream (RFC 9114 section 6.1).
+        // Servers open no bidirectional streams (RFC 9114 section 6.1).
         Arc::new(self.transport(0))
     }
 
@@ -64,13 +65,13 @@ impl Transport {
     }
 }
 
-/// The seed of every endpoint's own choices: which packet numbers are left out against acknowledgements of what never
-/// arrived (RFC 9000 section 21.4), and the order of transport parameters. It is the same for all, because an
-/// acknowledgement around a gap is 2 B longer: with a seed of its own, one device in ten would send other sizes. With
-/// this one the first gap comes after 61 packets.
+/// The seed of every endpoint's own choices: the packet numbers that are skipped to detect optimistic
+/// acknowledgements (RFC 9000 section 21.4), and the order of transport parameters. All endpoints share it, because
+/// an acknowledgement around a gap is 2 B longer. With individual seeds, one device in ten would send other sizes.
+/// With this seed the first gap comes after 61 packets.
 const ENDPOINT_SEED: [u8; 32] = [0; 32];
 
-/// Endpoints whose connection ids and reset key follow from `rng`; those of one configuration share the ids.
+/// An endpoint configuration whose connection IDs and reset key derive from `rng`.
 pub(crate) fn endpoint(rng: Rng) -> EndpointConfig {
     let mut reset_key = [0; 32];
     rng.purpose(1).fill(&mut reset_key);
@@ -84,13 +85,13 @@ pub(crate) fn endpoint(rng: Rng) -> EndpointConfig {
     config
 }
 
-/// The connection ids that clients choose for a server they do not know yet (RFC 9000 section 7.2).
+/// The connection IDs that clients choose for an unknown server (RFC 9000 section 7.2).
 pub(crate) fn first_destinations(rng: Rng) -> Arc<dyn Fn() -> ConnectionId + Send + Sync> {
     let ids = Ids::new(rng.purpose(3));
     Arc::new(move || ids.next())
 }
 
-/// Connection ids of one length, from a seed. Clones share it.
+/// Generates connection IDs of constant length from a seed. Clones share it.
 #[derive(Clone)]
 struct Ids {
     rng: Arc<Mutex<Rng>>,

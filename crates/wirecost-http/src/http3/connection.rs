@@ -1,4 +1,4 @@
-//! One connection at either end: QUIC below, streams of HTTP/3 above, and the spans of both beside.
+//! One connection at either end: QUIC, the HTTP/3 streams on it, and the spans of both.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,9 @@ use wirecost_security::Epoch;
 use super::frame;
 use super::quic::attribution::{Attribution, cover_datagram};
 use super::quic::packet::CONNECTION_ID_BYTES;
-use super::quic::session::Facts;
 use super::quic::tap::{Packet, Tap};
 use super::reader::{Part, Reader};
-use super::unidirectional::{self, ControlEvent};
+use super::unidirectional;
 use super::varint;
 use crate::fault::{Code, Fault};
 
@@ -22,16 +21,16 @@ pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) handle: ConnectionHandle,
     pub(crate) flow: FlowId,
-    /// What every byte is; `None` where that is not asked for.
+    /// Describes every byte. `None` if no description is needed.
     attribution: Option<Attribution>,
-    /// Streams whose end was sent since that was last asked, where no more is asked for.
+    /// Streams whose end was sent since the last query. Unused if `attribution` exists.
     ended: Vec<u64>,
     outgoing: BTreeMap<StreamId, Outgoing>,
     incoming: BTreeMap<StreamId, unidirectional::Reader>,
-    opened: unidirectional::Opened,
+    opened: unidirectional::PeerStreams,
 }
 
-/// What is on its way into a stream.
+/// A message that is being written to a stream.
 struct Outgoing {
     head: Bytes,
     content: Content,
@@ -39,7 +38,7 @@ struct Outgoing {
     is_last: bool,
 }
 
-/// How far a stream of the peer's has come.
+/// The state of a peer's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More may come.
@@ -51,14 +50,14 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    /// A connection; `describes` says whether anybody asks what its bytes are.
+    /// A connection. `describes` says whether its bytes are described.
     pub(crate) fn new(
         quic: quinn_proto::Connection,
         handle: ConnectionHandle,
         flow: FlowId,
         describes: bool,
     ) -> Self {
-        let opened = unidirectional::Opened::new(quic.side());
+        let opened = unidirectional::PeerStreams::new(quic.side());
         Self {
             quic,
             handle,
@@ -71,27 +70,24 @@ impl Connection {
         }
     }
 
-    /// Whether the handshake resumed an earlier session; false before that is known.
+    /// Whether the handshake resumed an earlier session. False until that is known.
     pub(crate) fn is_resumed(&self) -> bool {
-        let facts = self.quic.crypto_session().handshake_data();
-        let facts = facts.and_then(|facts| facts.downcast::<Facts>().ok());
-        facts.is_some_and(|facts| facts.is_resumed)
+        let is_resumed = self.quic.crypto_session().handshake_data();
+        is_resumed.and_then(|data| data.downcast().ok()) == Some(Box::new(true))
     }
 
-    /// Opens the control stream, with SETTINGS that say nothing but the defaults (RFC 9114 section 6.2.1); false where
-    /// the peer allows no stream.
-    pub(crate) fn open_control(&mut self) -> bool {
+    /// Opens the control stream with default SETTINGS (RFC 9114 section 6.2.1), if the peer allows a stream.
+    pub(crate) fn open_control(&mut self) {
         let mut head = Vec::new();
         varint::push(unidirectional::CONTROL, &mut head);
         frame::push(frame::SETTINGS, &[], &mut head);
         let Some(id) = self.quic.streams().open(Dir::Uni) else {
-            return false;
+            return;
         };
         self.write(id, head.into(), Content::from([]), false);
-        true
     }
 
-    /// Sends a frame on the control stream, which is the first that this side has opened.
+    /// Sends a frame on the control stream, the first stream that this side opened.
     #[cfg(test)]
     pub(crate) fn say(&mut self, kind: u64, content: &[u8]) {
         let mut bytes = Vec::new();
@@ -100,14 +96,14 @@ impl Connection {
         self.write(id, bytes.into(), Content::from([]), false);
     }
 
-    /// Opens a request stream and writes a whole message to it; `None` where the peer allows no stream yet.
+    /// Opens a request stream and writes a whole message to it. Returns `None` if the peer allows no stream yet.
     pub(crate) fn open_request(&mut self, head: Bytes, content: Content) -> Option<StreamId> {
         let id = self.quic.streams().open(Dir::Bi)?;
         self.write(id, head, content, true);
         Some(id)
     }
 
-    /// Writes a message to a stream, which ends with it where `is_last`.
+    /// Writes a message to a stream. If `is_last`, the stream ends after it.
     pub(crate) fn write(&mut self, id: StreamId, head: Bytes, content: Content, is_last: bool) {
         self.note_written(id, &head, &content);
         let outgoing = Outgoing {
@@ -142,7 +138,7 @@ impl Connection {
         self.ended.clear();
     }
 
-    /// Forgets everything written: the server refused early data, and every stream begins anew.
+    /// Forgets everything written. The server refused early data, and every stream begins anew.
     pub(crate) fn rewrite(&mut self) {
         self.outgoing.clear();
         self.ended.clear();
@@ -151,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// Hands as much of a stream to QUIC as it takes.
+    /// Passes as much of a message to QUIC as it accepts.
     pub(crate) fn flush(&mut self, id: StreamId) {
         let Some(outgoing) = self.outgoing.get_mut(&id) else {
             return;
@@ -161,25 +157,25 @@ impl Connection {
             match stream.write(rest) {
                 Ok(taken) => outgoing.written += taken,
                 Err(WriteError::Blocked) => return,
-                // The peer wants no more of it, which is no error of the connection (RFC 9114 section 4.1.1).
+                // The peer wants no more of the stream. That is not a connection error (RFC 9114 section 4.1.1).
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => break,
             }
         }
         if outgoing.is_last {
-            // A stream that was stopped has ended already.
+            // A stopped stream has already ended.
             let _ = stream.finish();
         }
         self.outgoing.remove(&id);
     }
 
-    /// Takes that the peer wants no more of a stream.
+    /// Handles a peer that wants no more of a stream.
     pub(crate) fn stopped(&mut self, id: StreamId) {
         self.outgoing.remove(&id);
-        // It may have ended in the meantime.
+        // The stream may have ended in the meantime.
         let _ = self.quic.send_stream(id).reset(code(Code::NoError));
     }
 
-    /// Gives up a request from the client's side (RFC 9114 section 4.1.1).
+    /// Cancels a request from the client's side (RFC 9114 section 4.1.1).
     pub(crate) fn cancel(&mut self, id: StreamId) {
         self.outgoing.remove(&id);
         // Either direction may have ended.
@@ -187,33 +183,36 @@ impl Connection {
         let _ = self.quic.recv_stream(id).stop(code(Code::RequestCancelled));
     }
 
-    /// Refuses a request that is none (RFC 9114 section 4.1.2).
+    /// Rejects a malformed message (RFC 9114 section 4.1.2).
     pub(crate) fn refuse(&mut self, id: StreamId, reason: Code) {
         self.stop(id, reason);
-        // It may have been stopped in the meantime.
+        // The stream may have been stopped in the meantime.
         let _ = self.quic.send_stream(id).reset(code(reason));
     }
 
-    /// Wants no more of a request, which was answered before its end (RFC 9114 section 4.1).
+    /// Stops reading a request that was answered before its end (RFC 9114 section 4.1).
     pub(crate) fn stop(&mut self, id: StreamId, reason: Code) {
-        // It may have ended in the meantime.
+        // The stream may have ended in the meantime.
         let _ = self.quic.recv_stream(id).stop(code(reason));
     }
 
-    /// Begins to close the connection with a code.
+    /// Closes the connection with a code.
     pub(crate) fn close(&mut self, now: std::time::Instant, reason: Code) {
         self.quic.close(now, code(reason), Bytes::new());
     }
 
-    /// Reads what has come of the peer's unidirectional streams; `hear` is told what its control stream says.
+    /// Reads the received bytes of a peer's unidirectional stream. `on_go_away` receives the ID of every
+    /// GOAWAY.
     pub(crate) fn read_unidirectional(
         &mut self,
         id: StreamId,
-        mut hear: impl FnMut(ControlEvent),
+        mut on_go_away: impl FnMut(u64),
     ) -> Result<(), Fault> {
         let reader = self.incoming.entry(id).or_default();
         let opened = &mut self.opened;
-        let progress = read(&mut self.quic, id, |bytes| reader.read(bytes, opened, &mut hear))?;
+        let progress = read(&mut self.quic, id, |bytes| {
+            reader.read(bytes, opened, &mut on_go_away)
+        })?;
         if progress != Progress::Open {
             reader.end()?;
             self.incoming.remove(&id);
@@ -221,32 +220,32 @@ impl Connection {
         Ok(())
     }
 
-    /// The unidirectional streams that the peer has opened since this was last asked.
+    /// The next unidirectional stream that the peer has opened.
     pub(crate) fn accept_unidirectional(&mut self) -> Option<StreamId> {
         self.quic.streams().accept(Dir::Uni)
     }
 
-    /// Reads what has come of a message; `hear` is told its parts.
+    /// Reads the received bytes of a message. `handle` receives its parts.
     pub(crate) fn read_message(
         &mut self,
         id: StreamId,
         reader: &mut Reader,
-        mut hear: impl FnMut(Part<'_>) -> Result<(), Fault>,
+        mut handle: impl FnMut(Part<'_>) -> Result<(), Fault>,
     ) -> Result<Progress, Fault> {
         let progress = read(&mut self.quic, id, |bytes| {
             let mut rest = bytes;
             while let Some(part) = reader.next(&mut rest)? {
-                hear(part)?;
+                handle(part)?;
             }
             Ok(())
         })?;
         if progress == Progress::Ended && !reader.is_between_frames() {
-            return Err(Fault::new(Code::FrameError, "a stream that ends within a frame"));
+            return Err(Code::FrameError.fault("a stream that ends inside a frame"));
         }
         Ok(progress)
     }
 
-    /// Gives the events of the connection to the endpoint it belongs to.
+    /// Exchanges events between the connection and its endpoint.
     pub(crate) fn exchange_events(&mut self, endpoint: &mut quinn_proto::Endpoint) {
         while let Some(event) = self.quic.poll_endpoint_events() {
             if let Some(event) = endpoint.handle_event(self.handle, event) {
@@ -255,7 +254,7 @@ impl Connection {
         }
     }
 
-    /// Appends the next datagram with its spans; false where there is none now.
+    /// Appends the next datagram with its spans. Returns false if there is none now.
     pub(crate) fn transmit(
         &mut self,
         now: std::time::Instant,
@@ -277,7 +276,7 @@ impl Connection {
         true
     }
 
-    /// Appends the spans of a datagram that was received.
+    /// Appends the spans of a received datagram.
     pub(crate) fn consumed(&mut self, datagram: &[u8], opened: &[Packet], out: &mut Buffer) {
         let Some(attribution) = &mut self.attribution else {
             return out.cover(datagram.len(), Layer::Transport, Phase::Message, Cause::Original);
@@ -287,14 +286,14 @@ impl Connection {
         });
     }
 
-    /// When the connection wants to be woken.
+    /// The time of the connection's next wake-up.
     pub(crate) fn next_timeout(&mut self, epoch: &Epoch) -> Option<Instant> {
         self.quic.poll_timeout().map(|at| epoch.instant_of(at))
     }
 }
 
 impl Outgoing {
-    /// What is to be written next; `None` once all is.
+    /// The bytes to write next, or `None` if all are written.
     fn rest(&self) -> Option<&[u8]> {
         let rest = match self.written.checked_sub(self.head.len()) {
             None => self.head.get(self.written..),
@@ -304,21 +303,21 @@ impl Outgoing {
     }
 }
 
-/// Reads what has come of a stream in order.
+/// Reads the received bytes of a stream in order.
 fn read(
     quic: &mut quinn_proto::Connection,
     id: StreamId,
-    mut hear: impl FnMut(&[u8]) -> Result<(), Fault>,
+    mut handle: impl FnMut(&[u8]) -> Result<(), Fault>,
 ) -> Result<Progress, Fault> {
     let mut stream = quic.recv_stream(id);
-    // A stream that this side has stopped is not read any more.
+    // A stopped stream is not read any more.
     let Ok(mut chunks) = stream.read(true) else {
         return Ok(Progress::Open);
     };
     let progress = loop {
         match chunks.next(usize::MAX) {
             Ok(Some(chunk)) => {
-                if let Err(fault) = hear(&chunk.bytes) {
+                if let Err(fault) = handle(&chunk.bytes) {
                     break Err(fault);
                 }
             }
@@ -327,7 +326,7 @@ fn read(
             Err(ReadError::Reset(reason)) => break Ok(Progress::Reset(reason.into_inner())),
         }
     };
-    // Whether flow control has credit to give: the next datagram is asked for anyway.
+    // The result says whether to send flow control credit. The next datagram is requested anyway.
     let _ = chunks.finalize();
     progress
 }

@@ -1,4 +1,4 @@
-//! Frames of HTTP/3 (RFC 9114 section 7), their headers and SETTINGS.
+//! Frames of HTTP/3 (RFC 9114 section 7): headers and SETTINGS.
 
 use super::varint;
 use crate::fault::{Code, Fault};
@@ -18,22 +18,22 @@ pub const GOAWAY: u64 = 0x07;
 /// MAX_PUSH_ID (RFC 9114 section 7.2.7).
 pub const MAX_PUSH_ID: u64 = 0x0d;
 
-/// Whether the type was HTTP/2's and must not be sent (RFC 9114 section 7.2.8).
+/// Whether the type is reserved because HTTP/2 used it (RFC 9114 section 7.2.8).
 pub(crate) const fn is_forbidden(kind: u64) -> bool {
     matches!(kind, 0x02 | 0x06 | 0x08 | 0x09)
 }
 
-/// The head of a frame: its type, and how many bytes follow.
+/// The header of a frame: type and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Type.
     pub kind: u64,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub len: u64,
 }
 
 impl Header {
-    /// Reads the header at the head of `bytes`, and how many bytes it takes; `None` where it is not complete.
+    /// The header at the start of `bytes` and its length, or `None` if it is incomplete.
     pub fn read(bytes: &[u8]) -> Option<(Self, usize)> {
         let (kind, kind_len) = varint::read(bytes)?;
         let (len, len_len) = varint::read(bytes.get(kind_len..)?)?;
@@ -54,24 +54,24 @@ pub fn push(kind: u64, content: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// Checks the content of a SETTINGS frame. Of no setting does anything depend here: unknown ones must be ignored, and
-/// what is said of the dynamic table and of field sections are limits that this side stays below.
+/// Checks the content of a SETTINGS frame. No setting matters here: unknown settings must be ignored, and the known
+/// ones are limits that this side never reaches.
 ///
 /// # Errors
-/// H3_FRAME_ERROR where a setting is cut off, H3_SETTINGS_ERROR where one is HTTP/2's or occurs twice.
+/// H3_FRAME_ERROR if a setting is truncated, H3_SETTINGS_ERROR if one belongs to HTTP/2 or occurs twice.
 pub(crate) fn check_settings(content: &[u8]) -> Result<(), Fault> {
     let mut rest = content;
     let mut seen = Vec::new();
     while !rest.is_empty() {
-        let cut_off = Fault::new(Code::FrameError, "a setting is cut off");
-        // A setting is an identifier and a value, laid out as a frame's header is.
+        let cut_off = Code::FrameError.fault("a truncated setting");
+        // A setting is an identifier and a value. A frame header has the same layout.
         let (setting, len) = Header::read(rest).ok_or(cut_off)?;
-        // RFC 9114 section 7.2.4.1: reserved, because HTTP/2 had them.
+        // RFC 9114 section 7.2.4.1: reserved, because HTTP/2 used them.
         if matches!(setting.kind, 0x00 | 0x02..=0x05) {
-            return Err(Fault::new(Code::SettingsError, "a setting of HTTP/2"));
+            return Err(Code::SettingsError.fault("a setting of HTTP/2"));
         }
         if seen.contains(&setting.kind) {
-            return Err(Fault::new(Code::SettingsError, "a setting that stands twice"));
+            return Err(Code::SettingsError.fault("a repeated setting"));
         }
         seen.push(setting.kind);
         rest = rest.get(len..).unwrap_or_default();
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_checked_as_the_standard_says() {
+    fn settings_are_checked() {
         let table: [(&[u8], Option<Code>); 7] = [
             (&[], None),
             (&[0x01, 0x00, 0x07, 0x10], None),

@@ -5,18 +5,18 @@ use wirecost_proto::Content;
 use super::frame::{self, Header};
 use super::qpack::{self, SectionError};
 use crate::fault::{Code, Fault};
-use crate::message::{Malformed, Method, RequestTemplate, Response, Status, is_authority};
+use crate::message::{Malformed, Method, RequestTemplate, Response, Status, is_authority, is_in_token};
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestHead {
-    /// Method; `None` where it is none that is known.
+    /// The method, or `None` if it is unknown.
     pub(crate) method: Option<Method>,
     /// Path and query.
     pub(crate) path: String,
     /// Media type of the content.
     pub(crate) content_type: Option<String>,
-    /// Bytes of the content, where the head says so.
+    /// Announced bytes of content.
     pub(crate) content_length: Option<u64>,
 }
 
@@ -25,11 +25,11 @@ pub(crate) struct RequestHead {
 pub(crate) struct ResponseHead {
     /// Status code.
     pub(crate) status: Status,
-    /// Bytes of the content, where the head says so.
+    /// Announced bytes of content.
     pub(crate) content_length: Option<u64>,
 }
 
-/// A request up to its content: HEADERS, and the header of DATA where there is content.
+/// A request up to its content: HEADERS and, if there is content, the header of DATA.
 pub(crate) fn encode_request(template: &RequestTemplate) -> Vec<u8> {
     let mut section = Section::new();
     section.push(":method", template.method().name());
@@ -40,7 +40,7 @@ pub(crate) fn encode_request(template: &RequestTemplate) -> Vec<u8> {
     section.into_frames(template.content().len())
 }
 
-/// A response up to its content, as [`encode_request`]; the response to a HEAD goes on with no content.
+/// A response up to its content, like [`encode_request`]. The response to a HEAD has no DATA.
 pub(crate) fn encode_response(response: &Response, to_head: bool) -> Vec<u8> {
     let status = response.status;
     let len = response.content.as_ref().map_or(0, Content::len);
@@ -49,7 +49,7 @@ pub(crate) fn encode_response(response: &Response, to_head: bool) -> Vec<u8> {
     if let Some(methods) = response.allow {
         section.push("allow", methods);
     }
-    // The stream's end says the length as well; without content the field is left out.
+    // The end of the stream shows the length too. Without content, the field is left out.
     let says = (len > 0 && !status.forbids_content()).then_some(len);
     section.push_content(response.content_type.as_deref(), says);
     section.into_frames(if to_head { 0 } else { len })
@@ -79,7 +79,7 @@ impl Section {
         }
     }
 
-    /// HEADERS with this section, and the header of a DATA frame of `content` bytes.
+    /// HEADERS with this section, and the header of a DATA frame with `content` bytes.
     fn into_frames(self, content: usize) -> Vec<u8> {
         let mut frames = Vec::with_capacity(self.bytes.len() + 16);
         frame::push(frame::HEADERS, &self.bytes, &mut frames);
@@ -95,7 +95,8 @@ impl Section {
 /// Reads the head of a request.
 ///
 /// # Errors
-/// The outer one ends the connection: the section cannot be read (RFC 9204 section 6). The inner one ends the request.
+/// The outer error ends the connection: the section cannot be decoded (RFC 9204 section 6). The inner error ends the
+/// request.
 pub(crate) fn read_request(section: &[u8]) -> Result<Result<RequestHead, Malformed>, Fault> {
     Ok(Fields::read(section)?.and_then(|fields| request_head(&fields)))
 }
@@ -105,7 +106,7 @@ fn request_head(fields: &Fields) -> Result<RequestHead, Malformed> {
     let method = fields.pseudo(":method")?.ok_or(Malformed::Frames)?;
     let (scheme, path) = (fields.pseudo(":scheme")?, fields.pseudo(":path")?);
     let (authority, host) = (fields.pseudo(":authority")?, fields.one("host"));
-    // RFC 9114 section 4.3.1: where both are there, they say the same.
+    // RFC 9114 section 4.3.1: if both are present, they are equal.
     if authority.zip(host).is_some_and(|(one, other)| one != other) {
         return Err(Malformed::Authority);
     }
@@ -127,7 +128,7 @@ fn request_head(fields: &Fields) -> Result<RequestHead, Malformed> {
         }
     }
     Ok(RequestHead {
-        // Nothing here is a tunnel's end (RFC 9110 section 9.3.6).
+        // This server is not a tunnel (RFC 9110 section 9.3.6).
         method: method.filter(|method| *method != Method::Connect),
         path: path.unwrap_or_default().into(),
         content_type: fields.one("content-type").map(String::from),
@@ -157,7 +158,7 @@ fn response_head(fields: &Fields) -> Result<ResponseHead, Malformed> {
     })
 }
 
-/// Reads trailers, of which nothing is wanted but that they are well-formed (RFC 9114 section 4.3: no pseudo-field).
+/// Checks trailers, which are otherwise ignored (RFC 9114 section 4.3: no pseudo-field).
 ///
 /// # Errors
 /// As for [`read_request`].
@@ -165,14 +166,16 @@ pub(crate) fn read_trailers(section: &[u8]) -> Result<Result<(), Malformed>, Fau
     Ok(Fields::read(section)?.and_then(|fields| fields.expect_pseudo(&[])))
 }
 
-/// Fields whose names and values are what HTTP allows.
+/// Fields with valid names and values.
 struct Fields {
     fields: Vec<(String, String)>,
 }
 
 impl Fields {
     fn read(section: &[u8]) -> Result<Result<Self, Malformed>, Fault> {
-        let read = qpack::read(section).map_err(decompression_failed)?;
+        // RFC 9204 section 2.2: a section that cannot be decoded ends the connection.
+        let failed = |error: SectionError| Code::QpackDecompressionFailed.fault(error.reason());
+        let read = qpack::read(section).map_err(failed)?;
         Ok(Self::check(&read))
     }
 
@@ -180,13 +183,13 @@ impl Fields {
         let mut fields: Vec<(String, String)> = Vec::with_capacity(read.len());
         for field in read {
             let name = std::str::from_utf8(&field.name).map_err(|_| Malformed::Field)?;
-            // RFC 9114 section 4.2: upper case, and the fields of a connection, are malformed.
+            // RFC 9114 section 4.2: upper case and connection-specific fields are malformed.
             let is_name = !name.is_empty() && name.bytes().all(is_in_name);
             let is_value = field.value.iter().all(|byte| is_in_value(*byte));
             if !is_name || !is_value || is_of_connection(name, &field.value) {
                 return Err(Malformed::Field);
             }
-            // Pseudo-fields are in front (RFC 9114 section 4.3).
+            // Pseudo-fields come first (RFC 9114 section 4.3).
             let follows_regular = fields.last().is_some_and(|(last, _)| !last.starts_with(':'));
             if name.starts_with(':') && follows_regular {
                 return Err(Malformed::Frames);
@@ -196,7 +199,7 @@ impl Fields {
         Ok(Self { fields })
     }
 
-    /// No pseudo-field stands here but these (RFC 9114 section 4.3).
+    /// Checks that there are no pseudo-fields but these (RFC 9114 section 4.3).
     fn expect_pseudo(&self, known: &[&str]) -> Result<(), Malformed> {
         let mut pseudo = self.fields.iter().filter(|(name, _)| name.starts_with(':'));
         match pseudo.all(|(name, _)| known.contains(&name.as_str())) {
@@ -237,18 +240,7 @@ impl Fields {
     }
 }
 
-/// Why a section cannot be read; the connection ends with it (RFC 9204 section 2.2).
-const fn decompression_failed(error: SectionError) -> Fault {
-    let reason = match error {
-        SectionError::Truncated => "a field section that ends too early",
-        SectionError::Dynamic => "a field section that refers to the dynamic table, whose capacity is 0",
-        SectionError::Index(_) => "a field section that refers to no entry of the static table",
-        SectionError::Huffman => "a field section with a string that is not in the Huffman code",
-    };
-    Fault::new(Code::QpackDecompressionFailed, reason)
-}
-
-/// RFC 9114 section 4.2; TE may say that trailers are welcome.
+/// Whether a field is connection-specific (RFC 9114 section 4.2). TE may announce that trailers are accepted.
 fn is_of_connection(name: &str, value: &[u8]) -> bool {
     match name {
         "connection" | "transfer-encoding" | "keep-alive" | "upgrade" | "proxy-connection" => true,
@@ -257,33 +249,14 @@ fn is_of_connection(name: &str, value: &[u8]) -> bool {
     }
 }
 
-/// RFC 9110 section 5.5: no control character but the tab.
+/// RFC 9110 section 5.5: no control characters except the tab.
 const fn is_in_value(byte: u8) -> bool {
     byte == b'\t' || !byte.is_ascii_control()
 }
 
-/// A token (RFC 9110 section 5.6.2) without upper case; the colon is for pseudo-fields.
-const fn is_in_name(byte: u8) -> bool {
-    byte.is_ascii_lowercase()
-        || byte.is_ascii_digit()
-        || matches!(
-            byte,
-            b':' | b'!'
-                | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
+/// A token (RFC 9110 section 5.6.2) without upper case. The colon is for pseudo-fields.
+fn is_in_name(byte: u8) -> bool {
+    byte == b':' || is_in_token(byte) && !byte.is_ascii_uppercase()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Why a connection is no more, in the words of its user.
+//! The events for the loss of a connection.
 
 use quinn_proto::ConnectionError;
 use wirecost_proto::ResetReason;
@@ -8,35 +8,23 @@ use wirecost_security::tls::quic_fault;
 use crate::client::{Event, Failure};
 use crate::fault::Code;
 
-/// What the loss of a connection means.
-pub(crate) struct Lost {
-    /// To requests without a response.
-    pub(crate) failure: Failure,
-    /// To the connection.
-    pub(crate) event: Event,
-}
-
-impl Lost {
-    pub(crate) fn new(reason: &ConnectionError) -> Self {
-        let (failure, event) = match reason {
-            ConnectionError::ApplicationClosed(close) if close.error_code == no_error() => {
-                (Failure::Closed, Event::Closed)
-            }
-            ConnectionError::ApplicationClosed(close) => {
-                by_peer(Failure::Code(close.error_code.into_inner()))
-            }
-            ConnectionError::ConnectionClosed(close) => by_peer(Failure::Transport(close.error_code.into())),
-            ConnectionError::TransportError(error) => {
-                let failure = Failure::OurTransport(error.code.into());
-                (failure, Event::Reset(ResetReason::Local))
-            }
-            ConnectionError::TimedOut => reset(ResetReason::TimedOut),
-            ConnectionError::LocallyClosed => (Failure::Abandoned, Event::Closed),
-            ConnectionError::Reset | ConnectionError::VersionMismatch | ConnectionError::CidsExhausted => {
-                reset(ResetReason::ByPeer)
-            }
-        };
-        Self { failure, event }
+/// The failure of requests without a response, and the event of the connection.
+pub(crate) fn lost(reason: &ConnectionError) -> (Failure, Event) {
+    match reason {
+        ConnectionError::ApplicationClosed(close) if close.error_code == no_error() => {
+            (Failure::Closed, Event::Closed)
+        }
+        ConnectionError::ApplicationClosed(close) => by_peer(Failure::Code(close.error_code.into_inner())),
+        ConnectionError::ConnectionClosed(close) => by_peer(Failure::Transport(close.error_code.into())),
+        ConnectionError::TransportError(error) => {
+            let failure = Failure::OurTransport(error.code.into());
+            (failure, Event::Reset(ResetReason::Local))
+        }
+        ConnectionError::TimedOut => reset(ResetReason::TimedOut),
+        ConnectionError::LocallyClosed => (Failure::Abandoned, Event::Closed),
+        ConnectionError::Reset | ConnectionError::VersionMismatch | ConnectionError::CidsExhausted => {
+            reset(ResetReason::ByPeer)
+        }
     }
 }
 
@@ -52,7 +40,7 @@ fn no_error() -> quinn_proto::VarInt {
     quinn_proto::VarInt::from_u32(Code::NoError.value() as u32)
 }
 
-/// Why a handshake failed; `fault` is what TLS had to say, if it was this side that refused.
+/// Why a handshake failed. `fault` is the error of TLS, if this side refused.
 pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::Error>) -> Fault {
     if let Some(error) = fault {
         return quic_fault(error);
@@ -62,7 +50,7 @@ pub(crate) fn handshake_fault(reason: &ConnectionError, fault: Option<&rustls::E
         reason: reason.into(),
     };
     match reason {
-        // RFC 9001 section 4.8: 0x100 and the number of an alert.
+        // RFC 9001 section 4.8: 0x100 plus the number of an alert.
         ConnectionError::ConnectionClosed(close) => match u64::from(close.error_code) {
             code @ 0x100..=0x1ff => {
                 let alert = rustls::AlertDescription::from(code as u8);
@@ -81,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_phrase_of_a_server_is_shown_as_escapes() {
+    fn a_servers_reason_phrase_is_escaped() {
         let close = quinn_proto::ConnectionClose {
             error_code: quinn_proto::TransportErrorCode::CONNECTION_REFUSED,
             frame_type: None,

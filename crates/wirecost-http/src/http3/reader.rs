@@ -1,32 +1,32 @@
-//! The frames of a request stream as they arrive, in any pieces (RFC 9114 section 4.1).
+//! Reads the frames of a request stream from pieces of any length (RFC 9114 section 4.1).
 //!
-//! A message is HEADERS, any number of DATA, and at most one more HEADERS, the trailers; a response may have interim
-//! ones in front. Frames of unknown types may be anywhere and are skipped (RFC 9114 section 9).
+//! A message is HEADERS, any number of DATA, and at most one HEADERS with trailers. Interim responses may precede a
+//! response. Frames of unknown types may occur anywhere and are skipped (RFC 9114 section 9).
 
 use quinn_proto::Side;
 
 use super::frame::{self, Header};
 use crate::fault::{Code, Fault};
 
-/// Bytes of the longest field section that is taken.
+/// The maximum length of a field section in bytes.
 const MAX_SECTION_BYTES: u64 = 16 << 10;
 
-/// Bytes of the longest frame header.
+/// The maximum length of a frame header in bytes.
 const MAX_HEADER_BYTES: usize = 16;
 
-/// What a piece of a stream held.
+/// A part of a request stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// A frame header: so many bytes, and so many behind it, of which `is_content` says whether they are DATA's.
+    /// A frame header.
     Frame {
-        /// Bytes of the header that came with this piece and with those before it.
+        /// Bytes of the header, including those in earlier pieces.
         header: usize,
         /// Bytes of the frame's content.
         content: u64,
         /// Whether it is a DATA frame.
         is_content: bool,
     },
-    /// A field section, complete.
+    /// A complete field section.
     Section(Vec<u8>),
     /// A piece of the content.
     Data(&'a [u8]),
@@ -42,7 +42,7 @@ pub struct Reader {
 
 #[derive(Clone, Debug)]
 enum State {
-    /// Awaits a frame header, of which some bytes are here.
+    /// Awaits the rest of a frame header.
     Header {
         bytes: [u8; MAX_HEADER_BYTES],
         len: usize,
@@ -51,7 +51,7 @@ enum State {
     Section { bytes: Vec<u8>, left: usize },
     /// Awaits the rest of a DATA frame.
     Data { left: u64 },
-    /// Awaits the end of a frame that means nothing.
+    /// Awaits the end of an ignored frame.
     Skip { left: u64 },
 }
 
@@ -61,7 +61,7 @@ const AWAIT_HEADER: State = State::Header {
 };
 
 impl Reader {
-    /// What `receiver` reads of a stream that begins.
+    /// A reader at the start of a stream that `receiver` reads.
     pub const fn new(receiver: Side) -> Self {
         Self {
             receiver,
@@ -70,10 +70,10 @@ impl Reader {
         }
     }
 
-    /// Takes bytes off the head of `bytes` until there is something to tell; `None` once all are taken.
+    /// Reads from the front of `bytes` up to the next part. Returns `None` once all bytes are read.
     ///
     /// # Errors
-    /// A frame that must not be there, or a field section that is too long.
+    /// A frame that is not allowed here, or a field section above the limit.
     pub fn next<'a>(&mut self, bytes: &mut &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
         while !bytes.is_empty() {
             let part = match &mut self.state {
@@ -103,12 +103,12 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether the stream may end here: not within a frame (RFC 9114 section 7.1).
+    /// Whether the stream may end here, between frames (RFC 9114 section 7.1).
     pub const fn is_between_frames(&self) -> bool {
         matches!(self.state, State::Header { len: 0, .. })
     }
 
-    /// Goes on to the next frame where one has ended.
+    /// Starts the next frame if the current one has ended.
     fn end_frame(&mut self) {
         let has_ended = match &self.state {
             State::Header { .. } => false,
@@ -141,37 +141,31 @@ impl Reader {
         }))
     }
 
-    /// What awaits the content of a frame that begins.
+    /// The state for the content of a frame.
     fn begin(&mut self, header: Header) -> Result<State, Fault> {
         match header.kind {
             frame::HEADERS => self.begin_section(header.len),
-            frame::DATA if self.sections == 0 => {
-                Err(Fault::new(Code::FrameUnexpected, "DATA in front of HEADERS"))
-            }
+            frame::DATA if self.sections == 0 => Err(Code::FrameUnexpected.fault("DATA before HEADERS")),
             frame::DATA => Ok(State::Data { left: header.len }),
-            frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => Err(Fault::new(
-                Code::FrameUnexpected,
-                "a frame of the control stream on a request stream",
-            )),
-            // RFC 9114 section 7.2.5: clients send none, and to servers no push was allowed by MAX_PUSH_ID.
-            frame::PUSH_PROMISE if self.receiver.is_server() => {
-                Err(Fault::new(Code::FrameUnexpected, "PUSH_PROMISE of a client"))
+            frame::CANCEL_PUSH | frame::SETTINGS | frame::GOAWAY | frame::MAX_PUSH_ID => {
+                Err(Code::FrameUnexpected.fault("a frame of the control stream on a request stream"))
             }
-            frame::PUSH_PROMISE => Err(Fault::new(Code::IdError, "a push that was not allowed")),
-            kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
+            // RFC 9114 section 7.2.5: clients must not send it, and servers need a MAX_PUSH_ID, which was not sent.
+            frame::PUSH_PROMISE if self.receiver.is_server() => {
+                Err(Code::FrameUnexpected.fault("a client's PUSH_PROMISE"))
+            }
+            frame::PUSH_PROMISE => Err(Code::IdError.fault("a push that was not allowed")),
+            kind if frame::is_forbidden(kind) => Err(Code::FrameUnexpected.fault("a frame of HTTP/2")),
             _ => Ok(State::Skip { left: header.len }),
         }
     }
 
     fn begin_section(&mut self, len: u64) -> Result<State, Fault> {
         if len > MAX_SECTION_BYTES {
-            return Err(Fault::new(Code::ExcessiveLoad, "a field section above 16 KiB"));
+            return Err(Code::ExcessiveLoad.fault("a field section above 16 KiB"));
         }
         if len == 0 {
-            return Err(Fault::new(
-                Code::QpackDecompressionFailed,
-                "an empty field section",
-            ));
+            return Err(Code::QpackDecompressionFailed.fault("an empty field section"));
         }
         self.sections += 1;
         Ok(State::Section {
@@ -181,7 +175,7 @@ impl Reader {
     }
 }
 
-/// Takes up to `most` bytes off the head of `bytes`.
+/// Removes up to `most` bytes from the front of `bytes`.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8], most: u64) -> &'a [u8] {
     let len = usize::try_from(most).unwrap_or(usize::MAX).min(bytes.len());
     let (head, tail) = bytes.split_at(len);
@@ -196,7 +190,7 @@ mod tests {
 
     type Read = (Vec<Vec<u8>>, Vec<u8>, bool);
 
-    /// The sections, the content, and whether the stream could end, read in pieces of `piece` bytes.
+    /// The sections, the content, and whether the stream may end, read in pieces of `piece` bytes.
     fn read(stream: &[u8], piece: usize) -> Result<Read, Code> {
         let (mut reader, mut sections, mut content) = (Reader::new(Side::Client), Vec::new(), Vec::new());
         for mut bytes in stream.chunks(piece.max(1)) {
@@ -212,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_its_sections_and_its_content_whatever_stands_between() {
+    fn unknown_frames_inside_a_message_are_skipped() {
         let stream = b"\x01\x02ab\x21\x01x\x00\x03con\x00\x00\x00\x04tent\x40\x21\x00\x01\x01t";
         let expected = (vec![b"ab".to_vec(), b"t".to_vec()], b"content".to_vec(), true);
         for piece in 1..=stream.len() {
@@ -221,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_must_not_stand_there_are_refused() {
+    fn misplaced_frames_are_refused() {
         let table: [(&[u8], Code); 11] = [
             (b"\x00\x01x", Code::FrameUnexpected),
             (b"\x04\x00", Code::FrameUnexpected),
@@ -243,11 +237,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_frame_says_of_its_length_is_not_made_room_for() {
+    fn memory_does_not_follow_an_announced_length() {
         // HEADERS of 2^62 - 1 B.
         let stream = b"\x01\xff\xff\xff\xff\xff\xff\xff\xff";
         assert_eq!(read(stream, 1), Err(Code::ExcessiveLoad));
-        // HEADERS of 16 KiB, the largest: held, and no more than that.
+        // HEADERS of 16 KiB, the largest that is held.
         let mut reader = Reader::new(Side::Client);
         assert!(reader.next(&mut &b"\x01\x80\x00\x40\x00"[..]).is_ok());
         let State::Section { bytes, left } = &reader.state else {
@@ -258,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_do_not_matter(stream: Vec<u8>, piece in 1usize..9) {
+        fn the_cuts_of_a_stream_do_not_matter(stream: Vec<u8>, piece in 1usize..9) {
             prop_assert_eq!(read(&stream, piece), read(&stream, stream.len()));
         }
     }

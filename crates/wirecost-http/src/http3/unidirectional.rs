@@ -1,4 +1,4 @@
-//! The peer's unidirectional streams: control, QPACK, and those that mean nothing here (RFC 9114 section 6.2).
+//! The peer's unidirectional streams: control, QPACK, and unknown types (RFC 9114 section 6.2).
 
 use quinn_proto::Side;
 
@@ -16,34 +16,27 @@ const QPACK_ENCODER: u64 = 0x02;
 /// Stream type of the QPACK decoder's stream (RFC 9204 section 4.2).
 const QPACK_DECODER: u64 = 0x03;
 
-/// Bytes of the longest frame on a control stream that is looked at.
+/// The maximum length of a known frame on a control stream, in bytes.
 const MAX_FRAME_BYTES: u64 = 4 << 10;
 
-/// What the peer's control stream said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlEvent {
-    /// GOAWAY: it takes no request with this stream id or a larger one (RFC 9114 section 5.2).
-    GoAway(u64),
-}
-
-/// What is true of all streams of a peer together: which of those that must be at most one each are open, and what the identifiers
-/// on its control stream must not exceed.
+/// The common state of a peer's unidirectional streams: the streams that may exist once, and the limits for
+/// identifiers on the control stream.
 #[derive(Clone, Copy, Debug)]
-pub struct Opened {
+pub struct PeerStreams {
     receiver: Side,
     control: bool,
     encoder: bool,
     decoder: bool,
-    /// What the last GOAWAY said; the next one must not say more (RFC 9114 section 5.2).
+    /// The ID in the last GOAWAY. The next one must not be larger (RFC 9114 section 5.2).
     going_away: Option<u64>,
-    /// What the last MAX_PUSH_ID said; the next one must not say less (RFC 9114 section 7.2.7).
+    /// The ID in the last MAX_PUSH_ID. The next one must not be smaller (RFC 9114 section 7.2.7).
     max_push_id: Option<u64>,
 }
 
 /// Reads one of the peer's unidirectional streams.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// What is here of a stream type or of a frame, not yet complete.
+    /// Bytes of an incomplete stream type or frame.
     partial: Vec<u8>,
     state: State,
 }
@@ -57,7 +50,7 @@ enum State {
         left: u64,
     },
     Encoder,
-    /// Whether a cancellation of a stream goes on with the next byte.
+    /// `is_within` says whether a stream cancellation continues with the next byte.
     Decoder {
         is_within: bool,
     },
@@ -74,15 +67,16 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// Takes all of `bytes`, and tells `hear` what they say.
+    /// Reads all of `bytes` and passes the stream ID of every GOAWAY to `on_go_away`: the peer processes no request on this
+    /// stream or a later one (RFC 9114 section 5.2).
     ///
     /// # Errors
-    /// What the peer must not send there.
+    /// Bytes that the peer must not send there.
     pub fn read(
         &mut self,
         bytes: &[u8],
-        opened: &mut Opened,
-        mut hear: impl FnMut(ControlEvent),
+        streams: &mut PeerStreams,
+        mut on_go_away: impl FnMut(u64),
     ) -> Result<(), Fault> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -91,10 +85,10 @@ impl Reader {
                     self.partial.extend_from_slice(take(&mut rest, 1));
                     if let Some((kind, _)) = varint::read(&self.partial) {
                         self.partial.clear();
-                        self.state = opened.begin(kind)?;
+                        self.state = streams.begin(kind)?;
                     }
                 }
-                State::AwaitSettings | State::Control => self.control(&mut rest, opened, &mut hear)?,
+                State::AwaitSettings | State::Control => self.control(&mut rest, streams, &mut on_go_away)?,
                 State::SkipFrame { left } => {
                     *left -= take(&mut rest, *left).len() as u64;
                     if *left == 0 {
@@ -109,48 +103,45 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes that the stream has ended.
+    /// Handles the end of the stream.
     ///
     /// # Errors
     /// The control and QPACK streams must not end (RFC 9114 section 6.2.1, RFC 9204 section 4.2).
     pub fn end(&self) -> Result<(), Fault> {
         match self.state {
             State::AwaitType | State::Skip => Ok(()),
-            _ => Err(Fault::new(
-                Code::ClosedCriticalStream,
-                "a control or QPACK stream ended",
-            )),
+            _ => Err(Code::ClosedCriticalStream.fault("a control or QPACK stream ended")),
         }
     }
 
-    /// Takes one byte, or what completes a frame, off a control stream.
+    /// Reads one byte, or the rest of a frame, from a control stream.
     fn control(
         &mut self,
         rest: &mut &[u8],
-        opened: &mut Opened,
-        hear: &mut impl FnMut(ControlEvent),
+        streams: &mut PeerStreams,
+        on_go_away: &mut impl FnMut(u64),
     ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             self.partial.extend_from_slice(take(rest, 1));
-            return self.finish_frame(opened, hear);
+            return self.finish_frame(streams, on_go_away);
         };
         let missing = (size as u64 + header.len).saturating_sub(self.partial.len() as u64);
         self.partial.extend_from_slice(take(rest, missing));
-        self.finish_frame(opened, hear)
+        self.finish_frame(streams, on_go_away)
     }
 
-    /// Looks at the frame that is here: begins it, and ends it where it is complete.
+    /// Checks the current frame, and handles it if it is complete.
     fn finish_frame(
         &mut self,
-        opened: &mut Opened,
-        hear: &mut impl FnMut(ControlEvent),
+        streams: &mut PeerStreams,
+        on_go_away: &mut impl FnMut(u64),
     ) -> Result<(), Fault> {
         let Some((header, size)) = Header::read(&self.partial) else {
             return Ok(());
         };
-        let is_known = self.admit(header.kind, opened.receiver)?;
+        let is_known = self.admit(header.kind, streams.receiver)?;
         if !is_known {
-            // Its length may be anything.
+            // An unknown frame may have any length.
             let here = (self.partial.len() - size) as u64;
             self.partial.clear();
             let left = header.len.saturating_sub(here);
@@ -162,45 +153,44 @@ impl Reader {
             return Ok(());
         }
         if header.len > MAX_FRAME_BYTES {
-            return Err(Fault::new(Code::ExcessiveLoad, "a control frame above 4 KiB"));
+            return Err(Code::ExcessiveLoad.fault("a control frame above 4 KiB"));
         }
         let content = self.partial.get(size..).unwrap_or_default();
         if (content.len() as u64) < header.len {
             return Ok(());
         }
-        let said = opened.read_control(header.kind, content)?;
-        said.into_iter().for_each(hear);
+        let said = streams.read_control(header.kind, content)?;
+        said.into_iter().for_each(on_go_away);
         self.partial.clear();
         self.state = State::Control;
         Ok(())
     }
 
-    /// Whether a frame's content means something here.
+    /// Whether the content of a frame matters.
     fn admit(&self, kind: u64, receiver: Side) -> Result<bool, Fault> {
         let awaits_settings = matches!(self.state, State::AwaitSettings);
         match kind {
             frame::SETTINGS if awaits_settings => Ok(true),
-            _ if awaits_settings => Err(Fault::new(
-                Code::MissingSettings,
-                "the control stream does not begin with SETTINGS",
-            )),
-            frame::SETTINGS | frame::DATA | frame::HEADERS | frame::PUSH_PROMISE => Err(Fault::new(
-                Code::FrameUnexpected,
-                "a second SETTINGS, or a frame of a request stream, on the control stream",
-            )),
+            _ if awaits_settings => {
+                Err(Code::MissingSettings.fault("the control stream does not begin with SETTINGS"))
+            }
+            frame::SETTINGS | frame::DATA | frame::HEADERS | frame::PUSH_PROMISE => {
+                Err(Code::FrameUnexpected
+                    .fault("a second SETTINGS, or a frame of a request stream, on the control stream"))
+            }
             // RFC 9114 section 7.2.7.
             frame::MAX_PUSH_ID if receiver.is_client() => {
-                Err(Fault::new(Code::FrameUnexpected, "MAX_PUSH_ID of a server"))
+                Err(Code::FrameUnexpected.fault("a server's MAX_PUSH_ID"))
             }
-            kind if frame::is_forbidden(kind) => Err(Fault::new(Code::FrameUnexpected, "a frame of HTTP/2")),
+            kind if frame::is_forbidden(kind) => Err(Code::FrameUnexpected.fault("a frame of HTTP/2")),
             frame::GOAWAY | frame::MAX_PUSH_ID | frame::CANCEL_PUSH => Ok(true),
             _ => Ok(false),
         }
     }
 }
 
-impl Opened {
-    /// What `receiver` knows of its peer's streams before there is one.
+impl PeerStreams {
+    /// The state before the peer has opened a stream. `receiver` is this side.
     pub const fn new(receiver: Side) -> Self {
         Self {
             receiver,
@@ -217,80 +207,71 @@ impl Opened {
             CONTROL => (&mut self.control, State::AwaitSettings),
             QPACK_ENCODER => (&mut self.encoder, State::Encoder),
             QPACK_DECODER => (&mut self.decoder, State::Decoder { is_within: false }),
-            // Servers get none (RFC 9114 section 6.2.2), and clients have allowed none (RFC 9114 section 4.6).
+            // Clients must not open one (RFC 9114 section 6.2.2), and servers need a MAX_PUSH_ID, which was not sent
+            // (RFC 9114 section 4.6).
             PUSH if self.receiver.is_server() => {
-                return Err(Fault::new(Code::StreamCreationError, "a push stream of a client"));
+                return Err(Code::StreamCreationError.fault("a client's push stream"));
             }
-            PUSH => return Err(Fault::new(Code::IdError, "a push that was not allowed")),
+            PUSH => return Err(Code::IdError.fault("a push that was not allowed")),
             _ => return Ok(State::Skip),
         };
         if std::mem::replace(was_opened, true) {
-            return Err(Fault::new(
-                Code::StreamCreationError,
-                "a second control or QPACK stream",
-            ));
+            return Err(Code::StreamCreationError.fault("a second control or QPACK stream"));
         }
         Ok(state)
     }
 
-    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<ControlEvent>, Fault> {
+    fn read_control(&mut self, kind: u64, content: &[u8]) -> Result<Option<u64>, Fault> {
         if kind == frame::SETTINGS {
             frame::check_settings(content)?;
             return Ok(None);
         }
-        // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH are one integer each.
+        // GOAWAY, MAX_PUSH_ID and CANCEL_PUSH contain one integer each.
         let id = match varint::read(content) {
             Some((id, len)) if len == content.len() => id,
-            _ => return Err(Fault::new(Code::FrameError, "a frame that is not one integer")),
+            _ => return Err(Code::FrameError.fault("a frame that is not one integer")),
         };
         match kind {
             frame::GOAWAY => self.go_away(id).map(Some),
             frame::MAX_PUSH_ID => self.allow_pushes(id).map(|()| None),
             // No push was promised or allowed (RFC 9114 section 7.2.3).
-            _ => Err(Fault::new(
-                Code::IdError,
-                "CANCEL_PUSH of a push that there is not",
-            )),
+            _ => Err(Code::IdError.fault("CANCEL_PUSH for a push that does not exist")),
         }
     }
 
     /// RFC 9114 sections 5.2 and 7.2.6.
-    fn go_away(&mut self, id: u64) -> Result<ControlEvent, Fault> {
+    fn go_away(&mut self, id: u64) -> Result<u64, Fault> {
         let is_request = id.is_multiple_of(4);
         if self.receiver.is_client() && !is_request {
-            return Err(Fault::new(Code::IdError, "a GOAWAY that names no request stream"));
+            return Err(Code::IdError.fault("a GOAWAY without a request stream ID"));
         }
         if self.going_away.is_some_and(|before| before < id) {
-            return Err(Fault::new(
-                Code::IdError,
-                "a GOAWAY that names more than the one before",
-            ));
+            return Err(Code::IdError.fault("a GOAWAY with a larger ID than the one before"));
         }
         self.going_away = Some(id);
-        Ok(ControlEvent::GoAway(id))
+        Ok(id)
     }
 
     fn allow_pushes(&mut self, id: u64) -> Result<(), Fault> {
         if self.max_push_id.is_some_and(|before| before > id) {
-            return Err(Fault::new(Code::IdError, "a MAX_PUSH_ID below the one before"));
+            return Err(Code::IdError.fault("a MAX_PUSH_ID below the one before"));
         }
         self.max_push_id = Some(id);
         Ok(())
     }
 }
 
-/// Without a dynamic table no field section is to be acknowledged and no insertion to be counted (RFC 9204 sections 4.4.1 and
-/// 4.4.3): all that a decoder may say is that it has cancelled a stream.
+/// Without a dynamic table, there is nothing to acknowledge and no insertion to count (RFC 9204 sections 4.4.1 and
+/// 4.4.3). A decoder may only cancel streams.
 fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault> {
     for byte in instructions {
         let is_cancellation = byte & 0xc0 == 0x40;
         if !*is_within && !is_cancellation {
-            return Err(Fault::new(
-                Code::QpackDecoderStreamError,
-                "an acknowledgement for a dynamic table of capacity 0",
-            ));
+            return Err(
+                Code::QpackDecoderStreamError.fault("an acknowledgement for a dynamic table of capacity 0")
+            );
         }
-        // An integer goes on where its prefix is full, then while the highest bit is set (RFC 9204 section 4.1.1).
+        // An integer continues if its prefix is full, then while the highest bit is set (RFC 9204 section 4.1.1).
         *is_within = match *is_within {
             true => byte & 0x80 != 0,
             false => byte & 0x3f == 0x3f,
@@ -299,16 +280,13 @@ fn check_decoder(is_within: &mut bool, instructions: &[u8]) -> Result<(), Fault>
     Ok(())
 }
 
-/// With a capacity of 0 the encoder has nothing to say but that it sets it to 0 (RFC 9204 section 4.3.1).
+/// With a capacity of 0, the encoder may only set the capacity to 0 (RFC 9204 section 4.3.1).
 fn check_encoder(instructions: &[u8]) -> Result<(), Fault> {
     const SET_CAPACITY_0: u8 = 0x20;
     if instructions.iter().all(|byte| *byte == SET_CAPACITY_0) {
         return Ok(());
     }
-    Err(Fault::new(
-        Code::QpackEncoderStreamError,
-        "an entry for a dynamic table of capacity 0",
-    ))
+    Err(Code::QpackEncoderStreamError.fault("an entry for a dynamic table of capacity 0"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 /// The largest value, 2^62 - 1.
 pub const MAX: u64 = (1 << 62) - 1;
 
-/// Reads the integer at the head of `bytes` and how many bytes it takes; `None` where it is not complete.
+/// The integer at the start of `bytes` and its length, or `None` if it is incomplete.
 pub fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
     // The two most significant bits are the base-2 logarithm of the length (RFC 9000 section 16, table 4).
@@ -15,7 +15,7 @@ pub fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, len))
 }
 
-/// Bytes that `value` takes, 1, 2, 4 or 8.
+/// Length of `value` in bytes: 1, 2, 4 or 8.
 pub const fn len(value: u64) -> usize {
     match value {
         0..=0x3f => 1,
@@ -25,7 +25,7 @@ pub const fn len(value: u64) -> usize {
     }
 }
 
-/// Appends `value` in as few bytes as it takes; a value above [`MAX`] is written as [`MAX`].
+/// Appends `value` in the shortest form. Values above [`MAX`] become [`MAX`].
 pub fn push(value: u64, out: &mut Vec<u8>) {
     let value = value.min(MAX);
     let len = len(value);

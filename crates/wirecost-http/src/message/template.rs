@@ -7,26 +7,26 @@ use wirecost_proto::Content;
 
 use super::Method;
 
-/// A text that no request can carry in that place.
+/// A value that a request cannot carry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// Not `host` or `host:port`.
+    /// The authority is not `host` or `host:port`.
     #[error("authority must be host or host:port, got {0:?}")]
     Authority(String),
-    /// Not an absolute path.
+    /// The path is not absolute.
     #[error("path must start with / and hold visible ASCII without #, got {0:?}")]
     Path(String),
-    /// Not a media type.
+    /// The text is not a media type.
     #[error("content type must be visible ASCII and spaces, got {0:?}")]
     ContentType(String),
-    /// TRACE and CONNECT are not requests about a resource's content.
+    /// TRACE and CONNECT have no resource content.
     #[error("method must not be CONNECT or TRACE, got {0}")]
     Method(Method),
 }
 
-/// A request that can be sent any number of times without being copied or encoded again.
+/// A request that can be sent any number of times without copying or encoding it again.
 ///
-/// It carries only the fields that the standards need: the authority and, with content, its length and type.
+/// It has only the required fields: the authority and, with content, length and type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTemplate {
     method: Method,
@@ -38,7 +38,7 @@ pub struct RequestTemplate {
     http3_head: Http3Head,
 }
 
-/// The head in HTTP/3, once it has been asked for. It follows from the rest of its template, and does not tell two apart.
+/// The HTTP/3 head, encoded on first use. It derives from the rest of the template, so all values are equal.
 #[derive(Clone, Debug, Default)]
 struct Http3Head(OnceLock<Bytes>);
 
@@ -51,10 +51,10 @@ impl PartialEq for Http3Head {
 impl Eq for Http3Head {}
 
 impl RequestTemplate {
-    /// A request to `path`, query included, at `authority`. `content_type` is left out where there is no content.
+    /// A request to `path`, including the query, at `authority`. `content_type` is ignored if there is no content.
     ///
     /// # Errors
-    /// One of the texts cannot be in a request, or the method is CONNECT or TRACE.
+    /// A text is invalid, or the method is CONNECT or TRACE.
     pub fn new(
         method: Method,
         authority: &str,
@@ -97,7 +97,7 @@ impl RequestTemplate {
         self.method
     }
 
-    /// Host, with the port where it is not the scheme's.
+    /// The host, with the port unless it is the scheme's default.
     pub fn authority(&self) -> &str {
         &self.authority
     }
@@ -117,30 +117,29 @@ impl RequestTemplate {
         &self.content
     }
 
-    /// The same, to be changed in place between two uses; a content of another length is another template.
+    /// The content, to be changed in place between two uses. Its length must not change.
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }
 
-    /// Bytes of the content where the request says them: with content, and without it where the method
-    /// anticipates some.
+    /// The Content-Length of the request: always with content, and without it if the method anticipates content.
     pub fn content_length(&self) -> Option<usize> {
         let says = !self.content.is_empty() || self.method.anticipates_content();
         says.then_some(self.content.len())
     }
 
-    /// The head in HTTP/1.1 without the empty line that ends it.
+    /// The HTTP/1.1 head without the final empty line.
     pub fn http1_head(&self) -> &str {
         &self.http1_head
     }
 
-    /// What `encode` makes of it, which is asked once: HEADERS and the header of DATA.
+    /// The HTTP/3 head: HEADERS and the header of DATA. Calls `encode` on first use only.
     pub(crate) fn http3_head(&self, encode: fn(&Self) -> Vec<u8>) -> Bytes {
         let head = self.http3_head.0.get_or_init(|| encode(self).into());
         head.clone()
     }
 
-    /// Request line and fields (RFC 9112 section 3); Host is first (RFC 9110 section 7.2).
+    /// Request line and fields (RFC 9112 section 3). Host is first (RFC 9110 section 7.2).
     fn encode_http1_head(&self) -> String {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nHost: {}\r\n",
@@ -156,7 +155,7 @@ impl RequestTemplate {
     }
 }
 
-/// uri-host and port (RFC 3986 section 3.2), user information excluded (RFC 9110 section 4.2.4).
+/// uri-host and port (RFC 3986 section 3.2) without user information (RFC 9110 section 4.2.4).
 const fn is_in_authority(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'@' | b'/' | b'?' | b'#' | b'\\' | b'"' | b'<' | b'>')
 }

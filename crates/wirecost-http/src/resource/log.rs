@@ -1,4 +1,4 @@
-//! Everything that was posted, in pages.
+//! All posted messages, in pages.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use serde::de::IgnoredAny;
 
 use super::copy_text;
 
-/// Bytes after which a page has no further message.
+/// A page ends after this many bytes.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// The last messages, oldest first; a message that makes room lends its memory to the next.
+/// The last messages, oldest first. A new message reuses the memory of a dropped one.
 #[derive(Debug)]
 pub(super) struct Log {
     messages: VecDeque<Message>,
-    /// The key of the oldest message kept.
+    /// The key of the oldest message.
     first_key: u64,
     max_messages: usize,
     max_bytes: usize,
@@ -37,7 +37,7 @@ impl Log {
         }
     }
 
-    /// Messages posted so far: the key of the next one.
+    /// The number of messages posted so far, which is the key of the next one.
     pub(super) fn posted(&self) -> u64 {
         self.first_key + self.messages.len() as u64
     }
@@ -51,7 +51,7 @@ impl Log {
         self.messages.push_back(message);
     }
 
-    /// Drops messages until another one of `bytes` fits, and returns the last dropped one.
+    /// Drops messages until one of `bytes` bytes fits. Returns the last dropped one.
     fn make_room(&mut self, bytes: usize) -> Option<Message> {
         let mut dropped = None;
         while self.messages.len() >= self.max_messages || self.bytes + bytes > self.max_bytes {
@@ -65,9 +65,8 @@ impl Log {
         dropped
     }
 
-    /// At most `limit` messages from `next_key` on, as JSON: `{"result":[...],"next_key":K}`; fewer where they are
-    /// long. A message that is JSON is there as it was posted, any other as a string in base64 (RFC 4648
-    /// section 4).
+    /// At most `limit` messages from `next_key` as JSON: `{"result":[...],"next_key":K}`. Long messages make the page
+    /// shorter. A JSON message is included as it was posted, any other as a base64 string (RFC 4648 section 4).
     pub(super) fn page(&self, next_key: u64, limit: usize) -> Vec<u8> {
         let skip = next_key.saturating_sub(self.first_key);
         let skip = usize::try_from(skip)
@@ -110,7 +109,7 @@ impl Message {
     }
 }
 
-/// The four characters of at most three bytes.
+/// The four base64 characters of at most three bytes.
 fn base64(group: &[u8]) -> [u8; 4] {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_ends_where_it_is_long_enough() {
+    fn a_page_has_a_maximum_length() {
         let mut log = Log::new(1_000, 10 * PAGE_BYTES);
         for _ in 0..5 {
             log.push(Some("application/json"), &b"1".repeat(PAGE_BYTES / 2 + 1));

@@ -1,13 +1,13 @@
-//! The reference server's resources, the same in either version.
+//! The resources of the built-in server, the same in either version.
 //!
 //! | resource | methods | what it does |
 //! |---|---|---|
-//! | `/test` | POST, PUT, GET, HEAD | stores and answers 204 (201 where PUT makes it); gives back the last content |
-//! | `/long-poll/NAME?timeout=30` | GET, POST, PUT | GET waits for the next value that is posted there, or answers 204 at its time-out, in seconds |
-//! | `/messages?next_key=K&limit=N` | GET, HEAD, POST | pages through everything that was posted anywhere, oldest first |
+//! | `/test` | POST, PUT, GET, HEAD | POST and PUT store the content and return 204, or 201 if PUT created it; GET returns the last content |
+//! | `/long-poll/NAME?timeout=30` | GET, POST, PUT | GET waits for the next posted value, or returns 204 after the time-out in seconds |
+//! | `/messages?next_key=K&limit=N` | GET, HEAD, POST | GET returns pages of all posted messages, oldest first |
 //!
-//! A resource is asked twice: [`Resources::check`] when the head of a request is there, so that what is refused need
-//! not be received, and [`Resources::answer`] when its content is there.
+//! A server asks twice: [`Resources::check`] when a request's head has arrived, so that a refused request need not be
+//! received, and [`Resources::answer`] when its content has arrived.
 
 mod log;
 mod polls;
@@ -22,23 +22,22 @@ use wirecost_proto::{Content, FlowId, Instant};
 use crate::message::{Method, Response, Status};
 use log::Log;
 use polls::Polls;
-use target::{Fault, Target};
+use target::Target;
 
-/// What the resources allow.
+/// Limits of the resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Bytes of the longest content that is taken; 413 above it.
+    /// The maximum length of content in bytes. Longer content is refused with 413.
     pub max_body_bytes: u64,
-    /// Whether methods that change something are allowed in early data, which anyone may have replayed (RFC 8470
-    /// section 3).
+    /// Whether unsafe methods are allowed in early data, which anyone may have replayed (RFC 8470 section 3).
     pub unsafe_early_data: bool,
-    /// Messages that `/messages` keeps; the oldest one makes room for the next.
+    /// The most messages that `/messages` keeps. Beyond it, the oldest is dropped.
     pub kept_messages: usize,
-    /// Bytes of content that `/messages` keeps at most.
+    /// The most bytes of content that `/messages` keeps.
     pub kept_bytes: usize,
-    /// How long a long poll waits at most, and where it does not say.
+    /// The maximum and default time-out of a long poll.
     pub max_poll: Duration,
-    /// Long polls that wait at the same time; one more is answered 204 at once.
+    /// The most long polls that wait at a time. Further ones return 204 at once.
     pub max_waiting: usize,
 }
 
@@ -55,24 +54,24 @@ impl Default for Config {
     }
 }
 
-/// Whose request it is: answers of long polls come later, and not in order.
+/// Identifies a request. Long polls are answered later and out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Exchange {
-    /// The flow it came on.
+pub struct RequestId {
+    /// The flow of the request.
     pub flow: FlowId,
-    /// Its number within the flow, as the server counts.
+    /// The server's number for it within the flow.
     pub request: u64,
 }
 
-impl Exchange {
-    /// Before all others in their order.
+impl RequestId {
+    /// The first in sort order.
     const FIRST: Self = Self {
         flow: FlowId(0),
         request: 0,
     };
 }
 
-/// What the resources need to know of a request.
+/// The facts about a request that the resources use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// Method.
@@ -81,7 +80,7 @@ pub struct Request<'a> {
     pub target: &'a str,
     /// Media type of the content.
     pub content_type: Option<&'a str>,
-    /// Whether any of it came as early data.
+    /// Whether any part of it is early data.
     pub early: bool,
 }
 
@@ -98,12 +97,12 @@ pub struct Resources {
 struct Stored {
     content_type: Option<String>,
     bytes: Vec<u8>,
-    /// The bytes again, once someone has asked for them: answers share one copy.
+    /// A shared copy of the bytes, made on first use.
     shared: Option<Content>,
 }
 
 impl Resources {
-    /// Resources in which nothing is stored.
+    /// Empty resources.
     pub fn new(config: Config) -> Self {
         Self {
             stored: None,
@@ -113,40 +112,39 @@ impl Resources {
         }
     }
 
-    /// What is allowed.
+    /// The limits.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Messages posted so far.
+    /// The number of messages posted so far.
     pub fn posted(&self) -> u64 {
         self.log.posted()
     }
 
-    /// Looks at the head of a request, with the length of its content where that is known.
+    /// Checks the head of a request, with the length of its content if known.
     ///
     /// # Errors
-    /// The refusal that answers it: 400, 404, 405, 413 or 425.
+    /// The response that refuses it: 400, 404, 405, 413 or 425.
     pub fn check(&self, request: &Request<'_>, content_length: Option<u64>) -> Result<(), Response> {
-        self.admit(request).map_err(Fault::response)?;
+        self.admit(request)?;
         if content_length.is_some_and(|bytes| bytes > self.config.max_body_bytes) {
             return Err(Response::empty(Status::CONTENT_TOO_LARGE));
         }
         Ok(())
     }
 
-    /// Answers a request whose content is complete; `None` where it waits, and is answered by
-    /// `Resources::poll_answer`.
+    /// Answers a complete request. Returns `None` if it waits: `Resources::poll_answer` returns its response later.
     pub fn answer(
         &mut self,
-        exchange: Exchange,
+        exchange: RequestId,
         request: &Request<'_>,
         body: &[u8],
         now: Instant,
     ) -> Option<Response> {
         let target = match self.admit(request) {
             Ok(target) => target,
-            Err(fault) => return Some(fault.response()),
+            Err(refusal) => return Some(refusal),
         };
         if matches!(request.method, Method::Post | Method::Put) {
             return Some(self.store(target, request, body));
@@ -160,48 +158,51 @@ impl Resources {
             Target::LongPoll { name, timeout } => {
                 let timeout = timeout.unwrap_or(self.config.max_poll);
                 let deadline = now + timeout.min(self.config.max_poll);
-                // A HEAD asks what there is now.
+                // A HEAD asks for the current value.
                 let waits = request.method == Method::Get && self.polls.wait(exchange, name, deadline);
                 (!waits).then(|| Response::empty(Status::NO_CONTENT))
             }
         }
     }
 
-    /// The next answer to a request that waited.
-    pub(crate) fn poll_answer(&mut self) -> Option<(Exchange, Response)> {
+    /// The next response to a waiting request.
+    pub(crate) fn poll_answer(&mut self) -> Option<(RequestId, Response)> {
         self.polls.next_answer()
     }
 
-    /// Answers the long polls whose time is up.
+    /// Answers the long polls that have timed out.
     pub fn expire(&mut self, now: Instant) {
         self.polls.expire(now);
     }
 
-    /// When the next long poll's time is up.
+    /// The time-out of the next long poll.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.polls.next_deadline()
     }
 
-    /// Forgets the requests of a flow that wait.
+    /// Forgets the waiting requests of a flow.
     pub fn forget(&mut self, flow: FlowId) {
-        let number = |request| Exchange { flow, request };
+        let number = |request| RequestId { flow, request };
         self.polls.forget(number(0)..=number(u64::MAX));
     }
 
-    /// Forgets one request that waits.
-    pub(crate) fn forget_exchange(&mut self, exchange: Exchange) {
+    /// Forgets one waiting request.
+    pub(crate) fn forget_request(&mut self, exchange: RequestId) {
         self.polls.forget(exchange..=exchange);
     }
 
-    /// What the request is about, if it may be.
-    fn admit<'a>(&self, request: &Request<'a>) -> Result<Target<'a>, Fault> {
+    /// The resource of a request, if the request is allowed.
+    fn admit<'a>(&self, request: &Request<'a>) -> Result<Target<'a>, Response> {
         let target = Target::parse(request.target)?;
         if !target.methods().contains(&request.method) {
-            return Err(Fault::Method(target.allow()));
+            return Err(Response {
+                allow: Some(target.allow()),
+                ..Response::empty(Status::METHOD_NOT_ALLOWED)
+            });
         }
         // RFC 8470 section 5.2: the client sends it again after the handshake.
         if request.early && !request.method.is_safe() && !self.config.unsafe_early_data {
-            return Err(Fault::Early);
+            return Err(Response::empty(Status::TOO_EARLY));
         }
         Ok(target)
     }
@@ -212,7 +213,7 @@ impl Resources {
             Target::Test => {
                 let is_new = self.stored.is_none();
                 self.stored.get_or_insert_default().replace(request, body);
-                // RFC 9110 section 9.3.4: a PUT that makes a representation must say so.
+                // RFC 9110 section 9.3.4: a PUT that creates a representation must return 201.
                 if is_new && request.method == Method::Put {
                     return Response::empty(Status::CREATED);
                 }
@@ -236,7 +237,7 @@ impl Resources {
 }
 
 impl Stored {
-    /// Takes the place of what was there, in the same memory.
+    /// Replaces the content in the same memory.
     fn replace(&mut self, request: &Request<'_>, body: &[u8]) {
         copy_text(&mut self.content_type, request.content_type);
         self.bytes.clear();
@@ -245,7 +246,7 @@ impl Stored {
     }
 }
 
-/// Copies `text` into the memory that `kept` has.
+/// Copies `text` into `kept` and reuses its memory.
 fn copy_text(kept: &mut Option<String>, text: Option<&str>) {
     match (kept.as_mut(), text) {
         (Some(kept), Some(text)) => {

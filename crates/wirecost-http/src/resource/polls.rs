@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use wirecost_proto::{Content, Instant};
 
-use super::Exchange;
+use super::RequestId;
 use crate::message::{Response, Status};
 
-/// Requests that wait, by what they wait for and until when.
+/// Waiting requests, by name and by deadline.
 #[derive(Debug)]
 pub(super) struct Polls {
-    waiting: BTreeMap<Exchange, Poll>,
-    /// Who waits for what.
-    by_name: BTreeSet<(Arc<str>, Exchange)>,
-    deadlines: BTreeSet<(Instant, Exchange)>,
-    answers: VecDeque<(Exchange, Response)>,
+    waiting: BTreeMap<RequestId, Poll>,
+    /// The waiting requests by name.
+    by_name: BTreeSet<(Arc<str>, RequestId)>,
+    deadlines: BTreeSet<(Instant, RequestId)>,
+    answers: VecDeque<(RequestId, Response)>,
     max_waiting: usize,
 }
 
@@ -37,8 +37,8 @@ impl Polls {
         }
     }
 
-    /// Lets a request wait; false where too many do.
-    pub(super) fn wait(&mut self, exchange: Exchange, name: &str, deadline: Instant) -> bool {
+    /// Lets a request wait. Returns false if too many wait.
+    pub(super) fn wait(&mut self, exchange: RequestId, name: &str, deadline: Instant) -> bool {
         if self.waiting.len() >= self.max_waiting {
             return false;
         }
@@ -49,11 +49,11 @@ impl Polls {
         true
     }
 
-    /// Answers everyone who waits for `name`.
+    /// Answers all requests that wait for `name`.
     pub(super) fn post(&mut self, name: &str, content_type: Option<&str>, bytes: &[u8]) {
-        let first = (Arc::from(name), Exchange::FIRST);
+        let first = (Arc::from(name), RequestId::FIRST);
         let waiting = self.by_name.range(first..).take_while(|(own, _)| **own == *name);
-        let answered: Vec<Exchange> = waiting.map(|(_, exchange)| *exchange).collect();
+        let answered: Vec<RequestId> = waiting.map(|(_, exchange)| *exchange).collect();
         if answered.is_empty() {
             return;
         }
@@ -75,7 +75,7 @@ impl Polls {
         }
     }
 
-    pub(super) fn next_answer(&mut self) -> Option<(Exchange, Response)> {
+    pub(super) fn next_answer(&mut self) -> Option<(RequestId, Response)> {
         self.answers.pop_front()
     }
 
@@ -83,15 +83,15 @@ impl Polls {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Forgets the requests of a range; what is to be answered leaves with the input that caused it.
-    pub(super) fn forget(&mut self, range: RangeInclusive<Exchange>) {
+    /// Forgets the requests of a range, including their queued responses.
+    pub(super) fn forget(&mut self, range: RangeInclusive<RequestId>) {
         while let Some((&exchange, _)) = self.waiting.range(range.clone()).next() {
             self.remove(exchange);
         }
         self.answers.retain(|(exchange, _)| !range.contains(exchange));
     }
 
-    fn remove(&mut self, exchange: Exchange) {
+    fn remove(&mut self, exchange: RequestId) {
         if let Some(poll) = self.waiting.remove(&exchange) {
             self.deadlines.remove(&(poll.deadline, exchange));
             self.by_name.remove(&(poll.name, exchange));

@@ -1,13 +1,13 @@
-//! Which resource a path and query name.
+//! Parses the path and query that select a resource.
 
 use std::time::Duration;
 
 use crate::message::{Method, Response, Status};
 
-/// Messages on a page where the query does not say, and at most.
+/// The default and maximum number of messages on a page.
 const PAGE_MESSAGES: usize = 1_000;
 
-/// A resource, with what the query asks of it.
+/// A resource and its query parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     Test,
@@ -21,24 +21,11 @@ pub(super) enum Target<'a> {
     },
 }
 
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// No such resource.
-    Unknown,
-    /// A value in the query that is no number.
-    Query,
-    /// Not with this method; the methods there are.
-    Method(&'static str),
-    /// Not in early data.
-    Early,
-}
-
 impl<'a> Target<'a> {
-    pub(super) fn parse(target: &'a str) -> Result<Self, Fault> {
+    pub(super) fn parse(target: &'a str) -> Result<Self, Response> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         match path {
-            // Who names no path is served as well.
+            // An empty path is served too.
             "/" | "/test" => Ok(Self::Test),
             "/messages" => Ok(Self::Messages {
                 next_key: number(query, "next_key")?.unwrap_or(0),
@@ -49,7 +36,7 @@ impl<'a> Target<'a> {
                     name,
                     timeout: number(query, "timeout")?.map(Duration::from_secs),
                 }),
-                _ => Err(Fault::Unknown),
+                _ => Err(Response::empty(Status::NOT_FOUND)),
             },
         }
     }
@@ -70,33 +57,18 @@ impl<'a> Target<'a> {
     }
 }
 
-impl Fault {
-    pub(super) fn response(self) -> Response {
-        let mut response = Response::empty(match self {
-            Self::Unknown => Status::NOT_FOUND,
-            Self::Query => Status::BAD_REQUEST,
-            Self::Method(_) => Status::METHOD_NOT_ALLOWED,
-            Self::Early => Status::TOO_EARLY,
-        });
-        if let Self::Method(allow) = self {
-            response.allow = Some(allow);
-        }
-        response
-    }
-}
-
 fn limit(asked: Option<u64>) -> usize {
     let asked = asked.and_then(|asked| usize::try_from(asked).ok());
     asked.unwrap_or(PAGE_MESSAGES).min(PAGE_MESSAGES)
 }
 
 /// The value of `name` in a query of `name=value` pairs.
-fn number(query: &str, name: &str) -> Result<Option<u64>, Fault> {
+fn number(query: &str, name: &str) -> Result<Option<u64>, Response> {
     let value = query
         .split('&')
         .filter_map(|pair| pair.split_once('='))
         .find_map(|(key, value)| (key == name).then_some(value));
     value
-        .map(|text| text.parse().map_err(|_| Fault::Query))
+        .map(|text| text.parse().map_err(|_| Response::empty(Status::BAD_REQUEST)))
         .transpose()
 }

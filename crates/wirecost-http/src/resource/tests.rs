@@ -1,6 +1,6 @@
 use super::*;
 
-const EXCHANGE: Exchange = Exchange {
+const ID: RequestId = RequestId {
     flow: FlowId(1),
     request: 0,
 };
@@ -14,9 +14,9 @@ const fn request(method: Method, target: &str) -> Request<'_> {
     }
 }
 
-/// What the resources answer at once.
+/// The immediate response of the resources.
 fn ask(resources: &mut Resources, method: Method, target: &str, body: &[u8]) -> Response {
-    let answer = resources.answer(EXCHANGE, &request(method, target), body, Instant::START);
+    let answer = resources.answer(ID, &request(method, target), body, Instant::START);
     answer.expect("an answer at once")
 }
 
@@ -39,7 +39,7 @@ fn the_last_content_comes_back() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_its_content_comes() {
+fn a_bad_request_is_refused_before_its_content() {
     let resources = Resources::new(Config {
         max_body_bytes: 10,
         ..Config::default()
@@ -66,7 +66,7 @@ fn what_cannot_be_is_refused_before_its_content_comes() {
 }
 
 #[test]
-fn a_method_that_changes_something_is_too_early_in_early_data() {
+fn an_unsafe_request_in_early_data_is_too_early() {
     let early = |method| Request {
         early: true,
         ..request(method, "/test")
@@ -87,16 +87,13 @@ fn a_long_poll_waits_for_the_next_value() {
     let mut resources = Resources::new(Config::default());
     ask(&mut resources, Method::Post, "/long-poll/a", b"before");
     let poll = request(Method::Get, "/long-poll/a?timeout=10");
-    assert_eq!(
-        resources.answer(EXCHANGE, &poll, b"", Instant::from_millis(1)),
-        None
-    );
+    assert_eq!(resources.answer(ID, &poll, b"", Instant::from_millis(1)), None);
     ask(&mut resources, Method::Post, "/long-poll/b", b"elsewhere");
     assert_eq!(resources.poll_answer(), None);
     assert_eq!(resources.next_timeout(), Some(Instant::from_millis(10_001)));
     ask(&mut resources, Method::Post, "/long-poll/a", b"now");
     let (exchange, response) = resources.poll_answer().unwrap();
-    assert_eq!((exchange, text(&response)), (EXCHANGE, "now"));
+    assert_eq!((exchange, text(&response)), (ID, "now"));
     assert_eq!(resources.next_timeout(), None);
 }
 
@@ -104,21 +101,21 @@ fn a_long_poll_waits_for_the_next_value() {
 fn a_long_poll_ends_at_its_time_out_and_with_its_flow() {
     let mut resources = Resources::new(Config::default());
     let poll = request(Method::Get, "/long-poll/a?timeout=10");
-    assert_eq!(resources.answer(EXCHANGE, &poll, b"", Instant::START), None);
+    assert_eq!(resources.answer(ID, &poll, b"", Instant::START), None);
     resources.expire(Instant::from_millis(9_999));
     assert_eq!(resources.poll_answer(), None);
     resources.expire(Instant::from_millis(10_000));
     let (_, response) = resources.poll_answer().unwrap();
     assert_eq!(response.status, Status::NO_CONTENT);
-    assert_eq!(resources.answer(EXCHANGE, &poll, b"", Instant::START), None);
-    resources.forget(EXCHANGE.flow);
+    assert_eq!(resources.answer(ID, &poll, b"", Instant::START), None);
+    resources.forget(ID.flow);
     assert_eq!(resources.next_timeout(), None);
     resources.expire(Instant::from_millis(20_000));
     assert_eq!(resources.poll_answer(), None);
 }
 
 #[test]
-fn pages_go_on_where_the_last_one_ended() {
+fn each_page_continues_the_last_one() {
     let mut resources = Resources::new(Config::default());
     for message in ["{\"test\":1}", "{\"test\":2}", "no json"] {
         ask(&mut resources, Method::Post, "/messages", message.as_bytes());

@@ -1,4 +1,4 @@
-//! A client and a server in virtual time, and either of them fed bytes by hand.
+//! A client and a server in virtual time, and single endpoints with manual input.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(crate) fn post(message: u64, content: &[u8]) -> Command {
     request(message, Method::Post, "/test", content)
 }
 
-/// What the client reported, without the times, in a word each.
+/// The client's events in one word each, without times.
 pub(crate) fn words<P>(pair: &Pair<Client, Server, P>) -> Vec<String> {
     pair.client_events.iter().map(|(_, event)| word(event)).collect()
 }
@@ -68,7 +68,7 @@ pub(crate) fn sent(pair: &TestPair, direction: Direction) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// One endpoint fed by hand.
+/// One endpoint with manual input.
 pub(crate) struct Raw<E: Endpoint> {
     pub(crate) endpoint: E,
     pub(crate) now: Instant,
@@ -76,7 +76,7 @@ pub(crate) struct Raw<E: Endpoint> {
     pub(crate) consumed: Vec<Span>,
 }
 
-/// What one input led to: the bytes sent and whether the flow was closed.
+/// The effect of one input: the bytes sent and whether the flow was closed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) bytes: Vec<u8>,
@@ -153,7 +153,7 @@ impl<E: Endpoint<Error = std::convert::Infallible>> Raw<E> {
         }
     }
 
-    /// Adds spans, merged as a buffer merges them.
+    /// Adds spans and merges them like a buffer.
     fn consume(&mut self, spans: &[Span]) {
         let mut merged = Buffer::new();
         for span in self.consumed.iter().chain(spans) {
@@ -162,7 +162,7 @@ impl<E: Endpoint<Error = std::convert::Infallible>> Raw<E> {
         self.consumed = merged.spans().to_vec();
     }
 
-    /// Lengths and layers of what was consumed.
+    /// Lengths and layers of the consumed bytes.
     pub(crate) fn layers(&self) -> Vec<(u32, Layer)> {
         self.consumed.iter().map(|span| (span.len, span.layer)).collect()
     }

@@ -17,7 +17,7 @@ use crate::common::{FLOW, opened, post, request, sent, template, words};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_post_and_its_204_are_as_short_as_the_standard_allows() {
+fn a_post_and_its_204_have_the_minimum_length() {
     let mut pair = opened(ClientConfig::default(), ServerConfig::default());
     pair.command(post(7, &[b'x'; 128]));
     pair.drive_for(SECOND);
@@ -46,7 +46,7 @@ fn a_post_and_its_204_are_as_short_as_the_standard_allows() {
 }
 
 #[test]
-fn requests_wait_for_the_response_before_them_and_share_a_connection() {
+fn requests_wait_for_the_previous_response_on_one_connection() {
     let mut pair = opened(ClientConfig::default(), ServerConfig::default());
     for message in 0..3 {
         pair.command(post(message, b"abc"));
@@ -72,7 +72,7 @@ fn requests_wait_for_the_response_before_them_and_share_a_connection() {
 }
 
 #[test]
-fn with_a_connection_per_message_the_server_closes_and_the_next_request_waits() {
+fn with_connection_close_the_next_request_waits() {
     let config = ClientConfig {
         connection_close: true,
         ..ClientConfig::default()
@@ -157,7 +157,7 @@ fn a_long_poll_is_answered_when_another_flow_posts() {
 }
 
 #[test]
-fn a_broken_connection_fails_what_was_asked_and_keeps_what_was_not_sent() {
+fn a_broken_connection_fails_sent_requests_only() {
     let mut pair = opened(ClientConfig::default(), ServerConfig::default());
     pair.command(post(0, b"abc"));
     pair.command(post(1, b"abc"));
@@ -172,7 +172,7 @@ fn a_broken_connection_fails_what_was_asked_and_keeps_what_was_not_sent() {
 }
 
 #[test]
-fn a_close_that_the_server_was_first_to_do_does_not_close_the_next_connection() {
+fn a_fulfilled_close_does_not_close_the_next_connection() {
     let config = ClientConfig {
         connection_close: true,
         ..ClientConfig::default()
@@ -190,7 +190,7 @@ fn a_close_that_the_server_was_first_to_do_does_not_close_the_next_connection() 
     assert_eq!(words(&pair)[4..], ["1: 204 0", "closed"]);
 }
 
-/// Loses a share of everything.
+/// Loses a share of all packets.
 struct Lossy(Rng);
 
 impl Path for Lossy {
@@ -207,7 +207,7 @@ impl Path for Lossy {
 }
 
 #[test]
-fn every_request_has_one_fate_over_connections_that_break() {
+fn every_request_has_one_outcome_over_broken_connections() {
     for seed in 0..20 {
         let path = Lossy(Rng::new(seed));
         let (client, server) = (

@@ -1,4 +1,4 @@
-//! Requests that are none, and requests that would be two.
+//! Invalid requests, and requests that could be read as two.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use wirecost_proto::{FlowId, Front, Input, Layer};
 use crate::common::{FLOW, raw_server};
 
 #[test]
-fn what_is_no_request_is_answered_and_the_connection_closed() {
+fn an_invalid_request_is_answered_and_the_connection_closed() {
     let table: &[(&str, u16)] = &[
-        // No request line.
+        // Invalid request lines.
         ("\x16\x03\x01\x02", 400),
         ("GET\r\n\r\n", 400),
         ("GET /test\r\n\r\n", 400),
@@ -48,7 +48,7 @@ fn what_is_no_request_is_answered_and_the_connection_closed() {
         ("GET /test HTTP/1.1\r\nHost: a\r\nno field\r\n\r\n", 400),
         ("GET /test HTTP/1.1\r\nHost: a\rb\r\n\r\n", 400),
         ("GET /test HTTP/1.1\r\nHost: a\0b\r\n\r\n", 400),
-        // Where does it end?
+        // Ambiguous ends.
         (
             "POST /test HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\n",
             400,
@@ -127,7 +127,7 @@ fn what_is_no_request_is_answered_and_the_connection_closed() {
 }
 
 #[test]
-fn forms_of_a_request_that_must_be_taken() {
+fn valid_forms_of_a_request_are_accepted() {
     let table: &[(&str, u16)] = &[
         ("\r\n\r\nGET /test HTTP/1.1\r\nHost: a\r\n\r\n", 404),
         ("GET /test HTTP/1.1\nHost: a\n\n", 404),
@@ -228,7 +228,7 @@ fn pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn what_comes_behind_a_long_poll_waits_for_its_answer() {
+fn requests_after_a_long_poll_wait_for_its_answer() {
     let mut server = raw_server(ServerConfig::default());
     let other = FlowId(1);
     server.open(other);
@@ -247,14 +247,14 @@ fn what_comes_behind_a_long_poll_waits_for_its_answer() {
     );
     let answer = server.wait(Duration::from_secs(10));
     assert_eq!(answer.text(), "HTTP/1.1 204 No Content\r\n\r\n");
-    // And one that no one waits for any more.
+    // An answer that nobody waits for any more.
     server.send(poll.as_bytes());
     assert!(server.peer_closed().closed);
     assert_eq!(server.wait(Duration::from_secs(20)).bytes, b"");
 }
 
 #[test]
-fn what_comes_behind_a_long_poll_is_limited() {
+fn held_bytes_after_a_long_poll_are_limited() {
     let config = ServerConfig {
         max_held_bytes: 1_000,
         ..ServerConfig::default()
@@ -270,7 +270,7 @@ fn what_comes_behind_a_long_poll_is_limited() {
 }
 
 #[test]
-fn a_client_that_expects_100_is_told_to_go_on_or_not_to() {
+fn expect_100_continue_is_answered() {
     let head = "POST /test HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
     let mut server = raw_server(ServerConfig::default());
     assert_eq!(
@@ -292,7 +292,7 @@ fn a_client_that_expects_100_is_told_to_go_on_or_not_to() {
 }
 
 #[test]
-fn content_that_is_not_wanted_is_received_and_the_connection_goes_on() {
+fn refused_content_is_received_and_the_connection_continues() {
     let mut server = raw_server(ServerConfig::default());
     let refused = server.send(b"POST /none HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nGE");
     assert_eq!(
@@ -306,7 +306,7 @@ fn content_that_is_not_wanted_is_received_and_the_connection_goes_on() {
 }
 
 #[test]
-fn content_above_the_limit_is_refused_whether_its_length_is_said_or_not() {
+fn content_above_the_limit_is_refused_in_every_framing() {
     let config = ServerConfig {
         resources: resource::Config {
             max_body_bytes: 4,
@@ -353,7 +353,7 @@ fn an_unsafe_method_in_early_data_is_too_early() {
 }
 
 #[test]
-fn a_request_that_breaks_off_is_reported() {
+fn a_truncated_request_is_reported() {
     for part in [
         "GET /te",
         "POST /test HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx",
@@ -372,7 +372,7 @@ fn a_request_that_breaks_off_is_reported() {
 }
 
 #[test]
-fn requests_that_come_together_are_answered_up_to_a_bound() {
+fn answers_to_pipelined_requests_are_limited() {
     const CONTENT: usize = 1_000_000;
     let mut server = raw_server(ServerConfig {
         max_pipelined_bytes: 4 * CONTENT,

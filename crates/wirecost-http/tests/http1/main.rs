@@ -1,4 +1,4 @@
-//! HTTP/1.1 in virtual time: whole conversations, and bytes that no peer of ours would send.
+//! HTTP/1.1 in virtual time: whole conversations, and bytes that our peers would never send.
 
 mod common;
 mod conversation;

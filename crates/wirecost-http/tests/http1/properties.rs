@@ -1,4 +1,4 @@
-//! What holds for any bytes and any way to cut them.
+//! Properties that hold for any bytes and any cuts.
 
 use proptest::prelude::*;
 use wirecost_http::http1::{Client, ClientConfig, ServerConfig};
@@ -7,7 +7,7 @@ use wirecost_proto::Input;
 
 use crate::common::{Raw, post, raw_server, request, word};
 
-/// A conversation's requests: well-formed ones of every framing, in any order.
+/// Valid requests of every framing, in any order.
 fn requests() -> impl Strategy<Value = String> {
     let one = prop_oneof![
         Just("GET /test HTTP/1.1\r\nHost: a\r\n\r\n".to_owned()),
@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
     #[test]
-    fn a_server_does_not_care_where_the_stream_is_cut(text in requests(), cuts in proptest::collection::vec(1..40_usize, 1..8)) {
+    fn the_cuts_of_a_request_stream_do_not_matter(text in requests(), cuts in proptest::collection::vec(1..40_usize, 1..8)) {
         let mut whole = raw_server(ServerConfig::default());
         let mut answer = whole.send(text.as_bytes()).bytes;
         answer.extend(whole.peer_closed().bytes);
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn a_client_does_not_care_where_the_stream_is_cut(text in responses(), step in 1..40_usize) {
+    fn the_cuts_of_a_response_stream_do_not_matter(text in responses(), step in 1..40_usize) {
         let run = |step: usize| {
             let mut client = Raw::opened(Client::new(ClientConfig { keep_body_bytes: 10, ..ClientConfig::default() }));
             client.input(Input::Command(post(0, b"x")));

@@ -1,4 +1,4 @@
-//! Responses of servers that are not ours.
+//! Responses of foreign servers.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ fn words(client: &Raw<Client>) -> Vec<String> {
 }
 
 #[test]
-fn every_way_to_end_a_response_is_understood() {
-    // Response, whether the server closes then, what is reported, bytes of payload.
+fn every_framing_of_a_response_is_read() {
+    // Response, whether the server closes, the event, bytes of payload.
     let table: &[(&str, bool, &[&str], u32)] = &[
         ("HTTP/1.1 204 No Content\r\n\r\n", false, &["0: 204 0"], 0),
         (
@@ -108,14 +108,14 @@ fn every_way_to_end_a_response_is_understood() {
 }
 
 #[test]
-fn a_head_has_no_content_whatever_its_length_says() {
+fn a_response_to_head_never_has_content() {
     let mut client = asked(request(0, Method::Head, "/test", b""));
     client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
     assert_eq!(words(&client), ["0: 200 0"]);
 }
 
 #[test]
-fn a_server_that_does_not_speak_http_is_left() {
+fn the_client_leaves_a_server_that_does_not_speak_http() {
     let table = [
         ("\x16\x03\x01", "the head is not HTTP"),
         ("HTTP/1.1 20 OK\r\n\r\n", "the head is not HTTP"),
@@ -127,7 +127,7 @@ fn a_server_that_does_not_speak_http_is_left() {
         ),
         (
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
-            "101 Switching Protocols, which nobody asked for",
+            "101 Switching Protocols, which the request did not ask for",
         ),
         ("HTTP/1.10 200 OK\r\n\r\n", "the head is not HTTP"),
         (
@@ -146,7 +146,7 @@ fn a_server_that_does_not_speak_http_is_left() {
         ("HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", "the head is not HTTP"),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000\r\n",
-            "a chunk is ill-formed",
+            "a chunk is malformed",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -158,7 +158,7 @@ fn a_server_that_does_not_speak_http_is_left() {
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz",
-            "a chunk is ill-formed",
+            "a chunk is malformed",
         ),
     ];
     for (text, reason) in table {
@@ -178,7 +178,7 @@ fn a_server_that_does_not_speak_http_is_left() {
 }
 
 #[test]
-fn a_408_that_nobody_asked_for_ends_the_connection_without_a_failure() {
+fn an_unrequested_408_ends_the_connection_without_a_failure() {
     let mut client = Raw::opened(Client::new(ClientConfig::default()));
     let late = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     client.send(late);
@@ -190,7 +190,7 @@ fn a_408_that_nobody_asked_for_ends_the_connection_without_a_failure() {
 }
 
 #[test]
-fn a_response_that_does_not_come_or_pauses_times_out() {
+fn a_missing_or_stalled_response_times_out() {
     for part in [
         "",
         "HTTP/1.1 200",
@@ -202,7 +202,7 @@ fn a_response_that_does_not_come_or_pauses_times_out() {
         let rest = if part.is_empty() { 29 } else { 59 };
         assert!(!client.wait(Duration::from_secs(rest)).closed, "{part:?}");
         assert!(client.wait(Duration::from_secs(1)).closed, "{part:?}");
-        // What comes late is accounted and not reported.
+        // Late bytes are accounted and not reported.
         client.send(b"");
         client.peer_closed();
         assert_eq!(words(&client), ["0: timed out", "closed"], "{part:?}");
@@ -210,7 +210,7 @@ fn a_response_that_does_not_come_or_pauses_times_out() {
 }
 
 #[test]
-fn a_late_response_is_accounted_for_but_answers_nothing() {
+fn a_late_response_is_accounted_but_not_reported() {
     let mut client = asked(post(0, b"x"));
     client.wait(Duration::from_secs(60));
     client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
@@ -222,7 +222,7 @@ fn a_late_response_is_accounted_for_but_answers_nothing() {
 }
 
 #[test]
-fn a_server_that_says_close_and_does_not_is_closed() {
+fn a_server_that_announces_close_but_stays_open_is_closed() {
     let mut client = asked(post(0, b"x"));
     let answer = client.send(b"HTTP/1.1 204 No Content\r\nConnection: Keep-Alive, Close\r\n\r\n");
     assert!(!answer.closed);
@@ -234,7 +234,7 @@ fn a_server_that_says_close_and_does_not_is_closed() {
 }
 
 #[test]
-fn a_close_without_a_connection_is_nothing() {
+fn a_close_without_a_connection_has_no_effect() {
     let mut client = Client::new(ClientConfig::default());
     let mut raw = {
         use wirecost_proto::{Endpoint, Instant};
@@ -244,9 +244,9 @@ fn a_close_without_a_connection_is_nothing() {
     assert!(!raw.input(Input::Command(post(0, b"x"))).closed);
 }
 
-/// A server that never comes to an end of what must be held whole or is kept.
+/// A server that never ends a head or content that the client keeps.
 #[test]
-fn a_response_without_end_is_held_up_to_a_bound() {
+fn held_bytes_of_an_endless_response_are_limited() {
     let limit = 16 << 10;
     let filler = "x".repeat(4 << 10);
     for (begin, bound) in [
@@ -276,7 +276,7 @@ fn a_response_without_end_is_held_up_to_a_bound() {
 }
 
 #[test]
-fn a_body_of_any_length_is_counted_and_kept_up_to_the_bound() {
+fn a_body_is_counted_and_kept_up_to_the_limit() {
     let mut client = Raw::opened(Client::new(ClientConfig {
         keep_body_bytes: 100,
         ..ClientConfig::default()

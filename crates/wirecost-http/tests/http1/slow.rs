@@ -1,4 +1,4 @@
-//! Clients that take their time.
+//! Slow clients.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const TIMED_OUT: &str = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 #[test]
-fn a_head_that_comes_byte_by_byte_has_its_time_from_the_first_byte() {
+fn the_time_out_of_a_head_runs_from_its_first_byte() {
     let mut server = raw_server(ServerConfig::default());
     for byte in b"GET /test" {
         assert!(!server.send(&[*byte]).closed);
@@ -39,7 +39,7 @@ fn content_may_be_slow_but_not_pause() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_without_a_word() {
+fn an_idle_connection_is_closed_without_a_response() {
     let mut server = raw_server(ServerConfig::default());
     server.send(b"GET /test HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(!server.wait(SECOND * 299).closed);
@@ -48,7 +48,7 @@ fn an_idle_connection_is_closed_without_a_word() {
 }
 
 #[test]
-fn a_second_head_has_its_own_time() {
+fn a_second_head_has_its_own_time_out() {
     let mut server = raw_server(ServerConfig::default());
     server.send(b"GET /te");
     server.wait(SECOND * 9);

@@ -1,4 +1,4 @@
-//! Our client asks Caddy.
+//! Our client with Caddy.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -26,7 +26,7 @@ fn our_client_understands_caddy() {
         (Method::Post, "/test", &[7; 128]),
         (Method::Get, "/files/large", b""),
         (Method::Head, "/files/large", b""),
-        // A listing above 2 KiB comes in chunks.
+        // A listing above 2 KiB is chunked.
         (Method::Get, "/files/", b""),
         (Method::Get, "/none", b""),
         (Method::Post, "/test", &[7; 100_000]),
@@ -47,7 +47,8 @@ fn our_client_understands_caddy() {
 /// Method, path, content.
 pub(crate) type Asked<'a> = (Method, &'a str, &'a [u8]);
 
-/// Asks `requests` of `address`, by a new connection whenever the last one is closed; status and bytes of content.
+/// Sends `requests` to `address`, on a new connection whenever the last one is closed. Returns status and bytes of
+/// content.
 pub(crate) fn ask<E: Endpoint<Command = Command, Event: Debug, Error = Infallible>>(
     address: SocketAddr,
     client: E,
@@ -82,7 +83,7 @@ pub(crate) fn ask<E: Endpoint<Command = Command, Event: Debug, Error = Infallibl
     answers
 }
 
-/// Caddy with a folder to serve; killed when dropped.
+/// Caddy with a folder to serve. It is killed when dropped.
 pub(crate) struct Caddy {
     process: Child,
     pub(crate) address: SocketAddr,
@@ -97,7 +98,7 @@ impl Drop for Caddy {
 }
 
 impl Caddy {
-    /// Caddy, and with certificate and key (PEM) within TLS.
+    /// Starts Caddy. With certificate and key (PEM) it uses TLS.
     pub(crate) fn start(tls: Option<[String; 2]>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files = folder.path().join("files");
@@ -106,7 +107,7 @@ impl Caddy {
         for number in 0..100 {
             fs::write(files.join(format!("file-{number}")), b"").unwrap();
         }
-        // The port is free a moment before Caddy takes it.
+        // The port is free for a moment before Caddy binds it.
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
@@ -154,7 +155,7 @@ impl Caddy {
     }
 }
 
-/// The line that gives Caddy certificate and key.
+/// The configuration line with certificate and key.
 fn secrets(folder: &Path, texts: [String; 2]) -> String {
     let paths = ["c.pem", "k.pem"].map(|name| folder.join(name));
     for (path, text) in paths.iter().zip(texts) {

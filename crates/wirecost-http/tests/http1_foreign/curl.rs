@@ -1,4 +1,4 @@
-//! curl asks our server.
+//! Our server with curl.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -76,7 +76,7 @@ fn curl_waits_at_a_long_poll_and_pages_through_messages() {
     let mut posts = 0;
     let mut waiting = Some(waiting);
     while let Some(mut child) = waiting.take() {
-        // Whether curl waits already is not known: a value is posted until it has one.
+        // The test cannot know when curl waits, so it posts values until curl has received one.
         printed(curl(&["-H", json, "-d", "{\"test\":1234}", poll]));
         posts += 1;
         match child.try_wait().unwrap() {
@@ -106,7 +106,7 @@ pub(crate) fn curl(arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// What curl printed: heads and contents.
+/// The output of curl: heads and contents.
 pub(crate) fn printed(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
-/// A loop of one thread: sockets are asked in turn, and everything is accounted.
+/// A single-threaded loop that polls the sockets in turn and accounts all bytes.
 pub(crate) struct Loop<E: Endpoint> {
     pub(crate) endpoint: E,
     pub(crate) streams: Vec<Option<TcpStream>>,
@@ -73,7 +73,7 @@ impl<E: Endpoint<Error = Infallible>> Loop<E> {
         }
     }
 
-    /// Asks every socket once.
+    /// Polls every socket once.
     pub(crate) fn turn(&mut self) {
         let mut bytes = [0; 10_000];
         for index in 0..self.streams.len() {
@@ -136,7 +136,7 @@ where
         }
     }
 
-    /// Ends it; the server, and how many connections there were.
+    /// Stops it. Returns the server and the number of connections.
     pub(crate) fn stop(self) -> (E, usize) {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()

@@ -1,5 +1,4 @@
-//! HTTP/1.1 with programs that are not ours, over loopback: curl asks our server, our client asks Caddy, both in the
-//! clear and within TLS.
+//! HTTP/1.1 with foreign programs over loopback: curl with our server, our client with Caddy, with and without TLS.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Fails where a judge is missing.
+/// Fails if a program is missing.
 fn need(program: &str) {
     let version = if program == "caddy" {
         "version"

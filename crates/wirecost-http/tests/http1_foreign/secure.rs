@@ -1,4 +1,4 @@
-//! The same within TLS.
+//! The same tests inside TLS.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -80,7 +80,7 @@ fn our_client_asks_caddy_within_tls() {
             start: Start::Resumed,
             ..tls::ClientOptions::new(epoch(), trust, "server")
         };
-        // A connection per message: the first one is cold, the others resume it.
+        // One connection per message: the first starts cold, the others resume.
         let client = Client::new(ClientConfig {
             connection_close: true,
             ..ClientConfig::default()

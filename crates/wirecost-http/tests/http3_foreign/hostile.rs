@@ -1,4 +1,4 @@
-//! Peers that break rules of RFC 9114 and RFC 9204, whose QUIC is aioquic's: each is told by its code, at once.
+//! Peers on aioquic's QUIC that break rules of RFC 9114 and RFC 9204. Each receives the right code at once.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::iter;
@@ -19,7 +19,7 @@ const GET: &str = "01080000d1d7c1500161";
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn a_client_that_breaks_a_rule_is_told_its_code() {
+fn a_client_that_breaks_a_rule_receives_its_code() {
     let cases = [
         ("bidi 01040000ff24".to_owned(), "connection 0x200"),
         ("bidi 01020100".to_owned(), "connection 0x200"),
@@ -39,9 +39,9 @@ fn a_client_that_breaks_a_rule_is_told_its_code() {
         ("uni 0100".to_owned(), "connection 0x103"),
         ("uni 023f".to_owned(), "connection 0x201"),
         ("uni 0380".to_owned(), "connection 0x202"),
-        // Trailers, and content behind them.
+        // Trailers, and content after them.
         (format!("bidi {GET}01030000c2000161"), "connection 0x105"),
-        // No :path; a name in upper case; content longer than 0 B, while more may come.
+        // A missing :path, a name in upper case, and content above the announced 0 B while the stream is open.
         ("bidi 01070000d1d7500161".to_owned(), "stream 0x10e"),
         ("bidi 010c0000d1d7c150016121410162".to_owned(), "stream 0x10e"),
         ("bidi 01090000d1d7c1500161c4000161".to_owned(), "stream 0x10e"),
@@ -71,14 +71,14 @@ fn a_client_that_breaks_a_rule_is_told_its_code() {
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
+fn a_server_that_breaks_a_rule_receives_its_code() {
     let cases = [
         ("uni 000700", "connection 0x10a", "H3_MISSING_SETTINGS (0x10a)"),
-        ("uni 0004000d0100", "connection 0x105", "MAX_PUSH_ID of a server"),
+        ("uni 0004000d0100", "connection 0x105", "a server's MAX_PUSH_ID"),
         (
             "uni 000400; answer 000161",
             "connection 0x105",
-            "the server sent DATA in front of HEADERS, and this side closed the connection with H3_FRAME_UNEXPECTED (0x105)",
+            "the server sent DATA before HEADERS, and this side closed the connection with H3_FRAME_UNEXPECTED (0x105)",
         ),
         (
             "uni 000400; answer 050100",
@@ -87,7 +87,11 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
         ),
         ("uni 0100", "connection 0x108", "a push that was not allowed"),
         ("uni 0004000701040701 08", "connection 0x108", "H3_ID_ERROR"),
-        ("uni 000400070102", "connection 0x108", "names no request stream"),
+        (
+            "uni 000400070102",
+            "connection 0x108",
+            "without a request stream ID",
+        ),
         (
             "uni 0380",
             "connection 0x202",
@@ -106,7 +110,7 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
         (
             "uni 000400; answer 010800005f0903313031",
             "",
-            "101 Switching Protocols, which nobody asked for",
+            "101 Switching Protocols, which the request did not ask for",
         ),
         (
             "uni 000400; answer-fin",
@@ -138,23 +142,23 @@ fn a_server_that_breaks_a_rule_is_told_its_code_and_the_user_why() {
         if closed.is_empty() {
             continue;
         }
-        // A connection that this side closes in order has a line, too.
+        // A connection that this side closes in order has a line too.
         let outcome = iter::repeat_with(&mut line).find(|line| line.is_empty() || line.starts_with(case));
         assert_eq!(outcome, Some(format!("{case}: {closed}")));
     }
 }
 
-/// RFC 9114 section 5.2: what was not processed fails at once, and says so.
+/// RFC 9114 section 5.2: unprocessed requests fail at once with that reason.
 #[test]
 #[ignore = "needs the Python packages"]
-fn a_request_that_a_server_goes_away_from_fails_at_once() {
+fn a_request_after_goaway_fails_at_once() {
     let files = Files::new();
     let port = free_port();
     let mut command = script("hostile_peer.py");
     command
         .args(["server", &port.to_string()])
         .args([files.path("cert.pem"), files.path("key.pem")])
-        // Behind the request, so that it is on its way.
+        // After the request, so that the request is in flight.
         .arg("answer 2100; uni 000400070100")
         .stdout(Stdio::null());
     let _server = Program(command.spawn().expect("the environment of the tests"));
@@ -166,7 +170,7 @@ fn a_request_that_a_server_goes_away_from_fails_at_once() {
     );
 }
 
-/// Why a request to that port fails; `Closed` where it was never sent.
+/// Why a request to that port fails. `Closed` if it was never sent.
 fn failure(files: &Files, port: u16) -> Failure {
     let mut client = files.client(Start::Cold);
     client.connect(at(port));

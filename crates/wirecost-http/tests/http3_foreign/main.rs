@@ -1,6 +1,6 @@
-//! HTTP/3 with programs that are not ours, over loopback: ngtcp2's gtlsclient and gtlsserver, aioquic, and Caddy.
+//! HTTP/3 with foreign programs over loopback: ngtcp2's gtlsclient and gtlsserver, aioquic, and Caddy.
 //!
-//! Every byte that comes is accounted for, and what the account says of content is what was sent.
+//! Every received byte is accounted, and the payload bytes equal the content that was sent.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -16,7 +16,6 @@ use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_http::http3::Client;
@@ -33,7 +32,7 @@ struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The program may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -51,12 +50,12 @@ fn output(mut command: Command) -> String {
 fn free_port() -> u16 {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
     let port = socket.local_addr().expect("an address").port();
-    // Caddy wants the same number for TCP.
+    // Caddy needs the same port number for TCP.
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("a port for both");
     port
 }
 
-/// Waits until a program has bound a UDP port of the loopback address, which nothing tells to those who would only connect.
+/// Waits until a program has bound a UDP port on loopback. A client cannot detect that by connecting.
 fn await_bound(port: u16) {
     let began = std::time::Instant::now();
     let local = format!(" 0100007F:{port:04X} ");
@@ -238,45 +237,44 @@ fn our_client_asks_caddy_cold_resumed_and_early() {
     }
 }
 
-/// Answers in an order that does not depend on whether an early response comes before the end of the handshake.
+/// Answers in a fixed order, whether or not an early response precedes the end of the handshake.
 fn sorted(mut answers: Vec<Answer>) -> Vec<String> {
     let mut texts: Vec<String> = answers.drain(..).map(|answer| format!("{answer:?}")).collect();
     texts.sort();
     texts
 }
 
-/// Every byte received is accounted for, and so many are content.
+/// Checks that every received byte is accounted and that this many are content.
 fn check_account(client: &Driver<Client>, content: u64) {
     assert_eq!(client.received.covered(), client.received.bytes);
     assert_eq!(client.received.of(Layer::Payload, Phase::Message), content);
 }
 
-/// Whether a datagram is a copy that came when the endpoint had discarded the keys of its packets (RFC 9001, section 4.9): the
-/// endpoint cannot read it, and the observer says that it was sent before. A busy server sends such copies.
+/// Whether a datagram is a retransmission that arrived after the endpoint had discarded the keys of its packets (RFC
+/// 9001, section 4.9). The endpoint cannot read it, and the observer sees a retransmission. A busy server sends such
+/// copies.
 fn is_late_copy(observed: &[Span], said: &[Span]) -> bool {
     let is_unread = matches!(said, [whole] if whole.layer == Layer::Transport);
     is_unread && observed.iter().all(|span| span.cause != Cause::Original)
 }
 
-/// Whoever reads along with the key log opens every packet, over key updates too, and says of its bytes what the endpoint
-/// says; `received` is the direction of what it received.
+/// Checks that an observer with the key log decrypts every packet, also after key updates, and describes its bytes
+/// like the endpoint. `received` is the direction of received packets.
 fn check_observer<E>(files: &Files, driver: &Driver<E>, received: Direction)
 where
     E: Endpoint<Error = Infallible>,
 {
-    let secrets = Arc::new(Secrets::parse(&files.key_log.text()));
+    let secrets = Secrets::parse(&files.key_log.text());
     let mut openers = BTreeMap::new();
     for datagram in &driver.datagrams {
-        let opener = openers
-            .entry(datagram.flow)
-            .or_insert_with(|| Opener::new(Arc::clone(&secrets)));
+        let opener = openers.entry(datagram.flow).or_insert_with(Opener::new);
         let direction = if datagram.is_sent {
             received.reverse()
         } else {
             received
         };
         let mut out = Buffer::new();
-        let opened = opener.datagram(direction, &datagram.bytes, &mut out);
+        let opened = opener.datagram(direction, &datagram.bytes, &secrets, &mut out);
         if !datagram.is_sent && is_late_copy(out.spans(), &datagram.spans) {
             continue;
         }

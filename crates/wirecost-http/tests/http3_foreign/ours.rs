@@ -61,7 +61,7 @@ impl Files {
         let mut options = ServerOptions::new(self.epoch, self.identity.clone());
         options.accept_early_data = true;
         options.key_log = self.key_log.clone();
-        // gtlsclient has no wish for X25519 first.
+        // gtlsclient does not prefer X25519.
         options.suites = Suites::Wide;
         let tls = tls::ServerConfig::new(options).expect("a configuration");
         let mut config = ServerConfig::new(tls, Rng::new(1));
@@ -78,15 +78,15 @@ impl Files {
         options.key_log = self.key_log.clone();
         let tls = tls::ClientConfig::new(options).expect("a configuration");
         let mut config = ClientConfig::new(tls, Rng::new(2));
-        config.kept_body_bytes = 1 << 20;
+        config.keep_body_bytes = 1 << 20;
         Driver::new(Client::new(config).expect("a client"), self.epoch)
     }
 }
 
-/// Milliseconds of a second of Unix time in which the first connection starts, and the second.
+/// Milliseconds within a second of Unix time at which the first and the second connection start.
 ///
-/// rustls counts a ticket's age in seconds begun, so that one which was given just before a second began is a second old just
-/// after; GnuTLS takes no early data with a ticket that is older than it knows it to be.
+/// rustls counts a ticket's age in started seconds: a ticket issued just before a full second is one second old just
+/// after it. GnuTLS refuses early data with a ticket that claims a higher age than expected.
 const EARLY: Range<u32> = 0..100;
 const LATE: Range<u32> = 900..1_000;
 
@@ -101,7 +101,7 @@ fn await_part_of_second(when: &Range<u32>) {
     }
 }
 
-/// Asks a server on two connections, cold, and then as the client is configured, and returns every answer.
+/// Sends requests to a server on two connections, first cold, then with the configured start. Returns every response.
 pub(crate) fn ask(
     driver: &mut Driver<Client>,
     server: std::net::SocketAddr,
@@ -120,7 +120,7 @@ pub(crate) fn ask(
                 driver.events.iter().any(|event| ends(event, message))
             });
         }
-        // The ticket comes behind the first response, from some servers.
+        // Some servers send the ticket after the first response.
         driver.linger(Duration::from_millis(200));
         driver.input(Input::Command(Command::Close));
         driver.linger(Duration::from_millis(20));
@@ -138,7 +138,7 @@ pub(crate) fn ask(
     answers
 }
 
-/// What a server did.
+/// The events of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Start(Start),
@@ -157,7 +157,7 @@ fn ends(event: &Event<client::Event>, number: u64) -> bool {
     }
 }
 
-/// What our server answered, and how connections started.
+/// The responses of our server, and the starts of its connections.
 pub(crate) fn answered(events: &[Event<server::Event>]) -> (Vec<(u16, u64)>, Vec<Start>) {
     let (mut statuses, mut starts) = (Vec::new(), Vec::new());
     for event in events {
@@ -176,12 +176,12 @@ pub(crate) fn answered(events: &[Event<server::Event>]) -> (Vec<(u16, u64)>, Vec
     (statuses, starts)
 }
 
-/// The Python of the tests' environment, with aioquic as a peer that keeps to the rules.
+/// The Python of the test environment with a conforming aioquic peer.
 pub(crate) fn python() -> std::process::Command {
     script("aioquic_peer.py")
 }
 
-/// The Python of the tests' environment, with a script beside this file.
+/// The Python of the test environment with a script in this folder.
 pub(crate) fn script(name: &str) -> std::process::Command {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let beside_sources = || root.join("../../.venv");

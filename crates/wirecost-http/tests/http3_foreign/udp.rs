@@ -1,4 +1,4 @@
-//! A driver of one thread over a UDP socket.
+//! A single-threaded driver over a UDP socket.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -27,7 +27,7 @@ pub(crate) struct Driver<E: Endpoint> {
     incoming: Vec<u8>,
 }
 
-/// A datagram as an observer would see it, and what the endpoint says of it.
+/// A datagram on the wire, and the endpoint's spans.
 pub(crate) struct Datagram {
     pub(crate) flow: FlowId,
     pub(crate) is_sent: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Datagram {
     pub(crate) spans: Vec<Span>,
 }
 
-/// Bytes, and what they were.
+/// Spans and their bytes.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) bytes: u64,
@@ -86,7 +86,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
         self.epoch.instant_of(std::time::Instant::now())
     }
 
-    /// Opens a flow to `peer`, from a new port, so that nothing late reaches it.
+    /// Opens a flow to `peer` from a new port, so that no late packet reaches it.
     pub(crate) fn connect(&mut self, peer: SocketAddr) {
         self.socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
         self.socket
@@ -103,7 +103,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
         flow
     }
 
-    /// Gives an input and takes every output; a command directly behind an opening goes along with it.
+    /// Passes an input and takes every output. A command right after an opening is passed together with it.
     pub(crate) fn input(&mut self, input: Input<'_, E::Command>) {
         let now = self.now();
         let Ok(()) = self.endpoint.handle_input(input, now);
@@ -116,7 +116,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
                     self.sent.bytes += out.bytes().len() as u64;
                     self.sent.spans.extend_from_slice(out.spans());
                     self.note(flow, true, out.bytes(), out.spans());
-                    // A peer that is gone is no fault of the test's.
+                    // A peer that is gone is not an error of the test.
                     let _ = self.socket.send_to(out.bytes(), self.flows[&flow]);
                 }
                 Output::Consumed { flow } => {
@@ -145,7 +145,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
         });
     }
 
-    /// Waits for a datagram or a time-out, once.
+    /// Waits for one datagram or time-out.
     pub(crate) fn turn(&mut self) {
         if self.wakes.is_some_and(|at| at <= self.now()) {
             self.input(Input::Timeout);
@@ -163,7 +163,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
         self.input(Input::Received { flow, bytes });
     }
 
-    /// Turns until something is true, 10 s at most.
+    /// Runs until a condition is true, at most 10 s.
     pub(crate) fn until(&mut self, what: &str, mut is_true: impl FnMut(&Self) -> bool) {
         let began = std::time::Instant::now();
         while !is_true(self) {
@@ -172,7 +172,7 @@ impl<E: Endpoint<Error = Infallible>> Driver<E> {
         }
     }
 
-    /// Turns for a while.
+    /// Runs for a duration.
     pub(crate) fn linger(&mut self, duration: Duration) {
         let began = std::time::Instant::now();
         while began.elapsed() < duration {

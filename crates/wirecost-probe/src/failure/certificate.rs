@@ -127,21 +127,21 @@ mod tests {
         assert_eq!(told("its signature is wrong", Some(&certificate)), issuer);
         assert!(told("its issuer is not trusted", None).contains("its issuer is unknown, not among the 2"));
         let own = told(
-            "it is an authority's own (CA:TRUE), and no server's",
+            "it belongs to an authority (CA:TRUE), not to a server",
             Some(&certificate),
         );
-        let cause = "is not accepted: it is an authority's own (CA:TRUE), and no server's (it is";
+        let cause = "is not accepted: it belongs to an authority (CA:TRUE), not to a server (it is";
         assert!(
             own.contains(cause) && own.contains("CA:FALSE") && own.contains("--insecure"),
             "{own}"
         );
         assert!(!own.contains("--cacert"), "{own}");
         let kind = told(
-            "its signature is of another kind than its issuer's key",
+            "its signature algorithm does not match its issuer's key",
             Some(&certificate),
         );
         assert!(
-            kind.contains("is not accepted: its signature is of another kind than its issuer's key (it is")
+            kind.contains("is not accepted: its signature algorithm does not match its issuer's key (it is")
                 && !kind.contains("--cacert"),
             "{kind}"
         );

@@ -1,14 +1,18 @@
 //! A P-256 key that signs without randomness (RFC 6979).
 
-use p256::ecdsa::signature::Signer;
+use std::convert::Infallible;
+
+use p256::ecdsa::signature::hazmat::RandomizedPrehashSigner;
+use p256::ecdsa::signature::{self, Signer};
 use p256::ecdsa::{DerSignature, SigningKey};
+use p256::elliptic_curve::rand_core::{TryCryptoRng, TryRng};
 use p256::pkcs8::EncodePrivateKey;
 use p256::{SecretKey, elliptic_curve};
 
 use super::{Error, SIGNATURE_BYTES};
 use crate::entropy::Entropy;
 
-/// What [`Key`] answers where a signature has not its usual length: sign something else.
+/// The error of [`Key`] for a signature of another length. The caller changes the content and signs again.
 pub(super) const UNUSUAL_LENGTH: rcgen::Error = rcgen::Error::RemoteKeyError;
 
 /// A key pair on P-256.
@@ -19,7 +23,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// A key from random bytes; the one in 2^32 draws that is no scalar is drawn anew.
+    /// A key from random bytes. One draw in 2^32 is not a valid scalar and is repeated.
     pub(crate) fn generate(entropy: &mut Entropy) -> Result<Self, Error> {
         loop {
             let mut scalar = [0; 32];
@@ -46,7 +50,7 @@ impl Key {
     }
 }
 
-/// The PKCS #8 form of a private key on P-256 in SEC 1 form (RFC 5915).
+/// Converts a private key on P-256 from SEC 1 (RFC 5915) to PKCS #8.
 pub(super) fn sec1_to_pkcs8(sec1: &[u8]) -> Result<Vec<u8>, Error> {
     let secret = SecretKey::from_sec1_der(sec1).map_err(|error| Error::PrivateKey(error.to_string()))?;
     Key::new(secret).to_pkcs8()
@@ -72,3 +76,37 @@ impl rcgen::SigningKey for Key {
         Ok(signature.as_bytes().to_vec())
     }
 }
+
+/// Signs a SHA-256 digest. The nonce derives from key, digest and `added` (RFC 6979 section 3.6).
+pub(crate) fn sign_digest(
+    key: &SigningKey,
+    digest: &[u8],
+    added: [u8; 32],
+) -> Result<DerSignature, signature::Error> {
+    key.sign_prehash_with_rng(&mut Added(added), digest)
+}
+
+/// Additional data of a nonce. The library draws it as random bytes.
+struct Added([u8; 32]);
+
+impl TryRng for Added {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(0)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(0)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes
+            .iter_mut()
+            .zip(self.0)
+            .for_each(|(byte, added)| *byte = added);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Added {}

@@ -1,4 +1,4 @@
-//! Certificates and keys as text (RFC 7468).
+//! Certificates and keys in PEM (RFC 7468).
 
 use p256::pkcs8::LineEnding;
 use p256::pkcs8::der::pem::encode_string;
@@ -13,7 +13,7 @@ pub(super) fn certificates<'a>(chain: impl IntoIterator<Item = &'a [u8]>) -> Res
     texts.collect()
 }
 
-/// One object as text.
+/// One object in PEM.
 pub(super) fn encode(label: &'static str, der: &[u8]) -> Result<String, Error> {
     encode_string(label, LineEnding::LF, der).map_err(|error| Error::Pem {
         what: label,
@@ -21,7 +21,7 @@ pub(super) fn encode(label: &'static str, der: &[u8]) -> Result<String, Error> {
     })
 }
 
-/// Every certificate of a text in DER, of which there is at least one.
+/// Every certificate of a text in DER, at least one.
 pub(super) fn read_certificates(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     let found = CertificateDer::pem_slice_iter(text.as_bytes());
     let chain: Result<Vec<_>, _> = found.map(|der| der.map(|der| der.to_vec())).collect();
@@ -32,7 +32,7 @@ pub(super) fn read_certificates(text: &str) -> Result<Vec<Vec<u8>>, Error> {
     Ok(chain)
 }
 
-/// The first private key of a text as PKCS #8.
+/// The first private key of a text in PKCS #8.
 pub(super) fn read_private_key(text: &str) -> Result<Vec<u8>, Error> {
     let key = PrivateKeyDer::from_pem_slice(text.as_bytes());
     match key.map_err(|error| unreadable("private key", &error))? {

@@ -20,7 +20,7 @@ fn every_generated_certificate_has_the_same_length() {
 }
 
 #[test]
-fn a_seed_decides_every_byte() {
+fn a_seed_determines_every_byte() {
     let identity = |seed| {
         let authority = Authority::from_entropy(Entropy::seeded(Rng::new(seed))).expect("an authority");
         Identity::generate(&authority).expect("a server")
@@ -37,7 +37,7 @@ fn a_seeded_authority_gives_every_name_its_own_key() {
 }
 
 #[test]
-fn the_authority_is_no_part_of_a_chain() {
+fn a_chain_does_not_include_the_authority() {
     let authority = Authority::generate().expect("an authority");
     let server = Identity::generate(&authority).expect("a server");
     assert_eq!(server.chain().len(), 1);
@@ -65,7 +65,7 @@ fn pem_survives_writing_and_reading() {
 }
 
 #[test]
-fn refuses_what_holds_no_certificate_or_key() {
+fn refuses_texts_without_certificate_or_key() {
     assert_eq!(Identity::from_pem("", ""), Err(Error::NoCertificate));
     let authority = Authority::generate().expect("an authority");
     let certificates = authority.to_pem().expect("certificates");

@@ -1,4 +1,4 @@
-//! How clients and servers are set up.
+//! Configuration of clients and servers.
 
 mod engine;
 
@@ -8,31 +8,30 @@ use std::time::Duration;
 use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Rng};
 
-pub(super) use self::engine::Protocol;
-use self::engine::{Engine, Keys, Recipe, usable};
+use self::engine::{Engine, EngineSettings, Keys, engine_certificate};
 use super::connection::Connection;
-use super::peer::Judge;
+use super::peer::Verifier;
 use crate::certificate::{self, Authority, Identity};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::start::Start;
+use crate::tls;
 
 /// UDP payload of a packet of 1,500 bytes on IPv4: the default MTU.
 pub const DEFAULT_MTU: usize = 1500 - 28;
 
-/// How long a handshake may take by default.
+/// The default time-out of a handshake.
 pub const DEFAULT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// When a flight is sent again by default: after 1 s, and then after twice as long each time (RFC 9147 section 5.8.2,
-/// RFC 6347 section 4.2.4.1), give or take a quarter.
+/// The default time until the first retransmission of a flight. Each further one waits twice as long (RFC 9147
+/// section 5.8.2, RFC 6347 section 4.2.4.1), give or take a quarter.
 pub const DEFAULT_FLIGHT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why a connection cannot be resumed, continued under a connection ID, or begin with early data: what a cell says
-/// that is not run.
+/// Why DTLS has no resumption, no early data and no connection ID: the reason of a cell that is not run.
 pub const NO_RESUMPTION: &str = "dimpl 0.9 has no session resumption for DTLS 1.2 and 1.3, no early data and no \
                                  connection ID";
 
-/// A version of DTLS and how it authenticates.
+/// A version of DTLS and its kind of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// DTLS 1.3 with certificates (RFC 9147): TLS_AES_128_GCM_SHA256 on X25519.
@@ -47,20 +46,21 @@ impl Version {
     /// Every version.
     pub const ALL: [Self; 3] = [Self::Dtls13, Self::Dtls12, Self::Dtls12Psk];
 
-    /// The channel's name in a stack's.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dtls13 => "dtls1.3",
-            Self::Dtls12 => "dtls1.2",
-            Self::Dtls12Psk => "dtls1.2-psk",
+    /// The name in error messages, before and after the version is negotiated.
+    pub(super) const fn name(version: Option<Self>) -> &'static str {
+        match version {
+            None => "DTLS",
+            Some(Self::Dtls13) => "DTLS 1.3",
+            Some(Self::Dtls12) => "DTLS 1.2",
+            Some(Self::Dtls12Psk) => "DTLS 1.2 (pre-shared key)",
         }
     }
 }
 
-/// A pre-shared key and the name it goes by.
+/// A pre-shared key and its identity.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Psk {
-    /// What the client says, in the clear, to name the key.
+    /// The identity, which the client sends unencrypted.
     pub identity: Vec<u8>,
     /// The key.
     pub key: Vec<u8>,
@@ -84,19 +84,19 @@ impl std::fmt::Debug for Psk {
     }
 }
 
-/// What both ends are set up with alike.
+/// Settings of either end.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// Where the run's clock is among the engine's and the calendar.
+    /// The start of the run on the engine's clock and on the calendar.
     pub epoch: Epoch,
-    /// Where the secrets go.
+    /// Receives the secrets.
     pub key_log: KeyLog,
-    /// The largest UDP payload of a handshake's datagrams in bytes, at least 64. The engine fills the ClientHello of
-    /// DTLS 1.3 up to it. Application data is not cut: one datagram of the inner endpoint is one record.
+    /// The largest UDP payload of a handshake datagram in bytes, at least 64. The engine pads the ClientHello of DTLS
+    /// 1.3 up to it. Application data is not fragmented: one datagram of the inner endpoint is one record.
     pub mtu: usize,
-    /// How long a handshake may take.
+    /// Time-out of a handshake.
     pub handshake_timeout: Duration,
-    /// When a flight is sent again for the first time.
+    /// Time until a flight is first retransmitted.
     pub flight_timeout: Duration,
     rng: Option<Rng>,
 }
@@ -114,8 +114,8 @@ impl Common {
         }
     }
 
-    /// The same with every key, nonce and signature decided by `rng`: for tests and simulation. Each connection then
-    /// builds a configuration of its own, for more than a millisecond.
+    /// The same settings with every key, nonce and signature derived from `rng`: for tests and simulation. Each
+    /// connection then builds its own configuration, which takes more than a millisecond.
     #[cfg(any(test, feature = "seeded"))]
     #[must_use]
     pub fn with_seed(self, rng: Rng) -> Self {
@@ -126,7 +126,7 @@ impl Common {
     }
 }
 
-/// What a client speaks, and how both sides prove who they are.
+/// The version that a client offers, with the credentials of both sides.
 #[derive(Clone, Debug)]
 pub enum Offer {
     /// DTLS 1.3 with certificates.
@@ -137,154 +137,144 @@ pub enum Offer {
     Dtls12Psk(Psk),
 }
 
-/// The certificates of a client's connection.
+/// Certificates of a client's connection.
 #[derive(Clone, Debug)]
 pub struct Certificates {
-    /// Whom the client takes for the server.
+    /// The servers that the client accepts.
     pub trust: Trust,
-    /// The client's own certificate. The engine always has one to show: without this it is one that no authority vouches
-    /// for. It goes out only where the server asks for one.
+    /// The client's own certificate, sent only if the server requests one. The engine always needs one: `None` uses a
+    /// generated certificate that no authority issued.
     pub identity: Option<Identity>,
 }
 
-/// Whom a client takes for the server. Only the server's own certificate is looked at: the engine does not hand out
-/// what else is in a chain, so the authority must have issued it directly.
+/// The servers that a client accepts. Only the server's own certificate is checked, because the engine does not
+/// return the rest of the chain. So an authority must have issued it directly.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// A peer with a valid certificate, issued by one of these (in DER), for this name (a host name or an IP address).
+    /// Servers with a valid certificate from one of these authorities for this name (a host name or an IP address).
     Authorities {
         /// The certificates of the authorities in DER.
         certificates: Vec<Vec<u8>>,
         /// The server's name.
         server_name: String,
     },
-    /// A peer with exactly this certificate (in DER), whatever is in it.
-    Exactly(Vec<u8>),
-    /// Anyone.
+    /// Any server.
     Anyone,
 }
 
-/// How a client is set up. Clones share what was built.
+/// A client's configuration. Clones share its parts.
 #[derive(Clone)]
 pub struct ClientConfig {
-    engine: Arc<Engine>,
-    protocol: Protocol,
-    /// How a connection is to start. [`NO_RESUMPTION`] says why anything but cold fails.
+    pub(super) engine: Arc<Engine>,
+    version: Version,
+    /// The start of its connections. Any start but cold fails, see [`NO_RESUMPTION`].
     pub start: Start,
     certificate: DtlsCertificate,
-    pub(super) judge: Option<Arc<Judge>>,
+    pub(super) verifier: Option<Arc<Verifier>>,
 }
 
-/// Why a configuration cannot be opened.
+/// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The engine refuses a setting.
-    #[error("cannot set DTLS up: {0}")]
+    /// The engine rejects a setting.
+    #[error("cannot configure DTLS: {0}")]
     Engine(String),
-    /// There is no certificate to be had.
+    /// A certificate cannot be generated.
     #[error(transparent)]
     Certificate(#[from] certificate::Error),
-    /// A certificate or a name to trust cannot be used.
-    #[error("cannot trust {what}: {reason}")]
-    Trust {
-        /// What was given.
-        what: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The private key is of no kind that the engine can use.
-    #[error("the private key cannot be used: {0}; expected one on P-256 or P-384")]
+    /// A trusted certificate or name cannot be used.
+    #[error(transparent)]
+    Trust(#[from] tls::ConfigError),
+    /// The engine does not support the kind of private key.
+    #[error("cannot use the private key: {0}; expected one on P-256 or P-384")]
     PrivateKey(String),
     /// A server has neither a certificate nor a pre-shared key.
     #[error("a server needs a certificate or a pre-shared key, got neither")]
     NoCredentials,
-    /// A server is to ask for certificates without one of its own.
-    #[error("a server that asks for certificates needs one of its own")]
+    /// A server requests certificates but has none of its own.
+    #[error("a server that requests client certificates needs a certificate of its own")]
     NoIdentity,
 }
 
 impl ClientConfig {
-    /// A configuration for connections as `offer` says.
+    /// A configuration for connections that make this `offer`.
     ///
     /// # Errors
     /// [`ConfigError`] says what cannot be used.
     pub fn new(common: Common, offer: Offer) -> Result<Self, ConfigError> {
-        let (protocol, certificates, psk) = match offer {
-            Offer::Dtls13(certificates) => (Protocol::Dtls13, Some(certificates), None),
-            Offer::Dtls12(certificates) => (Protocol::Dtls12, Some(certificates), None),
-            Offer::Dtls12Psk(psk) => (Protocol::Dtls12Psk, None, Some(psk)),
+        let (version, certificates, psk) = match offer {
+            Offer::Dtls13(certificates) => (Version::Dtls13, Some(certificates), None),
+            Offer::Dtls12(certificates) => (Version::Dtls12, Some(certificates), None),
+            Offer::Dtls12Psk(psk) => (Version::Dtls12Psk, None, Some(psk)),
         };
-        let (judge, identity) = match certificates {
-            Some(Certificates { trust, identity }) => (Some(Arc::new(Judge::of_server(trust)?)), identity),
+        let (verifier, identity) = match certificates {
+            Some(Certificates { trust, identity }) => (Verifier::of_server(trust)?, identity),
             None => (None, None),
         };
         let identity = match identity {
             Some(identity) => identity,
             None => Identity::client(&Authority::generate()?, "wirecost")?,
         };
-        let recipe = Recipe {
-            protocols: vec![protocol],
+        let settings = EngineSettings {
+            versions: vec![version],
             client_identity: psk.as_ref().map(|psk| psk.identity.clone()),
             keys: Arc::new(Keys(psk.into_iter().collect())),
             asks: false,
             cookie: false,
         };
         Ok(Self {
-            engine: Engine::new(common, recipe)?,
-            protocol,
+            engine: Engine::new(common, settings)?,
+            version,
             start: Start::Cold,
-            certificate: usable(&identity)?,
-            judge,
+            certificate: engine_certificate(&identity)?,
+            verifier: verifier.map(Arc::new),
         })
     }
 
-    pub(super) fn epoch(&self) -> Epoch {
-        self.engine.common.epoch
-    }
-
-    /// The `index`-th connection, which has sent nothing yet.
+    /// Connection number `index`, which has sent nothing yet.
     pub(super) fn connect(&self, index: u64, now: Instant) -> Connection {
-        let (config, watch) = self.engine.config(index);
+        let (config, observer) = self.engine.config(index);
         let epoch = self.engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
         let certificate = || self.certificate.clone();
-        let mut engine = match self.protocol {
-            Protocol::Dtls12 => Dtls::new_12(config, certificate(), at),
-            Protocol::Dtls12Psk => Dtls::new_12_psk(config, at),
-            _ => Dtls::new_13(config, certificate(), at),
+        let mut engine = match self.version {
+            Version::Dtls12 => Dtls::new_12(config, certificate(), at),
+            Version::Dtls12Psk => Dtls::new_12_psk(config, at),
+            Version::Dtls13 => Dtls::new_13(config, certificate(), at),
         };
         engine.set_active(true);
         Connection::new(
             engine,
-            watch,
-            self.protocol,
+            observer,
+            Some(self.version),
             epoch,
             self.engine.common.key_log.clone(),
         )
     }
 }
 
-/// What a server accepts. It speaks DTLS 1.3 and 1.2 with clients that offer it, where it has a certificate, and DTLS 1.2
-/// on a pre-shared key, where it has one.
+/// What a server accepts. With a certificate it accepts DTLS 1.3 and 1.2. With a pre-shared key it accepts DTLS 1.2
+/// on that key.
 #[derive(Clone, Debug, Default)]
 pub struct Accept {
     /// The server's certificate.
     pub identity: Option<Identity>,
     /// The pre-shared keys by identity.
     pub psks: Vec<Psk>,
-    /// The authorities (in DER) of which one has issued every client's certificate; empty where clients need none.
+    /// The authorities (in DER), one of which must have issued every client's certificate. If empty, clients need no
+    /// certificate.
     pub client_authorities: Vec<Vec<u8>>,
-    /// Whether clients prove with a cookie that they are reachable (RFC 6347 section 4.2.1, RFC 9147 section 5.1),
-    /// which takes a round trip more.
+    /// Whether clients must return a cookie to prove that they are reachable (RFC 6347 section 4.2.1, RFC 9147
+    /// section 5.1). It costs one more round trip.
     pub cookie: bool,
 }
 
-/// How a server is set up. Clones share what was built.
+/// A server's configuration. Clones share its parts.
 #[derive(Clone)]
 pub struct ServerConfig {
-    engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     certificate: DtlsCertificate,
-    pub(super) judge: Option<Arc<Judge>>,
+    pub(super) verifier: Option<Arc<Verifier>>,
 }
 
 impl ServerConfig {
@@ -293,52 +283,42 @@ impl ServerConfig {
     /// # Errors
     /// [`ConfigError`] says what cannot be used.
     pub fn new(common: Common, accept: Accept) -> Result<Self, ConfigError> {
-        let protocols: &[Protocol] = match (&accept.identity, accept.psks.is_empty()) {
+        let versions: &[Version] = match (&accept.identity, accept.psks.is_empty()) {
             (None, true) => return Err(ConfigError::NoCredentials),
-            (None, false) => &[Protocol::Dtls12Psk],
-            (Some(_), true) => &[Protocol::Dtls13, Protocol::Dtls12],
-            (Some(_), false) => &[Protocol::Dtls13, Protocol::Dtls12, Protocol::Dtls12Psk],
+            (None, false) => &[Version::Dtls12Psk],
+            (Some(_), true) => &[Version::Dtls13, Version::Dtls12],
+            (Some(_), false) => &[Version::Dtls13, Version::Dtls12, Version::Dtls12Psk],
         };
         let asks = !accept.client_authorities.is_empty();
         if asks && accept.identity.is_none() {
             return Err(ConfigError::NoIdentity);
         }
-        let recipe = Recipe {
-            protocols: protocols.to_vec(),
+        let settings = EngineSettings {
+            versions: versions.to_vec(),
             client_identity: None,
             keys: Arc::new(Keys(accept.psks)),
             asks,
             cookie: accept.cookie,
         };
-        let judge = asks.then(|| Judge::of_clients(&accept.client_authorities));
-        let certificate = accept.identity.as_ref().map(usable).transpose()?;
+        let verifier = asks.then(|| Verifier::of_clients(&accept.client_authorities));
+        let certificate = accept.identity.as_ref().map(engine_certificate).transpose()?;
         Ok(Self {
-            engine: Engine::new(common, recipe)?,
-            // Where there is none the engine never asks for it.
+            engine: Engine::new(common, settings)?,
+            // Without a certificate of the server the engine never uses this one.
             certificate: certificate.unwrap_or(DtlsCertificate {
                 certificate: Vec::new(),
                 private_key: Vec::new(),
             }),
-            judge: judge.transpose()?.map(Arc::new),
+            verifier: verifier.transpose()?.map(Arc::new),
         })
     }
 
-    pub(super) fn epoch(&self) -> Epoch {
-        self.engine.common.epoch
-    }
-
-    /// The `index`-th connection, which has received nothing yet.
+    /// Connection number `index`, which has received nothing yet.
     pub(super) fn accept(&self, index: u64, now: Instant) -> Connection {
-        let (config, watch) = self.engine.config(index);
+        let (config, observer) = self.engine.config(index);
         let epoch = self.engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
         let engine = Dtls::new_auto(config, self.certificate.clone(), at);
-        Connection::new(
-            engine,
-            watch,
-            Protocol::Undecided,
-            epoch,
-            self.engine.common.key_log.clone(),
-        )
+        Connection::new(engine, observer, None, epoch, self.engine.common.key_log.clone())
     }
 }

@@ -1,73 +1,81 @@
-//! One connection: dimpl's engine, and what its datagrams are.
+//! One connection: dimpl's engine, and the description of its datagrams.
 
 use std::time::Duration;
 
-use dimpl::{Dtls, Error, Output, SecurityError};
+use dimpl::{Dtls, Error, Output, ProtocolVersion, SecurityError};
+use rustls::AlertDescription;
 use wirecost_proto::Instant;
 
-use super::alert;
-use super::config::Protocol;
-use super::cover::{self, CCM_8_TAG_BYTES, GCM_TAG_BYTES, Sighted};
-use super::provider::Watch;
+use super::config::Version;
+use super::cover::{self, CCM_8_TAG_BYTES, Classified, GCM_TAG_BYTES};
+use super::provider::Observer;
 use super::record::{Pieces, client_hello, content, records};
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::layer::Fault;
+use crate::tls::fault::alert_name;
 
-/// A deadline further away than this is none: dimpl has no way to say that it waits for nothing.
+/// A deadline further away than this means none, because dimpl always reports a deadline.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// An engine that lacks a piece of the handshake and has no record to acknowledge asks to be woken at once, whenever it
-/// is woken (RFC 9147 section 7.1 wants the acknowledgement of a gap at once). It is woken so often instead.
+/// Delay of a wake-up that the engine requests for the present. An engine that lacks a fragment of the handshake and
+/// has no record to acknowledge requests one on every wake-up (RFC 9147 section 7.1 wants a gap to be acknowledged at
+/// once).
 const STUCK_INTERVAL: Duration = Duration::from_millis(10);
-/// Room for what the engine says; it tells where more is needed.
+/// Initial size of the output buffer. The engine says if it needs more.
 const ROOM_BYTES: usize = 2048;
 
-/// What the engine has to say; bytes are at the beginning of the buffer given.
+/// An output of the engine. Its bytes are at the start of the given buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEvent {
     /// A datagram to send.
     Datagram(usize),
-    /// What a record of application data held.
+    /// The plaintext of an application data record.
     Plaintext(usize),
-    /// The peer's certificate, which is not verified yet.
+    /// The peer's certificate, not verified yet.
     Certificate(usize),
     /// The handshake is complete.
     Connected,
-    /// The peer said close_notify.
+    /// The peer sent close_notify.
     CloseNotify,
-    /// Nothing more now.
+    /// No more output now.
     Wait,
 }
 
 /// One connection.
 pub(super) struct Connection {
     engine: Dtls,
-    watch: Watch,
+    observer: Observer,
     epoch: Epoch,
     key_log: KeyLog,
-    protocol: Protocol,
+    version: Option<Version>,
     client_random: Option<[u8; 32]>,
-    /// Pieces of the handshake that were sent and received, to know them again.
+    /// Handshake fragments sent and received, to recognize repetitions.
     sent: Pieces,
     received: Pieces,
-    /// Records of application data that were opened and not handed out, because the handshake was not complete.
+    /// Application data records that were decrypted before the handshake was complete and not handed out yet.
     undelivered: usize,
-    /// How many of them were opened before the present input.
+    /// How many of them were decrypted before the current input.
     earlier: usize,
     is_established: bool,
-    /// When it was woken last.
+    /// Time of the last wake-up.
     woken: Option<Instant>,
     wakes: Option<Instant>,
 }
 
 impl Connection {
-    pub(super) fn new(engine: Dtls, watch: Watch, protocol: Protocol, epoch: Epoch, key_log: KeyLog) -> Self {
+    pub(super) fn new(
+        engine: Dtls,
+        observer: Observer,
+        version: Option<Version>,
+        epoch: Epoch,
+        key_log: KeyLog,
+    ) -> Self {
         Self {
             engine,
-            watch,
+            observer,
             epoch,
             key_log,
-            protocol,
+            version,
             client_random: None,
             sent: Pieces::default(),
             received: Pieces::default(),
@@ -79,9 +87,9 @@ impl Connection {
         }
     }
 
-    /// What the peers speak, as far as it is known.
-    pub(super) fn protocol(&self) -> Protocol {
-        self.protocol
+    /// The version, once it is negotiated.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.version
     }
 
     /// Whether the handshake is complete.
@@ -89,7 +97,7 @@ impl Connection {
         self.is_established
     }
 
-    /// When the engine wants to be woken.
+    /// The time of the next wake-up.
     pub(super) fn wakes(&self) -> Option<Instant> {
         self.wakes
     }
@@ -99,7 +107,7 @@ impl Connection {
         self.client_random
     }
 
-    /// Lets the engine know the time: it sends its first flight, or one again.
+    /// Wakes the engine, which sends its first flight or retransmits one.
     pub(super) fn wake(&mut self, now: Instant) -> Result<(), Fault> {
         self.earlier = self.undelivered;
         self.woken = Some(now);
@@ -107,12 +115,12 @@ impl Connection {
         self.run(|engine| engine.handle_timeout(now))
     }
 
-    /// Gives the engine a datagram, and appends what its records are.
+    /// Passes a datagram to the engine and appends its records to `classified`.
     pub(super) fn receive(
         &mut self,
         datagram: &[u8],
         now: Instant,
-        sighted: &mut Vec<Sighted>,
+        classified: &mut Vec<Classified>,
     ) -> Result<(), Fault> {
         self.learn_client_random(datagram);
         self.earlier = self.undelivered;
@@ -121,15 +129,15 @@ impl Connection {
             engine.handle_timeout(at)?;
             engine.handle_packet(datagram)
         });
-        let opened = self.watch.notes.iter();
+        let opened = self.observer.notes.iter();
         self.undelivered += opened
             .filter(|note| note.content == content::APPLICATION_DATA)
             .count();
-        self.look_at(datagram, sighted, |this| &mut this.received);
+        self.classify(datagram, classified, |this| &mut this.received);
         taken
     }
 
-    /// Gives the engine what is to be sent as one record in one datagram.
+    /// Protects a datagram as one record in one datagram.
     pub(super) fn protect(&mut self, plaintext: &[u8], now: Instant) -> Result<(), Fault> {
         let at = self.epoch.monotonic_at(now);
         self.run(|engine| {
@@ -138,19 +146,19 @@ impl Connection {
         })
     }
 
-    /// Says close_notify.
+    /// Sends close_notify.
     pub(super) fn close(&mut self) -> Result<(), Fault> {
         self.run(Dtls::close)
     }
 
-    /// What the engine has to say next, its bytes in `buffer`.
+    /// The engine's next output, its bytes in `buffer`.
     pub(super) fn poll(&mut self, now: Instant, buffer: &mut Vec<u8>) -> ConnectionEvent {
         if buffer.len() < ROOM_BYTES {
             buffer.resize(ROOM_BYTES, 0);
         }
         loop {
             let engine = &mut self.engine;
-            match self.watch.during(|| engine.poll_output(buffer)) {
+            match self.observer.during(|| engine.poll_output(buffer)) {
                 Output::Packet(datagram) => return ConnectionEvent::Datagram(datagram.len()),
                 Output::ApplicationData(plaintext) => return ConnectionEvent::Plaintext(plaintext.len()),
                 Output::PeerCert(certificate) => return ConnectionEvent::Certificate(certificate.len()),
@@ -165,34 +173,34 @@ impl Connection {
                     return ConnectionEvent::Wait;
                 }
                 Output::BufferTooSmall { needed } => buffer.resize(needed, 0),
-                // Keys for SRTP have no use here.
+                // Keys for SRTP are not used.
                 _ => {}
             }
         }
     }
 
-    /// Appends what the records of a datagram from the engine are.
-    pub(super) fn look_at_own(&mut self, datagram: &[u8], sighted: &mut Vec<Sighted>) {
+    /// Appends the records of an outgoing datagram to `classified`.
+    pub(super) fn classify_sent(&mut self, datagram: &[u8], classified: &mut Vec<Classified>) {
         self.learn_client_random(datagram);
-        self.look_at(datagram, sighted, |this| &mut this.sent);
+        self.classify(datagram, classified, |this| &mut this.sent);
     }
 
-    /// Forgets what was noted of records, once all that follows from an input is out.
+    /// Discards the notes about records after all outputs of an input.
     pub(super) fn forget_notes(&mut self) {
-        self.watch.notes.clear();
+        self.observer.notes.clear();
         if self.is_established {
-            // The engine holds nothing back any more; what it has not handed out it has dropped.
+            // The engine holds nothing back any more. It has dropped everything that it did not hand out.
             self.undelivered = 0;
         }
     }
 
-    /// Whether a record of the datagram received last could be opened.
+    /// Whether any record of the last received datagram was decrypted.
     pub(super) fn has_opened(&self, datagram: &[u8]) -> bool {
-        let notes = &self.watch.notes;
+        let notes = &self.observer.notes;
         records(datagram).any(|record| notes.iter().any(|note| note.tag == record.tag()))
     }
 
-    /// Whether the plaintext that comes next was in an earlier datagram than the one that made it come.
+    /// Whether the next plaintext arrived in an earlier datagram than the current one.
     pub(super) fn take_earlier(&mut self) -> bool {
         let is_earlier = self.earlier > 0;
         self.earlier = self.earlier.saturating_sub(1);
@@ -200,27 +208,27 @@ impl Connection {
         is_earlier
     }
 
-    fn look_at(
+    fn classify(
         &mut self,
         datagram: &[u8],
-        sighted: &mut Vec<Sighted>,
+        classified: &mut Vec<Classified>,
         seen: impl Fn(&mut Self) -> &mut Pieces,
     ) {
         let tag_bytes = self.tag_bytes();
         for record in records(datagram) {
             let tag = record.tag();
-            let note = self.watch.notes.iter().find(|note| note.tag == tag).copied();
+            let note = self.observer.notes.iter().find(|note| note.tag == tag).copied();
             let pieces = seen(self);
             let is_new = |piece| pieces.note(piece);
-            sighted.push(cover::sight(&record, note.as_ref(), tag_bytes, is_new));
+            classified.push(cover::classify(&record, note.as_ref(), tag_bytes, is_new));
         }
     }
 
-    /// Bytes of a tag, once the handshake has shown which suite it is: that of the pre-shared key has no certificate.
+    /// Bytes of a tag. The handshake shows the suite: with a pre-shared key there is no certificate.
     fn tag_bytes(&self) -> usize {
         const CERTIFICATE: u8 = 11;
-        match self.protocol {
-            Protocol::Dtls13 => GCM_TAG_BYTES,
+        match self.version {
+            Some(Version::Dtls13) => GCM_TAG_BYTES,
             _ if self.sent.has_message(CERTIFICATE) || self.received.has_message(CERTIFICATE) => {
                 GCM_TAG_BYTES
             }
@@ -236,28 +244,26 @@ impl Connection {
 
     fn run(&mut self, call: impl FnOnce(&mut Dtls) -> Result<(), Error>) -> Result<(), Fault> {
         let engine = &mut self.engine;
-        let result = self.watch.during(|| call(engine));
+        let result = self.observer.during(|| call(engine));
         if let Some(client_random) = &self.client_random {
-            for secret in self.watch.secrets.drain(..) {
+            for secret in self.observer.secrets.drain(..) {
                 self.key_log.append(secret.label, client_random, &secret.bytes);
             }
         }
-        if let Some(version) = self.engine.protocol_version() {
-            self.protocol = self.protocol.settled(version);
-        }
+        self.version = self.version.or_else(|| negotiated(&self.engine));
         result.map_err(|error| match error {
-            // RFC 4279 section 2: a server may treat an unknown identity as it does a key that does not fit.
+            // RFC 4279 section 2: a server may treat an unknown identity like a wrong key.
             Error::CryptoError(error) if !self.is_established => {
-                let keys = format!("the two ends came to different keys ({error})");
-                Fault::Other(format!("{keys}: the pre-shared key or its identity is not the same").into())
+                let keys = format!("the two ends derived different keys ({error})");
+                Fault::Other(format!("{keys}: the pre-shared key or its identity differs").into())
             }
-            error => fault(self.protocol, &error),
+            error => fault(self.version, &error),
         })
     }
 
-    /// Gives memory back that only the handshake needed.
+    /// Frees memory that only the handshake needed.
     fn shrink(&mut self) {
-        self.watch.secrets.shrink_to_fit();
+        self.observer.secrets.shrink_to_fit();
         self.sent.shrink();
         self.received.shrink();
     }
@@ -270,12 +276,21 @@ impl Connection {
     }
 }
 
-/// What an error of the engine, which is always the end of it, says of the flow.
-fn fault(protocol: Protocol, error: &Error) -> Fault {
-    let protocol = protocol.name();
+/// The version that the engine has negotiated.
+fn negotiated(engine: &Dtls) -> Option<Version> {
+    match engine.protocol_version()? {
+        ProtocolVersion::DTLS1_3 => Some(Version::Dtls13),
+        ProtocolVersion::DTLS1_2 => Some(Version::Dtls12),
+        _ => None,
+    }
+}
+
+/// The fault for an error of the engine. Every such error ends the connection.
+fn fault(version: Option<Version>, error: &Error) -> Fault {
+    let protocol = Version::name(version);
     match error {
         Error::SecurityError(SecurityError::FatalAlert { description }) => {
-            Fault::Alert(alert::name(*description).into())
+            Fault::Alert(alert_name(AlertDescription::from(*description)).into())
         }
         Error::Timeout(_) => Fault::TimedOut { protocol },
         Error::CertificateError(error) => Fault::Certificate(error.to_string().into()),

@@ -1,33 +1,33 @@
-//! Which layer, phase and cause the bytes of a datagram have.
+//! Layer, phase and cause of a datagram's bytes.
 //!
 //! | record | phase | cause |
 //! |---|---|---|
-//! | handshake, ChangeCipherSpec | connect | original; retransmission where the piece was seen before |
+//! | handshake, ChangeCipherSpec | connect | original; retransmission if the fragment was seen before |
 //! | padding at the end of a ClientHello | connect | probe |
 //! | ACK of DTLS 1.3 | connect | acknowledgement |
 //! | alert | close | original |
 //! | application data | the inner endpoint's | the inner endpoint's |
 //! | anything else | message | original |
 //!
-//! All of it is of the security layer but for the plaintext of application data, whose header and trailer take phase
-//! and cause of the first byte within.
+//! All bytes belong to the security layer except the plaintext of application data. Header and trailer take phase and
+//! cause of the first plaintext byte.
 
 use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 
 use super::provider::Note;
 use super::record::{Form, HEADER_BYTES, Piece, Record, content, records};
 
-/// Bytes of the part of a DTLS 1.2 nonce that is sent with the record: of GCM (RFC 5288 section 3) and of CCM
-/// (RFC 6655 section 3) alike.
+/// Bytes of the explicit part of a DTLS 1.2 nonce, both for GCM (RFC 5288 section 3) and for CCM (RFC 6655 section
+/// 3).
 const EXPLICIT_NONCE_BYTES: usize = 8;
 /// Bytes of a tag of AES-GCM.
 pub(super) const GCM_TAG_BYTES: usize = 16;
 /// Bytes of a tag of AES-CCM-8 (RFC 6655 section 4).
 pub(super) const CCM_8_TAG_BYTES: usize = 8;
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sight {
+enum Kind {
     Handshake {
         cause: Cause,
         /// Bytes of padding at its end.
@@ -44,41 +44,41 @@ enum Sight {
     Unknown,
 }
 
-/// A record of a datagram, and what it is.
+/// A record of a datagram and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sighted {
+pub(super) struct Classified {
     len: usize,
-    sight: Sight,
+    kind: Kind,
 }
 
-/// What `record` is, where `note` tells what was in it, if anyone could look; `is_new` tells whether a piece of the
-/// handshake is seen for the first time.
-pub(super) fn sight(
+/// Classifies `record`. `note` holds its decrypted content, if it was decrypted. `is_new` returns whether a handshake
+/// fragment is seen for the first time.
+pub(super) fn classify(
     record: &Record<'_>,
     note: Option<&Note>,
     tag_bytes: usize,
     is_new: impl FnOnce(Piece) -> bool,
-) -> Sighted {
+) -> Classified {
     let len = record.bytes.len();
     let content = match (note, record.form) {
         (Some(note), _) => note.content,
         (None, Form::Plaintext { content } | Form::Protected12 { content }) => content,
-        // RFC 9147 section 6.1: epoch 2 protects the handshake, those behind it application data.
+        // RFC 9147 section 6.1: epoch 2 protects the handshake, later epochs protect application data.
         (None, Form::Protected13 { epoch: 2 }) => content::HANDSHAKE,
         (None, Form::Protected13 { .. }) => content::APPLICATION_DATA,
         (None, Form::Unknown) => {
-            let sight = Sight::Unknown;
-            return Sighted { len, sight };
+            let kind = Kind::Unknown;
+            return Classified { len, kind };
         }
     };
-    let sight = match content {
+    let kind = match content {
         content::HANDSHAKE | content::CHANGE_CIPHER_SPEC => {
             let piece = match note {
                 Some(note) => note.piece,
                 None => plaintext_piece(record, content),
             };
             let again = piece.is_some_and(|piece| !is_new(piece));
-            Sight::Handshake {
+            Kind::Handshake {
                 cause: if again {
                     Cause::Retransmission
                 } else {
@@ -87,15 +87,15 @@ pub(super) fn sight(
                 padding: record.message().map_or(0, |message| message.padding()),
             }
         }
-        content::ACK => Sight::Acknowledgement,
-        content::ALERT => Sight::Alert,
+        content::ACK => Kind::Acknowledgement,
+        content::ALERT => Kind::Alert,
         content::APPLICATION_DATA => application_data(record, note, tag_bytes),
-        _ => Sight::Unknown,
+        _ => Kind::Unknown,
     };
-    Sighted { len, sight }
+    Classified { len, kind }
 }
 
-/// The piece in a record that is not protected; what is protected and unopened could be any.
+/// The handshake fragment in an unprotected record. The fragment in a protected record is unknown.
 fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
     match record.form {
         Form::Plaintext { .. } => Piece::of(content, record.body()),
@@ -103,33 +103,33 @@ fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
     }
 }
 
-fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Sight {
+fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Kind {
     let (before, behind) = match record.form {
         Form::Protected12 { .. } => (HEADER_BYTES + EXPLICIT_NONCE_BYTES, tag_bytes),
-        // RFC 9147 section 4: the type of the content is behind it.
+        // RFC 9147 section 4: the content type follows the content.
         _ => (record.header, tag_bytes + 1),
     };
     let before = before.min(record.bytes.len());
     let rest = record.bytes.len() - before;
     let plaintext = note.map_or(rest.saturating_sub(behind), |note| note.plaintext.min(rest));
-    Sight::ApplicationData { before, plaintext }
+    Kind::ApplicationData { before, plaintext }
 }
 
-/// Appends the spans of a datagram's records, of whose plaintext `inner` holds the spans, end to end.
-pub(super) fn cover(sighted: &[Sighted], inner: &[Span], out: &mut Buffer) {
+/// Appends the spans of a datagram's records. `inner` holds the spans of their plaintext.
+pub(super) fn cover(classified: &[Classified], inner: &[Span], out: &mut Buffer) {
     let mut inner = Reader {
         spans: inner,
         used: 0,
     };
-    for record in sighted {
+    for record in classified {
         cover_record(record, &mut inner, out);
     }
 }
 
-fn cover_record(record: &Sighted, inner: &mut Reader<'_>, out: &mut Buffer) {
+fn cover_record(record: &Classified, inner: &mut Reader<'_>, out: &mut Buffer) {
     let mut security = |len, phase, cause| out.cover(len, Layer::Security, phase, cause);
-    match record.sight {
-        Sight::Handshake { cause, padding } => {
+    match record.kind {
+        Kind::Handshake { cause, padding } => {
             security(record.len.saturating_sub(padding), Phase::Connect, cause);
             let cause = match cause {
                 Cause::Original => Cause::Probe,
@@ -137,10 +137,10 @@ fn cover_record(record: &Sighted, inner: &mut Reader<'_>, out: &mut Buffer) {
             };
             security(padding.min(record.len), Phase::Connect, cause);
         }
-        Sight::Acknowledgement => security(record.len, Phase::Connect, Cause::Acknowledgement),
-        Sight::Alert => security(record.len, Phase::Close, Cause::Original),
-        Sight::Unknown => security(record.len, Phase::Message, Cause::Original),
-        Sight::ApplicationData { before, plaintext } => {
+        Kind::Acknowledgement => security(record.len, Phase::Connect, Cause::Acknowledgement),
+        Kind::Alert => security(record.len, Phase::Close, Cause::Original),
+        Kind::Unknown => security(record.len, Phase::Message, Cause::Original),
+        Kind::ApplicationData { before, plaintext } => {
             let first = inner.next_span();
             security(before, first.phase, first.cause);
             inner.take(plaintext, out);
@@ -150,15 +150,15 @@ fn cover_record(record: &Sighted, inner: &mut Reader<'_>, out: &mut Buffer) {
     }
 }
 
-/// Reads spans in pieces that need not end where they do.
+/// Reads spans in pieces of any length.
 struct Reader<'a> {
     spans: &'a [Span],
-    /// Bytes of the first span that are read.
+    /// Bytes of the first span that have been read.
     used: u32,
 }
 
 impl Reader<'_> {
-    /// The span of the next byte; what no endpoint described is application data of a message.
+    /// The span of the next byte. Bytes without a description are application data of a message.
     fn next_span(&self) -> Span {
         self.spans.first().copied().unwrap_or(Span {
             len: u32::MAX,
@@ -185,9 +185,9 @@ impl Reader<'_> {
     }
 }
 
-/// Appends to `out` the spans of a DTLS datagram of which nothing else is known: one that the link lost before an
-/// endpoint consumed it. A repetition counts as an original, and what is protected as what its epoch says: of
-/// application data the length is known (of DTLS 1.2 under AES-GCM), its content is not.
+/// Appends the spans of a DTLS datagram that no endpoint described, because the link lost it. Repetitions count as
+/// originals. The epoch determines the kind of a protected record. The length of application data is known (in DTLS
+/// 1.2 with AES-GCM), its content is not.
 ///
 /// ```
 /// use wirecost_proto::{Buffer, Layer};
@@ -203,19 +203,19 @@ pub fn describe(datagram: &[u8], out: &mut Buffer) {
     describe_with(GCM_TAG_BYTES, datagram, out);
 }
 
-/// The same as [`describe`] where DTLS 1.2 runs on a pre-shared key, with AES-CCM-8 and its shorter tag.
+/// Like [`describe`], for DTLS 1.2 with a pre-shared key. AES-CCM-8 has a shorter tag.
 pub fn describe_psk(datagram: &[u8], out: &mut Buffer) {
     describe_with(CCM_8_TAG_BYTES, datagram, out);
 }
 
 fn describe_with(tag_bytes: usize, datagram: &[u8], out: &mut Buffer) {
     for record in records(datagram) {
-        let sighted = sight(&record, None, tag_bytes, |_| true);
-        cover(&[sighted], &[], out);
+        let classified = classify(&record, None, tag_bytes, |_| true);
+        cover(&[classified], &[], out);
     }
 }
 
-/// What the records of a datagram are that belongs to no connection.
-pub(super) fn sights(datagram: &[u8]) -> impl Iterator<Item = Sighted> {
-    records(datagram).map(|record| sight(&record, None, GCM_TAG_BYTES, |_| true))
+/// The records of a datagram that belongs to no connection.
+pub(super) fn classify_all(datagram: &[u8]) -> impl Iterator<Item = Classified> {
+    records(datagram).map(|record| classify(&record, None, GCM_TAG_BYTES, |_| true))
 }

@@ -1,4 +1,4 @@
-//! The flows of a layer: what clients and servers have in common.
+//! The flows of a layer: the common part of clients and servers.
 
 mod drain;
 mod receive;
@@ -8,42 +8,43 @@ use std::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
 
-use super::config::Protocol;
+use super::config::Version;
 use super::connection::Connection;
-use super::cover::Sighted;
-use super::inner::{Inner, Ready, Wanted};
+use super::cover::Classified;
+use super::inner::{Inner, InnerRequest, Ready};
 use super::role::Role;
 use crate::layer::{Event, Fault};
 
-/// How long a client that closes a connection of DTLS 1.2 waits for the peer's close_notify, which the peer owes it
-/// (RFC 5246 section 7.2.1): on a socket that is closed already it would be answered by an ICMP error.
+/// How long a client that closes a DTLS 1.2 connection waits for the peer's close_notify (RFC 5246 section 7.2.1). If the
+/// client closed its socket at once, an ICMP error would answer the close_notify.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Bytes that a record can hold (RFC 6347 section 4.1, RFC 8446 section 5.1); a longer datagram is not sent.
+/// The most plaintext bytes of a record (RFC 6347 section 4.1, RFC 8446 section 5.1). Longer datagrams are not sent.
 pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
 
-/// What was ignored.
+/// Counts what the layer ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Datagrams on a flow without a connection that do not open one.
     pub ignored_datagrams: u64,
-    /// Datagrams that the inner endpoint sent on a flow without a connection, or above [`MAX_PLAINTEXT_BYTES`].
+    /// Datagrams of the inner endpoint on a flow without a connection, or above [`MAX_PLAINTEXT_BYTES`].
     pub unsent_datagrams: u64,
-    /// Handshakes that failed while an older connection of the flow went on.
+    /// Handshakes that failed while an older connection of the flow continued.
     pub failed_restarts: u64,
 }
 
 /// The state of a flow.
 enum Stage {
-    /// A server's, on which no ClientHello has come.
+    /// A server's flow before the first ClientHello.
     AwaitClientHello,
     Handshake(Box<Connection>),
     Established {
         connection: Box<Connection>,
-        /// What a ClientHello on the flow has begun: it takes over once it is complete (RFC 6347 section 4.2.8).
+        /// The connection of a further ClientHello on the flow. It takes over once its handshake is complete (RFC
+        /// 6347 section 4.2.8).
         successor: Option<Box<Connection>>,
     },
-    /// Our close_notify is out, the peer's is awaited.
+    /// Our close_notify is sent, the peer's is awaited.
     AwaitCloseNotify {
         connection: Box<Connection>,
         until: Instant,
@@ -71,83 +72,109 @@ struct Flow {
     peer: Peer,
     stage: Stage,
     deadline: Option<Instant>,
-    /// Whether the endpoint within knows of it.
+    /// Whether the inner endpoint knows the flow.
     is_open: bool,
 }
 
-/// What became of a connection.
-enum Fate {
+/// The state of a connection after an input.
+enum Status {
     Alive,
-    /// The peer said close_notify.
+    /// The peer sent close_notify.
     Closed,
     Failed(Fault),
 }
 
-/// A layer's flows, the endpoint within, and what leaves.
-pub(super) struct Flows<E: Endpoint> {
-    pub(super) inner: Inner<E>,
-    pub(super) stats: Stats,
+/// DTLS around a datagram endpoint, either a client or a server for any number of clients.
+///
+/// A client starts a handshake when its flow opens. The inner endpoint receives the flow and earlier commands when the
+/// handshake is complete. If the handshake fails, the commands are dropped and [`Event::Failed`] has the reason. Each flow is a
+/// new connection.
+///
+/// At a server, the ClientHello determines the protocol: DTLS 1.3 if the client offers it, otherwise DTLS 1.2 with the client's
+/// first suite for which the server has credentials. The inner endpoint receives a flow when its handshake is complete. A
+/// ClientHello on a flow with a connection begins another one beside it, which takes over when it is complete (RFC 6347
+/// section 4.2.8). The inner endpoint then sees the flow reset and opened again.
+pub struct Flows<E: Endpoint> {
+    inner: Inner<E>,
+    stats: Stats,
     role: Role,
     flows: BTreeMap<FlowId, Flow>,
     deadlines: BTreeSet<(Instant, FlowId)>,
-    /// Commands to a client that has no connection yet.
+    /// Commands that wait for a client's connection.
     held: VecDeque<E::Command>,
-    /// Connections so far.
+    /// Number of connections so far.
     connections: u64,
-    /// The bytes that the engine says.
+    /// Output bytes of the engine.
     scratch: Vec<u8>,
-    /// The records of the datagram under way.
-    sighted: Vec<Sighted>,
+    /// The records of the current datagram.
+    classified: Vec<Classified>,
     spans: Buffer,
-    /// The datagram of the inner endpoint's that is being protected.
+    /// The inner endpoint's datagram that is being protected.
     protecting: Buffer,
 }
 
-impl<E: Endpoint> Flows<E> {
-    pub(super) fn new(endpoint: E, role: Role) -> Self {
-        Self {
-            inner: Inner::new(endpoint),
-            stats: Stats::default(),
-            role,
-            flows: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
-            held: VecDeque::new(),
-            connections: 0,
-            scratch: Vec::new(),
-            sighted: Vec::new(),
-            spans: Buffer::new(),
-            protecting: Buffer::new(),
-        }
-    }
+/// DTLS around a client.
+pub type Client<E> = Flows<E>;
 
-    /// Takes an input but for commands.
-    pub(super) fn handle_input(
-        &mut self,
-        input: Input<'_, E::Command>,
-        now: Instant,
-    ) -> Result<(), E::Error> {
+/// DTLS around a server.
+pub type Server<E> = Flows<E>;
+
+impl<E: Endpoint> Endpoint for Flows<E> {
+    type Command = E::Command;
+    type Event = Event<E::Event>;
+    type Error = E::Error;
+
+    fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
         match input {
             Input::Opened { flow, peer } => self.open(flow, peer, now)?,
             Input::Received { flow, bytes } => self.receive(flow, bytes, now)?,
             Input::Reset { flow, reason } => self.reset(flow, reason, now)?,
             Input::Timeout => self.wake(now)?,
             Input::Command(command) => self.command(command, now)?,
-            // Datagrams have neither.
+            // Datagram flows have neither.
             Input::Congested { .. } | Input::Writable { .. } | Input::PeerClosed { .. } => {}
         }
         self.settle(now)
     }
 
-    /// The next output.
-    pub(super) fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
         if let Some(output) = self.inner.poll(out) {
             return output;
         }
         let deadline = self.deadlines.first().map(|(at, _)| *at);
         Output::Timeout([deadline, self.inner.wakes()].into_iter().flatten().min())
     }
+}
 
-    /// A client's commands wait for the connection; a server has none to wait for.
+impl<E: Endpoint> Flows<E> {
+    /// The layer around `endpoint`. Its configuration determines whether it is a client or a server.
+    pub fn new(config: impl Into<Role>, endpoint: E) -> Self {
+        Self {
+            inner: Inner::new(endpoint),
+            stats: Stats::default(),
+            role: config.into(),
+            flows: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            held: VecDeque::new(),
+            connections: 0,
+            scratch: Vec::new(),
+            classified: Vec::new(),
+            spans: Buffer::new(),
+            protecting: Buffer::new(),
+        }
+    }
+
+    /// The inner endpoint.
+    pub fn inner(&self) -> &E {
+        &self.inner.endpoint
+    }
+
+    /// The counters of ignored datagrams.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// A client's commands wait for the connection. A server's commands do not.
     fn command(&mut self, command: E::Command, now: Instant) -> Result<(), E::Error> {
         let is_established = |flow: &Flow| !matches!(flow.stage, Stage::Handshake(_));
         if self.role.is_server() || (!self.flows.is_empty() && self.flows.values().all(is_established)) {
@@ -195,12 +222,12 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Does what the inner endpoint wants, until it wants nothing more.
+    /// Carries out the inner endpoint's requests until there are none.
     fn settle(&mut self, now: Instant) -> Result<(), E::Error> {
-        while let Some(wanted) = self.inner.wanted.pop_front() {
-            match wanted {
-                Wanted::Datagram(flow, datagram) => self.protect(flow, datagram, now)?,
-                Wanted::Close(flow, reset) => self.close(flow, reset, now)?,
+        while let Some(requests) = self.inner.requests.pop_front() {
+            match requests {
+                InnerRequest::Datagram(flow, datagram) => self.protect(flow, datagram, now)?,
+                InnerRequest::Close(flow, reset) => self.close(flow, reset, now)?,
             }
         }
         Ok(())
@@ -214,10 +241,10 @@ impl<E: Endpoint> Flows<E> {
             }) if datagram.bytes().len() <= MAX_PLAINTEXT_BYTES => {
                 let taken = connection.protect(datagram.bytes(), now);
                 self.protecting = datagram;
-                let fate = self.drain(flow, &mut connection, taken, now)?;
+                let status = self.drain(flow, &mut connection, taken, now)?;
                 let protected = std::mem::take(&mut self.protecting);
                 self.inner.give_back(protected);
-                self.conclude(flow, connection, successor, fate, now)
+                self.conclude(flow, connection, successor, status, now)
             }
             other => {
                 self.stats.unsent_datagrams += 1;
@@ -230,7 +257,7 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Says close_notify, if the flow has a connection, and closes the flow.
+    /// Sends close_notify if the flow has a connection, and closes the flow.
     fn close(&mut self, flow: FlowId, reset: bool, now: Instant) -> Result<(), E::Error> {
         let stage = self.take_stage(flow);
         if let Some(Stage::Established { mut connection, .. }) = stage
@@ -238,7 +265,7 @@ impl<E: Endpoint> Flows<E> {
         {
             let said = connection.close();
             self.drain(flow, &mut connection, said, now)?;
-            if !self.role.is_server() && connection.protocol() != Protocol::Dtls13 {
+            if !self.role.is_server() && connection.version() != Some(Version::Dtls13) {
                 let until = now + LINGER;
                 self.put_stage(flow, Stage::AwaitCloseNotify { connection, until });
                 return Ok(());
@@ -249,7 +276,7 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    /// Wakes every connection that is due, and the endpoint within.
+    /// Wakes every connection that is due, and the inner endpoint.
     fn wake(&mut self, now: Instant) -> Result<(), E::Error> {
         let due: Vec<FlowId> = self
             .deadlines
@@ -267,22 +294,22 @@ impl<E: Endpoint> Flows<E> {
         match self.take_stage(flow) {
             Some(Stage::Handshake(mut connection)) => {
                 let woken = connection.wake(now);
-                let fate = self.drain(flow, &mut connection, woken, now)?;
-                self.conclude(flow, connection, None, fate, now)
+                let status = self.drain(flow, &mut connection, woken, now)?;
+                self.conclude(flow, connection, None, status, now)
             }
             Some(Stage::Established {
                 mut connection,
                 mut successor,
             }) => {
                 let woken = connection.wake(now);
-                let fate = self.drain(flow, &mut connection, woken, now)?;
+                let status = self.drain(flow, &mut connection, woken, now)?;
                 if let Some(mut waiting) = successor.take() {
                     let woken = waiting.wake(now);
-                    let fate = self.drain(flow, &mut waiting, woken, now)?;
-                    successor = matches!(fate, Fate::Alive).then_some(waiting);
+                    let status = self.drain(flow, &mut waiting, woken, now)?;
+                    successor = matches!(status, Status::Alive).then_some(waiting);
                     self.stats.failed_restarts += u64::from(successor.is_none());
                 }
-                self.conclude(flow, connection, successor, fate, now)
+                self.conclude(flow, connection, successor, status, now)
             }
             Some(Stage::AwaitCloseNotify { until, .. }) if until <= now => {
                 self.forget(flow);
@@ -301,7 +328,7 @@ impl<E: Endpoint> Flows<E> {
         self.inner.ready.push_back(Ready::Event(event));
     }
 
-    /// The stage of a flow, which is put back or forgotten soon after.
+    /// Takes the stage of a flow. The caller puts it back or forgets the flow.
     fn take_stage(&mut self, flow: FlowId) -> Option<Stage> {
         let state = self.flows.get_mut(&flow)?;
         Some(std::mem::replace(&mut state.stage, Stage::AwaitClientHello))

@@ -1,4 +1,4 @@
-//! The endpoint within, and what leaves the layer.
+//! The inner endpoint, and the layer's queued outputs.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Span};
 
 use crate::layer::Event;
 
-/// What leaves the layer.
+/// An output of the layer.
 #[derive(Debug)]
 pub(super) enum Ready<E> {
     Transmit(FlowId, Buffer),
@@ -15,24 +15,24 @@ pub(super) enum Ready<E> {
     Event(Event<E>),
 }
 
-/// What the endpoint within wants done to a flow.
+/// A request of the inner endpoint.
 #[derive(Debug)]
-pub(super) enum Wanted {
-    /// Send these bytes, protected.
+pub(super) enum InnerRequest {
+    /// Protect and send these bytes.
     Datagram(FlowId, Buffer),
-    /// Close the flow; by a reset where set.
+    /// Close the flow, by a reset if set.
     Close(FlowId, bool),
 }
 
-/// The endpoint within, what it wants, and what is ready to leave.
+/// The inner endpoint, its requests, and the queued outputs.
 pub(super) struct Inner<E: Endpoint> {
     pub(super) endpoint: E,
     pub(super) ready: VecDeque<Ready<E::Event>>,
-    pub(super) wanted: VecDeque<Wanted>,
-    /// What the endpoint said of the bytes that it received last.
+    pub(super) requests: VecDeque<InnerRequest>,
+    /// The endpoint's description of the bytes that it received last.
     pub(super) consumed: Vec<Span>,
     wakes: Option<Instant>,
-    /// Buffers that are used again.
+    /// Buffers for reuse.
     spare: Vec<Buffer>,
 }
 
@@ -41,19 +41,19 @@ impl<E: Endpoint> Inner<E> {
         Self {
             endpoint,
             ready: VecDeque::new(),
-            wanted: VecDeque::new(),
+            requests: VecDeque::new(),
             consumed: Vec::new(),
             wakes: None,
             spare: Vec::new(),
         }
     }
 
-    /// When the endpoint wants to be woken.
+    /// The time of the endpoint's next wake-up.
     pub(super) fn wakes(&self) -> Option<Instant> {
         self.wakes
     }
 
-    /// Gives the endpoint an input and takes all that it has to say.
+    /// Passes an input to the endpoint and collects all its outputs.
     pub(super) fn input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
         self.endpoint.handle_input(input, now)?;
         let mut out = self.buffer();
@@ -63,10 +63,10 @@ impl<E: Endpoint> Inner<E> {
                 Output::Transmit { flow } => {
                     let next = self.buffer();
                     let datagram = std::mem::replace(&mut out, next);
-                    self.wanted.push_back(Wanted::Datagram(flow, datagram));
+                    self.requests.push_back(InnerRequest::Datagram(flow, datagram));
                 }
                 Output::Consumed { .. } => self.consumed.extend_from_slice(out.spans()),
-                Output::Close { flow, reset } => self.wanted.push_back(Wanted::Close(flow, reset)),
+                Output::Close { flow, reset } => self.requests.push_back(InnerRequest::Close(flow, reset)),
                 Output::Event(event) => self.ready.push_back(Ready::Event(Event::Inner(event))),
                 Output::Timeout(at) => {
                     self.wakes = at;
@@ -78,7 +78,7 @@ impl<E: Endpoint> Inner<E> {
         Ok(())
     }
 
-    /// The next output, or none where there is nothing more now.
+    /// The next output, or `None` if there is none now.
     pub(super) fn poll(&mut self, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
         Some(match self.ready.pop_front()? {
             Ready::Transmit(flow, datagram) => {
@@ -101,9 +101,9 @@ impl<E: Endpoint> Inner<E> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Takes a buffer back that is not needed any more.
+    /// Takes back a buffer for reuse.
     pub(super) fn give_back(&mut self, mut buffer: Buffer) {
-        /// More than these are never on their way at once but in a burst.
+        /// Only bursts need more buffers than this.
         const KEPT: usize = 8;
         if self.spare.len() < KEPT {
             buffer.clear();

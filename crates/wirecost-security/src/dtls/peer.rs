@@ -1,100 +1,65 @@
-//! Whether the peer's certificate is accepted: dimpl only proves that the peer has its private key.
+//! Verification of the peer's certificate. dimpl only proves that the peer has the private key.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::RootCertStore;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use super::config::{ConfigError, Trust};
 use crate::layer::Fault;
+use crate::tls;
 use crate::tls::fault::certificate::complaint;
 
-/// Judges the peer's certificate.
+/// Verifies the peer's certificate.
 #[derive(Debug)]
-pub(super) enum Judge {
-    /// A server's, by its issuer, its name and its dates (RFC 5280 section 6).
+pub(super) enum Verifier {
+    /// A server's certificate, by issuer, name and dates (RFC 5280 section 6).
     Server {
-        verifier: Arc<WebPkiServerVerifier>,
+        verifier: Arc<dyn ServerCertVerifier>,
         name: ServerName<'static>,
     },
-    /// A client's, by its issuer and its dates.
+    /// A client's certificate, by issuer and dates.
     Client(Arc<dyn ClientCertVerifier>),
-    /// By being this one.
-    Exactly(Vec<u8>),
-    /// Not at all.
-    Anyone,
 }
 
-impl Judge {
-    /// A client's judge.
-    pub(super) fn of_server(trust: Trust) -> Result<Self, ConfigError> {
-        let (certificates, server_name) = match trust {
-            Trust::Exactly(certificate) => return Ok(Self::Exactly(certificate)),
-            Trust::Anyone => return Ok(Self::Anyone),
-            Trust::Authorities {
-                certificates,
-                server_name,
-            } => (certificates, server_name),
+impl Verifier {
+    /// Verifies servers for a client. `None` accepts any server.
+    pub(super) fn of_server(trust: Trust) -> Result<Option<Self>, ConfigError> {
+        let Trust::Authorities {
+            certificates,
+            server_name,
+        } = trust
+        else {
+            return Ok(None);
         };
-        let name = ServerName::try_from(server_name.clone()).map_err(|error| ConfigError::Trust {
-            what: format!("a server named {server_name:?}"),
-            reason: error.to_string(),
-        })?;
-        let verifier = WebPkiServerVerifier::builder_with_provider(anchors(&certificates)?, crypto()).build();
-        let verifier = verifier.map_err(|error| untrusted(&error))?;
-        Ok(Self::Server { verifier, name })
+        Ok(Some(Self::Server {
+            verifier: tls::Trust::Authorities(certificates).verifier(&crypto())?,
+            name: tls::parse_server_name(&server_name)?,
+        }))
     }
 
-    /// A server's judge.
+    /// Verifies clients for a server.
     pub(super) fn of_clients(authorities: &[Vec<u8>]) -> Result<Self, ConfigError> {
-        let verifier = WebPkiClientVerifier::builder_with_provider(anchors(authorities)?, crypto()).build();
-        verifier.map(Self::Client).map_err(|error| untrusted(&error))
+        Ok(Self::Client(tls::client_verifier(authorities, &crypto())?))
     }
 
-    /// Whether the certificate `der` is accepted, `unix` after 1970-01-01 00:00 UTC.
-    pub(super) fn judge(&self, der: &[u8], unix: Duration) -> Result<(), Fault> {
+    /// Verifies the certificate `der` at the time `unix` after 1970-01-01 00:00 UTC.
+    pub(super) fn verify(&self, der: &[u8], unix: Duration) -> Result<(), Fault> {
         let certificate = CertificateDer::from(der);
         let now = UnixTime::since_unix_epoch(unix);
-        let refused = |error: rustls::Error| Fault::Certificate(complaint(&error).into());
-        match self {
+        let verified = match self {
             Self::Server { verifier, name } => verifier
                 .verify_server_cert(&certificate, &[], name, &[], now)
-                .map(drop)
-                .map_err(refused),
-            Self::Client(verifier) => verifier
-                .verify_client_cert(&certificate, &[], now)
-                .map(drop)
-                .map_err(refused),
-            Self::Exactly(expected) if expected != der => {
-                Err(Fault::Certificate("it is not the one expected".into()))
-            }
-            Self::Exactly(_) | Self::Anyone => Ok(()),
-        }
+                .map(drop),
+            Self::Client(verifier) => verifier.verify_client_cert(&certificate, &[], now).map(drop),
+        };
+        verified.map_err(|error| Fault::Certificate(complaint(&error).into()))
     }
 }
 
 fn crypto() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::aws_lc_rs::default_provider())
-}
-
-fn anchors(certificates: &[Vec<u8>]) -> Result<Arc<RootCertStore>, ConfigError> {
-    let mut anchors = RootCertStore::empty();
-    for certificate in certificates {
-        let added = anchors.add(CertificateDer::from(certificate.clone()));
-        added.map_err(|error| untrusted(&complaint(&error)))?;
-    }
-    Ok(Arc::new(anchors))
-}
-
-fn untrusted(error: &impl std::fmt::Display) -> ConfigError {
-    ConfigError::Trust {
-        what: "these authorities".to_owned(),
-        reason: error.to_string(),
-    }
 }

@@ -1,11 +1,11 @@
-//! dimpl's cryptography, watched and, for simulation, seeded.
+//! dimpl's cryptography, observed and, for simulation, seeded.
 //!
-//! dimpl has no key log, and does not say what the records are that it seals. Both pass through its cryptography, which
-//! it lets its user replace: so the one of `aws-lc-rs` is wrapped, and notes the secrets and what each record held.
-//! The caller of dimpl decides where a note goes: [`Watch::during`].
+//! dimpl has no key log and does not report the content of the records that it protects. Both pass through its
+//! cryptography, which is replaceable. So this module wraps that of `aws-lc-rs` and notes the secrets and the content
+//! of each record. The caller of dimpl receives the notes: [`Observer::during`].
 //!
-//! Two more things are decided here. A P-256 signature is made anew until its DER form has the usual length, so that
-//! the size of a handshake does not depend on chance; and with a seed, keys and signatures follow from it.
+//! The module also repeats P-256 signatures until the DER form has the usual length, so that the size of a handshake
+//! does not depend on chance. With a seed, keys and signatures derive from it.
 
 mod cipher;
 mod exchange;
@@ -27,78 +27,78 @@ pub(super) fn provider() -> CryptoProvider {
         CryptoProvider {
             kx_groups: exchange::groups(plain.kx_groups),
             key_provider: &signature::Keys,
-            hmac_provider: &WatchedHmac,
-            cipher_suites: cipher::watched_12(plain.cipher_suites),
-            dtls13_cipher_suites: cipher::watched_13(plain.dtls13_cipher_suites),
+            hmac_provider: &ObservedHmac,
+            cipher_suites: cipher::observed_12(plain.cipher_suites),
+            dtls13_cipher_suites: cipher::observed_13(plain.dtls13_cipher_suites),
             ..plain
         }
     });
     PROVIDER.clone()
 }
 
-/// A protected record, as it was sealed or opened.
+/// A protected record that was encrypted or decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     /// The last 8 bytes of the record.
     pub(super) tag: [u8; 8],
-    /// The type of its content.
+    /// The content type.
     pub(super) content: u8,
-    /// Bytes of plaintext without type and padding.
+    /// Bytes of plaintext without content type and padding.
     pub(super) plaintext: usize,
-    /// The piece of handshake in it.
+    /// The handshake fragment in it.
     pub(super) piece: Option<Piece>,
 }
 
-/// A secret by its name in a key log.
+/// A secret with its key log label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Secret {
     pub(super) label: &'static str,
     pub(super) bytes: Vec<u8>,
 }
 
-/// What is seen of a connection's cryptography, and what it is seeded with.
+/// The observed cryptography of a connection, and its seed.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct Observer {
     pub(super) notes: Vec<Note>,
     pub(super) secrets: Vec<Secret>,
     pub(super) rng: Option<Rng>,
 }
 
 thread_local! {
-    /// The connection whose cryptography runs on this thread now; none outside [`Watch::during`].
-    static WATCHER: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// The connection whose cryptography runs on this thread now. It is `None` outside [`Observer::during`].
+    static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
-impl Watch {
-    /// Runs `call` and takes down what its cryptography does.
+impl Observer {
+    /// Runs `call` and records its cryptography.
     pub(super) fn during<T>(&mut self, call: impl FnOnce() -> T) -> T {
-        WATCHER.set(Some(std::mem::take(self)));
+        OBSERVER.set(Some(std::mem::take(self)));
         let result = call();
-        *self = WATCHER.take().unwrap_or_default();
+        *self = OBSERVER.take().unwrap_or_default();
         result
     }
 }
 
-/// Gives a note to the watcher.
-fn watch(note: impl FnOnce(&mut Watch)) {
-    WATCHER.with_borrow_mut(|watcher| watcher.as_mut().map(note));
+/// Passes a note to the current connection.
+fn observe(note: impl FnOnce(&mut Observer)) {
+    OBSERVER.with_borrow_mut(|observer| observer.as_mut().map(note));
 }
 
-/// Bytes of the seed's, where there is one.
+/// Bytes from the seed, if there is one.
 fn seeded<const N: usize>() -> Option<[u8; N]> {
-    WATCHER.with_borrow_mut(|watcher| {
-        let rng = watcher.as_mut()?.rng.as_mut()?;
+    OBSERVER.with_borrow_mut(|observer| {
+        let rng = observer.as_mut()?.rng.as_mut()?;
         let mut bytes = [0; N];
         rng.fill(&mut bytes);
         Some(bytes)
     })
 }
 
-/// HMAC, on which dimpl builds the PRF of DTLS 1.2 and the HKDF of DTLS 1.3.
+/// HMAC. dimpl builds the PRF of DTLS 1.2 and the HKDF of DTLS 1.3 on it.
 #[derive(Debug)]
-struct WatchedHmac;
+struct ObservedHmac;
 
-impl HmacProvider for WatchedHmac {
+impl HmacProvider for ObservedHmac {
     fn hmac(
         &self,
         hash: HashAlgorithm,
@@ -109,7 +109,7 @@ impl HmacProvider for WatchedHmac {
         let plain = aws_lc_rs::default_provider().hmac_provider;
         let written = plain.hmac(hash, key, data, out)?;
         if let Some(secret) = secret_of(key, data, out.get(..written).unwrap_or_default()) {
-            watch(|watch| watch.secrets.push(secret));
+            observe(|observer| observer.secrets.push(secret));
         }
         Ok(written)
     }
@@ -118,17 +118,17 @@ impl HmacProvider for WatchedHmac {
 /// Bytes of a master secret (RFC 5246 section 8.1).
 const MASTER_SECRET_BYTES: usize = 48;
 
-/// The secret that goes into this HMAC, or comes out of it.
+/// The secret that this HMAC uses or returns.
 fn secret_of(key: &[u8], data: &[u8], result: &[u8]) -> Option<Secret> {
-    // RFC 5246 section 6.3: the keys are expanded from the master secret under this label.
+    // RFC 5246 section 6.3: key expansion uses the master secret with this label.
     if key.len() == MASTER_SECRET_BYTES && data.starts_with(b"key expansion") {
         return Some(Secret {
             label: "CLIENT_RANDOM",
             bytes: key.to_vec(),
         });
     }
-    // RFC 8446 section 7.1: HkdfLabel is the length, the label and the context, each behind its length; RFC 9147
-    // section 5.9 puts "dtls13" before the label. One block of HKDF is the whole of such a secret.
+    // RFC 8446 section 7.1: HkdfLabel is the length, the label and the context, each after its length. RFC 9147
+    // section 5.9 prefixes the label with "dtls13". One block of HKDF is a whole secret.
     let (length, behind) = data.get(2..)?.split_first()?;
     let label = behind.get(..usize::from(*length))?.strip_prefix(b"dtls13")?;
     let label = match label {

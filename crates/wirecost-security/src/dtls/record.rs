@@ -1,45 +1,45 @@
 //! A view of the records in a datagram: DTLS 1.2 (RFC 6347 section 4.1) and DTLS 1.3 (RFC 9147 section 4).
 
 /// Bytes of a DTLS 1.2 record header, which plaintext records of DTLS 1.3 have as well.
-pub(super) const HEADER_BYTES: usize = 13;
+pub const HEADER_BYTES: usize = 13;
 /// Bytes of a handshake message's header (RFC 6347 section 4.2.2).
 const MESSAGE_HEADER_BYTES: usize = 12;
 
-/// The types of content that are told apart (RFC 9147 section 4.1).
+/// Content types that are distinguished (RFC 9147 section 4.1).
 pub mod content {
-    /// Tells the peer to use what was agreed on, in DTLS 1.2.
+    /// Switches to the negotiated keys, in DTLS 1.2.
     pub const CHANGE_CIPHER_SPEC: u8 = 20;
     /// An alert.
     pub const ALERT: u8 = 21;
     /// Handshake messages.
     pub const HANDSHAKE: u8 = 22;
-    /// What the endpoint within sends.
+    /// Data of the inner endpoint.
     pub const APPLICATION_DATA: u8 = 23;
-    /// Records received, in DTLS 1.3 (RFC 9147 section 7).
+    /// Acknowledges records, in DTLS 1.3 (RFC 9147 section 7).
     pub const ACK: u8 = 26;
 }
 
 /// The handshake message that opens a connection.
 const CLIENT_HELLO: u8 = 1;
-/// RFC 7685: fills a ClientHello up.
+/// Padding of a ClientHello (RFC 7685).
 const PADDING_EXTENSION: u16 = 21;
 
-/// How a record is written.
+/// The form of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// In the clear.
+    /// Not protected.
     Plaintext {
-        /// The type of its content.
+        /// The content type.
         content: u8,
     },
     /// Protected by DTLS 1.2.
     Protected12 {
-        /// The type of its content, which DTLS 1.2 does not hide.
+        /// The content type, which DTLS 1.2 does not encrypt.
         content: u8,
     },
-    /// Protected by DTLS 1.3 behind the unified header.
+    /// Protected by DTLS 1.3, with the unified header.
     Protected13 {
-        /// The last two bits of its epoch.
+        /// The two lowest bits of its epoch.
         epoch: u8,
     },
     /// Not a record: the rest of the datagram.
@@ -49,21 +49,21 @@ pub enum Form {
 /// One record of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// How it is written.
+    /// Its form.
     pub form: Form,
-    /// The record whole.
+    /// The whole record.
     pub bytes: &'a [u8],
     /// Bytes of the header.
     pub header: usize,
 }
 
 impl<'a> Record<'a> {
-    /// What follows the header.
+    /// The bytes after the header.
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(self.header..).unwrap_or_default()
     }
 
-    /// The last 8 bytes: of a protected record the end of its tag, which tells it from every other.
+    /// The last 8 bytes. In a protected record they end the tag, which identifies the record.
     pub(super) fn tag(&self) -> [u8; 8] {
         last_eight(self.bytes)
     }
@@ -74,7 +74,7 @@ impl<'a> Record<'a> {
     }
 
     /// The first handshake message of a plaintext record.
-    pub(super) fn message(&self) -> Option<Message<'a>> {
+    pub fn message(&self) -> Option<Message<'a>> {
         match self.form {
             Form::Plaintext {
                 content: content::HANDSHAKE,
@@ -84,7 +84,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The records of `datagram`, end to end; bytes that are none come last, as one of unknown form.
+/// The consecutive records of `datagram`. Bytes that are not a record come last, as one of unknown form.
 pub fn records(datagram: &[u8]) -> impl Iterator<Item = Record<'_>> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -96,7 +96,8 @@ pub fn records(datagram: &[u8]) -> impl Iterator<Item = Record<'_>> {
 
 fn split(bytes: &[u8]) -> Option<Record<'_>> {
     let first = *bytes.first()?;
-    // RFC 9147 section 4: 001 in the highest bits is the unified header, anything else a plaintext or DTLS 1.2 record.
+    // RFC 9147 section 4: a unified header starts with the bits 001. Anything else is an unprotected or DTLS 1.2
+    // record.
     let record = match first >> 5 {
         1 => split_unified(bytes, first),
         _ => split_classic(bytes, first),
@@ -110,7 +111,7 @@ fn split(bytes: &[u8]) -> Option<Record<'_>> {
 
 fn split_classic(bytes: &[u8], content: u8) -> Option<Record<'_>> {
     let header = bytes.get(..HEADER_BYTES)?;
-    // Both versions write 254 as their major version (RFC 6347 section 4.1).
+    // Both versions have 254 as their major version (RFC 6347 section 4.1).
     if !(content::CHANGE_CIPHER_SPEC..=content::ACK).contains(&content) || header[1] != 254 {
         return None;
     }
@@ -126,8 +127,8 @@ fn split_classic(bytes: &[u8], content: u8) -> Option<Record<'_>> {
     })
 }
 
-/// The unified header is `001CSLEE`: connection ID, two bytes of sequence number, length present, epoch
-/// (RFC 9147 section 4). Only its owner knows how long a connection ID is, and our endpoints have none.
+/// The unified header is `001CSLEE`: connection ID, two bytes of sequence number, length present, epoch (RFC 9147
+/// section 4). Only the owner of a connection ID knows its length, and our endpoints have none.
 fn split_unified(bytes: &[u8], first: u8) -> Option<Record<'_>> {
     const CONNECTION_ID: u8 = 0x10;
     const LONG_SEQUENCE: u8 = 0x08;
@@ -152,7 +153,7 @@ fn split_unified(bytes: &[u8], first: u8) -> Option<Record<'_>> {
     .filter(|record| record.header <= record.bytes.len())
 }
 
-/// The end of `bytes`, with zeros before it where there are fewer than 8.
+/// The last 8 bytes of `bytes`, padded with leading zeros.
 pub(super) fn last_eight(bytes: &[u8]) -> [u8; 8] {
     let end = bytes.get(bytes.len().saturating_sub(8)..).unwrap_or_default();
     let mut tag = [0; 8];
@@ -160,18 +161,22 @@ pub(super) fn last_eight(bytes: &[u8]) -> [u8; 8] {
     tag
 }
 
-/// A part of the handshake that is sent as one record, by what a repetition of it repeats (RFC 6347 section 4.2.2).
+/// A handshake fragment that is sent as one record, identified as RFC 6347 section 4.2.2 identifies repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) content: u8,
-    pub(super) message: u8,
-    pub(super) sequence: u16,
-    pub(super) offset: u32,
+pub struct Piece {
+    /// The content type.
+    pub content: u8,
+    /// The handshake type.
+    pub message: u8,
+    /// The message's number.
+    pub sequence: u16,
+    /// The fragment's offset.
+    pub offset: u32,
 }
 
 impl Piece {
-    /// The piece of handshake that a record of this `content` begins with.
-    pub(super) fn of(content: u8, plaintext: &[u8]) -> Option<Self> {
+    /// The handshake fragment at the start of a record of this `content` type.
+    pub fn of(content: u8, plaintext: &[u8]) -> Option<Self> {
         match content {
             content::HANDSHAKE => Message::parse(plaintext).map(|message| message.piece),
             content::CHANGE_CIPHER_SPEC => Some(Self {
@@ -185,17 +190,17 @@ impl Piece {
     }
 }
 
-/// Pieces of the handshake that one side has sent.
+/// The handshake fragments that one side has sent.
 #[derive(Debug, Default)]
-pub(super) struct Pieces(Vec<Piece>);
+pub struct Pieces(Vec<Piece>);
 
 impl Pieces {
-    /// Most that are remembered: more than the flights of a handshake have in fragments of the smallest MTU. Anyone can
-    /// send plaintext records of more, on an established connection as well.
+    /// The most fragments remembered: more than a handshake has with the smallest MTU. Anyone can send more in
+    /// unprotected records, even on an established connection.
     const REMEMBERED: usize = 512;
 
-    /// Takes note of a piece; whether it was not seen before, as far as that is remembered.
-    pub(super) fn note(&mut self, piece: Piece) -> bool {
+    /// Remembers a fragment. Returns whether it is new, as far as remembered.
+    pub fn note(&mut self, piece: Piece) -> bool {
         let is_new = !self.0.contains(&piece);
         if is_new && self.0.len() < Self::REMEMBERED {
             self.0.push(piece);
@@ -203,24 +208,25 @@ impl Pieces {
         is_new
     }
 
-    /// Whether a piece of this message was seen.
+    /// Whether a fragment of this message was seen.
     pub(super) fn has_message(&self, message: u8) -> bool {
         self.0.iter().any(|piece| piece.message == message)
     }
 
-    /// Gives memory back that only the handshake needed.
+    /// Frees memory that only the handshake needed.
     pub(super) fn shrink(&mut self) {
         self.0.shrink_to_fit();
     }
 }
 
-/// A handshake message, or the fragment of one that a record holds.
+/// A handshake message, or its fragment in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Message<'a> {
-    pub(super) piece: Piece,
-    /// What follows the message's header.
-    body: &'a [u8],
-    /// Bytes of the message without header.
+pub struct Message<'a> {
+    /// Identifies the fragment.
+    pub piece: Piece,
+    /// The bytes after the message's header.
+    pub body: &'a [u8],
+    /// Bytes of the whole message without header.
     length: usize,
 }
 
@@ -241,16 +247,16 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The client's random, where this is the beginning of a ClientHello (RFC 6347 section 4.2.1: behind the version).
-    pub(super) fn client_random(&self) -> Option<[u8; 32]> {
+    /// The client's random at the start of a ClientHello (RFC 6347 section 4.2.1: after the version).
+    pub fn client_random(&self) -> Option<[u8; 32]> {
         if self.piece.message != CLIENT_HELLO || self.piece.offset != 0 {
             return None;
         }
         self.body.get(2..34)?.try_into().ok()
     }
 
-    /// Bytes of padding at the end of a ClientHello that is not fragmented (RFC 7685).
-    pub(super) fn padding(&self) -> usize {
+    /// Bytes of padding at the end of an unfragmented ClientHello (RFC 7685).
+    pub fn padding(&self) -> usize {
         self.padding_extension().unwrap_or(0)
     }
 
@@ -258,7 +264,7 @@ impl<'a> Message<'a> {
         if self.piece.message != CLIENT_HELLO || self.body.len() != self.length {
             return None;
         }
-        // Behind version and random: session ID, cookie, cipher suites and compression methods, each behind its length.
+        // After version and random: session ID, cookie, cipher suites and compression methods, each after its length.
         let mut rest = self.body.get(34..)?;
         for length_bytes in [1, 1, 2, 1] {
             let (length, behind) = rest.split_at_checked(length_bytes)?;
@@ -279,7 +285,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The client's random of a datagram that begins with a ClientHello: a connection that someone wants to open.
+/// The client's random of a datagram that begins with a ClientHello.
 pub(super) fn client_hello(datagram: &[u8]) -> Option<[u8; 32]> {
     records(datagram).next()?.message()?.client_random()
 }
@@ -289,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_told_apart_and_no_flood_of_them_is_kept() {
+    fn the_number_of_remembered_fragments_is_limited() {
         let mut pieces = Pieces::default();
         let piece = |offset| Piece {
             content: content::HANDSHAKE,

@@ -1,4 +1,4 @@
-//! What clients and servers do differently.
+//! The differences between clients and servers.
 
 use wirecost_proto::Instant;
 
@@ -7,10 +7,24 @@ use super::connection::Connection;
 use crate::layer::Fault;
 use crate::start::Start;
 
-/// Which end a layer is.
-pub(super) enum Role {
+/// The role of a layer.
+pub enum Role {
+    /// Connects to servers.
     Client(ClientConfig),
+    /// Accepts clients.
     Server(ServerConfig),
+}
+
+impl From<ClientConfig> for Role {
+    fn from(config: ClientConfig) -> Self {
+        Self::Client(config)
+    }
+}
+
+impl From<ServerConfig> for Role {
+    fn from(config: ServerConfig) -> Self {
+        Self::Server(config)
+    }
 }
 
 impl Role {
@@ -18,7 +32,7 @@ impl Role {
         matches!(self, Self::Server(_))
     }
 
-    /// The connection that a client begins when a flow opens; a server waits for one.
+    /// The connection that a client opens with the flow. A server waits for a ClientHello.
     pub(super) fn first_connection(&self, index: u64, now: Instant) -> Option<Result<Connection, Fault>> {
         match self {
             Self::Client(config) if config.start != Start::Cold => Some(Err(Fault::Start {
@@ -30,7 +44,7 @@ impl Role {
         }
     }
 
-    /// The connection that a server begins when a ClientHello comes.
+    /// The connection that a server opens for a ClientHello.
     pub(super) fn accept(&self, index: u64, now: Instant) -> Option<Connection> {
         match self {
             Self::Client(_) => None,
@@ -38,14 +52,14 @@ impl Role {
         }
     }
 
-    /// Whether the peer's certificate is accepted.
-    pub(super) fn judge(&self, certificate: &[u8], now: Instant) -> Result<(), Fault> {
-        let (judge, epoch) = match self {
-            Self::Client(config) => (&config.judge, config.epoch()),
-            Self::Server(config) => (&config.judge, config.epoch()),
+    /// Verifies the peer's certificate.
+    pub(super) fn verify(&self, certificate: &[u8], now: Instant) -> Result<(), Fault> {
+        let (verifier, epoch) = match self {
+            Self::Client(config) => (&config.verifier, config.engine.common.epoch),
+            Self::Server(config) => (&config.verifier, config.engine.common.epoch),
         };
-        match judge {
-            Some(judge) => judge.judge(certificate, epoch.unix_at(now)),
+        match verifier {
+            Some(verifier) => verifier.verify(certificate, epoch.unix_at(now)),
             None => Ok(()),
         }
     }

@@ -21,7 +21,7 @@ type BarePair<P = FixedDelay> = Pair<Client<bare::Client>, Server<bare::Server>,
 const ONE_WAY: Duration = Duration::from_millis(50);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The parts of a test's world, to be changed before it begins.
+/// The settings of a test, to be changed before it starts.
 struct World {
     authority: Authority,
     version: Version,
@@ -100,7 +100,7 @@ impl World {
         )
     }
 
-    /// A pair whose client has been given a message before its flow opens.
+    /// A pair whose client has a message to send before its flow opens.
     fn sending(&self, payload: usize) -> BarePair {
         let mut pair = self.pair();
         pair.command(send(payload));

@@ -1,5 +1,5 @@
-//! CBOR in its preferred serialization (RFC 8949 section 4.1), written with the layers of its bytes, and read as
-//! slices. The COSE messages within are read by `coset`.
+//! CBOR in its preferred serialization (RFC 8949 section 4.1): a writer that knows the layers of its bytes, and a
+//! reader of slices. `coset` reads the COSE messages inside.
 
 use wirecost_proto::Layer;
 use wirecost_proto::content::Part;
@@ -28,7 +28,7 @@ impl Writer {
         (self.bytes, self.layout)
     }
 
-    /// Appends bytes that are encoded already.
+    /// Appends encoded bytes.
     pub(super) fn put(&mut self, bytes: &[u8], layer: Layer) {
         self.bytes.extend_from_slice(bytes);
         self.cover(bytes.len(), layer);
@@ -41,7 +41,7 @@ impl Writer {
         }
     }
 
-    /// Appends an item that is inside a byte string, with its layers.
+    /// Appends an item inside a byte string, with its layers.
     pub(super) fn nest(&mut self, inner: &Self) {
         self.byte_string_head(inner.bytes.len());
         self.bytes.extend_from_slice(&inner.bytes);
@@ -53,7 +53,7 @@ impl Writer {
     pub(super) fn int(&mut self, value: i64) {
         match u64::try_from(value) {
             Ok(value) => self.head(UNSIGNED, value),
-            // -1 - n (RFC 8949 section 3.1), which is the complement.
+            // -1 - n (RFC 8949 section 3.1) is the bitwise complement.
             Err(_) => self.head(NEGATIVE, (!value).unsigned_abs()),
         }
     }
@@ -83,12 +83,12 @@ impl Writer {
         self.head(TAG, tag);
     }
 
-    /// The initial byte and its argument in the fewest bytes.
+    /// The initial byte and its argument, in the shortest form.
     fn head(&mut self, major: u8, argument: u64) {
         let major = major << 5;
         let wide = argument.to_be_bytes();
         let (info, skipped) = match argument {
-            // The argument is in the initial byte itself (RFC 8949 section 3).
+            // The argument is inside the initial byte (RFC 8949 section 3).
             0..24 => return self.put(&[major | wide[7]], Layer::Security),
             24..0x100 => (24, 7),
             0x100..0x1_0000 => (25, 6),
@@ -100,10 +100,10 @@ impl Writer {
     }
 }
 
-/// Why bytes are not what was expected: what was, in words.
+/// What a reader expected instead, as a noun phrase.
 pub(super) type Expected = &'static str;
 
-/// A place in bytes that came from others.
+/// Reads bytes from untrusted sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
@@ -118,7 +118,8 @@ impl<'a> Reader<'a> {
         self.head(UNSIGNED).ok_or("an unsigned integer")
     }
 
-    /// The number of items of an array, each of at least one byte, so that no count exceeds what is there.
+    /// The number of items of an array. Each item has at least one byte, so the count cannot exceed the remaining
+    /// bytes.
     pub(super) fn array(&mut self) -> Result<usize, Expected> {
         let items = self.head(ARRAY).ok_or("an array")?;
         let items = usize::try_from(items).ok();
@@ -145,7 +146,7 @@ impl<'a> Reader<'a> {
         self.byte_string()?.try_into().map_err(|_| expected)
     }
 
-    /// That nothing follows.
+    /// Checks that nothing follows.
     pub(super) fn end(&self) -> Result<(), Expected> {
         match self.rest {
             [] => Ok(()),
@@ -153,7 +154,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The argument of an item of this major type, if it is one and in its shortest form.
+    /// The argument of an item, if it has this major type and the shortest form.
     fn head(&mut self, major: u8) -> Option<u64> {
         let initial = *self.take(1)?.first()?;
         if initial >> 5 != major {
@@ -166,7 +167,7 @@ impl<'a> Reader<'a> {
             25 => (2, 0x100),
             26 => (4, 0x1_0000),
             27 => (8, 0x1_0000_0000),
-            // Reserved, or of indefinite length (RFC 8949 section 3): not the preferred serialization.
+            // Reserved, or of indefinite length (RFC 8949 section 3), which the preferred serialization excludes.
             _ => return None,
         };
         let argument = self.take(len)?;
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_have_the_bytes_of_the_standards_appendix() {
+    fn integers_have_the_encoding_of_rfc_8949() {
         // RFC 8949, appendix A.
         let cases: [(i64, &[u8]); 10] = [
             (0, &[0x00]),
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_keeps_its_layers() {
+    fn nested_items_keep_their_layers() {
         let mut inner = Writer::default();
         inner.byte_string_head(3);
         inner.put(b"abc", Layer::Payload);

@@ -3,15 +3,14 @@
 use coset::TaggedCborSerializable as _;
 use coset::iana;
 use coset::{AsCborValue as _, CoseEncrypt, CoseKey, CoseRecipient, CoseSign1, Label};
-use wirecost_proto::Layer;
 
 use super::algorithm::{SIGNATURE_BYTES, names, number};
 use super::cbor::{Expected, Reader, Writer};
 use super::key::{self, KeyId, Participant};
 use super::rule::RuleSet;
 
-/// Puts a signed rule set and sealed parts together: `[rules, [+ part]]`, each inside a byte string, so that a digest
-/// is taken of bytes as they are.
+/// Joins a signed rule set and sealed parts: `[rules, [+ part]]`, each inside a byte string, so that a digest covers
+/// the exact bytes.
 pub(super) fn emit(rules: &Writer, parts: &[Writer]) -> Writer {
     let mut out = Writer::default();
     out.array(2);
@@ -23,48 +22,24 @@ pub(super) fn emit(rules: &Writer, parts: &[Writer]) -> Writer {
     out
 }
 
-/// The protected header of the signature: `{1: -7, 4: kid}`, alg ES256 and whose key. The key is named under the
-/// signature, so that no reader is led to another one.
-pub(super) fn signer_header(signer: KeyId) -> Vec<u8> {
-    let mut out = Writer::default();
-    out.map(2);
-    out.int(number(iana::HeaderParameter::Alg));
-    out.int(number(iana::Algorithm::ES256));
-    out.int(number(iana::HeaderParameter::Kid));
-    out.byte_string(signer.as_bytes());
-    out.into_parts().0
-}
-
-/// What is signed: `["Signature1", protected, h'', payload]` (RFC 9052 section 4.4).
-pub(super) fn sig_structure(header: &[u8], payload: &[u8]) -> Vec<u8> {
-    /// `"Signature1"` behind the head of an array of four.
-    const CONTEXT: &[u8] = b"\x84\x6aSignature1";
-    let mut out = Writer::default();
-    out.put(CONTEXT, Layer::Security);
-    out.byte_string(header);
-    out.byte_string(&[]);
-    out.byte_string(payload);
-    out.into_parts().0
-}
-
-/// An object taken apart; nothing of it is verified.
+/// The parts of an object. Nothing is verified.
 pub(super) struct Object<'a> {
     /// The bytes of each part's COSE_Encrypt.
     pub(super) parts: Vec<&'a [u8]>,
     /// Bytes of the signed rule set's COSE_Sign1.
     pub(super) rules_bytes: usize,
-    /// Who says to have signed.
+    /// The claimed signer.
     pub(super) signer: KeyId,
-    /// What is signed.
+    /// The signed rules.
     pub(super) rule_set: RuleSet,
-    /// What the signature is over.
+    /// The signed bytes.
     pub(super) signed: Vec<u8>,
     /// The signature.
     pub(super) signature: [u8; SIGNATURE_BYTES],
 }
 
 impl<'a> Object<'a> {
-    /// Takes an object apart. There is one encoding of each object, and no other is taken.
+    /// Parses an object. Each object has exactly one encoding.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Expected> {
         let mut input = Reader::new(bytes);
         input.array_of(2, "an object of two items")?;
@@ -115,7 +90,7 @@ fn parse_signature(bytes: &[u8]) -> Result<Signature, Expected> {
     ))
 }
 
-/// A part's message, with the algorithm that all parts have.
+/// A part's message, with the algorithm of all parts.
 pub(super) fn parse_part(bytes: &[u8]) -> Result<CoseEncrypt, Expected> {
     let message = CoseEncrypt::from_tagged_slice(bytes).map_err(|_| "a COSE_Encrypt")?;
     if !names(&message.protected.header, iana::Algorithm::A128GCM) || !message.unprotected.crit.is_empty() {
@@ -124,14 +99,14 @@ pub(super) fn parse_part(bytes: &[u8]) -> Result<CoseEncrypt, Expected> {
     Ok(message)
 }
 
-/// Whom a recipient is for, the ephemeral key, and the wrapped content key.
+/// A recipient's key identifier, the ephemeral key, and the wrapped content key.
 pub(super) struct Recipient<'a> {
     pub(super) participant: KeyId,
     pub(super) ephemeral: Participant,
     pub(super) wrapped: &'a [u8],
 }
 
-/// A recipient, with the algorithm that all recipients have.
+/// A recipient, with the algorithm of all recipients.
 pub(super) fn parse_recipient(recipient: &CoseRecipient) -> Result<Recipient<'_>, Expected> {
     let header = &recipient.unprotected;
     if !names(&recipient.protected.header, iana::Algorithm::ECDH_ES_A128KW) || !header.crit.is_empty() {

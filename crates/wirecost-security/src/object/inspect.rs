@@ -1,4 +1,4 @@
-//! What an object shows without a key.
+//! The contents of an object that are readable without a key.
 
 use super::algorithm::TAG_BYTES;
 use super::frame::{Object, parse_part, parse_recipient};
@@ -6,36 +6,36 @@ use super::key::{Curve, KeyId};
 use super::open::Refusal;
 use super::rule::Rule;
 
-/// What everybody can read of an object: its form, not its content, and nothing that is proved.
+/// Everything that anybody can read in an object: its structure, but not its content. Nothing is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Bytes of the object.
     pub bytes: usize,
-    /// Bytes of the signed rule set, without the byte string's head around it.
+    /// Bytes of the signed rule set, without the head of its byte string.
     pub rules_bytes: usize,
-    /// Who says to have signed it.
+    /// The claimed signer.
     pub signer: KeyId,
     /// Its parts, in order.
     pub parts: Vec<InspectedPart>,
-    /// Who may open which part, from when until when.
+    /// Who may open which part, and when.
     pub rules: Vec<Rule>,
 }
 
-/// What everybody can read of a part.
+/// Everything that anybody can read about a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InspectedPart {
-    /// Bytes of the part's message, without the byte string's head around it.
+    /// Bytes of the part's message, without the head of its byte string.
     pub bytes: usize,
-    /// Bytes of its ciphertext, and so of its plaintext.
+    /// Bytes of its plaintext: the ciphertext without the tag.
     pub payload_bytes: usize,
-    /// Whom its content key is wrapped for.
+    /// The participants for whom its content key is wrapped.
     pub recipients: Vec<Recipient>,
 }
 
-/// A participant that a part's content key is wrapped for.
+/// A participant for whom a part's content key is wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipient {
-    /// Whose key.
+    /// Identifier of the participant's key.
     pub participant: KeyId,
     /// Its curve.
     pub curve: Curve,
@@ -47,16 +47,16 @@ impl Inspection {
         self.parts.iter().map(|part| part.payload_bytes).sum()
     }
 
-    /// Bytes that are not payload.
+    /// Bytes other than payload.
     pub fn security_bytes(&self) -> usize {
         self.bytes.saturating_sub(self.payload_bytes())
     }
 }
 
-/// Reads what everybody can read of an object. [`verify`](super::verify) tells whether it is as it was signed.
+/// Reads the unencrypted contents of an object. [`verify`](super::verify) checks the signature.
 ///
 /// # Errors
-/// [`Refusal::Malformed`] where the bytes are not an object.
+/// [`Refusal::Malformed`] if the bytes are not an object.
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, Refusal> {
     let malformed = |expected| Refusal::Malformed { expected };
     let object = Object::parse(bytes).map_err(malformed)?;

@@ -1,20 +1,20 @@
-//! Objects that carry their own protection, whatever the channel.
+//! Objects with their own protection, independent of the channel.
 //!
-//! An object holds parts of a payload. Each part is a COSE_Encrypt (RFC 9052 section 5.1) under a content key of its
-//! own, which is wrapped for every participant who may open the part (ECDH-ES with A128KW, RFC 9053 section 6.4). A
-//! rule set says who may open which part from when until when; it is in a COSE_Sign1 (RFC 9052 section 4.2)
-//! together with the digests of all parts, so that nothing of an object can be changed or moved to another one.
+//! An object contains the parts of a payload. Each part is a COSE_Encrypt (RFC 9052 section 5.1) under its own
+//! content key. The content key is wrapped for every participant who may open the part (ECDH-ES with A128KW, RFC 9053
+//! section 6.4). A rule set says who may open which part, and when. It is in a COSE_Sign1 (RFC 9052 section 4.2)
+//! together with the digests of all parts. So nobody can change an object or move a part to another object.
 //!
-//! `docs/models/objects.md` has the format in CDDL, its sizes, and what cryptography enforces and what only the
-//! opener's software does.
+//! `docs/models/objects.md` describes the format in CDDL, its sizes, and what cryptography enforces and what only the
+//! opener's software enforces.
 //!
-//! - [`key`]: who opens and who signs, and their keys as COSE_Keys
-//! - [`rule`]: who may open which part, from when until when
-//! - [`seal`]: parts into an object
-//! - [`open`]: a part out of an object, or the reason why not
-//! - [`mod@inspect`]: what an object shows without a key
-//! - [`preset`]: one signer, one participant, one part: what a stack with `+cose` sends
-//! - [`time`]: seconds since 1970 as a date
+//! - [`key`]: keys of participants and signers, also as COSE_Keys
+//! - [`rule`]: who may open which part, and when
+//! - [`seal`]: makes an object from parts
+//! - [`open`]: decrypts a part, or says why not
+//! - [`mod@inspect`]: the contents of an object that are readable without a key
+//! - [`preset`]: one signer, one participant, one part, as stacks with `+cose` use them
+//! - [`time`]: seconds since 1970, read and printed as a date
 //!
 //! ```
 //! use wirecost_security::entropy::Entropy;

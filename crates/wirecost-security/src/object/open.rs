@@ -1,4 +1,4 @@
-//! A part out of an object, or the reason why not.
+//! Decrypts a part of an object, or says why not.
 
 use std::collections::BTreeSet;
 
@@ -13,23 +13,23 @@ use super::seal::digest_of;
 use super::time::UnixTime;
 use super::wrap;
 
-/// Why a part is not opened.
+/// Why a part is not decrypted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The bytes are not an object.
     #[error("not a protected object: expected {expected}")]
     Malformed {
-        /// What was expected where something else stands.
+        /// What was expected instead.
         expected: &'static str,
     },
-    /// The object is signed by somebody who is not trusted.
+    /// The signer of the object is not trusted.
     #[error("signer {0} is not trusted")]
     UnknownSigner(KeyId),
-    /// The object is not as it was signed.
+    /// The object differs from the signed one.
     #[error("the object was changed: {0}")]
     Tampered(Evidence),
     /// No rule names the key.
-    #[error("key {0} is no participant of this object")]
+    #[error("key {0} is not a participant of this object")]
     Outsider(KeyId),
     /// The object has no such part.
     #[error("the object has no part {part}: it has {parts}, counted from 0")]
@@ -39,40 +39,40 @@ pub enum Refusal {
         /// How many parts there are.
         parts: usize,
     },
-    /// The key's rules are about other parts.
-    #[error("key {key} may not open part {part}: its rules are about {}", list(.has))]
+    /// The key's rules cover other parts only.
+    #[error("key {key} may not open part {part}: its rules cover {}", list(.has))]
     NotHisPart {
-        /// Whose key.
+        /// The key.
         key: KeyId,
         /// The part, counted from 0.
         part: usize,
         /// The parts that it may open.
         has: BTreeSet<usize>,
     },
-    /// The time of the rule has not begun.
+    /// The rule's time window has not begun.
     #[error("key {key} may open part {part} from {from} on")]
     NotYet {
-        /// Whose key.
+        /// The key.
         key: KeyId,
         /// The part, counted from 0.
         part: usize,
-        /// When its time begins.
+        /// The start of the window.
         from: UnixTime,
     },
-    /// The time of the rule is over.
+    /// The rule's time window is over.
     #[error("key {key} was allowed to open part {part} until {until}")]
     Expired {
-        /// Whose key.
+        /// The key.
         key: KeyId,
         /// The part, counted from 0.
         part: usize,
-        /// When its time ended.
+        /// The end of the window.
         until: UnixTime,
     },
 }
 
 impl Refusal {
-    /// The refusal's name for programs.
+    /// The refusal's machine-readable name.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Malformed { .. } => "malformed",
@@ -87,19 +87,19 @@ impl Refusal {
     }
 }
 
-/// What shows that an object was changed.
+/// Evidence of a change to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Evidence {
-    /// The signature is not over these rules.
+    /// The signature does not cover these rules.
     #[error("the signature does not hold")]
     Signature,
-    /// A part is not the one that was signed.
+    /// A part differs from the signed one.
     #[error("the digest of part {0} does not hold")]
     Digest(usize),
-    /// The content key cannot be unwrapped with the participant's key.
+    /// The participant's key does not unwrap the content key.
     #[error("the content key of part {0} does not unwrap")]
     Key(usize),
-    /// The ciphertext does not belong to its tag.
+    /// The ciphertext does not match its tag.
     #[error("the tag of part {0} does not hold")]
     Tag(usize),
 }
@@ -113,7 +113,7 @@ const fn malformed(expected: &'static str) -> Refusal {
     Refusal::Malformed { expected }
 }
 
-/// Opens parts with one participant's key.
+/// Decrypts parts with one participant's key.
 #[derive(Debug)]
 pub struct Opener {
     secret: Secret,
@@ -121,16 +121,16 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// An opener with this key that trusts the rules of these signers.
+    /// An opener with this key that trusts these signers.
     pub const fn new(secret: Secret, signers: Vec<Signer>) -> Self {
         Self { secret, signers }
     }
 
-    /// The plaintext of a part. What is checked, in this order: the object's form, its signer, its signature, every
-    /// part's digest, the rules at the time `now`; then the content key is unwrapped and the part decrypted.
+    /// Returns the plaintext of a part. Checks in this order: the object's form, its signer, its signature, every
+    /// part's digest, and the rules at the time `now`. Then it unwraps the content key and decrypts the part.
     ///
     /// # Errors
-    /// [`Refusal`] says which check failed; no byte of plaintext comes out then.
+    /// [`Refusal`] says which check failed. No plaintext is returned before the last check.
     pub fn open(&self, bytes: &[u8], part: usize, now: UnixTime) -> Result<Vec<u8>, Refusal> {
         let object = verified(bytes, &self.signers)?;
         let parts = object.parts.len();
@@ -156,7 +156,7 @@ impl Opener {
     }
 }
 
-/// Whether the object is as one of these signers signed it, every part of it.
+/// Checks that one of these signers signed the object and all its parts.
 ///
 /// # Errors
 /// [`Refusal`] says which check failed.
@@ -178,8 +178,8 @@ fn verified<'a>(bytes: &'a [u8], signers: &[Signer]) -> Result<Object<'a>, Refus
     }
 }
 
-/// Whether a rule lets this key open this part now. Only this function keeps a participant from opening his own part
-/// at the wrong time.
+/// Whether a rule lets this key open this part now. Only this function keeps a participant from opening a permitted
+/// part at the wrong time.
 fn may_open(rules: &[Rule], key: KeyId, part: usize, now: UnixTime) -> Result<(), Refusal> {
     let own: Vec<&Rule> = rules.iter().filter(|rule| rule.participant == key).collect();
     if own.is_empty() {
@@ -203,7 +203,7 @@ fn may_open(rules: &[Rule], key: KeyId, part: usize, now: UnixTime) -> Result<()
     }
 }
 
-/// AES-GCM's plaintext (RFC 9053 section 4.1).
+/// The plaintext of AES-GCM (RFC 9053 section 4.1).
 pub(super) fn decrypt(
     ciphertext: &[u8],
     key: &wrap::ContentKey,

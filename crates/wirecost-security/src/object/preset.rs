@@ -1,4 +1,4 @@
-//! One signer, one participant, one part: what a stack with `+cose` sends.
+//! One signer, one participant, one part, as stacks with `+cose` use them.
 
 use wirecost_proto::Content;
 
@@ -9,7 +9,7 @@ use super::seal::{SealError, Sealer};
 use super::time::UnixTime;
 use crate::entropy::Entropy;
 
-/// A device that seals each message for one participant on X25519, under one rule without limits in time, and that
+/// A device that seals each message for one participant on X25519 under one rule without a time limit, and that
 /// participant.
 #[derive(Debug)]
 pub struct Preset {
@@ -18,20 +18,20 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// Both, with new keys.
+    /// A preset with new keys.
     ///
     /// # Errors
-    /// [`SealError`] where the system gives no randomness.
+    /// [`SealError`] if the system has no randomness.
     pub fn new(entropy: &mut Entropy) -> Result<Self, SealError> {
         let key = SigningKey::generate(entropy)?;
         Self::with(key, entropy)
     }
 
-    /// Both, with signatures that follow from key and content alone (RFC 6979), which take more time: from a seeded
-    /// `entropy` come the same objects, byte for byte.
+    /// A preset with deterministic signatures (RFC 6979), which take more time. A seeded `entropy` makes the objects
+    /// identical byte for byte.
     ///
     /// # Errors
-    /// [`SealError`] where the system gives no randomness.
+    /// [`SealError`] if the system has no randomness.
     pub fn deterministic(entropy: &mut Entropy) -> Result<Self, SealError> {
         let key = SigningKey::generate(entropy)?.deterministic()?;
         Self::with(key, entropy)
@@ -50,7 +50,7 @@ impl Preset {
     /// The object around a payload, 281 to 288 bytes longer.
     ///
     /// # Errors
-    /// [`SealError`] where the system gives no randomness.
+    /// [`SealError`] if the system has no randomness.
     pub fn seal(&self, payload: &[u8], entropy: &mut Entropy) -> Result<Content, SealError> {
         Ok(self.sealer.seal(&[payload], entropy)?.into())
     }

@@ -1,27 +1,27 @@
-//! Who may open which part, from when until when.
+//! Who may open which part, and when.
 
 use super::algorithm::DIGEST_BYTES;
 use super::cbor::{Expected, Reader, Writer};
 use super::{KeyId, UnixTime};
 
-/// The format of rule sets that this module writes and reads.
+/// The version of the rule set format.
 const VERSION: u64 = 1;
 
-/// One participant may open one part during one time.
+/// Permits one participant to open one part during one time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Whose key opens the part.
+    /// Identifier of the participant's key.
     pub participant: KeyId,
     /// Which part, counted from 0.
     pub part: usize,
-    /// The first second in which it may be opened.
+    /// The first second of the time window.
     pub not_before: UnixTime,
-    /// The last second in which it may be opened.
+    /// The last second of the time window.
     pub not_after: UnixTime,
 }
 
 impl Rule {
-    /// A rule without limits in time.
+    /// A rule without a time limit.
     pub const fn always(participant: KeyId, part: usize) -> Self {
         Self {
             participant,
@@ -31,7 +31,7 @@ impl Rule {
         }
     }
 
-    /// Whether `now` lies in the rule's time, both ends included.
+    /// Whether `now` is in the rule's time window, both ends included.
     pub(crate) fn holds_at(&self, now: UnixTime) -> bool {
         (self.not_before..=self.not_after).contains(&now)
     }
@@ -65,12 +65,12 @@ impl Rule {
     }
 }
 
-/// What the signer signs: the rules, and the parts that they are about.
+/// The signed content: the rules and the parts' digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RuleSet {
     /// The digest of each part.
     pub(super) digests: Vec<[u8; DIGEST_BYTES]>,
-    /// Who may open which.
+    /// Who may open which part.
     pub(super) rules: Vec<Rule>,
 }
 

@@ -1,10 +1,10 @@
-//! Parts into an object.
+//! Makes an object from parts.
 
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::error::Unspecified;
 use coset::iana;
-use coset::{CoseEncrypt, CoseSign1, TaggedCborSerializable as _};
+use coset::{CoseEncrypt, CoseSign1Builder, HeaderBuilder, TaggedCborSerializable as _};
 use wirecost_proto::content::Part;
 use wirecost_proto::{Content, Layer};
 
@@ -20,35 +20,35 @@ use crate::entropy::{Entropy, NoEntropy};
 /// Why an object cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// There is nothing to seal.
+    /// There are no parts.
     #[error("an object has at least one part, got none")]
     NoParts,
-    /// A participant is named twice.
+    /// A participant occurs twice.
     #[error("participant {0} is named twice")]
     Repeated(KeyId),
-    /// A rule is about somebody whose key is not known.
-    #[error("a rule is about participant {0}, whose key is not given")]
+    /// A rule names a participant without a key.
+    #[error("a rule names participant {0}, whose key is missing")]
     UnknownParticipant(KeyId),
-    /// A rule is about a part that the object does not have.
-    #[error("a rule is about part {part}, and the object has {parts}")]
+    /// A rule names a part that does not exist.
+    #[error("a rule covers part {part}, but the object has {parts} parts, counted from 0")]
     NoSuchPart {
         /// The part, counted from 0.
         part: usize,
-        /// How many parts there are.
+        /// The number of parts.
         parts: usize,
     },
-    /// No key could ever open a part.
-    #[error("no rule lets anybody open part {0}")]
+    /// No rule covers a part, so nobody could open it.
+    #[error("no rule covers part {0}, so nobody could open it")]
     NobodyMayOpen(usize),
     /// A rule ends before it begins.
     #[error("the rule of participant {participant} for part {part} ends before it begins")]
     EmptyWindow {
-        /// Whose rule.
+        /// The rule's participant.
         participant: KeyId,
         /// The part, counted from 0.
         part: usize,
     },
-    /// The system gives no random bytes.
+    /// The system has no random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// A key cannot be used.
@@ -59,13 +59,13 @@ pub enum SealError {
     Library(&'static str),
 }
 
-/// An object, and which of its bytes are payload.
+/// An object and the layout of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// The object.
     pub bytes: Vec<u8>,
-    /// Runs of one layer, end to end over the bytes: ciphertext, which has the payload's length, is payload, and
-    /// everything else is the security layer's.
+    /// Consecutive runs of one layer. The ciphertext, which is as long as the payload, is payload. All other bytes
+    /// are security.
     pub layout: Vec<Part>,
 }
 
@@ -75,7 +75,7 @@ impl From<Sealed> for Content {
     }
 }
 
-/// Makes objects for the same participants under the same rules.
+/// Makes objects for fixed participants under fixed rules.
 #[derive(Debug)]
 pub struct Sealer {
     key: SigningKey,
@@ -84,10 +84,10 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// A sealer that signs with `key`. A part's content key is wrapped for those participants who have a rule for it.
+    /// A sealer that signs with `key`. It wraps a part's content key for the participants with a rule for the part.
     ///
     /// # Errors
-    /// [`SealError`] where a participant is named twice, or a rule is about no participant or about no time.
+    /// [`SealError`] if a participant occurs twice, or a rule names no participant or has an empty time window.
     pub fn new(key: SigningKey, participants: Vec<Participant>, rules: Vec<Rule>) -> Result<Self, SealError> {
         for (index, participant) in participants.iter().enumerate() {
             let id = participant.id();
@@ -115,10 +115,10 @@ impl Sealer {
     }
 
     /// Seals the parts of a payload. The object's length depends on the parts' lengths, the participants' curves and
-    /// the number of rules, never on chance or on the date.
+    /// the number of rules, never on chance or the date.
     ///
     /// # Errors
-    /// [`SealError`] where a rule is about a part that is not there, or a part has no rule.
+    /// [`SealError`] if a rule names a part that does not exist, or a part has no rule.
     pub fn seal(&self, parts: &[&[u8]], entropy: &mut Entropy) -> Result<Sealed, SealError> {
         self.check_parts(parts.len())?;
         let sealed: Result<Vec<Writer>, SealError> = parts
@@ -149,7 +149,7 @@ impl Sealer {
         }
     }
 
-    /// A COSE_Encrypt (RFC 9052 section 5.1), written rather than built, so that its layers are known.
+    /// A COSE_Encrypt (RFC 9052 section 5.1). It is written by hand, so that the layers of its bytes are known.
     fn seal_part(&self, part: usize, plaintext: &[u8], entropy: &mut Entropy) -> Result<Writer, SealError> {
         let mut key = [0; KEY_BYTES];
         entropy.fill(&mut key)?;
@@ -208,22 +208,26 @@ impl Sealer {
             digests: digests.collect(),
             rules: self.rules.clone(),
         };
-        let payload = rule_set.to_bytes();
-        let header = frame::signer_header(self.key.id());
-        let signed = frame::sig_structure(&header, &payload);
-        let signature = self.key.sign(&signed).ok_or(SealError::Library("sign"))?;
+        // Alg ES256 and the signer's key. The signature covers the key identifier, so that nobody can redirect a reader to
+        // another key.
+        let protected = HeaderBuilder::new()
+            .algorithm(iana::Algorithm::ES256)
+            .key_id(self.key.id().as_bytes().to_vec())
+            .build();
+        let failed = || SealError::Library("sign");
+        let sign = |signed: &[u8]| self.key.sign(signed).map(Vec::from).ok_or_else(failed);
+        let message = CoseSign1Builder::new()
+            .protected(protected)
+            .payload(rule_set.to_bytes())
+            .try_create_signature(&[], sign)?
+            .build();
         let mut out = Writer::default();
-        out.tag(CoseSign1::TAG);
-        out.array(4);
-        out.byte_string(&header);
-        out.map(0);
-        out.byte_string(&payload);
-        out.byte_string(&signature);
+        out.put(&message.to_tagged_vec().map_err(|_| failed())?, Layer::Security);
         Ok(out)
     }
 }
 
-/// AES-GCM's ciphertext, as long as the plaintext, with its tag behind it (RFC 9053 section 4.1).
+/// The ciphertext of AES-GCM, as long as the plaintext, followed by its tag (RFC 9053 section 4.1).
 fn encrypt(
     plaintext: &[u8],
     key: &wrap::ContentKey,
@@ -237,7 +241,7 @@ fn encrypt(
     Ok(bytes)
 }
 
-/// The digest that binds a part to the rule set.
+/// The digest of a part in the rule set.
 pub(super) fn digest_of(part: &[u8]) -> [u8; DIGEST_BYTES] {
     let mut bytes = [0; DIGEST_BYTES];
     bytes.copy_from_slice(digest(&SHA256, part).as_ref());

@@ -1,17 +1,17 @@
-//! Seconds since 1970 as a date.
+//! Seconds since 1970, read and printed as a date.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A time of day, in seconds since 1970-01-01 00:00 UTC without leap seconds (POSIX time).
+/// A time in seconds since 1970-01-01 00:00 UTC without leap seconds (POSIX time).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixTime(pub u64);
 
 impl UnixTime {
-    /// Before all others.
+    /// The earliest time.
     pub const MIN: Self = Self(0);
-    /// After all others: a rule until then never expires.
+    /// The latest time. A rule until then never expires.
     pub const MAX: Self = Self(u64::MAX);
 }
 
@@ -21,8 +21,8 @@ impl From<Duration> for UnixTime {
     }
 }
 
-const SECONDS_OF_A_DAY: u64 = 86_400;
-/// From 0000-03-01 to 1970-01-01 in the proleptic Gregorian calendar.
+pub(crate) const SECONDS_OF_A_DAY: u64 = 86_400;
+/// Days from 0000-03-01 to 1970-01-01 in the proleptic Gregorian calendar.
 const DAYS_BEFORE_1970: u64 = 719_468;
 const DAYS_OF_400_YEARS: u64 = 146_097;
 
@@ -41,13 +41,13 @@ impl fmt::Display for UnixTime {
     }
 }
 
-/// The Gregorian date of a day since 1970: years are counted from March, so that the leap day comes last.
-const fn date_of(day: u64) -> (u64, u64, u64) {
+/// The Gregorian date of a day since 1970. Years are counted from March, so that the leap day comes last.
+pub(crate) const fn date_of(day: u64) -> (u64, u64, u64) {
     let day = day + DAYS_BEFORE_1970;
     let (era, day) = (day / DAYS_OF_400_YEARS, day % DAYS_OF_400_YEARS);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // Months from March on have 31, 30, 31, 30, 31 days again and again: 153 days each five.
+    // From March on, months have 31, 30, 31, 30, 31 days repeatedly: 153 days in five months.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let after_december = month >= 10;
@@ -55,7 +55,7 @@ const fn date_of(day: u64) -> (u64, u64, u64) {
     (era * 400 + year + after_december as u64, month, day)
 }
 
-/// The day since 1970 of a Gregorian date from 1970 on.
+/// The day since 1970 of a Gregorian date.
 const fn day_of(year: u64, month: u64, day: u64) -> u64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year) = (year / 400, year % 400);
@@ -63,7 +63,7 @@ const fn day_of(year: u64, month: u64, day: u64) -> u64 {
     era * DAYS_OF_400_YEARS + 365 * year + year / 4 - year / 100 + day - DAYS_BEFORE_1970
 }
 
-/// A text that is no time.
+/// A text that is not a time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a time: write 2026-12-31T23:59:59Z, 2026-12-31 or forever")]
 pub struct NotATime(pub String);
@@ -71,7 +71,7 @@ pub struct NotATime(pub String);
 impl FromStr for UnixTime {
     type Err = NotATime;
 
-    /// A date and a time in UTC (RFC 3339 section 5.6), a date alone, which begins at midnight, or `forever`.
+    /// A date and a time in UTC (RFC 3339 section 5.6), a date alone, which means midnight, or `forever`.
     fn from_str(text: &str) -> Result<Self, NotATime> {
         if text == "forever" {
             return Ok(Self::MAX);
@@ -89,7 +89,7 @@ fn parse_date(text: &str) -> Option<u64> {
         return None;
     }
     let since = day_of(year, month, day);
-    // The 31st of April would come out as the 1st of May.
+    // Otherwise April 31 would become May 1.
     (date_of(since) == (year, month, day)).then_some(since)
 }
 
@@ -98,7 +98,7 @@ fn parse_time(text: &str) -> Option<u64> {
     (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
 }
 
-/// Three numbers of so many digits.
+/// Three numbers with these numbers of digits.
 fn numbers(text: &str, separator: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     let mut fields = text.split(separator);
     let mut numbers = [0; 3];
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_times_are_printed_and_read() {
+    fn times_are_printed_and_parsed() {
         // `date -u -d @N +%FT%TZ`.
         let cases = [
             (0, "1970-01-01T00:00:00Z"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_refused() {
+    fn an_invalid_date_is_refused() {
         let wrong = [
             "",
             "soon",

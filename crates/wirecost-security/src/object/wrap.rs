@@ -1,4 +1,4 @@
-//! Content keys for participants: ECDH-ES with a key wrap (RFC 9053 section 6.4).
+//! Wraps content keys for participants: ECDH-ES with a key wrap (RFC 9053 section 6.4).
 
 use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
@@ -11,24 +11,23 @@ use crate::entropy::Entropy;
 /// A content key.
 pub(super) type ContentKey = [u8; KEY_BYTES];
 
-/// Wraps a content key for a participant: the ephemeral key's secret half, of which the public half is sent, and the
-/// wrapped key.
+/// Wraps a content key for a participant. Returns the ephemeral key, whose public key is sent, and the wrapped key.
 ///
 /// # Errors
-/// [`KeyError`] where the system gives no randomness.
+/// [`KeyError`] if the system has no randomness.
 pub(super) fn wrap(
     content_key: &ContentKey,
     participant: &Participant,
     entropy: &mut Entropy,
 ) -> Result<(Secret, [u8; WRAPPED_BYTES]), KeyError> {
-    // A key pair for this one message and participant (RFC 9053 section 6.3.1).
+    // The key pair serves this message and participant only (RFC 9053 section 6.3.1).
     let ephemeral = Secret::generate(participant.curve(), entropy)?;
     let wrapped = key_encryption_key(&ephemeral, participant).and_then(|kek| {
         let mut wrapped = [0; WRAPPED_BYTES];
         AesKek::new(&AES_128, &kek)?.wrap(content_key, &mut wrapped)?;
         Ok(wrapped)
     });
-    // What can fail is a public key of low order, with which no secret is shared (RFC 7748 section 6.1).
+    // Only a public key of low order fails, because it shares no secret (RFC 7748 section 6.1).
     let wrapped = wrapped.map_err(|_| KeyError::Numbers(participant.curve().name()))?;
     Ok((ephemeral, wrapped))
 }
@@ -36,14 +35,15 @@ pub(super) fn wrap(
 /// Unwraps a content key.
 ///
 /// # Errors
-/// [`Unspecified`] where it was not wrapped for this secret, or was changed since.
+/// [`Unspecified`] if it was not wrapped for this secret, or was changed.
 pub(super) fn unwrap(
     wrapped: &[u8],
     secret: &Secret,
     ephemeral: &Participant,
 ) -> Result<ContentKey, Unspecified> {
     let kek = key_encryption_key(secret, ephemeral)?;
-    // Eight bytes more than the key, which the library checks the wrapped key's integrity by (RFC 3394 section 2.2.3).
+    // Eight bytes more than the key. The library checks the integrity of the wrapped key with them (RFC 3394 section
+    // 2.2.3).
     let mut key = [0; WRAPPED_BYTES];
     if wrapped.len() != WRAPPED_BYTES {
         return Err(Unspecified);
@@ -52,12 +52,12 @@ pub(super) fn unwrap(
     (&*key).try_into().map_err(|_| Unspecified)
 }
 
-/// The key that both sides derive from the secret that they share.
+/// The key that both sides derive from their shared secret.
 fn key_encryption_key(secret: &Secret, with: &Participant) -> Result<[u8; KEY_BYTES], Unspecified> {
     secret.agree(with, |shared| derive(shared, &KDF_CONTEXT))
 }
 
-/// HKDF with SHA-256, and without a salt (RFC 9053 section 5.1).
+/// HKDF with SHA-256 and without a salt (RFC 9053 section 5.1).
 fn derive(shared: &[u8], context: &[u8]) -> Result<[u8; KEY_BYTES], Unspecified> {
     let mut key = [0; KEY_BYTES];
     let extracted = Salt::new(HKDF_SHA256, &[]).extract(shared);
@@ -65,7 +65,7 @@ fn derive(shared: &[u8], context: &[u8]) -> Result<[u8; KEY_BYTES], Unspecified>
     Ok(key)
 }
 
-/// The length of a key, as the library asks for it.
+/// The length of a key, for the library.
 struct KeyLength;
 
 impl KeyType for KeyLength {

@@ -7,7 +7,7 @@ use wirecost_proto::Instant;
 
 use crate::Epoch;
 
-/// The time of one endpoint: the last `now` that it was given. Clones share it.
+/// The time of one endpoint: the `now` of its last input. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Clock {
     epoch: Epoch,
@@ -15,7 +15,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that is at the start of the run.
+    /// A clock at the start of the run.
     pub fn new(epoch: Epoch) -> Self {
         Self {
             epoch,

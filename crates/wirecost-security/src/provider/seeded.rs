@@ -1,12 +1,10 @@
-//! Randoms, key shares and signatures that follow from a seed.
+//! Randoms, key shares and signatures from a seed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_lc_rs::agreement::{self, PrivateKey, UnparsedPublicKey};
 use aws_lc_rs::digest::{SHA256, digest};
-use p256::ecdsa::signature::hazmat::RandomizedPrehashSigner;
-use p256::elliptic_curve::rand_core::{TryCryptoRng, TryRng};
 use p256::pkcs8::DecodePrivateKey;
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, GetRandomFailed, KeyProvider, SecureRandom, SharedSecret,
@@ -18,11 +16,12 @@ use rustls::{Error, NamedGroup, PeerMisbehaved, SignatureAlgorithm, SignatureSch
 use wirecost_proto::Rng;
 
 use super::signing::until_usual;
+use crate::certificate::sign_digest;
 use crate::entropy::{Entropy, NoEntropy};
 
-/// [`standard`](super::standard), but that every random byte follows from `rng`: for tests and simulation.
+/// Like [`standard`](super::standard), with every random byte from `rng`: for tests and simulation.
 ///
-/// The library asks for references that live for ever, so each call leaves some 100 bytes behind.
+/// The library needs static references, so each call leaks about 100 bytes.
 pub fn seeded(rng: Rng) -> Arc<CryptoProvider> {
     let stream = Stream(Arc::new(Mutex::new(Entropy::seeded(rng))));
     let stream: &'static Stream = Box::leak(Box::new(stream));
@@ -35,7 +34,7 @@ pub fn seeded(rng: Rng) -> Arc<CryptoProvider> {
     })
 }
 
-/// The seed's bytes, drawn in the order in which the endpoint asks for them.
+/// The seed's bytes, in the order in which the endpoint draws them.
 #[derive(Clone)]
 struct Stream(Arc<Mutex<Entropy>>);
 
@@ -58,31 +57,9 @@ impl SecureRandom for Stream {
     }
 }
 
-impl TryRng for &Stream {
-    type Error = NoEntropy;
-
-    fn try_next_u32(&mut self) -> Result<u32, NoEntropy> {
-        let mut bytes = [0; 4];
-        self.draw(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, NoEntropy> {
-        let mut bytes = [0; 8];
-        self.draw(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        self.draw(bytes)
-    }
-}
-
-impl TryCryptoRng for &Stream {}
-
 impl KeyProvider for Stream {
     fn load_private_key(&self, key_der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
-        let unusable = |error: p256::pkcs8::Error| Error::General(format!("no P-256 key: {error}"));
+        let unusable = |error: p256::pkcs8::Error| Error::General(format!("not a P-256 key: {error}"));
         let key = p256::ecdsa::SigningKey::from_pkcs8_der(key_der.secret_der()).map_err(unusable)?;
         Ok(Arc::new(Key {
             key,
@@ -91,7 +68,7 @@ impl KeyProvider for Stream {
     }
 }
 
-/// A P-256 key whose nonces follow from key, message and the seed (RFC 6979 section 3.6).
+/// A P-256 key whose nonces derive from key, message and seed (RFC 6979 section 3.6).
 #[derive(Clone)]
 struct Key {
     key: p256::ecdsa::SigningKey,
@@ -119,8 +96,9 @@ impl Signer for Key {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         let digest = digest(&SHA256, message);
         until_usual(|| {
-            let signature: Result<p256::ecdsa::DerSignature, _> =
-                self.key.sign_prehash_with_rng(&mut &self.stream, digest.as_ref());
+            let mut added = [0; 32];
+            self.stream.draw(&mut added).map_err(|_| GetRandomFailed)?;
+            let signature = sign_digest(&self.key, digest.as_ref(), added);
             let signature = signature.map_err(|error| Error::General(error.to_string()))?;
             Ok(signature.as_bytes().to_vec())
         })

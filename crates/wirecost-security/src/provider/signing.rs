@@ -10,7 +10,7 @@ use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 
 use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES};
 
-/// Loads keys whose P-256 signatures all have [`SIGNATURE_BYTES`].
+/// Loads keys whose P-256 signatures have [`SIGNATURE_BYTES`].
 #[derive(Debug)]
 pub(super) struct UsualLength;
 
@@ -54,7 +54,7 @@ impl Signer for Retry {
     }
 }
 
-/// The first signature of the usual length that `sign` makes; the last one where none has it.
+/// The first signature of the usual length that `sign` makes, or the last one if none has it.
 pub(super) fn until_usual(sign: impl Fn() -> Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
     let mut signature = sign()?;
     for _ in 1..SIGNATURE_TRIES {

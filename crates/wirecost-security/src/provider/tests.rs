@@ -32,7 +32,7 @@ fn every_signature_has_the_usual_length() {
 }
 
 #[test]
-fn a_seed_decides_signatures_randoms_and_key_shares() {
+fn a_seed_determines_signatures_randoms_and_key_shares() {
     let drawn = |seed| {
         let provider = seeded(Rng::new(seed));
         let mut random = [0; 32];
@@ -46,7 +46,7 @@ fn a_seed_decides_signatures_randoms_and_key_shares() {
 }
 
 #[test]
-fn a_seeded_key_share_agrees_with_the_library_s_own() {
+fn a_seeded_key_share_agrees_with_a_random_one() {
     let (ours, theirs) = (seeded(Rng::new(1)), standard());
     let one = ours.kx_groups[0].start().expect("a key share");
     let other = theirs.kx_groups[0].start().expect("a key share");
@@ -57,7 +57,7 @@ fn a_seeded_key_share_agrees_with_the_library_s_own() {
 }
 
 #[test]
-fn a_clock_shows_what_its_endpoint_was_told() {
+fn a_clock_shows_the_time_of_the_last_input() {
     let epoch = Epoch {
         monotonic: epoch_instant(),
         unix: crate::certificate::VALID_FROM,
@@ -68,7 +68,7 @@ fn a_clock_shows_what_its_endpoint_was_told() {
     assert_eq!(seconds, crate::certificate::VALID_FROM.as_secs() + 2);
 }
 
-/// Any instant: what it is does not matter.
+/// Any instant will do.
 #[allow(clippy::disallowed_methods)]
 fn epoch_instant() -> std::time::Instant {
     std::time::Instant::now()

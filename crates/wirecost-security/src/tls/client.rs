@@ -22,13 +22,13 @@ use crate::Start;
 use crate::layer::{Event, Fault};
 use crate::provider::Clock;
 
-/// A client's endpoint within TLS: one device, one flow after another.
+/// A client's endpoint inside TLS: one device, one flow after another.
 ///
-/// Commands are the inner endpoint's. It is opened when the handshake is complete, or at once where early data is
-/// possible; the first flight then waits for the next command, or for the time-out that is due at once, so that early
-/// data leaves with it. Tickets are kept from flow to flow. The first flow has none and starts cold; a later one that
-/// finds none, where the configuration asks for one, fails with [`Fault::Start`]. Early data that the server refuses is
-/// sent again behind the handshake, as retransmission.
+/// Commands go to the inner endpoint. It is opened when the handshake is complete, or at once if early data is
+/// possible. In that case the first flight waits for the next command or the next time-out, which is due at once, so
+/// that early data leaves with it. The client keeps tickets from flow to flow. The first flow has none and starts
+/// cold. If the configuration requests a ticket and a later flow has none, it fails with [`Fault::Start`]. Early data
+/// that the server refuses is sent again after the handshake, as retransmission.
 pub struct Client<E: Endpoint> {
     engine: Engine<E>,
     config: ClientConfig,
@@ -53,17 +53,17 @@ impl<E: Endpoint> Client<E> {
         }
     }
 
-    /// The endpoint within.
+    /// The inner endpoint.
     pub const fn inner(&self) -> &E {
         self.engine.inner()
     }
 
-    /// The endpoint within.
+    /// The inner endpoint.
     pub const fn inner_mut(&mut self) -> &mut E {
         self.engine.inner_mut()
     }
 
-    /// What was agreed on with the server of the current flow, until it is over.
+    /// The parameters negotiated with the server of the current flow, until it ends.
     pub fn negotiated(&self) -> Option<Negotiated> {
         self.engine.negotiated(self.flow?)
     }
@@ -102,15 +102,8 @@ impl<E: Endpoint> Endpoint for Client<E> {
     type Error = E::Error;
 
     fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
-        if let Input::Congested { flow } = input {
-            self.engine.congested(flow, now);
-            return Ok(());
-        }
-        self.engine.begin(now)?;
-        if let Input::Opened { flow, peer } = input {
+        if let Some((flow, peer)) = self.engine.handle_input(input, now)? {
             self.open(flow, peer);
-        } else {
-            self.engine.input(input);
         }
         Ok(())
     }

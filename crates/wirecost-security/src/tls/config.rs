@@ -1,4 +1,4 @@
-//! What both ends are told before they start.
+//! Configuration of clients and servers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,35 +19,35 @@ use crate::certificate::Identity;
 use crate::provider::Clock;
 use crate::{Epoch, KeyLog, Start, provider};
 
-/// How long a handshake may take unless told otherwise.
+/// The default time-out of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most early data that a server accepts on one connection, in bytes (RFC 8446 section 4.2.10).
+/// The most early data that a server accepts on a connection, in bytes (RFC 8446 section 4.2.10).
 pub const MAX_EARLY_DATA_BYTES: u32 = 16_384;
 
-/// Sessions that a server keeps unless told otherwise; the oldest goes first.
+/// The default number of sessions that a server keeps. The oldest is dropped first.
 pub const SESSIONS: usize = 16_384;
 
-/// Why there is no configuration.
+/// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// A server has no such name.
-    #[error("{0:?} is no server name; expected a host name or an IP address")]
+    /// The text is not a server name.
+    #[error("{0:?} is not a server name; expected a host name or an IP address")]
     ServerName(String),
-    /// No authority is trusted.
-    #[error("no authority to trust; expected at least one certificate")]
+    /// The list of authorities is empty.
+    #[error("no authority to trust, expected at least one certificate")]
     NoAuthority,
     /// A certificate or key cannot be used.
     #[error("cannot use the {what}: {reason}")]
     Unusable {
         /// `authority`, `certificate and key`.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Which versions of TLS are spoken.
+/// The versions of TLS in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Versions {
     /// TLS 1.3 alone (RFC 8446).
@@ -55,26 +55,27 @@ pub enum Versions {
     Tls13,
     /// TLS 1.2 alone (RFC 5246).
     Tls12,
-    /// Whichever the peer speaks, 1.3 first.
+    /// Both, with a preference for 1.3.
     Both,
 }
 
-/// Which suites and groups are offered and accepted.
+/// The suites and groups offered and accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Suites {
-    /// [`provider::standard`]: the same few bytes everywhere.
+    /// [`provider::standard`]: few suites, so that sizes are the same everywhere.
     #[default]
     Standard,
-    /// [`provider::wide`]: for servers that refuse the standard ones.
+    /// [`provider::wide`]: for servers that reject the standard ones.
     Wide,
 }
 
-/// Which servers a client accepts.
+/// The servers that a client accepts.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// Those whose certificate one of these issued (DER), or is self-signed and one of these.
+    /// Servers whose certificate one of these authorities (DER) issued, or whose self-signed certificate is one of
+    /// these.
     Authorities(Vec<Vec<u8>>),
-    /// All of them, whatever their certificate says: the channel is private, but it is not known with whom.
+    /// All servers, whatever their certificate. The channel is encrypted, but the peer is unknown.
     Anyone,
 }
 
@@ -87,7 +88,7 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// What a client is told.
+/// Options of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Versions offered.
@@ -96,19 +97,19 @@ pub struct ClientOptions {
     pub suites: Suites,
     /// Servers accepted.
     pub trust: Trust,
-    /// Whom the certificate must name; a host name is sent to the server as well (RFC 6066 section 3).
+    /// The name that the certificate must contain. A host name is also sent to the server (RFC 6066 section 3).
     pub server_name: String,
-    /// Protocols offered, the best first (RFC 7301); the extension is left out where there is none.
+    /// Protocols offered, by preference (RFC 7301). If empty, the extension is left out.
     pub alpn: Vec<Vec<u8>>,
-    /// Who the client is, where the server asks.
+    /// The client's identity, if the server requests one.
     pub identity: Option<Identity>,
-    /// Where the secrets go.
+    /// Receives the secrets.
     pub key_log: KeyLog,
-    /// What certificates and tickets are judged by.
+    /// The time base for certificates and tickets.
     pub epoch: Epoch,
-    /// How connections start; a client's first one has nothing to resume and starts cold.
+    /// The start of connections. A client's first connection has nothing to resume and starts cold.
     pub start: Start,
-    /// How long a handshake may take.
+    /// Time-out of a handshake.
     pub handshake_timeout: Duration,
 }
 
@@ -130,13 +131,13 @@ impl ClientOptions {
     }
 }
 
-/// What any number of clients are told. Clones share it.
+/// Configuration of any number of clients. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     pub(super) options: Arc<ClientOptions>,
     pub(super) server_name: ServerName<'static>,
     pub(super) start: Start,
-    /// Without session store and clock, which are each client's own.
+    /// Without session store and clock, which each client adds.
     pub(super) library: Arc<rustls::ClientConfig>,
 }
 
@@ -160,7 +161,7 @@ impl ClientConfig {
         Ok(seeded.with_start(self.start))
     }
 
-    /// The same configuration for connections that start otherwise.
+    /// The same configuration with another start.
     pub fn with_start(&self, start: Start) -> Self {
         Self {
             start,
@@ -168,7 +169,7 @@ impl ClientConfig {
         }
     }
 
-    /// The library's configuration with a client's own tickets and clock.
+    /// The library's configuration with a client's tickets and clock.
     pub(super) fn for_client(&self, sessions: &Sessions, clock: &Clock) -> rustls::ClientConfig {
         let mut library = (*self.library).clone();
         library.resumption = Resumption::store(Arc::new(sessions.clone()));
@@ -182,8 +183,7 @@ impl ClientConfig {
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, ConfigError> {
         let provider = options.versions.suit(provider);
-        let server_name = ServerName::try_from(options.server_name.clone())
-            .map_err(|_| ConfigError::ServerName(options.server_name.clone()))?;
+        let server_name = parse_server_name(&options.server_name)?;
         let verifier = options.trust.verifier(&provider)?;
         let builder = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(options.versions.supported())
@@ -207,33 +207,33 @@ impl ClientConfig {
     }
 }
 
-/// What a server is told.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Versions accepted.
     pub versions: Versions,
     /// Suites and groups accepted.
     pub suites: Suites,
-    /// Who the server is.
+    /// The server's identity.
     pub identity: Identity,
-    /// Of whom one must have issued every client's certificate (DER); without, none is asked for.
+    /// The authorities (DER), one of which must have issued every client's certificate. If empty, none is requested.
     pub client_authorities: Vec<Vec<u8>>,
-    /// Protocols accepted, the best first (RFC 7301).
+    /// Protocols accepted, by preference (RFC 7301).
     pub alpn: Vec<Vec<u8>>,
-    /// Where the secrets go.
+    /// Receives the secrets.
     pub key_log: KeyLog,
-    /// What certificates and tickets are judged by.
+    /// The time base for certificates and tickets.
     pub epoch: Epoch,
-    /// Whether early data, which anyone may have replayed, is accepted; and answered before the handshake is complete.
+    /// Whether early data, which anyone may have replayed, is accepted and answered before the handshake is complete.
     pub accept_early_data: bool,
-    /// Sessions kept for resumption; the oldest goes first.
+    /// Sessions kept for resumption. The oldest is dropped first.
     pub sessions: usize,
-    /// How long a handshake may take.
+    /// Time-out of a handshake.
     pub handshake_timeout: Duration,
 }
 
 impl ServerOptions {
-    /// Both versions, any client, no early data, no key log and ALPN.
+    /// Both versions, any client, no early data, no key log, no ALPN.
     pub fn new(epoch: Epoch, identity: Identity) -> Self {
         Self {
             versions: Versions::Both,
@@ -250,11 +250,11 @@ impl ServerOptions {
     }
 }
 
-/// What any number of servers are told. Clones share it.
+/// Configuration of any number of servers. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     pub(super) options: Arc<ServerOptions>,
-    /// Without session store and clock, which are each server's own.
+    /// Without session store and clock, which each server adds.
     pub(super) library: Arc<rustls::ServerConfig>,
 }
 
@@ -277,10 +277,10 @@ impl ServerConfig {
         Self::with_provider(Arc::clone(&self.options), provider::seeded(rng))
     }
 
-    /// The library's configuration with a server's own sessions and clock.
+    /// The library's configuration with a server's sessions and clock.
     pub(super) fn for_server(&self, clock: &Clock) -> rustls::ServerConfig {
         let mut library = (*self.library).clone();
-        // A ticket is the number of a session that is kept here: stateless ones would exclude early data.
+        // Tickets refer to sessions stored here: stateless tickets would exclude early data.
         library.session_storage = ServerSessionMemoryCache::new(self.options.sessions);
         library.time_provider = Arc::new(clock.clone());
         library
@@ -300,11 +300,11 @@ impl ServerConfig {
             .map_err(unusable("certificate and key"))?;
         library.alpn_protocols.clone_from(&options.alpn);
         library.key_log = Arc::new(options.key_log.clone());
-        // One ticket for the next connection; every further one would be bytes that nothing uses.
+        // One ticket for the next connection. Nothing uses further ones.
         library.send_tls13_tickets = 1;
         if options.accept_early_data {
             library.max_early_data_size = MAX_EARLY_DATA_BYTES;
-            // RFC 8446 section 2.3: what came early can be answered behind the server's Finished.
+            // RFC 8446 section 2.3: a server can answer early data right after its Finished.
             library.send_half_rtt_data = true;
         }
         Ok(Self {
@@ -344,40 +344,46 @@ impl Suites {
 }
 
 impl Trust {
-    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, ConfigError> {
+    pub(crate) fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, ConfigError> {
         let Self::Authorities(ders) = self else {
             return Ok(Arc::new(Anyone::new(provider)));
         };
-        let roots = roots(ders.iter().map(Vec::as_slice))?;
+        let roots = roots(ders)?;
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
-        let verifier = verifier.map_err(unusable("authority"))?;
-        Ok(verifier)
+        Ok(verifier.map_err(unusable("authority"))?)
     }
 }
 
-fn client_verifier(
+pub(crate) fn client_verifier(
     authorities: &[Vec<u8>],
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, ConfigError> {
     if authorities.is_empty() {
         return Ok(Arc::new(NoClientAuth));
     }
-    let roots = roots(authorities.iter().map(Vec::as_slice))?;
+    let roots = roots(authorities)?;
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
     verifier.map_err(unusable("authority"))
 }
 
-fn roots<'a>(ders: impl IntoIterator<Item = &'a [u8]>) -> Result<Arc<RootCertStore>, ConfigError> {
+fn roots(ders: &[Vec<u8>]) -> Result<Arc<RootCertStore>, ConfigError> {
     let mut roots = RootCertStore::empty();
     for der in ders {
         roots
-            .add(CertificateDer::from(der.to_vec()))
+            .add(CertificateDer::from(der.clone()))
             .map_err(|error| unusable("authority")(complaint(&error)))?;
     }
     if roots.is_empty() {
         return Err(ConfigError::NoAuthority);
     }
     Ok(Arc::new(roots))
+}
+
+pub(crate) fn parse_server_name(name: &str) -> Result<ServerName<'static>, ConfigError> {
+    ServerName::try_from(name.to_owned()).map_err(|_| ConfigError::ServerName(name.to_owned()))
 }
 
 fn unusable<E: fmt::Display>(what: &'static str) -> impl Fn(E) -> ConfigError {

@@ -8,28 +8,28 @@ use super::record::{ContentType, HEADER_BYTES, Header, records};
 use crate::Start;
 use crate::interleave::Record;
 
-/// Bytes of the tag behind the plaintext of every suite (RFC 5288 section 3, RFC 7905 section 2).
+/// Bytes of the tag after the plaintext, in every suite (RFC 5288 section 3, RFC 7905 section 2).
 const TAG_BYTES: usize = 16;
 
-/// What a record was.
+/// The content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opened {
     /// Bytes of plaintext.
     pub(super) plain: usize,
-    /// Whether they came before the handshake was complete, so that anyone may have replayed them.
+    /// Whether the plaintext arrived before the handshake was complete, so that anyone may have replayed it.
     pub(super) early: bool,
-    /// Whether the peer ended its direction (close_notify, RFC 8446 section 6.1).
+    /// Whether the peer closed its direction (close_notify, RFC 8446 section 6.1).
     pub(super) closed: bool,
 }
 
-/// Gives one whole record to the library and appends its plaintext to `plain`.
+/// Passes one whole record to the library and appends its plaintext to `plain`.
 pub(super) fn open(connection: &mut Connection, record: &[u8], plain: &mut Vec<u8>) -> Result<Opened, Error> {
     let before = plain.len();
     let mut rest = record;
     let mut closed = false;
     while !rest.is_empty() {
         match connection.read_tls(&mut rest) {
-            // Nothing counts behind a close_notify (RFC 8446 section 6.1).
+            // Everything after a close_notify is ignored (RFC 8446 section 6.1).
             Ok(0) | Err(_) => break,
             Ok(_) => closed = connection.process_new_packets()?.peer_has_closed(),
         }
@@ -65,7 +65,7 @@ fn read(connection: &mut Connection, plain: &mut Vec<u8>) {
     }
 }
 
-/// Appends what the library wants sent to `sealed`.
+/// Appends the library's output to `sealed`.
 pub(super) fn drain(connection: &mut Connection, sealed: &mut Vec<u8>) {
     while connection.wants_write() {
         // Writing to memory cannot fail.
@@ -75,7 +75,7 @@ pub(super) fn drain(connection: &mut Connection, sealed: &mut Vec<u8>) {
     }
 }
 
-/// Protects one record's worth of plaintext and appends the record to `sealed`, behind what else the library has to say.
+/// Protects the plaintext of one record and appends the record to `sealed`, after other output of the library.
 pub(super) fn seal(connection: &mut Connection, plain: &[u8], sealed: &mut Vec<u8>) {
     let written = match connection {
         Connection::Client(client) => match client.early_data() {
@@ -91,7 +91,7 @@ pub(super) fn seal(connection: &mut Connection, plain: &[u8], sealed: &mut Vec<u
     drain(connection, sealed);
 }
 
-/// Whether `bytes` of plaintext can leave now: behind the handshake, or as early data, or as the answer to some.
+/// Whether `bytes` of plaintext can be sent now: after the handshake, as early data, or in response to early data.
 pub(super) fn may_send(connection: &mut Connection, bytes: usize) -> bool {
     if !connection.is_handshaking() {
         return true;
@@ -100,12 +100,12 @@ pub(super) fn may_send(connection: &mut Connection, bytes: usize) -> bool {
         Connection::Client(client) => client
             .early_data()
             .is_some_and(|early| early.bytes_left() >= bytes),
-        // The configuration that accepts early data lets the server answer at once.
+        // The configuration that accepts early data lets the server respond at once.
         Connection::Server(server) => server.early_data().is_some(),
     }
 }
 
-/// How the connection did start; meaningful when the handshake is complete.
+/// How the connection started. Valid once the handshake is complete.
 pub(super) fn start(connection: &mut Connection) -> Start {
     if connection.handshake_kind() != Some(HandshakeKind::Resumed) {
         return Start::Cold;
@@ -117,7 +117,7 @@ pub(super) fn start(connection: &mut Connection) -> Start {
     if early { Start::ZeroRtt } else { Start::Resumed }
 }
 
-/// Where the plaintext lies in a record of `record` bytes.
+/// The layout of a record of `record` bytes.
 pub(super) fn layout(connection: &Connection, record: usize, plain: usize) -> Record {
     let front = match connection.protocol_version() {
         // RFC 5288 section 3: an explicit nonce of 8 bytes; RFC 7905 section 2: none.
@@ -131,8 +131,7 @@ pub(super) fn layout(connection: &Connection, record: usize, plain: usize) -> Re
     }
 }
 
-/// Bytes of the alert at the end of `sealed`, which is the last thing that the library has to say of a connection that
-/// failed; 0 where it says nothing.
+/// Bytes of the alert at the end of `sealed`, the last output of a failed connection. 0 if there is none.
 pub(super) fn last_alert(sealed: &[u8]) -> usize {
     let Some(record) = records(sealed).last() else {
         return 0;

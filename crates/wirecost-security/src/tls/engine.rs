@@ -1,4 +1,4 @@
-//! What client and server have in common: flows, the endpoint within, and the order of what comes out.
+//! The common part of client and server: flows, the inner endpoint, and the order of outputs.
 
 mod output;
 
@@ -15,7 +15,7 @@ use super::negotiated::Negotiated;
 use crate::layer::{Event, Fault};
 use crate::provider::Clock;
 
-/// The flows around an endpoint, and what is to be done next.
+/// The flows around an endpoint, and the queued steps.
 pub(super) struct Engine<E: Endpoint> {
     inner: E,
     flows: BTreeMap<FlowId, Flow>,
@@ -23,16 +23,16 @@ pub(super) struct Engine<E: Endpoint> {
     /// The flow whose first flight waits for a command.
     withheld: Option<FlowId>,
     steps: VecDeque<Step<E::Command, E::Event>>,
-    /// What the inner endpoint's last output asks for: done before it is asked for the next.
+    /// The step for the inner endpoint's last output. It precedes the next output.
     urgent: Option<Step<E::Command, E::Event>>,
-    /// Whether the inner endpoint may have more to say.
+    /// Whether the inner endpoint may have more outputs.
     inner_busy: bool,
     inner_wakes: Option<Instant>,
     inner_error: Option<E::Error>,
     /// Plaintext of the bytes received last.
     plain: Vec<u8>,
     arrivals: Vec<Arrival>,
-    /// What the inner endpoint transmits or consumes.
+    /// The bytes of the inner endpoint's output.
     inner_out: Buffer,
     scratch: Scratch,
     clock: Clock,
@@ -40,13 +40,13 @@ pub(super) struct Engine<E: Endpoint> {
     timeout: Duration,
 }
 
-/// What is done next, in order.
+/// A queued step.
 enum Step<C, V> {
-    /// Give the inner endpoint this, once it has nothing more to say.
+    /// Pass this input to the inner endpoint once it has no more outputs.
     Inner(Inner<C>),
-    /// Send what may leave.
+    /// Send everything that may be sent.
     Send(FlowId),
-    /// Say what received bytes were, as far as is known.
+    /// Describe received bytes, as far as possible.
     Consumed(FlowId),
     Report(Event<V>),
     /// Send a close_notify and close.
@@ -58,7 +58,7 @@ enum Step<C, V> {
     },
 }
 
-/// An input for the inner endpoint that owns what it carries.
+/// An owned input for the inner endpoint.
 enum Inner<C> {
     Opened(FlowId, Peer),
     Received(FlowId, Range<usize>),
@@ -99,28 +99,20 @@ impl<E: Endpoint> Engine<E> {
         &mut self.inner
     }
 
-    /// What the two ends of a flow agreed on.
+    /// The negotiated parameters of a flow.
     pub(super) fn negotiated(&self, flow: FlowId) -> Option<Negotiated> {
         let state = self.flows.get(&flow)?;
         Some(Negotiated::of(state.connection()))
     }
 
-    /// Takes note of the time, and of the error that the inner endpoint may have ended with.
-    pub(super) fn begin(&mut self, now: Instant) -> Result<(), E::Error> {
-        self.now = now;
-        self.clock.set(now);
-        self.plain.clear();
-        self.inner_error.take().map_or(Ok(()), Err)
-    }
-
-    /// Forgets every flow: their client has a new one.
+    /// Forgets every flow: the client has a new one.
     pub(super) fn forget(&mut self) {
         self.flows.clear();
         self.deadlines.clear();
         self.withheld = None;
     }
 
-    /// A flow whose handshake begins. With `early` its first flight waits for a command, and the inner endpoint is
+    /// Starts the handshake of a flow. With `early`, its first flight waits for a command, and the inner endpoint is
     /// opened at once.
     pub(super) fn open(&mut self, flow: FlowId, peer: Peer, connection: Connection, early: bool) {
         self.remove(flow);
@@ -139,35 +131,49 @@ impl<E: Endpoint> Engine<E> {
         }
     }
 
-    /// A flow that cannot even begin.
+    /// Closes a flow whose handshake cannot start.
     pub(super) fn refuse(&mut self, flow: FlowId, fault: Fault) {
         self.report(Event::Failed { flow, fault });
         self.steps.push_back(Step::Close { flow, reset: false });
     }
 
-    /// Takes an input; the opening of a flow is up to client and server.
-    pub(super) fn input(&mut self, input: Input<'_, E::Command>) {
+    /// Handles an input. Returns a flow to open: client and server open flows themselves.
+    pub(super) fn handle_input(
+        &mut self,
+        input: Input<'_, E::Command>,
+        now: Instant,
+    ) -> Result<Option<(FlowId, Peer)>, E::Error> {
+        if let Input::Congested { flow } = input {
+            self.congested(flow, now);
+            return Ok(None);
+        }
+        self.now = now;
+        self.clock.set(now);
+        self.plain.clear();
+        self.inner_error.take().map_or(Ok(()), Err)?;
         match input {
-            Input::Opened { .. } | Input::Congested { .. } => {}
+            Input::Opened { flow, peer } => return Ok(Some((flow, peer))),
+            Input::Congested { .. } => {}
             Input::Received { flow, bytes } => self.receive(flow, bytes),
             Input::Writable { flow } => self.give(Inner::Writable(flow)),
             Input::PeerClosed { flow } => self.peer_closed(flow),
             Input::Reset { flow, reason } => self.reset(flow, reason),
             Input::Command(command) => {
                 self.give(Inner::Command(command));
-                self.let_go();
+                self.release_first_flight();
             }
             Input::Timeout => {
                 self.expire();
                 self.give(Inner::Timeout);
-                self.let_go();
+                self.release_first_flight();
             }
         }
+        Ok(None)
     }
 
-    /// The inner endpoint hears at once that a flow takes no more for the present: this comes between two of its outputs,
-    /// before what waits to be given to it.
-    pub(super) fn congested(&mut self, flow: FlowId, now: Instant) {
+    /// Tells the inner endpoint at once that a flow is congested, between two of its outputs and before queued
+    /// inputs.
+    fn congested(&mut self, flow: FlowId, now: Instant) {
         match self.inner.handle_input(Input::Congested { flow }, now) {
             Ok(()) => self.inner_busy = true,
             Err(error) => self.inner_error = Some(error),
@@ -192,8 +198,8 @@ impl<E: Endpoint> Engine<E> {
         }
     }
 
-    /// Lets a first flight leave that waited for this input.
-    fn let_go(&mut self) {
+    /// Releases a first flight that waited for this input.
+    fn release_first_flight(&mut self) {
         let Some(flow) = self.withheld.take() else { return };
         if let Some(state) = self.flows.get_mut(&flow)
             && let Stage::Withheld { deadline } = state.stage
@@ -241,7 +247,7 @@ impl<E: Endpoint> Engine<E> {
                 self.give(Inner::Received(flow, range));
             }
             Arrival::Established { start, closing } => {
-                // The last flight goes out before anything that the inner endpoint says.
+                // The last flight precedes all outputs of the inner endpoint.
                 self.steps.push_back(Step::Send(flow));
                 self.report(Event::Established { flow, start });
                 self.open_inner(flow);
@@ -254,7 +260,7 @@ impl<E: Endpoint> Engine<E> {
         }
     }
 
-    /// The peer's FIN. RFC 8446 section 6.1: without a close_notify before it, something may be missing.
+    /// The peer's FIN. RFC 8446 section 6.1: without a preceding close_notify, data may be missing.
     fn peer_closed(&mut self, flow: FlowId) {
         let Some(state) = self.flows.get_mut(&flow) else {
             return;

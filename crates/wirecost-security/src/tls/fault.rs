@@ -1,4 +1,4 @@
-//! The library's errors in words.
+//! Error messages for the library's errors.
 
 pub(crate) mod certificate;
 
@@ -10,13 +10,13 @@ use crate::layer::Fault;
 
 const PROTOCOL: &str = "TLS";
 
-/// The fault that an error of the library is.
+/// The fault for an error of the library.
 pub(super) fn fault(error: &Error) -> Fault {
     match error {
         Error::InvalidCertificate(_) | Error::NoCertificatesPresented => {
             Fault::Certificate(certificate::complaint(error).into())
         }
-        Error::AlertReceived(alert) => Fault::Alert(name(*alert).into()),
+        Error::AlertReceived(alert) => Fault::Alert(alert_name(*alert).into()),
         Error::General(reason) => Fault::Other(reason.as_str().into()),
         Error::FailedToGetCurrentTime | Error::FailedToGetRandomBytes | Error::Other(_) => {
             Fault::Other(error.to_string().into())
@@ -25,7 +25,7 @@ pub(super) fn fault(error: &Error) -> Fault {
     }
 }
 
-/// What an error is about. The library prints some of its reasons by their names in its code.
+/// The reason of an error. The library prints some reasons as identifiers of its code.
 fn reason(error: &Error) -> String {
     match error {
         Error::PeerIncompatible(why) => format!("peer is incompatible: {}", words(why)),
@@ -40,14 +40,14 @@ fn reason(error: &Error) -> String {
     }
 }
 
-/// A name of the library's code, and what it holds, as words: `MissingData("a")` is missing data a.
+/// An identifier of the library and its values as words: `MissingData("a")` becomes "missing data a".
 fn words(name: impl Debug) -> String {
     let name = format!("{name:?}").replace(|letter: char| !letter.is_ascii_alphanumeric(), " ");
     let name: Vec<&str> = name.split_whitespace().collect();
     separated(&name.join(" "), ' ')
 }
 
-/// What the peer sent is not the protocol, for this reason.
+/// The peer's bytes are not the protocol, for this reason.
 pub(super) fn protocol(reason: impl ToString) -> Fault {
     Fault::Protocol {
         protocol: PROTOCOL,
@@ -57,21 +57,21 @@ pub(super) fn protocol(reason: impl ToString) -> Fault {
 
 /// The connection ended without a close_notify (RFC 8446 section 6.1).
 pub(super) fn truncated() -> Fault {
-    Fault::Other("the peer ended the connection without close_notify: something may be missing".into())
+    Fault::Other("the peer ended the connection without close_notify: data may be missing".into())
 }
 
-/// The handshake took too long.
+/// The handshake timed out.
 pub(super) const TIMED_OUT: Fault = Fault::TimedOut { protocol: PROTOCOL };
 
-/// The alert's name as RFC 8446 section 6 writes it.
-fn name(alert: AlertDescription) -> String {
+/// The alert's name in RFC 8446 section 6.
+pub(crate) fn alert_name(alert: AlertDescription) -> String {
     let Some(camel) = alert.as_str() else {
         return u8::from(alert).to_string();
     };
     separated(camel, '_')
 }
 
-/// A name in camel case as words in small letters; capitals in a row are one word.
+/// Converts camel case to lower-case words. Consecutive capitals are one word.
 fn separated(camel: &str, by: char) -> String {
     let mut words = String::new();
     for (index, letter) in camel.char_indices() {
@@ -101,12 +101,12 @@ mod tests {
             (AlertDescription::from(200), "200"),
         ];
         for (alert, expected) in alerts {
-            assert_eq!(name(alert), expected);
+            assert_eq!(alert_name(alert), expected);
         }
     }
 
     #[test]
-    fn errors_of_the_library_are_words_and_no_names_of_its_code() {
+    fn library_errors_are_printed_as_words() {
         let errors = [
             Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
             Error::PeerMisbehaved(PeerMisbehaved::TooMuchEarlyDataReceived),

@@ -1,4 +1,4 @@
-//! What the layer knows of one flow.
+//! The layer's state of one flow.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,63 +13,63 @@ use crate::Start;
 use crate::interleave::Interleaver;
 use crate::layer::Fault;
 
-/// One connection and what waits on either side of it.
+/// One connection, and the data waiting on either side.
 pub(super) struct Flow {
-    /// The other side.
+    /// The peer's address.
     pub(super) peer: Peer,
     pub(super) stage: Stage,
-    /// Whether the inner endpoint knows of the flow.
+    /// Whether the inner endpoint knows the flow.
     pub(super) opened: bool,
-    /// Whether the inner endpoint knows that the peer sends no more.
+    /// Whether the inner endpoint knows that the peer has closed its direction.
     pub(super) peer_closed: bool,
-    /// Whether the peer's FIN has come.
+    /// Whether the peer's FIN has arrived.
     pub(super) fin: bool,
     connection: Box<Connection>,
-    /// The beginning of a record.
+    /// An incomplete record.
     partial: Vec<u8>,
     received: Interleaver,
-    /// Plaintext that cannot leave yet, message by message.
+    /// Plaintext that cannot be sent yet, message by message.
     held: VecDeque<Buffer>,
-    /// What left as early data, until it is known whether the server took it.
+    /// Early data that was sent, until the server accepts or refuses it.
     early: Vec<Buffer>,
 }
 
 /// The state of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The first flight waits for the first command, to leave together with it.
+    /// The first flight waits for the first command and leaves together with it.
     Withheld { deadline: Instant },
-    /// The peer is to answer until the deadline.
+    /// The handshake must be complete by the deadline.
     Handshake { deadline: Instant },
-    /// The inner endpoint closed the flow before the handshake was complete: it closes then.
+    /// The inner endpoint closed the flow during the handshake. The flow closes when the handshake is complete.
     Closing { deadline: Instant },
     /// Application data may flow both ways.
     Open,
-    /// Nothing is sent any more; what arrives is still opened.
+    /// Nothing more is sent. Received records are still decrypted.
     Closed,
-    /// The protection failed: whatever arrives is the layer's.
+    /// The protection failed. All further bytes belong to the layer.
     Failed,
 }
 
-/// What a received record means for the flow.
+/// The effect of a received record on the flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// Plaintext at this place of the buffer.
+    /// Plaintext at this range of the buffer.
     Plain { range: Range<usize>, early: bool },
     /// The handshake is complete.
     Established {
-        /// How the connection did start.
+        /// How the connection started.
         start: Start,
-        /// Whether the inner endpoint closed the flow before.
+        /// Whether the inner endpoint has already closed the flow.
         closing: bool,
     },
-    /// The peer sends no more.
+    /// The peer has closed its direction.
     PeerClosed,
-    /// The end.
+    /// The connection failed.
     Failed(Fault),
 }
 
-/// Buffers that every flow uses in turn.
+/// Buffers that all flows share.
 #[derive(Default)]
 pub(super) struct Scratch {
     sealed: Vec<u8>,
@@ -80,7 +80,7 @@ pub(super) struct Scratch {
 impl Flow {
     pub(super) fn new(peer: Peer, connection: impl Into<Connection>, stage: Stage) -> Self {
         let mut connection = Box::new(connection.into());
-        // What is written leaves at once; a limit could only cut a record short.
+        // All written data leaves at once. A limit could only cut a record short.
         connection.set_buffer_limit(None);
         Self {
             peer,
@@ -100,7 +100,7 @@ impl Flow {
         &self.connection
     }
 
-    /// When the handshake must be complete.
+    /// The deadline of the handshake.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self.stage {
             Stage::Withheld { deadline } | Stage::Handshake { deadline } | Stage::Closing { deadline } => {
@@ -110,7 +110,7 @@ impl Flow {
         }
     }
 
-    /// Takes bytes of the stream; appends plaintext to `plain` and what it means to `arrivals`.
+    /// Handles received bytes. Appends plaintext to `plain` and the effects to `arrivals`.
     pub(super) fn receive(&mut self, bytes: &[u8], plain: &mut Vec<u8>, arrivals: &mut Vec<Arrival>) {
         if self.partial.is_empty() {
             let opened = self.open_records(bytes, plain, arrivals);
@@ -120,11 +120,11 @@ impl Flow {
         let mut joined = std::mem::take(&mut self.partial);
         joined.extend_from_slice(bytes);
         let opened = self.open_records(&joined, plain, arrivals);
-        // A buffer without a partial record is given back: most connections have none.
+        // Drops the buffer if there is no incomplete record, as on most connections.
         self.partial.extend_from_slice(&joined[opened..]);
     }
 
-    /// Opens the whole records at the start of `bytes` and returns how many bytes that were.
+    /// Decrypts the complete records at the start of `bytes`. Returns their length.
     fn open_records(&mut self, bytes: &[u8], plain: &mut Vec<u8>, arrivals: &mut Vec<Arrival>) -> usize {
         let mut rest = bytes;
         while self.stage != Stage::Failed {
@@ -132,7 +132,7 @@ impl Flow {
                 Ok(Some(header)) => header,
                 Ok(None) => return bytes.len() - rest.len(),
                 Err(error) => {
-                    // The library words the alert.
+                    // The library generates the alert.
                     let _ = connection::open(&mut self.connection, rest, &mut Vec::new());
                     self.fail(fault::protocol(error), arrivals);
                     break;
@@ -193,7 +193,7 @@ impl Flow {
     fn established(&mut self, arrivals: &mut Vec<Arrival>) {
         let start = connection::start(&mut self.connection);
         if start != Start::ZeroRtt {
-            self.hold_again();
+            self.requeue_early_data();
         }
         self.early = Vec::new();
         let closing = matches!(self.stage, Stage::Closing { .. });
@@ -201,8 +201,8 @@ impl Flow {
         arrivals.push(Arrival::Established { start, closing });
     }
 
-    /// What left as early data leaves again (RFC 8446 section 4.2.10).
-    fn hold_again(&mut self) {
+    /// Queues the refused early data again (RFC 8446 section 4.2.10).
+    fn requeue_early_data(&mut self) {
         for message in self.early.drain(..).rev() {
             let mut again = Buffer::new();
             for span in message.spans() {
@@ -218,14 +218,14 @@ impl Flow {
     }
 
     fn fail(&mut self, fault: Fault, arrivals: &mut Vec<Arrival>) {
-        // Who has closed is not interested any more.
+        // A closed flow does not report failures.
         if self.stage != Stage::Closed {
             arrivals.push(Arrival::Failed(fault));
         }
         self.end();
     }
 
-    /// Gives the flow up.
+    /// Ends the flow.
     pub(super) fn end(&mut self) {
         self.stage = Stage::Failed;
         self.held.clear();
@@ -233,7 +233,7 @@ impl Flow {
 }
 
 impl Flow {
-    /// Appends what the handshake has to say to `out`; of a flow at its end the last record is an alert.
+    /// Appends the handshake's output to `out`. After a failure, the last record is an alert.
     pub(super) fn flush(&mut self, scratch: &mut Scratch, out: &mut Buffer) {
         let sealed = &mut scratch.sealed;
         sealed.clear();
@@ -247,8 +247,8 @@ impl Flow {
         out.push(alert, Layer::Security, Phase::Close, Cause::Original);
     }
 
-    /// Appends to `out` all that may leave: the handshake, what was held, and then `plain`, which is held where it may
-    /// not leave.
+    /// Appends to `out` everything that may be sent: the handshake, held messages, then `plain`. `plain` is held if
+    /// it may not be sent yet.
     pub(super) fn send(&mut self, plain: Option<&Buffer>, scratch: &mut Scratch, out: &mut Buffer) {
         if let Some(plain) = plain
             && !(self.held.is_empty() && self.may_send(plain))
@@ -281,7 +281,7 @@ impl Flow {
             && connection::may_send(&mut self.connection, plain.bytes().len())
     }
 
-    /// Protects a message, in as few records as can be.
+    /// Protects a message in as few records as possible.
     fn seal(&mut self, plain: &Buffer, scratch: &mut Scratch, out: &mut Buffer) {
         if matches!(self.connection(), Connection::Client(_)) && self.connection.is_handshaking() {
             self.early.push(plain.clone());
@@ -301,7 +301,7 @@ impl Flow {
         }
     }
 
-    /// Appends a close_notify (RFC 8446 section 6.1) behind all that may leave.
+    /// Appends everything that may be sent, then a close_notify (RFC 8446 section 6.1).
     pub(super) fn close(&mut self, scratch: &mut Scratch, out: &mut Buffer) {
         self.send(None, scratch, out);
         self.stage = Stage::Closed;
@@ -311,12 +311,12 @@ impl Flow {
         out.push(&scratch.sealed, Layer::Security, Phase::Close, Cause::Original);
     }
 
-    /// Takes what the inner endpoint says of its bytes.
+    /// Adds the inner endpoint's description of received bytes.
     pub(super) fn consumed(&mut self, spans: &[Span]) {
         self.received.inner(spans);
     }
 
-    /// Appends what is known of the received bytes to `out`; says whether there was something.
+    /// Appends the known spans of received bytes to `out`. Returns whether there were any.
     pub(super) fn drain_consumed(&mut self, out: &mut Buffer) -> bool {
         self.received.drain(out)
     }

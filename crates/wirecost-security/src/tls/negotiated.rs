@@ -1,19 +1,19 @@
-//! What the two ends agreed on.
+//! The negotiated parameters.
 
 use rustls::{CommonState, ProtocolVersion};
 
-/// What client and server agreed on, as far as the handshake has come.
+/// The negotiated parameters, as far as the handshake has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// `TLS 1.3`, `TLS 1.2`.
     pub version: Option<&'static str>,
     /// The cipher suite by its registered name: `TLS_AES_128_GCM_SHA256`.
     pub suite: Option<String>,
-    /// The group of the key exchange: `X25519`; none of a session of TLS 1.2 that was resumed.
+    /// The group of the key exchange: `X25519`. `None` for a resumed TLS 1.2 session.
     pub group: Option<String>,
-    /// The application's protocol (RFC 7301).
+    /// The application protocol (RFC 7301).
     pub protocol: Option<Vec<u8>>,
-    /// The peer's certificates in DER, its own first.
+    /// The peer's certificates in DER, the leaf first.
     pub peer_certificates: Vec<Vec<u8>>,
 }
 
@@ -25,7 +25,7 @@ impl Negotiated {
         let certificates = connection.peer_certificates().unwrap_or_default();
         Self {
             version: connection.protocol_version().and_then(version),
-            // The library marks the suites of TLS 1.3, whose names do not (RFC 8446 appendix B.4).
+            // The library's names of TLS 1.3 suites have a prefix that the standard lacks (RFC 8446 appendix B.4).
             suite: suite.map(|name| name.replacen("TLS13_", "TLS_", 1)),
             group: group.map(|group| format!("{:?}", group.name())),
             protocol: connection.alpn_protocol().map(<[u8]>::to_vec),

@@ -1,9 +1,7 @@
-//! The same configurations for QUIC (RFC 9001), which has packets where TLS has records.
+//! The configurations for QUIC (RFC 9001), which has packets instead of records.
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use wirecost_proto::Instant;
 
 use super::config::{ClientConfig, ConfigError, ServerConfig, Versions};
 use super::fault;
@@ -12,88 +10,78 @@ use crate::layer::Fault;
 use crate::provider::Clock;
 use crate::{Epoch, Start};
 
-/// TLS for one QUIC client: the library's configuration with the client's own tickets and clock.
+/// TLS for one QUIC client: the library's configuration with the client's tickets and clock.
 pub struct QuicClient {
-    /// What the library is told.
+    /// The library's configuration.
     pub library: Arc<rustls::ClientConfig>,
-    config: ClientConfig,
+    /// The client's time.
+    pub clock: Clock,
+    /// The start of the run on other clocks.
+    pub epoch: Epoch,
+    /// The name that the server's certificate must contain.
+    pub server_name: String,
+    /// The requested start of connections.
+    pub start: Start,
+    /// Time-out of a handshake.
+    pub handshake_timeout: Duration,
     sessions: Sessions,
-    clock: Clock,
 }
 
 impl QuicClient {
     /// TLS for a client that speaks `alpn` (RFC 9001 section 8.1).
     ///
     /// # Errors
-    /// [`ConfigError`] where TLS 1.3 is not among the versions (RFC 9001 section 4.2).
-    pub fn new(config: ClientConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
+    /// [`ConfigError`] if the versions exclude TLS 1.3 (RFC 9001 section 4.2).
+    pub fn new(config: &ClientConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
         demand_tls13(config.options.versions)?;
         let (sessions, clock) = (Sessions::default(), Clock::new(config.options.epoch));
         let mut library = config.for_client(&sessions, &clock);
         library.alpn_protocols = vec![alpn.to_vec()];
         Ok(Self {
             library: Arc::new(library),
-            config,
-            sessions,
             clock,
+            epoch: config.options.epoch,
+            server_name: config.options.server_name.clone(),
+            start: config.start,
+            handshake_timeout: config.options.handshake_timeout,
+            sessions,
         })
     }
 
-    /// Takes note of the time.
-    pub fn set_time(&self, now: Instant) {
-        self.clock.set(now);
-    }
-
-    /// Says whether the next connection may use a ticket.
+    /// Sets whether the next connection may use a ticket.
     pub fn begin(&self, offer: bool) {
         self.sessions.begin(offer);
     }
 
-    /// Whether the connection that began last found a ticket.
+    /// Whether the last connection found a ticket.
     pub fn has_offered(&self) -> bool {
         self.sessions.offered()
     }
-
-    /// Whom the server's certificate must name.
-    pub fn server_name(&self) -> &str {
-        &self.config.options.server_name
-    }
-
-    /// How connections are asked to start.
-    pub const fn start(&self) -> Start {
-        self.config.start
-    }
-
-    /// Where the run's clock stands.
-    pub fn epoch(&self) -> Epoch {
-        self.config.options.epoch
-    }
-
-    /// How long a handshake may take.
-    pub fn handshake_timeout(&self) -> Duration {
-        self.config.options.handshake_timeout
-    }
 }
 
-/// TLS for one QUIC server: the library's configuration with the server's own sessions and clock.
+/// TLS for one QUIC server: the library's configuration with the server's sessions and clock.
 pub struct QuicServer {
-    /// What the library is told.
+    /// The library's configuration.
     pub library: Arc<rustls::ServerConfig>,
-    config: ServerConfig,
-    clock: Clock,
+    /// The server's time.
+    pub clock: Clock,
+    /// The start of the run on other clocks.
+    pub epoch: Epoch,
+    /// Time-out of a handshake.
+    pub handshake_timeout: Duration,
 }
 
 impl QuicServer {
     /// TLS for a server that speaks `alpn`.
     ///
     /// # Errors
-    /// [`ConfigError`] where TLS 1.3 is not among the versions.
-    pub fn new(config: ServerConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
+    /// [`ConfigError`] if the versions exclude TLS 1.3.
+    pub fn new(config: &ServerConfig, alpn: &[u8]) -> Result<Self, ConfigError> {
         demand_tls13(config.options.versions)?;
         let clock = Clock::new(config.options.epoch);
         let mut library = config.for_server(&clock);
         library.alpn_protocols = vec![alpn.to_vec()];
-        // RFC 9001 section 4.6.1: any other number is an error; flow control is QUIC's.
+        // RFC 9001 section 4.6.1: any other number is an error, because QUIC has flow control of its own.
         library.max_early_data_size = if config.options.accept_early_data {
             u32::MAX
         } else {
@@ -101,24 +89,10 @@ impl QuicServer {
         };
         Ok(Self {
             library: Arc::new(library),
-            config,
             clock,
+            epoch: config.options.epoch,
+            handshake_timeout: config.options.handshake_timeout,
         })
-    }
-
-    /// Takes note of the time.
-    pub fn set_time(&self, now: Instant) {
-        self.clock.set(now);
-    }
-
-    /// Where the run's clock stands.
-    pub fn epoch(&self) -> Epoch {
-        self.config.options.epoch
-    }
-
-    /// How long a handshake may take.
-    pub fn handshake_timeout(&self) -> Duration {
-        self.config.options.handshake_timeout
     }
 }
 
@@ -132,7 +106,7 @@ fn demand_tls13(versions: Versions) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The fault that an error of the library is in a QUIC handshake.
+/// The fault for an error of the library in a QUIC handshake.
 pub fn quic_fault(error: &rustls::Error) -> Fault {
     match fault::fault(error) {
         Fault::Protocol { reason, .. } => Fault::Protocol {

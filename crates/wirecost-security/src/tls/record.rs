@@ -1,55 +1,55 @@
-//! Where one record ends and the next begins (RFC 8446 section 5.1, RFC 5246 section 6.2).
+//! The boundaries of records (RFC 8446 section 5.1, RFC 5246 section 6.2).
 
 /// Bytes of a record's header: content type, version, length.
 pub const HEADER_BYTES: usize = 5;
 
-/// Most bytes of plaintext in a record (RFC 8446 section 5.1: 2^14).
+/// The most plaintext bytes of a record (RFC 8446 section 5.1: 2^14).
 pub const MAX_PLAINTEXT_BYTES: usize = 1 << 14;
 
-/// Most bytes behind a header (RFC 5246 section 6.2.3: 2^14 + 2,048; RFC 8446 section 5.2 allows fewer).
+/// The most bytes after a header (RFC 5246 section 6.2.3: 2^14 + 2,048; RFC 8446 section 5.2 allows fewer).
 const MAX_FRAGMENT_BYTES: usize = MAX_PLAINTEXT_BYTES + 2_048;
 
-/// What a record carries, as far as its header says.
+/// The content type in a record's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentType {
-    /// Tells the peer to use what was agreed on; in TLS 1.3 for middleboxes only (RFC 8446, appendix D.4).
+    /// Switches to the negotiated keys. In TLS 1.3 it only serves middleboxes (RFC 8446, appendix D.4).
     ChangeCipherSpec,
-    /// An alert in the clear, or protected by TLS 1.2.
+    /// An alert, unencrypted or protected by TLS 1.2.
     Alert,
-    /// A handshake message in the clear, or protected by TLS 1.2.
+    /// A handshake message, unencrypted or protected by TLS 1.2.
     Handshake,
-    /// Application data; in TLS 1.3 everything that is protected (RFC 8446 section 5.2).
+    /// Application data. In TLS 1.3 all protected records (RFC 8446 section 5.2).
     ApplicationData,
 }
 
 /// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the record carries.
+    /// The content type.
     pub content_type: ContentType,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub length: usize,
 }
 
-/// Bytes that begin no record.
+/// Why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotARecord {
-    /// The first byte is no content type.
+    /// The first byte is not a content type.
     #[error("content type {0:#04x}, expected 0x14 to 0x17")]
     ContentType(u8),
     /// The major version is not that of TLS.
     #[error("record version {0:#06x}, expected 0x03xx")]
     Version(u16),
-    /// The record is longer than any may be.
+    /// The record exceeds the maximum length.
     #[error("record of {0} bytes, expected at most {MAX_FRAGMENT_BYTES}")]
     Length(usize),
 }
 
 impl Header {
-    /// The header at the start of `bytes`; `None` where it is not whole yet.
+    /// The header at the start of `bytes`, or `None` if it is incomplete.
     ///
     /// # Errors
-    /// [`NotARecord`] as soon as a byte cannot be that of a header.
+    /// [`NotARecord`] as soon as a byte cannot belong to a header.
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>, NotARecord> {
         let Some(&content_type) = bytes.first() else {
             return Ok(None);
@@ -82,7 +82,7 @@ impl Header {
     }
 }
 
-/// The records at the start of `bytes`, each with its header; what is no whole record is left out.
+/// The complete records at the start of `bytes`, with their headers.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

@@ -13,10 +13,10 @@ use super::negotiated::Negotiated;
 use crate::layer::Event;
 use crate::provider::Clock;
 
-/// A server's endpoint within TLS: one connection per flow, and one store of sessions for all of them.
+/// A server's endpoint inside TLS: one connection per flow, and one session store for all of them.
 ///
-/// The inner endpoint is opened when a flow's handshake is complete, or when early data comes; then
-/// [`Event::EarlyData`] is before what it receives.
+/// The inner endpoint is opened when a flow's handshake is complete or when early data arrives. [`Event::EarlyData`]
+/// precedes the early data.
 pub struct Server<E: Endpoint> {
     engine: Engine<E>,
     library: Arc<rustls::ServerConfig>,
@@ -32,17 +32,17 @@ impl<E: Endpoint> Server<E> {
         }
     }
 
-    /// The endpoint within.
+    /// The inner endpoint.
     pub const fn inner(&self) -> &E {
         self.engine.inner()
     }
 
-    /// The endpoint within.
+    /// The inner endpoint.
     pub const fn inner_mut(&mut self) -> &mut E {
         self.engine.inner_mut()
     }
 
-    /// What was agreed on with the client of a flow, until it is over.
+    /// The parameters negotiated with the client of a flow, until it ends.
     pub fn negotiated(&self, flow: FlowId) -> Option<Negotiated> {
         self.engine.negotiated(flow)
     }
@@ -63,15 +63,8 @@ impl<E: Endpoint> Endpoint for Server<E> {
     type Error = E::Error;
 
     fn handle_input(&mut self, input: Input<'_, E::Command>, now: Instant) -> Result<(), E::Error> {
-        if let Input::Congested { flow } = input {
-            self.engine.congested(flow, now);
-            return Ok(());
-        }
-        self.engine.begin(now)?;
-        if let Input::Opened { flow, peer } = input {
+        if let Some((flow, peer)) = self.engine.handle_input(input, now)? {
             self.open(flow, peer);
-        } else {
-            self.engine.input(input);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a client keeps for its next connection.
+//! A client's tickets and sessions for resumption.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,10 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Tickets kept at most; the oldest goes first.
+/// The most tickets kept. The oldest is dropped first.
 const MAX_TICKETS: usize = 8;
 
-/// The tickets and the session of one client and one server. Clones share them.
+/// The tickets and the session of one client with one server. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sessions {
     kept: Arc<Mutex<Kept>>,
@@ -30,14 +30,14 @@ impl Sessions {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says whether the next connection may use what is kept.
+    /// Sets whether the next connection may use them.
     pub(super) fn begin(&self, offer: bool) {
         let mut kept = self.kept();
         kept.offer = offer;
         kept.offered = false;
     }
 
-    /// Whether the connection found something to offer.
+    /// Whether the connection found something to use.
     pub(super) fn offered(&self) -> bool {
         self.kept().offered
     }

@@ -1,4 +1,4 @@
-//! Both layers against one another, in virtual time.
+//! Client and server layer together, in virtual time.
 
 mod early;
 mod faults;
@@ -20,7 +20,7 @@ use crate::entropy::Entropy;
 use crate::layer::{Event, Fault};
 use crate::{Epoch, Start};
 
-/// One way.
+/// One-way delay.
 const DELAY: Duration = Duration::from_millis(50);
 const YEAR: Duration = Duration::from_secs(365 * 86_400);
 
@@ -37,12 +37,12 @@ fn server_identity() -> Identity {
     identity.clone()
 }
 
-/// A run that starts a year after the certificates begin.
+/// A run that starts one year after the certificates become valid.
 #[allow(clippy::disallowed_methods)]
 fn epoch() -> Epoch {
     static MONOTONIC: OnceLock<std::time::Instant> = OnceLock::new();
     Epoch {
-        // Any instant: what it is does not matter.
+        // Any instant will do.
         monotonic: *MONOTONIC.get_or_init(std::time::Instant::now),
         unix: VALID_FROM + YEAR,
     }
@@ -77,7 +77,7 @@ fn bare_pair(client_options: ClientOptions, server_options: ServerOptions) -> Ba
     )
 }
 
-/// A pair whose first connection is over, so that the next one can start otherwise.
+/// A pair whose first connection has ended, so that the next one may resume.
 fn with_ticket(start: Start, client: ClientOptions, server: ServerOptions) -> BarePair {
     let mut pair = bare_pair(ClientOptions { start, ..client }, server);
     pair.open();
@@ -94,7 +94,7 @@ fn send(payload: &[u8]) -> ClientCommand {
     ClientCommand::Send(payload.into())
 }
 
-/// Lets everything happen, and checks that every byte was accounted for.
+/// Runs until nothing is left to do, and checks that every byte was accounted.
 fn settle(pair: &mut BarePair) {
     pair.drive_for(Duration::from_secs(1));
     assert_eq!(pair.unconsumed(), 0, "every byte that arrived is accounted for");
@@ -132,7 +132,7 @@ fn server_faults(pair: &BarePair) -> Vec<Fault> {
     pair.server_events.iter().filter_map(fault).collect()
 }
 
-/// When each message arrived, and its length.
+/// The arrival time and length of each message.
 fn messages(pair: &BarePair) -> Vec<(Instant, u64)> {
     let message = |(at, event): &(Instant, Event<bare::ServerEvent>)| match event {
         Event::Inner(bare::ServerEvent::Message { payload_bytes, .. }) => Some((*at, *payload_bytes)),
@@ -141,7 +141,7 @@ fn messages(pair: &BarePair) -> Vec<(Instant, u64)> {
     pair.server_events.iter().filter_map(message).collect()
 }
 
-/// Bytes of a layer, a phase and a cause, both ways.
+/// Bytes of a layer, a phase and a cause in both directions.
 fn bytes_of(sent: &[Sent], is: impl Fn(&Span) -> bool) -> u64 {
     let spans = sent.iter().flat_map(|sent| &sent.spans);
     spans

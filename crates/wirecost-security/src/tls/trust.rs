@@ -1,4 +1,4 @@
-//! Trust in anyone, for those who ask for it.
+//! Acceptance of any server.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustls::crypto::{
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Accepts every certificate; that the peer has its key is checked all the same.
+/// Accepts every certificate. It still checks that the peer has the private key.
 #[derive(Debug)]
 pub(super) struct Anyone {
     algorithms: WebPkiSupportedAlgorithms,

@@ -1,4 +1,4 @@
-//! Opens records of DTLS 1.3 by a key log, with code that neither dimpl nor wirecost has a part in.
+//! Decrypts DTLS 1.3 records with a key log. The code is independent of dimpl and wirecost.
 #![allow(dead_code, reason = "not every test looks at everything")]
 
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use aws_lc_rs::cipher::{AES_128, EncryptingKey, UnboundCipherKey};
 use aws_lc_rs::hmac;
 use wirecost_proto::Direction;
 
-/// A record of DTLS 1.3, opened.
+/// A decrypted DTLS 1.3 record.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) epoch: u8,
     pub(crate) content: u8,
     pub(crate) plaintext: Vec<u8>,
-    /// Bytes of the record as it travelled.
+    /// Bytes of the record on the wire.
     pub(crate) bytes: usize,
 }
 
-/// Opens the records of one connection of DTLS 1.3 by its lines of a key log (RFC 9147 section 4).
+/// Decrypts the records of one DTLS 1.3 connection with its key log lines (RFC 9147 section 4).
 pub(crate) struct Opener {
     secrets: BTreeMap<String, Vec<u8>>,
 }
@@ -37,7 +37,7 @@ impl Opener {
         }
     }
 
-    /// The protected records of a datagram; those of the first epoch are left out.
+    /// The protected records of a datagram. Unprotected records are left out.
     pub(crate) fn open_all(&self, direction: Direction, datagram: &[u8]) -> Vec<Opened> {
         let (mut rest, mut opened) = (datagram, Vec::new());
         while let Some(first) = rest.first() {
@@ -54,7 +54,7 @@ impl Opener {
         opened
     }
 
-    /// Opens the record at the beginning of `bytes`.
+    /// Decrypts the record at the start of `bytes`.
     fn open(&self, direction: Direction, bytes: &[u8]) -> Opened {
         let (flags, epoch) = (bytes[0], bytes[0] & 3);
         assert_eq!(
@@ -70,7 +70,7 @@ impl Opener {
             (Direction::Down, _) => "SERVER_TRAFFIC_SECRET_0",
         }];
         let mut ciphertext = bytes[5..5 + length].to_vec();
-        // Section 4.2.3: the number is masked by the cipher over the beginning of the ciphertext.
+        // Section 4.2.3: the mask of the number is the encrypted start of the ciphertext.
         let mut mask: [u8; 16] = ciphertext[..16].try_into().expect("a sample");
         let key = UnboundCipherKey::new(&AES_128, &expand(secret, "sn", 16)).expect("a key");
         let key = EncryptingKey::ecb(key).expect("a key");

@@ -1,4 +1,4 @@
-//! What the tests and benches of DTLS share: an authority, a server, its clients.
+//! An authority, a server and its clients, for tests and benches of DTLS.
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::time::Duration;

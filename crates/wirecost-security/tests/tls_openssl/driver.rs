@@ -1,4 +1,4 @@
-//! An endpoint on a socket, driven by hand; and OpenSSL beside it.
+//! An endpoint on a socket with a manual driver, and OpenSSL processes.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant as Clock};
 
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, Span};
 
-/// How long anything may take.
+/// Time limit of every step.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends text as it is, and tells what comes; a server says it back.
+/// Sends text unchanged and reports received text. A server echoes it.
 #[derive(Default)]
 pub(crate) struct Text {
     echoes: bool,
@@ -28,7 +28,7 @@ enum Said {
     Close,
 }
 
-/// What is asked of a [`Text`].
+/// A command to a [`Text`].
 pub(crate) enum Ask {
     Send(Vec<u8>),
     Close,
@@ -105,7 +105,7 @@ pub(crate) struct Driven<'a, E: Endpoint> {
 }
 
 impl<'a, E: Endpoint<Error = Infallible>> Driven<'a, E> {
-    /// The socket as a new flow of the endpoint.
+    /// Opens the socket as a new flow of the endpoint.
     pub(crate) fn new(endpoint: &'a mut E, socket: TcpStream, started: Clock, flow: u32) -> Self {
         let tick = Duration::from_millis(10);
         socket.set_read_timeout(Some(tick)).expect("a time-out");
@@ -153,7 +153,7 @@ impl<'a, E: Endpoint<Error = Infallible>> Driven<'a, E> {
         }
     }
 
-    /// Reads until `done` says so, or the peer has closed.
+    /// Reads until `done` returns true or the peer has closed.
     pub(crate) fn run(&mut self, done: impl Fn(&Self) -> bool) {
         let until = Clock::now() + PATIENCE;
         let mut buffer = [0; 4_096];
@@ -185,7 +185,7 @@ impl<'a, E: Endpoint<Error = Infallible>> Driven<'a, E> {
     }
 }
 
-/// A process of OpenSSL, what it says, and what it is told.
+/// An OpenSSL process with its output and input.
 pub(crate) struct Openssl {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -193,7 +193,7 @@ pub(crate) struct Openssl {
 }
 
 impl Openssl {
-    /// Starts `openssl` with the arguments; that it is missing fails the test.
+    /// Starts `openssl` with the arguments. The test fails if it is missing.
     #[allow(
         clippy::disallowed_methods,
         reason = "the pipe is read while the socket is served"
@@ -237,7 +237,7 @@ impl Openssl {
         self.said.lock().expect("a thread").clone()
     }
 
-    /// Waits until it has said `text`.
+    /// Waits until it has printed `text`.
     #[allow(clippy::disallowed_methods, reason = "another program is waited for")]
     pub(crate) fn hear(&self, text: &str) {
         let until = Clock::now() + PATIENCE;

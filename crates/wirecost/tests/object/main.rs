@@ -85,13 +85,13 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     (
         "--key eve.key --signer me.pub",
         "outsider",
-        "is no participant of this object",
+        "is not a participant of this object",
         "have it sealed for this one",
     ),
     (
         "--key bob.key --signer me.pub --part 1",
         "not-his-part",
-        "may not open part 1: its rules are about part 0",
+        "may not open part 1: its rules cover part 0",
         "--part",
     ),
     (
@@ -283,11 +283,11 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "seal --key me.key --to alice.pub,part=1 reading",
-        "a rule is about part 1, and the object has 1",
+        "a rule covers part 1, but the object has 1",
     ),
     (
         "seal --key me.key --to alice.pub,part=0 reading position",
-        "no rule lets anybody open part 1",
+        "no rule covers part 1",
     ),
     (
         "seal --key me.key --to alice.pub,part=one reading",

@@ -237,7 +237,7 @@ fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_truste
     let files = ["ca.pem", "ca.key"].map(|name| folder.path().join(name));
     let server = open_mosquitto(Some(&files));
     let texts = [
-        "certificate for 127.0.0.1 is not accepted: it is an authority's own (CA:TRUE), and no server's",
+        "certificate for 127.0.0.1 is not accepted: it belongs to an authority (CA:TRUE), not to a server",
         "basicConstraints=critical,CA:FALSE",
     ];
     let arguments = format!("mqtts://127.0.0.1:{} --cacert ca.pem", server.port);

@@ -239,7 +239,7 @@ fn an_answer_that_breaks_a_rule_is_named() {
                     b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
                 )
             },
-            "does not keep to HTTP/1.1: 101 Switching Protocols, which nobody asked for",
+            "does not keep to HTTP/1.1: 101 Switching Protocols, which the request did not ask for",
         ),
         (
             |stream| answer(stream, b"HTTP/2.0 200 OK\r\n\r\n"),

@@ -34,7 +34,7 @@ fn a_pre_shared_key_lets_in_and_another_does_not() {
     for wrong in ["-u me -k other", "-u he -k secret"] {
         assert!(!is_answered(&get(&server, CLIENTS[0], wrong)), "{wrong}");
     }
-    let refused = "the pre-shared key or its identity is not the same";
+    let refused = "the pre-shared key or its identity differs";
     said(&server, &[refused, refused]);
 }
 

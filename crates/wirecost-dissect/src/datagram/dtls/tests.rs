@@ -1,3 +1,5 @@
+use wirecost_http::http3::open::Secrets;
+
 use super::*;
 
 fn told(datagrams: &[(Direction, &[u8])]) -> Vec<String> {
@@ -26,7 +28,7 @@ fn record(kind: u8, epoch: u8, body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_piece_of_the_handshake_seen_twice_is_a_retransmission() {
+fn a_repeated_handshake_fragment_is_a_retransmission() {
     let hello = record(22, 0, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let up = Direction::Up;
     assert_eq!(
@@ -51,7 +53,7 @@ fn without_secrets_application_data_is_left_out() {
 }
 
 #[test]
-fn records_of_dtls_1_3_go_by_their_epoch() {
+fn the_epoch_classifies_dtls_1_3_records() {
     let datagram = [[0b0010_1110, 0, 1, 0, 2, 9, 9], [0b0010_1111, 0, 2, 0, 2, 9, 9]].concat();
     let lines = told(&[(Direction::Down, &datagram)]);
     let expected = [
@@ -63,7 +65,7 @@ fn records_of_dtls_1_3_go_by_their_epoch() {
 }
 
 #[test]
-fn what_is_no_record_is_left_out() {
+fn bytes_that_are_not_a_record_are_left_out() {
     assert_eq!(
         told(&[(Direction::Up, &[22, 0xfe, 0xfd, 0])]),
         ["4 ? message original"]

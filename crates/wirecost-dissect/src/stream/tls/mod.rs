@@ -1,14 +1,14 @@
-//! TLS 1.2 and 1.3: records, and inside them another stream.
+//! TLS 1.2 and 1.3: records and the stream inside.
 //!
-//! - `session`: which keys hold, and what a record is
-//! - `queue`: records that wait until their content has been described
+//! - `session`: the current keys, and the kind of each record
+//! - `queue`: records that wait for the description of their content
 //!
 //! | bytes | layer | phase and cause |
 //! |---|---|---|
 //! | handshake, ChangeCipherSpec, tickets | security | connect |
 //! | alerts | security | close |
 //! | record header, nonce, tag, content type and padding | security | those of the record's first content |
-//! | content | that of the stream inside | |
+//! | content | that of the inner stream | |
 
 mod queue;
 mod session;
@@ -16,28 +16,28 @@ mod session;
 use wirecost_proto::Direction;
 
 use super::{Context, Stream, Unreadable};
-use crate::span_list::{Both, Purpose, SpanList};
+use crate::span_list::{PerDirection, Purpose, SpanList};
 use queue::{Queue, Record};
 use session::{Opened, Session};
 
 /// Bytes of a record's header (RFC 8446 section 5.1).
 const HEADER_BYTES: usize = 5;
 
-/// The most bytes of a record after its header: 2^14 and the expansion that TLS 1.2 allows (RFC 5246 section 6.2.3).
+/// The most bytes of a record after its header: 2^14 plus the expansion that TLS 1.2 allows (RFC 5246 section 6.2.3).
 const MAX_RECORD_BYTES: usize = (1 << 14) + 2_048;
 
-/// A secured stream and the one inside it.
+/// A TLS stream and the stream inside.
 #[derive(Debug)]
 pub(crate) struct Tls {
     server_port: u16,
     session: Session,
     inner: Stream,
     spans: SpanList,
-    queues: Both<Queue>,
+    queues: PerDirection<Queue>,
     opaque: Option<&'static str>,
 }
 
-/// Whether bytes look like the start of a record; `None` where there are too few.
+/// Whether bytes look like the start of a record, or `None` if there are too few.
 pub(crate) fn is_record(bytes: &[u8]) -> Option<bool> {
     // RFC 8446 section 5.1: content types 20 to 23; major version 3.
     match *bytes {
@@ -58,7 +58,7 @@ impl Tls {
             session: Session::default(),
             inner: Stream::new(server_port),
             spans: SpanList::default(),
-            queues: Both::default(),
+            queues: PerDirection::default(),
             opaque: None,
         }
     }
@@ -74,7 +74,7 @@ impl Tls {
             return Ok(0);
         };
         if is_record(header) == Some(false) {
-            return Err(Unreadable("no TLS record"));
+            return Err(Unreadable("not a TLS record"));
         }
         let length = usize::from(u16::from_be_bytes([header[3], header[4]]));
         let Some(body) = rest.get(..length) else {
@@ -85,21 +85,21 @@ impl Tls {
         plain.extend_from_slice(body);
         self.record(direction, header, &mut plain, context);
         *context.scratch = plain;
-        self.queues.of_mut(direction).tell(out);
+        self.queues.of_mut(direction).flush(out);
         Ok(HEADER_BYTES + length)
     }
 
-    /// Tells what still waits as left out.
+    /// Leaves out all records that still wait.
     pub(crate) fn abandon(&mut self, direction: Direction, out: &mut SpanList) {
         self.queues.of_mut(direction).abandon(out);
     }
 
-    /// Bytes kept of the stream inside.
+    /// Bytes kept of the inner stream.
     pub(crate) fn kept_bytes(&self) -> u64 {
         self.inner.kept_bytes()
     }
 
-    /// The names of what is inside and of the version.
+    /// The protocol inside and the TLS version.
     pub(crate) fn label(&self) -> String {
         let version = self.session.version();
         if self.inner.is_undecided() {
@@ -109,7 +109,7 @@ impl Tls {
         }
     }
 
-    /// Why bytes were left out, if any were.
+    /// Why bytes were left out.
     pub(crate) fn reason(&self) -> &'static str {
         self.opaque.unwrap_or_else(|| self.inner.reason())
     }
@@ -123,22 +123,35 @@ impl Tls {
     ) {
         let bytes = HEADER_BYTES + body.len();
         let record = match self.session.record(direction, header, body, context.secrets) {
-            Opened::Handshake => Record::whole(bytes, Purpose::CONNECT),
-            Opened::Alert => Record::whole(bytes, Purpose::CLOSE),
+            Opened::Handshake => Record::Whole {
+                bytes,
+                purpose: Purpose::CONNECT,
+            },
+            Opened::Alert => Record::Whole {
+                bytes,
+                purpose: Purpose::CLOSE,
+            },
             Opened::Opaque(why) => {
                 self.opaque = Some(why);
-                Record::left_out(HEADER_BYTES, body.len())
+                Record::LeftOut {
+                    header: HEADER_BYTES,
+                    rest: body.len(),
+                }
             }
             Opened::Data { start, end } => {
                 let plain = body.get(start..end).unwrap_or_default();
                 self.inner.feed(direction, plain, context, &mut self.spans);
                 self.queues.of_mut(direction).content(&mut self.spans);
-                Record::data(HEADER_BYTES + start, end - start, bytes - HEADER_BYTES - end)
+                Record::Data {
+                    header: HEADER_BYTES + start,
+                    plain: end - start,
+                    trailer: body.len() - end,
+                }
             }
         };
         self.queues.of_mut(direction).push(record);
         if self.session.has_refused_early_data() {
-            // RFC 8446 section 4.2.10: the client sends it again, as if it had never been sent.
+            // RFC 8446 section 4.2.10: the client sends its early data again, as if for the first time.
             self.inner = Stream::new(self.server_port);
         }
     }

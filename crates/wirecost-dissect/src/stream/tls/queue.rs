@@ -1,5 +1,5 @@
-//! Records in their order, and what their content was. A record is told when its content has been described, because its
-//! header belongs to the phase of what it carries.
+//! Records in order, and the description of their content. A record is described together with its content, because
+//! its header takes the phase of the content.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use wirecost_proto::{Layer, Span};
 
 use crate::span_list::{Piece, Purpose, SpanList};
 
-/// A record of a secured stream, or of a datagram.
+/// The layout of a TLS record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// All of it is the security layer's.
+    /// All bytes belong to the security layer.
     Whole { bytes: usize, purpose: Purpose },
-    /// What is behind the header cannot be read.
+    /// The bytes after the header cannot be decrypted.
     LeftOut { header: usize, rest: usize },
-    /// Content between what protects it.
+    /// Content with the security layer's bytes before and after it.
     Data {
         header: usize,
         plain: usize,
@@ -23,22 +23,6 @@ pub(crate) enum Record {
 }
 
 impl Record {
-    pub(crate) const fn whole(bytes: usize, purpose: Purpose) -> Self {
-        Self::Whole { bytes, purpose }
-    }
-
-    pub(crate) const fn left_out(header: usize, rest: usize) -> Self {
-        Self::LeftOut { header, rest }
-    }
-
-    pub(crate) const fn data(header: usize, plain: usize, trailer: usize) -> Self {
-        Self::Data {
-            header,
-            plain,
-            trailer,
-        }
-    }
-
     const fn plain_bytes(&self) -> u64 {
         match self {
             Self::Data { plain, .. } => *plain as u64,
@@ -62,7 +46,7 @@ impl Record {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     records: VecDeque<Record>,
-    /// What the content of the records was, as far as it has been described.
+    /// The description of the records' content, as far as it is known.
     content: VecDeque<Piece>,
     content_bytes: u64,
 }
@@ -72,15 +56,15 @@ impl Queue {
         self.records.push_back(record);
     }
 
-    /// Takes what content was; the spans is empty then.
+    /// Appends a description of content and clears `spans`.
     pub(crate) fn content(&mut self, spans: &mut SpanList) {
         self.content.extend(spans.pieces());
         self.content_bytes += spans.bytes();
         spans.clear();
     }
 
-    /// Tells of the records whose content has been described.
-    pub(crate) fn tell(&mut self, out: &mut SpanList) {
+    /// Describes the records whose content is described.
+    pub(crate) fn flush(&mut self, out: &mut SpanList) {
         while let Some(record) = self.records.front().copied() {
             if record.plain_bytes() > self.content_bytes {
                 return;
@@ -99,30 +83,27 @@ impl Queue {
                 } => {
                     let purpose = self.purpose_of(plain);
                     out.push(header, Layer::Security, purpose);
-                    self.tell_content(plain, out);
+                    self.flush_content(plain, out);
                     out.push(trailer, Layer::Security, purpose);
                 }
             }
         }
     }
 
-    /// Tells of all records as left out.
+    /// Leaves out all records.
     pub(crate) fn abandon(&mut self, out: &mut SpanList) {
         let bytes: usize = self.records.iter().map(Record::bytes).sum();
         out.leave_out(bytes as u64);
         *self = Self::default();
     }
 
-    /// The purpose of a record's first content; that of a message where it has none.
+    /// Phase and cause of the record's first content byte. An empty record counts as a message.
     fn purpose_of(&self, plain: usize) -> Purpose {
         let first = self.content.front().filter(|_| plain > 0);
-        first.map_or(Purpose::MESSAGE, |piece| Purpose {
-            phase: piece.span.phase,
-            cause: piece.span.cause,
-        })
+        first.map_or(Purpose::MESSAGE, Piece::purpose)
     }
 
-    fn tell_content(&mut self, bytes: usize, out: &mut SpanList) {
+    fn flush_content(&mut self, bytes: usize, out: &mut SpanList) {
         let mut left = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.content_bytes -= u64::from(left);
         while left > 0 {
@@ -149,15 +130,22 @@ mod tests {
     fn a_record_waits_for_its_content_and_takes_its_purpose() {
         let mut queue = Queue::default();
         let (mut content, mut out) = (SpanList::default(), SpanList::default());
-        queue.push(Record::data(5, 4, 17));
-        queue.push(Record::whole(7, Purpose::CLOSE));
+        queue.push(Record::Data {
+            header: 5,
+            plain: 4,
+            trailer: 17,
+        });
+        queue.push(Record::Whole {
+            bytes: 7,
+            purpose: Purpose::CLOSE,
+        });
         content.push(3, Layer::Application, Purpose::KEEP_ALIVE);
         queue.content(&mut content);
-        queue.tell(&mut out);
+        queue.flush(&mut out);
         assert_eq!(out.bytes(), 0);
         content.push(3, Layer::Payload, Purpose::MESSAGE);
         queue.content(&mut content);
-        queue.tell(&mut out);
+        queue.flush(&mut out);
         let told = out
             .pieces()
             .iter()

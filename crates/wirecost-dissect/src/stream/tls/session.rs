@@ -1,4 +1,4 @@
-//! Which keys hold in each direction, and what a record is.
+//! The keys of each direction, and the kind of each record.
 //!
 //! ```text
 //! TLS 1.2   both    plain --ChangeCipherSpec--> protected
@@ -7,55 +7,48 @@
 //!           client  plain --data before ServerHello--> early --EndOfEarlyData or refusal--> handshake
 //! ```
 
+use aws_lc_rs::hmac;
+use wirecost_http::http3::open::{Label, Secrets, expand_label};
 use wirecost_proto::Direction;
+use wirecost_security::dtls::record::content as content_type;
 
 use crate::crypto::aead::nonce;
 use crate::crypto::record::open_1_2;
-use crate::crypto::schedule::{Keys, next_traffic_secret};
-use crate::crypto::suite::{Cipher, Hash, Suite};
-use crate::hello::{ServerHello, accepts_early_data, client_random, handshake_type};
-use crate::secrets::{Label, Secrets};
-use crate::span_list::Both;
+use crate::crypto::schedule::Keys;
+use crate::crypto::suite::{Cipher, Suite};
+use crate::hello::{Handshake, ServerHello, accepts_early_data, client_random, handshake_type};
+use crate::span_list::PerDirection;
 
-/// Content types (RFC 8446 section 5.1).
-mod content_type {
-    pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
-    pub(super) const ALERT: u8 = 21;
-    pub(super) const HANDSHAKE: u8 = 22;
-    pub(super) const APPLICATION_DATA: u8 = 23;
-}
-
-/// Bytes of handshake messages that are kept until a message is whole.
+/// The most bytes kept of an incomplete handshake message.
 const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
 
 const TLS_1_3: u16 = 0x0304;
 
-/// What a record turned out to be.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opened {
     Handshake,
     Alert,
-    /// Content of the stream inside, in this part of the body.
+    /// Content of the inner stream, in this part of the body.
     Data {
         start: usize,
         end: usize,
     },
-    /// It cannot be opened, for this reason.
+    /// A record that cannot be decrypted, with the reason.
     Opaque(&'static str),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    client_random: Option<[u8; 32]>,
-    server_hello: Option<ServerHello>,
-    sides: Both<Side>,
+    handshake: Handshake,
+    sides: PerDirection<Side>,
     refused_early_data: bool,
 }
 
 #[derive(Debug, Default)]
 struct Side {
     protection: Protection,
-    /// Handshake messages that are not whole.
+    /// Incomplete handshake messages.
     messages: Vec<u8>,
 }
 
@@ -80,7 +73,7 @@ enum Protection {
     Opaque(&'static str),
 }
 
-/// Which traffic secret holds (RFC 8446 section 7.1).
+/// The traffic secret in use (RFC 8446 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Early,
@@ -101,9 +94,9 @@ impl Stage {
 }
 
 impl Session {
-    /// The name of the version; that of the family where it was not seen.
+    /// The version's name, or `TLS` if no ServerHello was seen.
     pub(super) fn version(&self) -> &'static str {
-        match self.server_hello.map(|hello| hello.version) {
+        match self.handshake.version() {
             Some(TLS_1_3) => "TLS 1.3",
             Some(0x0303) => "TLS 1.2",
             Some(0x0302) => "TLS 1.1",
@@ -112,12 +105,12 @@ impl Session {
         }
     }
 
-    /// Whether the server has just refused early data; true once.
+    /// Whether the server has just refused early data. Resets the flag.
     pub(super) const fn has_refused_early_data(&mut self) -> bool {
         std::mem::replace(&mut self.refused_early_data, false)
     }
 
-    /// Takes a record of header and body; what of the body can be opened is opened in place.
+    /// Handles a record and decrypts its body in place if possible.
     pub(super) fn record(
         &mut self,
         direction: Direction,
@@ -144,13 +137,13 @@ impl Session {
         }
     }
 
-    const fn is_tls_1_3(&self) -> bool {
-        matches!(self.server_hello, Some(ServerHello { version: TLS_1_3, .. }))
+    fn is_tls_1_3(&self) -> bool {
+        self.handshake.version() == Some(TLS_1_3)
     }
 
-    /// RFC 5246 section 7.1; in TLS 1.3 it means nothing (RFC 8446 section 5).
+    /// RFC 5246 section 7.1. In TLS 1.3 the message has no meaning (RFC 8446 section 5).
     fn change_cipher_spec(&mut self, direction: Direction, secrets: &Secrets) {
-        if self.server_hello.is_none() || self.is_tls_1_3() {
+        if self.handshake.server_hello.is_none() || self.is_tls_1_3() {
             return;
         }
         let protection = self.static_protection(direction, secrets);
@@ -158,15 +151,7 @@ impl Session {
     }
 
     fn static_protection(&self, direction: Direction, secrets: &Secrets) -> Result<Protection, &'static str> {
-        const NO_HANDSHAKE: &str = "a handshake that was not captured";
-        let hello = self.server_hello.ok_or(NO_HANDSHAKE)?;
-        let random = self.client_random.ok_or(NO_HANDSHAKE)?;
-        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
-        let master = secrets
-            .find(&random, Label::Master)
-            .ok_or("encrypted, no secrets")?;
-        let [up, down] =
-            Keys::of_master_secret(suite, master, &random, &hello.random).ok_or("a bad secret")?;
+        let (suite, [up, down]) = self.handshake.keys_1_2(secrets)?;
         Ok(Protection::Static {
             suite,
             keys: if direction == Direction::Up { up } else { down },
@@ -186,7 +171,7 @@ impl Session {
         let opened = open_1_2(*suite, keys, &sequence.to_be_bytes(), header, body);
         *sequence += 1;
         let Some((start, end)) = opened else {
-            const WRONG: &str = "a record that its secrets do not open";
+            const WRONG: &str = "a record that its secrets do not decrypt";
             self.sides.of_mut(direction).protection = Protection::Opaque(WRONG);
             return Opened::Opaque(WRONG);
         };
@@ -197,7 +182,7 @@ impl Session {
         }
     }
 
-    /// A protected record of TLS 1.3 (RFC 8446 section 5.2).
+    /// A protected TLS 1.3 record (RFC 8446 section 5.2).
     fn open_traffic(
         &mut self,
         direction: Direction,
@@ -210,7 +195,7 @@ impl Session {
         }
         let opened = self.try_open(direction, header, body);
         let opened = opened.or_else(|| {
-            // RFC 8446 section 4.2.10: a client whose early data was refused goes on with handshake keys.
+            // RFC 8446 section 4.2.10: after a refusal of its early data, the client continues with handshake keys.
             let stage = self.stage(direction).filter(|stage| *stage == Stage::Early);
             stage.and_then(|_| {
                 self.enter(direction, Stage::Handshake, secrets);
@@ -221,7 +206,7 @@ impl Session {
             let side = self.sides.of_mut(direction);
             let why = match side.protection {
                 Protection::Opaque(why) => why,
-                _ => "a record that its secrets do not open",
+                _ => "a record that its secrets do not decrypt",
             };
             side.protection = Protection::Opaque(why);
             return Opened::Opaque(why);
@@ -250,17 +235,17 @@ impl Session {
         }
     }
 
-    /// The first protected record of a direction: a client's before ServerHello is early data.
+    /// Starts decryption of a direction. Records of the client before ServerHello are early data.
     fn begin_traffic(&mut self, direction: Direction, header: &[u8; 5], body: &[u8], secrets: &Secrets) {
-        if self.server_hello.is_some() {
+        if self.handshake.server_hello.is_some() {
             return self.enter(direction, Stage::Handshake, secrets);
         }
         let protection = self.early_protection(direction, header, body, secrets);
         self.sides.of_mut(direction).protection = protection.unwrap_or_else(Protection::Opaque);
     }
 
-    /// Early data has the suite of the earlier connection, which is not in this one: the suites with a hash of the
-    /// secret's length are tried.
+    /// Early data uses the suite of the earlier connection, which this connection does not name. So every suite whose
+    /// hash has the secret's length is tried.
     fn early_protection(
         &self,
         direction: Direction,
@@ -268,31 +253,26 @@ impl Session {
         body: &[u8],
         secrets: &Secrets,
     ) -> Result<Protection, &'static str> {
-        let random = self.client_random.ok_or("a handshake that was not captured")?;
+        let random = self
+            .handshake
+            .client_random
+            .ok_or("a handshake that was not captured")?;
         let secret = secrets
             .find(&random, Stage::Early.label(direction))
             .ok_or("encrypted, no secrets")?;
-        let suites: &[Cipher] = match secret.len() {
-            32 => &[Cipher::Aes128Gcm, Cipher::Chacha20Poly1305],
-            _ => &[Cipher::Aes256Gcm],
+        let (ciphers, hash): (&[Cipher], _) = match secret.len() {
+            32 => (&[Cipher::Aes128Gcm, Cipher::Chacha20Poly1305], hmac::HMAC_SHA256),
+            _ => (&[Cipher::Aes256Gcm], hmac::HMAC_SHA384),
         };
-        let hash = if secret.len() == 32 {
-            Hash::Sha256
-        } else {
-            Hash::Sha384
-        };
-        for cipher in suites {
-            let suite = Suite {
-                cipher: *cipher,
-                hash,
-            };
-            let keys = Keys::of_traffic_secret(suite, secret).ok_or("a bad secret")?;
+        for &cipher in ciphers {
+            let suite = Suite { cipher, hash };
+            let keys = Keys::of_traffic_secret(suite, secret).ok_or("an invalid secret")?;
             let opened = keys.key.open(keys.iv, header, &mut body.to_vec());
             if opened.is_some() {
                 return Ok(traffic(Stage::Early, suite, secret, keys));
             }
         }
-        Err("early data that its secret does not open")
+        Err("early data that its secret does not decrypt")
     }
 
     fn try_open(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8]) -> Option<usize> {
@@ -315,18 +295,12 @@ impl Session {
         stage: Stage,
         secrets: &Secrets,
     ) -> Result<Protection, &'static str> {
-        let (Some(random), Some(hello)) = (self.client_random, self.server_hello) else {
-            return Err("a handshake that was not captured");
-        };
-        let suite = Suite::new(hello.suite).ok_or("a cipher suite that is not known here")?;
-        let secret = secrets
-            .find(&random, stage.label(direction))
-            .ok_or("encrypted, no secrets")?;
-        let keys = Keys::of_traffic_secret(suite, secret).ok_or("a bad secret")?;
+        let (suite, secret) = self.handshake.secret(secrets, stage.label(direction))?;
+        let keys = Keys::of_traffic_secret(suite, secret).ok_or("an invalid secret")?;
         Ok(traffic(stage, suite, secret, keys))
     }
 
-    /// Takes bytes of handshake messages, which records cut anywhere (RFC 8446 section 5.1).
+    /// Reads bytes of handshake messages. Records may cut messages anywhere (RFC 8446 section 5.1).
     fn handshake(&mut self, direction: Direction, bytes: &[u8], secrets: &Secrets) {
         let mut messages = std::mem::take(&mut self.sides.of_mut(direction).messages);
         messages.extend_from_slice(bytes);
@@ -342,7 +316,7 @@ impl Session {
 
     fn message(&mut self, direction: Direction, kind: u8, body: &[u8], secrets: &Secrets) {
         match kind {
-            handshake_type::CLIENT_HELLO => self.client_random = client_random(body),
+            handshake_type::CLIENT_HELLO => self.handshake.client_random = client_random(body),
             handshake_type::SERVER_HELLO => self.server_hello(body, secrets),
             handshake_type::ENCRYPTED_EXTENSIONS if self.stage(Direction::Up) == Some(Stage::Early) => {
                 self.refused_early_data = !accepts_early_data(body);
@@ -360,7 +334,7 @@ impl Session {
         let Some(hello) = ServerHello::parse(body).filter(|hello| !hello.is_retry()) else {
             return;
         };
-        self.server_hello = Some(hello);
+        self.handshake.server_hello = Some(hello);
         if self.is_tls_1_3() {
             self.enter(Direction::Down, Stage::Handshake, secrets);
         }
@@ -370,12 +344,10 @@ impl Session {
     fn update_keys(&mut self, direction: Direction) {
         let side = self.sides.of_mut(direction);
         if let Protection::Traffic { suite, secret, .. } = &side.protection {
-            let next = next_traffic_secret(suite.hash, secret);
-            let renewed = next.and_then(|secret| {
-                let keys = Keys::of_traffic_secret(*suite, &secret)?;
-                Some(traffic(Stage::Application, *suite, &secret, keys))
-            });
-            side.protection = renewed.unwrap_or(Protection::Opaque("a bad secret"));
+            let next = expand_label(suite.hash, secret, "traffic upd", secret.len());
+            let keys = Keys::of_traffic_secret(*suite, &next);
+            let renewed = keys.map(|keys| traffic(Stage::Application, *suite, &next, keys));
+            side.protection = renewed.unwrap_or(Protection::Opaque("an invalid secret"));
         }
     }
 }
@@ -390,7 +362,7 @@ fn traffic(stage: Stage, suite: Suite, secret: &[u8], keys: Keys) -> Protection 
     }
 }
 
-/// Type, body and what follows of the handshake message at the start of `bytes` (RFC 8446 section 4).
+/// Type and body of the handshake message at the start of `bytes`, and the bytes after it (RFC 8446 section 4).
 fn message(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let ([kind, a, b, c], rest) = bytes.split_first_chunk()?;
     let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;

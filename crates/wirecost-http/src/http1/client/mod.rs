@@ -11,9 +11,9 @@
 //!   FIN           -- Closing -->
 //! ```
 //!
-//! Requests are not pipelined: a POST must not be sent before the response to the one before (RFC 9112 section 9.3.2).
-//! What is asked before the connection is there, or while another response is awaited, waits; it also waits for the
-//! next connection where the server closes.
+//! The client does not pipeline: a POST must not be sent before the previous response (RFC 9112 section 9.3.2).
+//! Requests wait for the connection and for earlier responses. If the server closes, they wait for the next
+//! connection.
 
 mod receive;
 
@@ -30,19 +30,19 @@ use super::head::{Collector, MAXIMUM_HEAD_BYTES, Side};
 use crate::client::{Command, Event, Failure};
 use crate::message::{Method, RequestTemplate, Status};
 
-/// What is a client's own.
+/// Configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientConfig {
-    /// Whether every request has a connection of its own: it says `Connection: close`, the server closes after its
-    /// response, and the next request waits for the next connection.
+    /// Whether every request uses a connection of its own. The client sends `Connection: close`, the server closes
+    /// after its response, and the next request waits for the next connection.
     pub connection_close: bool,
-    /// How long a response may stay away, and how long it may pause; `None` for ever.
+    /// How long the client waits for a response and between its bytes. `None` means no limit.
     pub response_timeout: Option<Duration>,
-    /// How long a server that is about to close may take before the client closes first.
+    /// How long the client waits for the server to close before it closes itself.
     pub close_timeout: Duration,
-    /// How many bytes of a response's content the event carries.
+    /// Bytes of a response's content that the event carries.
     pub keep_body_bytes: usize,
-    /// Bytes of the longest head that is taken.
+    /// The maximum length of a head in bytes.
     pub max_head_bytes: usize,
 }
 
@@ -58,14 +58,14 @@ impl Default for ClientConfig {
     }
 }
 
-/// What the client ignored.
+/// Counts what the client ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Interim responses (1xx).
     pub interim: u64,
-    /// Bytes that are no part of a response to a request.
+    /// Bytes that belong to no response.
     pub unasked_bytes: u64,
-    /// Inputs for a flow that is not this client's.
+    /// Inputs for flows of others.
     pub foreign_inputs: u64,
 }
 
@@ -75,23 +75,23 @@ struct Connection {
     flow: FlowId,
     collector: Collector,
     stage: Stage,
-    /// The request whose response is not complete; it may outlive this side's close.
+    /// The request whose response is incomplete. It may outlive this side's close.
     exchange: Option<Exchange>,
 }
 
-/// What becomes of a connection.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Open,
-    /// The last response is there; the server closes first.
+    /// The last response is complete. The client waits for the server to close.
     AwaitClose,
-    /// This side has closed, or is about to.
+    /// This side has closed or is about to close.
     Closing,
 }
 
 #[derive(Debug)]
 struct Exchange {
-    /// Its number, until its fate is reported.
+    /// Its number, until its outcome is reported.
     message: Option<u64>,
     method: Method,
     /// The request and how much of its content is sent, until all is.
@@ -103,16 +103,19 @@ struct Exchange {
 #[derive(Debug)]
 enum ResponseState {
     AwaitHead,
-    AwaitBody {
-        status: Status,
-        keeps_alive: bool,
-        body: Body,
-        body_bytes: u64,
-        kept: Vec<u8>,
-    },
+    AwaitBody(Body, Received),
 }
 
-/// What is to be put out next.
+/// The received part of a response.
+#[derive(Debug)]
+struct Received {
+    status: Status,
+    keeps_alive: bool,
+    body_bytes: u64,
+    kept: Vec<u8>,
+}
+
+/// A queued output.
 #[derive(Debug)]
 enum Action {
     Consumed(FlowId, usize, Layer, Cause),
@@ -146,7 +149,7 @@ pub struct Client {
 
 impl Client {
     /// A client without a connection.
-    pub const fn new(config: ClientConfig) -> Self {
+    pub fn new(config: ClientConfig) -> Self {
         Self {
             config,
             connection: None,
@@ -154,15 +157,11 @@ impl Client {
             actions: VecDeque::new(),
             timers: TimerTable::new(),
             now: Instant::START,
-            stats: Stats {
-                interim: 0,
-                unasked_bytes: 0,
-                foreign_inputs: 0,
-            },
+            stats: Stats::default(),
         }
     }
 
-    /// What was ignored.
+    /// The counters of ignored input.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
@@ -180,7 +179,7 @@ impl Client {
     }
 
     fn open(&mut self, flow: FlowId) {
-        // Whatever the last connection still owed will not come.
+        // The last connection will bring no further response.
         self.fail(Failure::Abandoned);
         self.timers = TimerTable::new();
         self.connection = Some(Connection {
@@ -192,7 +191,7 @@ impl Client {
         self.report(Event::Opened);
     }
 
-    /// A command to close needs a connection, or a request before it that will have one.
+    /// A command to close needs a connection, or an earlier request that will have one.
     fn command(&mut self, command: Command) {
         let is_idle = self.connection.is_none() && self.commands.is_empty();
         if !(is_idle && command == Command::Close) {
@@ -205,7 +204,7 @@ impl Client {
             if let Some(message) = self.take_message() {
                 self.report(Event::TimedOut { message });
             }
-            // RFC 9112 section 9.5: what comes late must not be taken for the response to another request.
+            // RFC 9112 section 9.5: a late response must not be taken for the response to another request.
             self.close();
         }
         if self.timers.expire(Timer::Close, self.now) {
@@ -236,7 +235,7 @@ impl Client {
         self.report(Event::Reset(reason));
     }
 
-    /// Drops a command to close that the end of the connection has carried out: it must not close the next one.
+    /// Drops close commands that the end of the connection has fulfilled. They must not close the next connection.
     fn forget_close(&mut self) {
         while self.commands.front() == Some(&Command::Close) {
             self.commands.pop_front();
@@ -254,14 +253,14 @@ impl Client {
         }
     }
 
-    /// Reports that the outstanding request, if there is one, has no response.
+    /// Reports that the outstanding request, if any, has no response.
     fn fail(&mut self, reason: Failure) {
         if let Some(message) = self.take_message() {
             self.report(Event::Failed { message, reason });
         }
     }
 
-    /// The number of the outstanding request, whose fate is then reported.
+    /// The number of the outstanding request, whose outcome the caller reports.
     fn take_message(&mut self) -> Option<u64> {
         let exchange = self.connection.as_mut()?.exchange.as_mut()?;
         exchange.unsent = None;
@@ -278,7 +277,7 @@ impl Client {
         }
     }
 
-    /// Begins with what was asked next, if the connection is free.
+    /// Starts the next command if the connection is free.
     fn begin_next(&mut self) {
         let Some(connection) = &mut self.connection else {
             return;
@@ -301,14 +300,14 @@ impl Client {
         }
     }
 
-    /// Starts the time that the server has for its next byte.
+    /// Starts the time-out for the server's next byte.
     fn expect_bytes(&mut self) {
         if let Some(patience) = self.config.response_timeout {
             self.timers.set(Timer::Response, self.now + patience);
         }
     }
 
-    /// Puts out a part of the request that is not sent yet.
+    /// Appends the next part of the request.
     fn transmit(&mut self, out: &mut Buffer) -> Option<FlowId> {
         let connection = self.connection.as_mut()?;
         let exchange = connection.exchange.as_mut()?;

@@ -1,4 +1,4 @@
-//! What the server keeps of one connection.
+//! The server's state of one connection.
 
 use wirecost_proto::{FlowId, Front, Instant};
 
@@ -6,7 +6,7 @@ use super::ServerConfig;
 use crate::http1::body::Body;
 use crate::http1::head::{Collector, RequestHead, Side};
 use crate::message::Method;
-use crate::resource::{Exchange, Request};
+use crate::resource::{Request, RequestId};
 
 /// Bytes of memory for content that an idle connection keeps.
 const KEPT_BYTES: usize = 16 << 10;
@@ -17,56 +17,56 @@ pub(super) struct Connection {
     pub(super) flow: FlowId,
     pub(super) collector: Collector,
     pub(super) stage: Stage,
-    /// The request that is being received or answered; its memory serves the next.
-    pub(super) asked: Asked,
-    /// Its content, as far as it is there.
+    /// The request that is being received or answered. The next one reuses its memory.
+    pub(super) current: CurrentRequest,
+    /// The content received so far.
     pub(super) content: Vec<u8>,
-    /// Bytes still to come that came as early data.
+    /// Bytes of early data that are still to come.
     pub(super) early_bytes: usize,
-    /// When the server loses patience.
+    /// The time-out of the connection.
     pub(super) deadline: Option<Instant>,
-    /// When it is looked at, not after the deadline.
+    /// When the connection is checked next, at the deadline or before.
     pub(super) scheduled: Option<Instant>,
-    /// Bytes of content in the answers to what came last.
+    /// Bytes of content in the responses to the last input.
     pub(super) answered_bytes: usize,
-    requests: u64,
+    pub(super) requests: u64,
 }
 
 /// The state of a connection.
 #[derive(Debug)]
 pub(super) enum Stage {
     AwaitHead,
-    /// `refused`: the request is answered, its content is not wanted.
+    /// If `refused`, the request is answered and its content is discarded.
     AwaitBody {
         body: Body,
         refused: bool,
     },
-    /// The request waits for its answer; what comes behind it is held.
+    /// The request waits for its response. Bytes after it are held.
     Waiting {
         held: Vec<u8>,
     },
-    /// The server has closed; content that was on its way may still come.
+    /// The server has closed. Content already on its way may still arrive.
     Lingering {
         body: Option<Body>,
     },
 }
 
-/// A request, as its head said.
+/// A request, from its head.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct CurrentRequest {
     pub(super) method: Method,
     pub(super) keeps_alive: bool,
     pub(super) early: bool,
-    /// Bytes of its content so far.
+    /// Bytes of content so far.
     pub(super) content_bytes: u64,
-    /// The front of it.
+    /// The start of the content.
     pub(super) front: Front,
     target: String,
     content_type: String,
 }
 
-impl Asked {
-    /// The request as the resources see it.
+impl CurrentRequest {
+    /// The request in the form that the resources use.
     pub(super) fn request(&self) -> Request<'_> {
         Request {
             method: self.method,
@@ -95,7 +95,7 @@ impl Connection {
             flow,
             collector: Collector::new(Side::Server, max_head_bytes),
             stage: Stage::AwaitHead,
-            asked: Asked {
+            current: CurrentRequest {
                 method: Method::Get,
                 keeps_alive: true,
                 early: false,
@@ -113,26 +113,21 @@ impl Connection {
         }
     }
 
-    /// Begins with the request of a head.
-    pub(super) const fn begin(&mut self) {
-        self.requests += 1;
-    }
-
-    /// Drops the content of a request that is answered.
+    /// Drops the content of an answered request.
     pub(super) fn drop_content(&mut self) {
         self.content.clear();
         self.content.shrink_to(KEPT_BYTES);
     }
 
-    /// The request that is being received or answered.
-    pub(super) const fn exchange(&self) -> Exchange {
-        Exchange {
+    /// Identifies the current request.
+    pub(super) const fn request_id(&self) -> RequestId {
+        RequestId {
             flow: self.flow,
             request: self.requests,
         }
     }
 
-    /// Whether a request has begun and is not all there.
+    /// Whether a request has begun and is incomplete.
     pub(super) fn is_within_request(&self) -> bool {
         match &self.stage {
             Stage::AwaitHead => self.collector.held() > 0,
@@ -141,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Drops what came and was not looked at; the bytes dropped.
+    /// Drops the bytes that were held. Returns their number.
     pub(super) fn drop_held(&mut self) -> usize {
         let behind = match &mut self.stage {
             Stage::Waiting { held } => std::mem::take(held).len(),
@@ -150,8 +145,7 @@ impl Connection {
         self.collector.clear() + behind
     }
 
-    /// When the server loses patience, after input at `now`; `is_same_head` where that was no more than
-    /// a further part of a head.
+    /// The time-out after an input at `now`. `is_same_head` says whether the input only continued a head.
     pub(super) fn next_deadline(
         &self,
         is_same_head: bool,
@@ -160,7 +154,7 @@ impl Connection {
     ) -> Option<Instant> {
         match &self.stage {
             Stage::AwaitHead if self.collector.held() == 0 => Some(now + config.idle_timeout),
-            // The time runs from the first byte: a byte now and then does not prolong it.
+            // The time-out runs from the first byte. Further bytes do not extend it.
             Stage::AwaitHead if is_same_head => self.deadline,
             Stage::AwaitHead => Some(now + config.header_timeout),
             Stage::AwaitBody { .. } => Some(now + config.body_timeout),

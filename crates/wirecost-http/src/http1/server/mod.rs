@@ -11,7 +11,7 @@
 //!   FIN           -->
 //! ```
 //!
-//! Requests may be pipelined: each is answered before the next is looked at, so that responses are in order (RFC 9112
+//! Requests may be pipelined. Each is answered before the next one is read, so that responses are in order (RFC 9112
 //! section 9.3.2).
 
 mod connection;
@@ -31,26 +31,27 @@ use crate::resource::{self, Resources};
 use crate::server::{Command, Event};
 use connection::{Connection, Stage};
 
-/// What is a server's own.
+/// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// What the resources allow.
+    /// The limits of the resources.
     pub resources: resource::Config,
-    /// How long a head may take from its first byte; 408 after it.
+    /// Time-out of a head from its first byte. The server then responds with 408.
     pub header_timeout: Duration,
-    /// How long content may pause; 408 after it.
+    /// Time-out between bytes of content. The server then responds with 408.
     pub body_timeout: Duration,
-    /// How long a connection may be without a request; it is closed after it.
+    /// Time-out of a connection without a request. The server then closes it.
     pub idle_timeout: Duration,
-    /// How long a client may take to close after the server has; the connection is reset after it (RFC 9112
-    /// section 9.6).
+    /// How long the server waits for the client to close after it has closed itself. It then resets the connection
+    /// (RFC 9112 section 9.6).
     pub linger: Duration,
-    /// Bytes of the longest head that is taken; 431 above it.
+    /// The maximum length of a head in bytes. The server responds with 431 to longer ones.
     pub max_head_bytes: usize,
-    /// Bytes that are held of requests behind one that waits; the connection is closed above it.
+    /// The most bytes held after a request that waits. Beyond it the server closes the connection.
     pub max_held_bytes: usize,
-    /// Bytes of content in answers to requests that come together; the connection is closed before the request behind
-    /// them, which the client may send again (RFC 9112 section 9.3.2). A few bytes of request can ask for much.
+    /// The most bytes of content in responses to requests that arrive together, because a few bytes of request can
+    /// ask for much. Beyond it the server closes before the next request, which the client may send again (RFC 9112
+    /// section 9.3.2).
     pub max_pipelined_bytes: usize,
 }
 
@@ -69,22 +70,22 @@ impl Default for ServerConfig {
     }
 }
 
-/// What the server refused or ignored.
+/// Counts what the server answered, refused or ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Requests answered.
     pub answered: u64,
-    /// Requests that were none.
+    /// Inputs that were not requests.
     pub malformed: u64,
-    /// Clients that were too slow.
+    /// Clients that timed out.
     pub timed_out: u64,
-    /// Bytes that came when nothing could be understood any more.
+    /// Bytes received after an error.
     pub ignored_bytes: u64,
-    /// Inputs for a flow that is not known.
+    /// Inputs for unknown flows.
     pub foreign_inputs: u64,
 }
 
-/// What is to be put out next.
+/// A queued output.
 #[derive(Debug)]
 enum Action {
     Consumed(FlowId, usize, Layer),
@@ -95,7 +96,7 @@ enum Action {
 }
 
 impl Action {
-    /// The flow that it is for; reports are for the user.
+    /// The flow of the output. Events have none.
     const fn flow(&self) -> Option<FlowId> {
         match self {
             Self::Consumed(flow, ..) | Self::Continue(flow) | Self::Send(flow, _) | Self::Close(flow, _) => {
@@ -106,13 +107,13 @@ impl Action {
     }
 }
 
-/// A response on its way.
+/// A response that is being sent.
 #[derive(Debug)]
 struct Reply {
     response: Response,
     method: Method,
     close: bool,
-    /// Bytes of its content that are sent.
+    /// Bytes of its content that have been sent.
     sent: usize,
 }
 
@@ -123,12 +124,12 @@ pub struct Server {
     core: Core,
 }
 
-/// All of the server but its connections.
+/// Everything but the connections.
 #[derive(Debug)]
 struct Core {
     config: ServerConfig,
     resources: Resources,
-    /// When a connection has to be looked at, at the latest.
+    /// When connections are checked next.
     deadlines: BTreeSet<(Instant, FlowId)>,
     actions: VecDeque<Action>,
     now: Instant,
@@ -152,17 +153,17 @@ impl Server {
         }
     }
 
-    /// What was refused or ignored.
+    /// The counters.
     pub const fn stats(&self) -> Stats {
         self.core.stats
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 
-    /// What is served.
+    /// The resources.
     pub const fn resources(&self) -> &Resources {
         &self.core.resources
     }
@@ -182,7 +183,7 @@ impl Server {
         self.answer_waiting();
     }
 
-    /// Answers the long polls that are ready, and looks at what came behind them.
+    /// Answers the long polls that are ready, then reads the bytes held after them.
     fn answer_waiting(&mut self) {
         while let Some((exchange, response)) = self.core.resources.poll_answer() {
             let Some(connection) = self.connections.get_mut(&exchange.flow) else {
@@ -251,8 +252,8 @@ impl Server {
         self.answer_waiting();
     }
 
-    /// Takes that the next `bytes` bytes received on `flow` came as early data, as [`Command::EarlyData`] does: for a
-    /// layer around the server, which knows it while it gives out what it has received.
+    /// Marks the next `bytes` bytes received on `flow` as early data, like [`Command::EarlyData`]. A layer around the
+    /// server calls it while it delivers the data.
     pub fn expect_early_data(&mut self, flow: FlowId, bytes: usize) {
         match self.connections.get_mut(&flow) {
             Some(connection) => connection.early_bytes += bytes,
@@ -272,7 +273,7 @@ impl Core {
         }
     }
 
-    /// Takes bytes that cannot be understood.
+    /// Counts bytes that cannot be read.
     fn ignore(&mut self, flow: FlowId, len: usize) {
         self.stats.ignored_bytes += len as u64;
         self.consumed(flow, len, Layer::Application);

@@ -1,10 +1,10 @@
-//! What the server receives.
+//! Handles received bytes at the server.
 
 use wirecost_proto::Layer;
 
 use super::connection::{Connection, Stage};
 use super::{Action, Core};
-use crate::http1::body::{Body, Framing};
+use crate::http1::body::Body;
 use crate::http1::fields::Expect;
 use crate::http1::head::RequestHead;
 use crate::message::{Malformed, Response, Status};
@@ -32,7 +32,7 @@ impl Core {
             }
         }
         connection.early_bytes = connection.early_bytes.saturating_sub(len);
-        // All that came belongs to the head that had begun before.
+        // All the bytes continue a head that had begun before.
         let is_same_head = held > 0 && connection.collector.held() == held + len;
         connection.deadline = connection.next_deadline(is_same_head, &self.config, self.now);
         self.schedule(connection);
@@ -41,7 +41,7 @@ impl Core {
     fn take_head(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
         let Connection {
             collector,
-            asked,
+            current,
             early_bytes,
             ..
         } = connection;
@@ -50,17 +50,17 @@ impl Core {
         };
         self.consumed(connection.flow, head.len(), Layer::Application);
         let head = RequestHead::parse(head)?;
-        asked.replace(&head, *early_bytes > 0);
-        let (framing, expect) = (head.framing, head.expect);
-        connection.begin();
-        if let Some(refusal) = self.refusal(connection, framing, expect) {
-            self.refuse(connection, refusal, Body::new(framing), expect);
+        current.replace(&head, *early_bytes > 0);
+        let (body, expect) = (head.body, head.expect);
+        connection.requests += 1;
+        if let Some(refusal) = self.refusal(connection, body, expect) {
+            self.refuse(connection, refusal, body, expect);
             return Ok(());
         }
-        match Body::new(framing) {
+        match body {
             None => self.answer(connection),
             Some(body) => {
-                // RFC 9110 section 10.1.1: not where content is there already.
+                // RFC 9110 section 10.1.1: not if content has already arrived.
                 if expect == Expect::Continue && bytes.is_empty() {
                     self.actions.push_back(Action::Continue(connection.flow));
                 }
@@ -71,27 +71,27 @@ impl Core {
         Ok(())
     }
 
-    /// Why a request is refused before its content comes.
-    fn refusal(&self, connection: &Connection, framing: Framing, expect: Expect) -> Option<Response> {
+    /// The response that refuses a request before its content arrives.
+    fn refusal(&self, connection: &Connection, body: Option<Body>, expect: Expect) -> Option<Response> {
         if expect == Expect::Unknown {
             return Some(Response::empty(Status::EXPECTATION_FAILED));
         }
-        let length = match framing {
-            Framing::Length(bytes) => Some(bytes),
+        let length = match body {
+            Some(Body::Length(bytes)) => Some(bytes),
             _ => None,
         };
-        self.resources.check(&connection.asked.request(), length).err()
+        self.resources.check(&connection.current.request(), length).err()
     }
 
-    /// Answers a request whose content has not come. The connection goes on where that content is bounded and
-    /// certain to come.
+    /// Refuses a request before its content has arrived. The connection continues if that content is limited and
+    /// certain to arrive.
     fn refuse(&mut self, connection: &mut Connection, refusal: Response, body: Option<Body>, expect: Expect) {
         let Some(body) = body else {
             return self.respond(connection, refusal);
         };
-        // RFC 9110 section 10.1.1: the client may send its content after a final response, or may not.
+        // RFC 9110 section 10.1.1: after a final response the client may or may not send its content.
         let is_unbounded = refusal.status == Status::CONTENT_TOO_LARGE;
-        connection.asked.keeps_alive &= expect == Expect::Nothing && !is_unbounded;
+        connection.current.keeps_alive &= expect == Expect::Nothing && !is_unbounded;
         self.respond(connection, refusal);
         connection.stage = match connection.stage {
             Stage::Lingering { .. } => Stage::Lingering { body: Some(body) },
@@ -110,9 +110,9 @@ impl Core {
         *bytes = rest;
         self.consumed(connection.flow, piece.len, piece.layer);
         if piece.layer == Layer::Payload {
-            connection.asked.content_bytes += piece.len as u64;
-            connection.asked.front.extend(taken);
-            if connection.asked.content_bytes > self.config.resources.max_body_bytes {
+            connection.current.content_bytes += piece.len as u64;
+            connection.current.front.extend(taken);
+            if connection.current.content_bytes > self.config.resources.max_body_bytes {
                 self.refuse_rest(connection, rest_of_body, piece.is_last, refused);
                 return Ok(());
             }
@@ -128,9 +128,9 @@ impl Core {
         Ok(())
     }
 
-    /// Ends a request whose content turned out too long.
+    /// Refuses a request whose content exceeds the limit.
     fn refuse_rest(&mut self, connection: &mut Connection, body: Body, is_last: bool, refused: bool) {
-        connection.asked.keeps_alive = false;
+        connection.current.keeps_alive = false;
         match refused {
             false => self.respond(connection, Response::empty(Status::CONTENT_TOO_LARGE)),
             true => self.end(connection),
@@ -139,27 +139,25 @@ impl Core {
         connection.stage = Stage::Lingering { body };
     }
 
-    /// Answers a request that is all there, or lets it wait.
+    /// Answers a complete request, or lets it wait.
     fn answer(&mut self, connection: &mut Connection) {
-        let exchange = connection.exchange();
-        let request = connection.asked.request();
-        let answer = self
-            .resources
-            .answer(exchange, &request, &connection.content, self.now);
+        let id = connection.request_id();
+        let request = connection.current.request();
+        let answer = self.resources.answer(id, &request, &connection.content, self.now);
         match answer {
             Some(response) => self.respond(connection, response),
             None => connection.stage = Stage::Waiting { held: Vec::new() },
         }
     }
 
-    /// Keeps what comes behind a request that waits.
+    /// Holds the bytes after a request that waits.
     fn hold(&mut self, connection: &mut Connection, bytes: &[u8]) {
         let Stage::Waiting { held } = &mut connection.stage else {
             return;
         };
         held.extend_from_slice(bytes);
         if held.len() > self.config.max_held_bytes {
-            self.resources.forget_exchange(connection.exchange());
+            self.resources.forget_request(connection.request_id());
             let held = connection.drop_held();
             self.ignore(connection.flow, held);
             self.end(connection);
@@ -168,7 +166,7 @@ impl Core {
         self.schedule(connection);
     }
 
-    /// Says what comes after the server has closed.
+    /// Reads bytes that arrive after the server has closed.
     fn drain(&mut self, connection: &mut Connection, bytes: &mut &[u8]) -> Result<(), Malformed> {
         let Stage::Lingering { body } = &mut connection.stage else {
             return Ok(());
@@ -187,7 +185,7 @@ impl Core {
         Ok(())
     }
 
-    /// Answers what is no request, after which nothing can be understood.
+    /// Answers bytes that are not a request. Nothing after them can be read.
     fn misbehaved(&mut self, connection: &mut Connection, reason: Malformed, bytes: &[u8]) {
         let rest = connection.drop_held() + bytes.len();
         self.ignore(connection.flow, rest);

@@ -1,4 +1,4 @@
-//! What the server answers, and how it ends a connection.
+//! Responses, and the end of connections.
 
 use super::connection::{Connection, Stage};
 use super::{Action, Core, Reply};
@@ -9,14 +9,14 @@ impl Core {
     /// Answers the request of `connection`.
     pub(super) fn respond(&mut self, connection: &mut Connection, response: Response) {
         self.stats.answered += 1;
-        let asked = &connection.asked;
-        let (method, close) = (asked.method, !asked.keeps_alive);
+        let current = &connection.current;
+        let (method, close) = (current.method, !current.keeps_alive);
         self.report(Event::Answered {
             flow: connection.flow,
             method,
             status: response.status,
-            payload_bytes: asked.content_bytes,
-            front: asked.front,
+            payload_bytes: current.content_bytes,
+            front: current.front,
         });
         connection.answered_bytes += response.content_length();
         self.send(connection, response, method, close);
@@ -37,7 +37,7 @@ impl Core {
         self.actions.push_back(Action::Send(connection.flow, reply));
     }
 
-    /// Ends a connection on which came what is no request.
+    /// Fails a connection that received something other than a request.
     pub(super) fn fail(&mut self, connection: &mut Connection, reason: Malformed) {
         self.stats.malformed += 1;
         let flow = connection.flow;
@@ -45,7 +45,7 @@ impl Core {
         self.answer_and_end(connection, reason.status());
     }
 
-    /// Answers outside any method's rules, unless the request is answered already, and closes.
+    /// Sends a response of its own, unless the request is already answered, and closes.
     fn answer_and_end(&mut self, connection: &mut Connection, status: Status) {
         let is_answered = matches!(
             connection.stage,
@@ -57,7 +57,7 @@ impl Core {
         self.end(connection);
     }
 
-    /// Closes the server's side, once; what still comes is drained.
+    /// Closes the server's side, once. Later bytes are drained.
     pub(super) fn end(&mut self, connection: &mut Connection) {
         if !matches!(connection.stage, Stage::Lingering { .. }) {
             self.actions.push_back(Action::Close(connection.flow, false));
@@ -65,7 +65,7 @@ impl Core {
         connection.stage = Stage::Lingering { body: None };
     }
 
-    /// Looks at a connection whose time may be up; true where it is gone.
+    /// Checks a connection for time-outs. Returns whether it has ended.
     pub(super) fn expire(&mut self, connection: &mut Connection) -> bool {
         if connection.deadline.is_some_and(|at| at <= self.now) {
             let flow = connection.flow;
@@ -74,7 +74,7 @@ impl Core {
                     self.actions.push_back(Action::Close(flow, true));
                     return true;
                 }
-                // RFC 9110 section 15.5.9: 408 says that a request did not come in time, and there was none.
+                // RFC 9110 section 15.5.9: 408 is for an incomplete request, and there is no request.
                 Stage::AwaitHead if connection.collector.held() == 0 => self.end(connection),
                 _ => {
                     self.stats.timed_out += 1;
@@ -90,7 +90,7 @@ impl Core {
         false
     }
 
-    /// Looks at `connection` again when its time is up. An earlier look costs less than moving every deadline.
+    /// Schedules the next check of `connection`. Checking too early costs less than moving every deadline.
     pub(super) fn schedule(&mut self, connection: &mut Connection) {
         let Some(deadline) = connection.deadline else {
             return;

@@ -1,4 +1,4 @@
-//! How a client is set up.
+//! Configuration of a client.
 
 use std::time::Duration;
 
@@ -7,27 +7,26 @@ use wirecost_security::tls;
 
 use crate::http3::Transport;
 
-/// How a client behaves. Building the TLS part once and cloning it is cheap.
+/// Configuration of a client. Build the TLS part once: cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Whom to trust, how to start, where secrets go. TLS 1.3 is all that QUIC knows (RFC 9001 section 4.2), and the
-    /// protocol offered is `h3` whatever this says.
+    /// Trust, start and key log. QUIC uses TLS 1.3 only (RFC 9001 section 4.2), and the ALPN protocol is always `h3`.
     pub tls: tls::ClientConfig,
-    /// Connection ids, and what else QUIC leaves to chance.
+    /// The source of connection IDs and other random values of QUIC.
     pub rng: Rng,
-    /// QUIC.
+    /// Settings of QUIC.
     pub transport: Transport,
-    /// How long a response may take from the moment its request is handed to QUIC.
+    /// Time-out of a response, from the moment when the request is passed to QUIC.
     pub response_timeout: Duration,
-    /// Whether anybody asks what each byte is. Otherwise the content of packets is not looked at, and a datagram is one span of the
-    /// transport.
+    /// Whether bytes are described. If not, the content of packets is not read, and a datagram is one span of the
+    /// transport layer.
     pub describes: bool,
-    /// Bytes of a response's content that its event gives back.
-    pub kept_body_bytes: usize,
+    /// Bytes of a response's content that its event carries.
+    pub keep_body_bytes: usize,
 }
 
 impl ClientConfig {
-    /// The defaults: 30 s for a response, every byte described, nothing of the content kept.
+    /// The defaults: 30 s for a response, every byte described, no content kept.
     pub fn new(tls: tls::ClientConfig, rng: Rng) -> Self {
         Self {
             tls,
@@ -35,7 +34,7 @@ impl ClientConfig {
             transport: Transport::default(),
             response_timeout: Duration::from_secs(30),
             describes: true,
-            kept_body_bytes: 0,
+            keep_body_bytes: 0,
         }
     }
 }

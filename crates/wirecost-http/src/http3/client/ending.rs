@@ -1,17 +1,17 @@
-//! How a client's connection ends.
+//! The end of a client's connection.
 
 use quinn_proto::{ConnectionError, EndpointEvent};
 use wirecost_proto::{FlowId, Output, ResetReason};
 use wirecost_security::layer::{self, Fault};
 
-use super::super::loss::{Lost, handshake_fault};
+use super::super::loss::{handshake_fault, lost};
 use super::session::Stage;
 use super::{Client, State};
 use crate::client::{Event, Failure};
 use crate::fault::{self, Code};
 
 impl Client {
-    /// Ends a connection whose peer broke a rule.
+    /// Closes a connection whose peer broke a rule.
     pub(super) fn fail(&mut self, fault: fault::Fault) {
         let now = self.monotonic();
         if let State::Connected(session) = &mut self.state {
@@ -19,10 +19,10 @@ impl Client {
             session.stage = Stage::Ending;
         }
         self.fail_exchanges(Failure::Fault(fault));
-        self.tell(Event::Reset(ResetReason::Local));
+        self.report_inner(Event::Reset(ResetReason::Local));
     }
 
-    /// Ends a connection that did not become what was asked for.
+    /// Closes a connection that did not start as requested.
     pub(super) fn give_up(&mut self, fault: Fault) {
         let now = self.monotonic();
         let State::Connected(session) = &mut self.state else {
@@ -35,7 +35,7 @@ impl Client {
         self.fail_exchanges(Failure::Abandoned);
     }
 
-    /// Takes that the connection is no more.
+    /// Handles the loss of the connection.
     pub(super) fn lost(&mut self, reason: &ConnectionError) {
         let State::Connected(session) = &mut self.state else {
             return;
@@ -45,42 +45,40 @@ impl Client {
         }
         let is_handshaking = matches!(session.stage, Stage::Handshaking { .. });
         session.stage = match reason {
-            // This side's error, which the server is told of.
+            // An error of this side, which the server must learn.
             ConnectionError::TransportError(_) => Stage::Ending,
-            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and a peer that is gone gets none.
+            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and a lost peer gets none.
             _ => Stage::Ended,
         };
         let flow = session.connection.flow;
-        let lost = Lost::new(reason);
+        let (failure, event) = lost(reason);
         if is_handshaking {
             let fault = self.tap.take_fault();
             let fault = handshake_fault(reason, fault.as_ref());
             self.report(layer::Event::Failed { flow, fault });
-            return self.fail_exchanges(lost.failure);
+            return self.fail_exchanges(failure);
         }
-        self.fail_exchanges(lost.failure);
-        self.tell(lost.event);
+        self.fail_exchanges(failure);
+        self.report_inner(event);
     }
 
-    /// Reports that the requests that were sent will have no response.
+    /// Reports that the requests in flight will have no response.
     pub(super) fn fail_exchanges(&mut self, reason: Failure) {
         let State::Connected(session) = &mut self.state else {
             return;
         };
         for exchange in std::mem::take(&mut session.exchanges).into_values() {
-            let event = exchange.failed(reason);
-            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
+            self.report_inner(exchange.failed(reason));
         }
     }
 
-    /// Reports the requests that the server has said it will not process. What waits to be sent goes out on the next connection.
+    /// Reports the requests that the server will not process. Queued requests wait for the next connection.
     pub(super) fn fail_unprocessed(&mut self) {
         let State::Connected(session) = &mut self.state else {
             return;
         };
         for exchange in session.take_unprocessed() {
-            let event = exchange.failed(Failure::NotProcessed);
-            self.outputs.push_back(Output::Event(layer::Event::Inner(event)));
+            self.report_inner(exchange.failed(Failure::NotProcessed));
         }
     }
 
@@ -97,11 +95,11 @@ impl Client {
         let is_mine = matches!(&self.state, State::Connected(session) if session.connection.flow == flow);
         if is_mine {
             self.abandon(reason);
-            self.tell(Event::Reset(reason));
+            self.report_inner(Event::Reset(reason));
         }
     }
 
-    /// Closes the connection once everything that was asked is answered.
+    /// Closes the connection once every request is answered, if it is to close.
     pub(super) fn close_if_done(&mut self) {
         let now = self.monotonic();
         let is_waiting = !self.waiting.is_empty();
@@ -121,7 +119,7 @@ impl Client {
         }
     }
 
-    /// The end of a flow whose last packet has left.
+    /// Closes a flow whose last packet has been sent.
     pub(super) fn end(&mut self) -> Option<Output<layer::Event<Event>>> {
         let State::Connected(session) = &mut self.state else {
             return None;
@@ -131,10 +129,10 @@ impl Client {
         }
         let flow = session.connection.flow;
         let end = session.end.take();
-        // No waiting for stray packets: the flow is this client's alone (RFC 9000 section 10.2 would keep the state for
-        // three probe time-outs).
+        // The client does not wait for stray packets, because the flow belongs to it alone (RFC 9000 section 10.2
+        // would keep the state for three probe time-outs).
         self.abandon(ResetReason::Local);
-        end.into_iter().for_each(|event| self.tell(event));
+        end.into_iter().for_each(|event| self.report_inner(event));
         Some(Output::Close { flow, reset: false })
     }
 }

@@ -10,7 +10,7 @@ use crate::client::{Event, Failure};
 use crate::fault::{Code, Fault};
 use crate::message::{Malformed, Status};
 
-/// A request that was sent, and its response so far.
+/// A request in flight, and its response so far.
 pub(super) struct Exchange {
     pub(super) request: Request,
     pub(super) deadline: Instant,
@@ -28,13 +28,13 @@ impl Exchange {
         }
     }
 
-    /// What is reported of an exchange that has no response.
+    /// The event of an exchange without a response.
     pub(super) fn failed(&self, reason: Failure) -> Event {
         let message = self.request.message;
         Event::Failed { message, reason }
     }
 
-    /// What is reported of an exchange whose stream has ended.
+    /// The event of an exchange whose stream has ended.
     pub(super) fn finish(self) -> Event {
         self.answer.finish(&self.request)
     }
@@ -52,23 +52,17 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Takes a part of the response; the first `kept` bytes of its content are kept.
-    pub(super) fn hear(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
+    /// Handles a part of the response. Keeps the first `kept` bytes of its content.
+    pub(super) fn handle_part(&mut self, part: Part<'_>, kept: usize) -> Result<(), Fault> {
         match part {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
-                return Err(Fault::new(
-                    Code::FrameUnexpected,
-                    "HEADERS or DATA behind trailers",
-                ));
+                return Err(Code::FrameUnexpected.fault("HEADERS or DATA after trailers"));
             }
             Part::Frame { is_content: true, .. } if self.status.is_none() && self.malformed.is_none() => {
-                return Err(Fault::new(
-                    Code::FrameUnexpected,
-                    "DATA in front of a final response",
-                ));
+                return Err(Code::FrameUnexpected.fault("DATA before a final response"));
             }
             Part::Frame { .. } => {}
-            Part::Section(section) => self.hear_section(&section)?,
+            Part::Section(section) => self.handle_section(&section)?,
             Part::Data(data) => {
                 self.body_bytes += data.len() as u64;
                 let room = kept.saturating_sub(self.body.len()).min(data.len());
@@ -78,7 +72,7 @@ impl Answer {
         Ok(())
     }
 
-    fn hear_section(&mut self, section: &[u8]) -> Result<(), Fault> {
+    fn handle_section(&mut self, section: &[u8]) -> Result<(), Fault> {
         if self.status.is_some() {
             self.has_trailers = true;
             self.malformed = self.malformed.or(read_trailers(section)?.err());
@@ -95,15 +89,15 @@ impl Answer {
         Ok(())
     }
 
-    /// What is wrong with the response, whatever else comes of it.
+    /// What is wrong with the response so far.
     pub(super) fn malformed(&self, request: &Request) -> Option<Malformed> {
         let is_longer = |len| self.body_bytes > len;
         let length = self.expected_bytes(request).is_some_and(is_longer);
         self.malformed.or(length.then_some(Malformed::Length))
     }
 
-    /// Bytes of content that the head promises (RFC 9114 section 4.1.2); the response to a HEAD says the length of what it does not
-    /// carry.
+    /// Bytes of content that the head announces (RFC 9114 section 4.1.2). The response to a HEAD announces content
+    /// that it does not carry.
     fn expected_bytes(&self, request: &Request) -> Option<u64> {
         let is_head = request.template.method() == crate::message::Method::Head;
         match is_head || self.status?.forbids_content() {
@@ -143,14 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_of_any_length_is_counted_and_kept_up_to_the_bound() {
+    fn content_is_counted_and_kept_up_to_the_limit() {
         let mut answer = Answer {
             status: Some(Status::OK),
             ..Answer::default()
         };
         let piece = [7; 10_000];
         for _ in 0..1_000 {
-            let heard = answer.hear(Part::Data(&piece), 100);
+            let heard = answer.handle_part(Part::Data(&piece), 100);
             assert!(heard.is_ok());
         }
         assert_eq!((answer.body_bytes, answer.body.len()), (10_000_000, 100));

@@ -1,9 +1,9 @@
 //! A client: one device, one connection at a time.
 //!
-//! Cold: 1. ClientHello goes out on [`Opened`](Input::Opened), the server's flight comes back, Finished, SETTINGS and the first
-//! request go out together; 2. the response comes back: two round trips. With 0-RTT the first flight waits for the first
-//! command, so that ClientHello, SETTINGS and request leave together: one round trip (RFC 9114 section 3.3, RFC 9001
-//! section 4.6).
+//! A cold start takes two round trips. The client sends ClientHello on [`Opened`](Input::Opened), and the server's
+//! flight comes back. Then the client sends Finished, SETTINGS and the first request together, and the response comes
+//! back. With 0-RTT the first flight waits for the first command, so that ClientHello, SETTINGS and request leave
+//! together: one round trip (RFC 9114 section 3.3, RFC 9001 section 4.6).
 
 mod config;
 mod ending;
@@ -31,12 +31,12 @@ use crate::message::RequestTemplate;
 pub use config::ClientConfig;
 use session::{Session, Stage};
 
-/// Sends requests on one flow at a time.
+/// An HTTP/3 client: one flow at a time.
 pub struct Client {
     config: ClientConfig,
     quic: quinn_proto::ClientConfig,
     endpoints: Arc<EndpointConfig>,
-    /// A new one for each connection, so that none depends on what chance had for those before it.
+    /// Each connection has a new endpoint, so that its random choices do not depend on earlier connections.
     endpoint: quinn_proto::Endpoint,
     tap: Tap,
     tls: QuicClient,
@@ -44,20 +44,20 @@ pub struct Client {
     state: State,
     /// Requests that wait for a connection or for a stream.
     waiting: VecDeque<Request>,
-    /// Requests that were asked for so far.
+    /// Number of requests so far.
     asked: u64,
     is_closing: bool,
-    /// Whether there was a connection before, from which there may be a ticket.
+    /// Whether an earlier connection may have brought a ticket.
     has_connected: bool,
     outputs: VecDeque<Output<layer::Event<Event>>>,
     consumed: Buffer,
     scratch: Vec<u8>,
 }
 
-/// A request that was asked for.
+/// A request of a command.
 #[derive(Clone, Debug)]
 struct Request {
-    /// Its place among all that were asked for.
+    /// Its position among all requests.
     order: u64,
     message: u64,
     template: Arc<RequestTemplate>,
@@ -71,12 +71,12 @@ enum State {
 }
 
 impl Client {
-    /// A client that is not connected yet.
+    /// A client without a connection.
     ///
     /// # Errors
-    /// The TLS configuration cannot carry QUIC.
+    /// The TLS configuration does not support QUIC.
     pub fn new(config: ClientConfig) -> Result<Self, tls::ConfigError> {
-        let tls = QuicClient::new(config.tls.clone(), b"h3")?;
+        let tls = QuicClient::new(&config.tls, b"h3")?;
         let tap = Tap::new(config.describes);
         let crypto = ClientCrypto::new(Arc::clone(&tls.library), tap.clone())?;
         let endpoints = Arc::new(endpoint(config.rng));
@@ -102,7 +102,8 @@ impl Client {
         })
     }
 
-    /// Whether a request has not been handed out as a whole: it waits for a stream, or for QUIC to send its last byte.
+    /// Whether a request has not been handed out as a whole: it waits for a stream, or for QUIC to send its last
+    /// byte.
     pub fn has_unsent(&self) -> bool {
         let is_sending = match &self.state {
             State::Idle => false,
@@ -112,22 +113,22 @@ impl Client {
     }
 
     fn monotonic(&self) -> std::time::Instant {
-        self.tls.epoch().monotonic_at(self.now)
+        self.tls.epoch.monotonic_at(self.now)
     }
 
     fn open(&mut self, flow: FlowId, peer: Peer) {
         self.abandon(ResetReason::Local);
         self.is_closing = false;
-        // The first connection of a device has no ticket to start with, and brings the first one.
+        // A device's first connection has no ticket. It brings the first one.
         let asked = if self.has_connected {
-            self.tls.start()
+            self.tls.start
         } else {
             Start::Cold
         };
         self.tls.begin(asked != Start::Cold);
         self.endpoint = quinn_proto::Endpoint::new(Arc::clone(&self.endpoints), None, false, None);
         let now = self.monotonic();
-        let name = self.tls.server_name();
+        let name = &self.tls.server_name;
         let (handle, quic) = match self.endpoint.connect(now, self.quic.clone(), peer, name) {
             Ok(connected) => connected,
             Err(error) => return self.refuse(flow, Fault::Other(error.to_string().into())),
@@ -147,7 +148,7 @@ impl Client {
         let mut connection = Connection::new(quic, handle, flow, self.config.describes);
         if is_early {
             connection.open_control();
-            self.tell(Event::Opened);
+            self.report_inner(Event::Opened);
         }
         self.state = State::Connected(Box::new(Session {
             connection,
@@ -162,7 +163,7 @@ impl Client {
         self.send_waiting();
     }
 
-    /// How a connection can start with what this client has kept.
+    /// The best start that the stored tickets allow.
     fn can_start(&self, quic: &quinn_proto::Connection) -> Start {
         if quic.has_0rtt() {
             Start::ZeroRtt
@@ -179,7 +180,7 @@ impl Client {
     }
 
     fn handshaking(&self, is_early: bool) -> Stage {
-        let deadline = self.now + self.tls.handshake_timeout();
+        let deadline = self.now + self.tls.handshake_timeout;
         Stage::Handshaking { is_early, deadline }
     }
 
@@ -187,7 +188,7 @@ impl Client {
         self.outputs.push_back(Output::Event(event));
     }
 
-    fn tell(&mut self, event: Event) {
+    fn report_inner(&mut self, event: Event) {
         self.report(layer::Event::Inner(event));
     }
 
@@ -211,7 +212,7 @@ impl Client {
         }
     }
 
-    /// Lets a first flight go that was held.
+    /// Releases a held first flight.
     fn release(&mut self) {
         let handshaking = self.handshaking(true);
         if let State::Connected(session) = &mut self.state
@@ -221,7 +222,7 @@ impl Client {
         }
     }
 
-    /// Sends the requests that wait, as far as the server allows streams.
+    /// Sends the waiting requests, as far as the server allows streams.
     fn send_waiting(&mut self) {
         let State::Connected(session) = &mut self.state else {
             return;
@@ -259,14 +260,13 @@ impl Client {
         }
         for exchange in session.take_late(now) {
             let message = exchange.request.message;
-            self.outputs
-                .push_back(Output::Event(layer::Event::Inner(Event::TimedOut { message })));
+            self.report_inner(Event::TimedOut { message });
         }
         self.pump();
     }
 
     fn next_timeout(&mut self) -> Option<Instant> {
-        let (now, epoch) = (self.now, self.tls.epoch());
+        let (now, epoch) = (self.now, self.tls.epoch);
         let State::Connected(session) = &mut self.state else {
             return None;
         };
@@ -302,7 +302,7 @@ impl Endpoint for Client {
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
         self.now = now;
-        self.tls.set_time(now);
+        self.tls.clock.set(now);
         match input {
             Input::Opened { flow, peer } => self.open(flow, peer),
             Input::Received { flow, bytes } => {

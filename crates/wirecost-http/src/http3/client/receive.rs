@@ -1,4 +1,4 @@
-//! What a client makes of what comes.
+//! Handles received datagrams and events at the client.
 
 use bytes::BytesMut;
 use quinn_proto::{DatagramEvent, Dir, StreamEvent, StreamId};
@@ -22,7 +22,7 @@ impl Client {
             _ => return describe(bytes, &mut self.consumed),
         };
         let data = BytesMut::from(bytes);
-        // What the endpoint would answer by itself, a stateless reset, is a server's business.
+        // The endpoint's own answers (stateless resets) are only for servers.
         let event = self
             .endpoint
             .handle(now, session.peer, None, None, data, &mut Vec::new());
@@ -39,7 +39,7 @@ impl Client {
         }
     }
 
-    /// Takes whatever the connection has to say.
+    /// Handles all events of the connection.
     pub(super) fn pump(&mut self) {
         loop {
             let State::Connected(session) = &mut self.state else {
@@ -47,19 +47,19 @@ impl Client {
             };
             session.connection.exchange_events(&mut self.endpoint);
             match session.connection.quic.poll() {
-                Some(event) => self.hear(event),
+                Some(event) => self.handle_event(event),
                 None => break,
             }
         }
         self.send_waiting();
     }
 
-    pub(super) fn hear(&mut self, event: quinn_proto::Event) {
+    pub(super) fn handle_event(&mut self, event: quinn_proto::Event) {
         match event {
             quinn_proto::Event::Connected => self.connected(),
             quinn_proto::Event::ConnectionLost { reason } => self.lost(&reason),
             quinn_proto::Event::Stream(event) => {
-                if let Err(fault) = self.hear_stream(event) {
+                if let Err(fault) = self.handle_stream_event(event) {
                     self.fail(fault);
                 }
             }
@@ -102,11 +102,11 @@ impl Client {
         let start = granted;
         self.report(layer::Event::Established { flow, start });
         if !is_early {
-            self.tell(Event::Opened);
+            self.report_inner(Event::Opened);
         }
     }
 
-    pub(super) fn hear_stream(&mut self, event: StreamEvent) -> Result<(), error::Fault> {
+    pub(super) fn handle_stream_event(&mut self, event: StreamEvent) -> Result<(), error::Fault> {
         let State::Connected(session) = &mut self.state else {
             return Ok(());
         };
@@ -124,7 +124,7 @@ impl Client {
             StreamEvent::Readable { id } => self.read_response(id)?,
             StreamEvent::Writable { id } => session.connection.flush(id),
             StreamEvent::Stopped { id, .. } => session.connection.stopped(id),
-            // No server opens a bidirectional stream, because QUIC is told to allow none.
+            // Servers open no bidirectional streams: QUIC is configured to allow none.
             StreamEvent::Opened { dir: Dir::Bi }
             | StreamEvent::Finished { .. }
             | StreamEvent::Available { .. } => {}
@@ -139,7 +139,7 @@ impl Client {
         let Some(exchange) = session.exchanges.get_mut(&id) else {
             return Ok(());
         };
-        let kept = self.config.kept_body_bytes;
+        let kept = self.config.keep_body_bytes;
         let Exchange {
             reader,
             answer,
@@ -148,13 +148,13 @@ impl Client {
         } = exchange;
         let progress = session
             .connection
-            .read_message(id, reader, |part| answer.hear(part, kept))?;
+            .read_message(id, reader, |part| answer.handle_part(part, kept))?;
         let is_open = progress == Progress::Open;
         if let Some(malformed) = answer.malformed(request).filter(|_| is_open) {
             let failed = exchange.failed(Failure::Malformed(malformed));
             session.exchanges.remove(&id);
             session.connection.refuse(id, error::Code::MessageError);
-            self.tell(failed);
+            self.report_inner(failed);
             return Ok(());
         }
         if is_open {
@@ -167,7 +167,7 @@ impl Client {
             Progress::Reset(code) => exchange.failed(Failure::Code(code)),
             _ => exchange.finish(),
         };
-        self.tell(event);
+        self.report_inner(event);
         Ok(())
     }
 }

@@ -8,48 +8,47 @@ use wirecost_security::Start;
 
 use super::super::connection::Connection;
 use super::super::head::encode_request;
-use super::super::unidirectional::ControlEvent;
 use super::Request;
 use super::exchange::Exchange;
 use crate::client::Event;
 use crate::fault::Fault;
 
-/// What is true of a client with a connection.
+/// The state of a client with a connection.
 pub(super) struct Session {
     pub(super) connection: Connection,
     pub(super) peer: Peer,
-    /// How it was asked to start.
+    /// The requested start.
     pub(super) asked: Start,
     pub(super) stage: Stage,
     pub(super) exchanges: BTreeMap<StreamId, Exchange>,
     /// Streams of requests whose end QUIC has not sent.
     pub(super) unsent: Vec<StreamId>,
-    /// What is reported when the flow closes.
+    /// The event to report when the flow closes.
     pub(super) end: Option<Event>,
-    /// The server takes no further request, and none on this stream or a later one (RFC 9114 section 5.2).
+    /// The server processes no request on this stream or a later one (RFC 9114 section 5.2).
     pub(super) going_away: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Everything is ready for early data; the first flight waits for a command or the next time-out.
+    /// Early data is ready. The first flight waits for a command or the next time-out.
     Held,
-    /// The first flight is out.
+    /// The first flight has been sent.
     Handshaking {
-        /// Whether requests go out as early data.
+        /// Whether requests are sent as early data.
         is_early: bool,
         deadline: Instant,
     },
     /// Requests can be sent.
     Established,
-    /// The last packet is on its way; then the flow closes.
+    /// The last packet is being sent. Then the flow closes.
     Ending,
-    /// There is nothing more to send, and the flow closes.
+    /// Nothing is left to send. The flow closes.
     Ended,
 }
 
 impl Session {
-    /// Whether a request may go out now.
+    /// Whether a request may be sent now.
     pub(super) fn may_send(&self) -> bool {
         let is_open = match self.stage {
             Stage::Held | Stage::Established => true,
@@ -59,7 +58,7 @@ impl Session {
         is_open && self.going_away.is_none()
     }
 
-    /// Sends a request; it comes back where the server allows no further stream yet.
+    /// Sends a request. Returns it if the server allows no further stream yet.
     pub(super) fn send(&mut self, request: Request, deadline: Instant) -> Result<(), Request> {
         let head = request.template.http3_head(encode_request);
         let content = request.template.content().clone();
@@ -81,8 +80,8 @@ impl Session {
         self.unsent.iter().any(|id| self.exchanges.contains_key(id))
     }
 
-    /// Takes the requests back that went out as early data and were refused: their streams are gone, and they are asked
-    /// again (RFC 9001 section 4.6.2).
+    /// Takes back the requests that were sent as refused early data. Their streams are gone, and the client sends
+    /// them again (RFC 9001 section 4.6.2).
     pub(super) fn take_back(&mut self) -> impl Iterator<Item = Request> {
         self.connection.rewrite();
         self.unsent.clear();
@@ -90,7 +89,7 @@ impl Session {
         sent.into_values().map(|exchange| exchange.request)
     }
 
-    /// Gives up the exchanges whose time is up.
+    /// Gives up the exchanges that have timed out.
     pub(super) fn take_late(&mut self, now: Instant) -> Vec<Exchange> {
         let is_late = |(_, exchange): &(&StreamId, &Exchange)| exchange.deadline <= now;
         self.give_up(is_late)
@@ -113,10 +112,10 @@ impl Session {
         over.into_iter().filter_map(give_up).collect()
     }
 
-    /// Reads what has come of one of the server's unidirectional streams.
+    /// Reads the received bytes of a server's unidirectional stream.
     pub(super) fn read_unidirectional(&mut self, id: StreamId) -> Result<(), Fault> {
         let going_away = &mut self.going_away;
         self.connection
-            .read_unidirectional(id, |ControlEvent::GoAway(first)| *going_away = Some(first))
+            .read_unidirectional(id, |first| *going_away = Some(first))
     }
 }

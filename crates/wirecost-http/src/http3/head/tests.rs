@@ -40,7 +40,7 @@ fn the_head_of_a_post_of_128_bytes_takes_46_bytes() {
 }
 
 #[test]
-fn a_template_is_encoded_once_and_stays_equal_to_its_like() {
+fn a_template_is_encoded_once() {
     let new = || RequestTemplate::new(Method::Post, "wirecost", "/test", None, [7; 128]).expect("a template");
     let template = new();
     assert_eq!(template.http3_head(encode_request), encode_request(&template));
@@ -59,7 +59,7 @@ fn a_204_takes_6_bytes() {
 }
 
 #[test]
-fn a_response_to_head_says_the_length_and_has_no_content() {
+fn a_response_to_head_has_a_length_but_no_content() {
     let frames = encode_response(&Response::ok(None, [1; 7]), true);
     let read = read_response(&frames[2..]).expect("a field section");
     let head = read.expect("a head");
@@ -73,7 +73,7 @@ fn request(fields: &[(&str, &str)]) -> Result<RequestHead, Malformed> {
 }
 
 #[test]
-fn malformed_requests_are_refused_with_their_reason() {
+fn malformed_requests_are_refused_with_a_reason() {
     let with = |name, value| [&GET[..], &[(name, value)]].concat();
     let connect = [(":method", "CONNECT"), (":authority", "a:443")];
     let table = [
@@ -122,7 +122,7 @@ fn malformed_requests_are_refused_with_their_reason() {
 }
 
 #[test]
-fn what_a_request_may_be_is_taken() {
+fn valid_requests_are_accepted() {
     let with = |name, value| [&GET[..], &[(name, value)]].concat();
     for fields in [
         with("host", "wirecost"),
@@ -138,7 +138,7 @@ fn what_a_request_may_be_is_taken() {
 }
 
 #[test]
-fn malformed_responses_are_refused_with_their_reason() {
+fn malformed_responses_are_refused_with_a_reason() {
     let table: [(&[(&str, &str)], Malformed); 7] = [
         (&[], Malformed::Frames),
         (&[(":status", "200"), (":status", "200")], Malformed::Frames),
@@ -162,7 +162,7 @@ fn trailers_have_no_pseudo_fields() {
 }
 
 #[test]
-fn a_section_that_cannot_be_read_is_a_fault_of_the_connection() {
+fn an_undecodable_section_is_a_connection_error() {
     for bytes in [&[0, 0, 0xff, 0x24][..], &[1, 0], &[0, 0x80], &[0, 0, 0x27]] {
         let code = Code::QpackDecompressionFailed;
         assert_eq!(read_request(bytes).map_err(|fault| fault.code), Err(code));

@@ -1,4 +1,4 @@
-//! Keys of QUIC packets from secrets (RFC 9001 section 5).
+//! Keys of QUIC packets, derived from secrets (RFC 9001 section 5).
 
 use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -42,14 +42,14 @@ const INITIAL_SALT: [u8; 20] = [
     0xbb, 0x7f, 0x0a,
 ];
 
-/// Bytes of every tag.
+/// Bytes of a tag.
 pub(super) const TAG_BYTES: usize = 16;
 
-/// The keys of one direction at one level.
+/// The keys of one direction at one encryption level.
 pub(super) struct Keys {
     suite: Suite,
     header: HeaderProtectionKey,
-    /// Of the current key phase, and of the next one.
+    /// The keys of the current key phase and of the next one.
     packet: [PacketKey; 2],
     next_secret: Vec<u8>,
     phase: bool,
@@ -61,18 +61,24 @@ struct PacketKey {
 }
 
 impl Keys {
-    /// The keys of Initial packets, client's and server's, by the client's first destination (RFC 9001 section 5.2).
+    /// The client's and the server's keys of Initial packets, from the client's first Destination Connection ID (RFC
+    /// 9001 section 5.2).
     pub(super) fn initial(destination: &[u8]) -> Option<[Self; 2]> {
         let suite = SUITES[0];
         let salt = hmac::Key::new(suite.hash, &INITIAL_SALT);
         let secret = hmac::sign(&salt, destination);
-        let of = |label| Self::new(suite, expand_label(suite, secret.as_ref(), label, suite.secret));
+        let of = |label| {
+            Self::new(
+                suite,
+                expand_label(suite.hash, secret.as_ref(), label, suite.secret),
+            )
+        };
         Some([of("client in")?, of("server in")?])
     }
 
-    /// The keys that follow from a secret.
+    /// Derives the keys from a secret.
     pub(super) fn new(suite: Suite, secret: Vec<u8>) -> Option<Self> {
-        let header = expand_label(suite, &secret, "quic hp", suite.aead.key_len());
+        let header = expand_label(suite.hash, &secret, "quic hp", suite.aead.key_len());
         let header = HeaderProtectionKey::new(suite.header, &header).ok()?;
         let (next, after) = (suite.next(&secret), suite.next(&suite.next(&secret)));
         Some(Self {
@@ -84,13 +90,13 @@ impl Keys {
         })
     }
 
-    /// The five bytes that protect a header (RFC 9001 section 5.4.1).
+    /// The mask for header protection (RFC 9001 section 5.4.1).
     pub(super) fn mask(&self, sample: &[u8]) -> Option<[u8; 5]> {
         self.header.new_mask(sample).ok()
     }
 
-    /// Opens a packet in place and returns its plain bytes. A packet with a short header whose key phase is another one
-    /// is tried with the next keys, which are the current ones if they open it (RFC 9001 section 6.3).
+    /// Decrypts a packet in place and returns the plaintext. A short header packet of another key phase is tried with
+    /// the next keys. If they decrypt it, they become the current keys (RFC 9001 section 6.3).
     pub(super) fn open<'a>(
         &mut self,
         number: u64,
@@ -119,14 +125,14 @@ impl Keys {
 
 impl Suite {
     fn next(self, secret: &[u8]) -> Vec<u8> {
-        expand_label(self, secret, "quic ku", self.secret)
+        expand_label(self.hash, secret, "quic ku", self.secret)
     }
 }
 
 impl PacketKey {
     fn new(suite: Suite, secret: &[u8]) -> Option<Self> {
-        let key = expand_label(suite, secret, "quic key", suite.aead.key_len());
-        let iv = expand_label(suite, secret, "quic iv", NONCE_LEN);
+        let key = expand_label(suite.hash, secret, "quic key", suite.aead.key_len());
+        let iv = expand_label(suite.hash, secret, "quic iv", NONCE_LEN);
         Some(Self {
             key: LessSafeKey::new(UnboundKey::new(suite.aead, &key).ok()?),
             iv: iv.try_into().ok()?,
@@ -134,7 +140,7 @@ impl PacketKey {
     }
 
     fn open<'a>(&self, number: u64, header: &[u8], sealed: &'a mut [u8]) -> Option<&'a [u8]> {
-        // RFC 9001 section 5.3: the packet number is laid over the end of the IV.
+        // RFC 9001 section 5.3: the packet number is XORed into the end of the IV.
         let mut nonce = self.iv;
         for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
             *byte ^= number;
@@ -145,14 +151,14 @@ impl PacketKey {
     }
 }
 
-/// HKDF-Expand-Label of TLS 1.3 (RFC 8446 section 7.1) without context, for no more bytes than the hash has.
-fn expand_label(suite: Suite, secret: &[u8], label: &str, len: usize) -> Vec<u8> {
+/// HKDF-Expand-Label of TLS 1.3 (RFC 8446 section 7.1) without context, for at most as many bytes as the hash has.
+pub fn expand_label(hash: hmac::Algorithm, secret: &[u8], label: &str, len: usize) -> Vec<u8> {
     let mut info = vec![0, len as u8, 6 + label.len() as u8];
     info.extend_from_slice(b"tls13 ");
     info.extend_from_slice(label.as_bytes());
     // The empty context, and the number of HKDF's first block (RFC 5869 section 2.3).
     info.extend_from_slice(&[0, 1]);
-    let block = hmac::sign(&hmac::Key::new(suite.hash, secret), &info);
+    let block = hmac::sign(&hmac::Key::new(hash, secret), &info);
     block.as_ref().iter().take(len).copied().collect()
 }
 
@@ -162,16 +168,16 @@ mod tests {
 
     /// RFC 9001 appendix A.1.
     #[test]
-    fn initial_secrets_are_those_of_the_standard() {
+    fn initial_secrets_match_rfc_9001() {
         let destination = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
         let suite = SUITES[0];
         let salt = hmac::Key::new(suite.hash, &INITIAL_SALT);
         let secret = hmac::sign(&salt, &destination);
-        let client = expand_label(suite, secret.as_ref(), "client in", 32);
+        let client = expand_label(suite.hash, secret.as_ref(), "client in", 32);
         assert_eq!(client[..4], [0xc0, 0x0c, 0xf1, 0x51]);
-        let key = expand_label(suite, &client, "quic key", 16);
+        let key = expand_label(suite.hash, &client, "quic key", 16);
         assert_eq!(key[..4], [0x1f, 0x36, 0x96, 0x13]);
-        let header = expand_label(suite, &client, "quic hp", 16);
+        let header = expand_label(suite.hash, &client, "quic hp", 16);
         assert_eq!(header[..4], [0x9f, 0x50, 0x44, 0x9e]);
     }
 }

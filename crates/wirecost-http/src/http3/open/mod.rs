@@ -1,83 +1,60 @@
-//! The packets of a QUIC connection that others had: opened by its key log, and every byte attributed.
+//! Decrypts the packets of others' QUIC connections with their key log and attributes every byte.
 //!
-//! Initial packets are opened by what is in them (RFC 9001 section 5.2), all others by the secrets of the client
-//! whose random the first CRYPTO frames hold. The suite is found by trying. Key updates are followed, one at a time
-//! (RFC 9001 section 6); packets of an earlier key phase that come late are not opened.
+//! The keys of Initial packets derive from the packets themselves (RFC 9001 section 5.2). All other keys derive from
+//! the secrets of the client whose random is in the first CRYPTO frames. The cipher suite is found by trial. Key
+//! updates are followed one at a time (RFC 9001 section 6). Late packets of an earlier key phase are not decrypted.
 
 mod keys;
 mod secrets;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use wirecost_proto::{Buffer, Direction};
 
 use super::quic::attribution::{Attribution, cover_datagram};
-use super::quic::frame::{Frame, Kind};
+use super::quic::frame::Kind;
 use super::quic::packet::{self, Packet, Space, Type};
 use super::quic::tap;
 use keys::{Keys, SUITES, TAG_BYTES};
 
-pub use secrets::Secrets;
+pub use keys::expand_label;
+pub use secrets::{Label, Secrets};
 
-/// Opens the datagrams of one connection, in the order of time.
+/// Decrypts the datagrams of one connection in chronological order.
+#[derive(Default)]
 pub struct Opener {
-    secrets: Arc<Secrets>,
-    /// Of Initial packets, the client's and the server's.
+    /// The client's and the server's keys of Initial packets.
     initial: Option<[Keys; 2]>,
     keys: BTreeMap<(Type, Direction), Keys>,
     hello: Hello,
-    /// Bytes of the connection ids in short headers of each direction.
+    /// Length of the connection IDs in short headers, by direction.
     id_bytes: BTreeMap<Direction, usize>,
     largest: BTreeMap<(Space, Direction), u64>,
     attribution: Attribution,
 }
 
-/// A packet that was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
-    /// Type.
-    pub kind: Type,
-    /// Packet number.
-    pub number: u64,
-    /// Where it lies in the datagram.
-    pub range: Range<usize>,
-    /// Bytes of its header; its frames lie end to end behind it, and 16 B of tag behind them.
-    pub header: usize,
-    /// Its frames.
-    pub frames: Vec<Frame>,
-}
-
 impl Opener {
-    /// An opener for a connection whose secrets may be among `secrets`.
-    pub fn new(secrets: Arc<Secrets>) -> Self {
-        Self {
-            secrets,
-            initial: None,
-            keys: BTreeMap::new(),
-            hello: Hello::default(),
-            id_bytes: BTreeMap::new(),
-            largest: BTreeMap::new(),
-            attribution: Attribution::default(),
-        }
+    /// An opener for a new connection.
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// Opens the packets of a datagram and appends the spans of all its bytes; [`Direction::Up`] is from the client.
-    /// What cannot be opened is the transport layer's, and not among the packets.
-    pub fn datagram(&mut self, direction: Direction, datagram: &[u8], out: &mut Buffer) -> Vec<Opened> {
+    /// Decrypts the packets of a datagram and appends the spans of all its bytes. [`Direction::Up`] is from the
+    /// client. Packets that cannot be decrypted belong to the transport layer and are not returned.
+    pub fn datagram(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        secrets: &Secrets,
+        out: &mut Buffer,
+    ) -> Vec<Packet> {
         let id_bytes = self.id_bytes.get(&direction).copied();
         let id_bytes = id_bytes.unwrap_or(packet::CONNECTION_ID_BYTES);
         let (mut opened, mut packets) = (Vec::new(), Vec::new());
         for packet in packet::split(datagram, id_bytes) {
-            if let Some((header, seen)) = self.open(direction, datagram, &packet) {
-                opened.push(Opened {
-                    kind: seen.kind,
-                    number: seen.number,
-                    range: packet.range.clone(),
-                    header,
-                    frames: seen.frames.clone(),
-                });
+            if let Some(seen) = self.open(direction, datagram, &packet, secrets) {
+                opened.push(packet);
                 packets.push(seen);
             }
         }
@@ -94,32 +71,35 @@ impl Opener {
         direction: Direction,
         datagram: &[u8],
         packet: &Packet,
-    ) -> Option<(usize, tap::Packet)> {
+        secrets: &Secrets,
+    ) -> Option<tap::Packet> {
         let found = match packet.kind {
             Type::Retry | Type::VersionNegotiation => None,
             Type::Initial => self.open_initial(direction, datagram, packet),
-            _ => self.open_later(direction, datagram, packet),
+            _ => self.open_later(direction, datagram, packet, secrets),
         }?;
         if packet.kind != Type::OneRtt {
-            // Short headers to the sender of this carry its connection id.
+            // The peer's short headers carry this packet's Source Connection ID.
             self.id_bytes.insert(direction.reverse(), packet.source.len());
         }
         let space = (packet.kind.space(), direction);
         let largest = self.largest.entry(space).or_default();
         *largest = found.number.max(*largest);
-        let header = found.header.len();
-        let seen = tap::Packet::new(found.number, &found.header, &found.plain, TAG_BYTES);
-        let plain = found.plain;
-        Some((header, tap::Packet { plain, ..seen }))
+        Some(found)
     }
 
-    fn open_initial(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {
+    fn open_initial(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        packet: &Packet,
+    ) -> Option<tap::Packet> {
         let largest = self.largest(packet, direction);
         let index = usize::from(direction == Direction::Down);
         let known = self.initial.as_mut();
         let found = known.and_then(|keys| open(keys.get_mut(index)?, datagram, packet, largest));
         if found.is_none() && direction == Direction::Up {
-            // The first packet, or the first one behind a Retry (RFC 9001 section 5.2).
+            // The first packet, or the first one after a Retry (RFC 9001 section 5.2).
             let mut keys = Keys::initial(datagram.get(packet.destination.clone())?)?;
             let found = open(&mut keys[0], datagram, packet, None)?;
             self.initial = Some(keys);
@@ -132,14 +112,20 @@ impl Opener {
         found
     }
 
-    fn open_later(&mut self, direction: Direction, datagram: &[u8], packet: &Packet) -> Option<Plain> {
+    fn open_later(
+        &mut self,
+        direction: Direction,
+        datagram: &[u8],
+        packet: &Packet,
+        secrets: &Secrets,
+    ) -> Option<tap::Packet> {
         let largest = self.largest(packet, direction);
         let level = (packet.kind, direction);
         if let Some(keys) = self.keys.get_mut(&level) {
             return open(keys, datagram, packet, largest);
         }
         let random = self.hello.random()?;
-        let secret = self.secrets.find(&random, packet.kind, direction)?;
+        let secret = secrets.find(&random, label_of(packet.kind, direction)?)?;
         for suite in SUITES.iter().filter(|suite| suite.secret == secret.len()) {
             let mut keys = Keys::new(*suite, secret.to_vec())?;
             if let Some(found) = open(&mut keys, datagram, packet, largest) {
@@ -155,16 +141,21 @@ impl Opener {
     }
 }
 
-/// A packet in plain.
-struct Plain {
-    number: u64,
-    header: Vec<u8>,
-    plain: Vec<u8>,
+/// The label of the secret for packets of this type and direction.
+const fn label_of(kind: Type, direction: Direction) -> Option<Label> {
+    match (kind, direction) {
+        (Type::ZeroRtt, Direction::Up) => Some(Label::ClientEarlyTraffic),
+        (Type::Handshake, Direction::Up) => Some(Label::ClientHandshakeTraffic),
+        (Type::Handshake, Direction::Down) => Some(Label::ServerHandshakeTraffic),
+        (Type::OneRtt, Direction::Up) => Some(Label::ClientTraffic0),
+        (Type::OneRtt, Direction::Down) => Some(Label::ServerTraffic0),
+        _ => None,
+    }
 }
 
 /// Removes header protection, then packet protection (RFC 9001 sections 5.4 and 5.3).
-fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>) -> Option<Plain> {
-    // RFC 9001 section 5.4.2: the sample lies where it would if the packet number had four bytes.
+fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>) -> Option<tap::Packet> {
+    // RFC 9001 section 5.4.2: the sample begins where a four-byte packet number would end.
     let sample = datagram.get(packet.number_at + 4..packet.range.end)?.get(..16)?;
     let mask = keys.mask(sample)?;
     let mut first = *datagram.get(packet.range.start)?;
@@ -184,14 +175,11 @@ fn open(keys: &mut Keys, datagram: &[u8], packet: &Packet, largest: Option<u64>)
     let key_phase = (!has_long_header).then_some(first & 0x04 != 0);
     let mut sealed = datagram.get(header_end..packet.range.end)?.to_vec();
     let plain = keys.open(number, key_phase, &header, &mut sealed)?.to_vec();
-    Some(Plain {
-        number,
-        header,
-        plain,
-    })
+    let opened = tap::Packet::new(number, &header, &plain, TAG_BYTES);
+    Some(tap::Packet { plain, ..opened })
 }
 
-/// The packet number next to the one expected (RFC 9000 appendix A.3).
+/// The packet number closest to the expected one (RFC 9000 appendix A.3).
 fn expand_number(truncated: u64, len: usize, largest: Option<u64>) -> u64 {
     let expected = largest.map_or(0, |largest| largest + 1);
     let window = 1u64 << (8 * len);
@@ -205,13 +193,13 @@ fn expand_number(truncated: u64, len: usize, largest: Option<u64>) -> u64 {
     }
 }
 
-/// The head of the ClientHello, whose pieces may come in any order.
+/// The start of the ClientHello. Its pieces may arrive in any order.
 #[derive(Default)]
 struct Hello {
     pieces: BTreeMap<usize, u8>,
 }
 
-/// Where the random lies in a ClientHello: behind type, length and version (RFC 8446 section 4.1.2).
+/// The range of the random in a ClientHello: after type, length and version (RFC 8446 section 4.1.2).
 const RANDOM: Range<usize> = 6..38;
 
 impl Hello {

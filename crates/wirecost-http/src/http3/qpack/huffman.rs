@@ -1,9 +1,9 @@
 //! The Huffman code of header fields (RFC 7541 section 5.2 and appendix B).
 //!
-//! The code is canonical: codes of one length are consecutive in the order of their symbols, and each length goes on
-//! where the one below it ended. So the lengths of appendix B are the whole code.
+//! The code is canonical: codes of one length are consecutive in the order of their symbols, and each length
+//! continues where the shorter one ended. So the lengths in appendix B determine the code.
 
-/// Bits of the code of each octet, in the order of the octets (RFC 7541 appendix B).
+/// Code length of each octet in bits (RFC 7541 appendix B).
 const BITS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, // 0x00
     28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, // 0x10
@@ -23,18 +23,18 @@ const BITS: [u8; 256] = [
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, // 0xf0
 ];
 
-/// The longest code; the last of that length is EOS.
+/// The longest code. The last code of this length is EOS.
 const LONGEST: usize = 30;
 
-/// The code as two tables, made from the lengths at compile time.
+/// The code as two tables, computed from the lengths at compile time.
 const CODE: Code = Code::from_lengths();
 
 struct Code {
     /// The code of each octet, in its low bits.
     codes: [u32; 256],
-    /// Of each length the first code.
+    /// The first code of each length.
     first: [u32; LONGEST + 1],
-    /// Of each length the number of octets with a shorter code.
+    /// The number of octets with a shorter code, for each length.
     shorter: [u16; LONGEST + 2],
     /// The octets in the order of their codes.
     order: [u8; 256],
@@ -81,7 +81,7 @@ impl Code {
     }
 }
 
-/// Bytes that `text` takes in this code.
+/// Length of `text` in this code in bytes.
 pub fn encoded_len(text: &[u8]) -> usize {
     let bits: usize = text
         .iter()
@@ -90,7 +90,7 @@ pub fn encoded_len(text: &[u8]) -> usize {
     bits.div_ceil(8)
 }
 
-/// Appends `text` in this code, filled up with the first bits of EOS (RFC 7541 section 5.2).
+/// Appends `text` in this code, padded with the first bits of EOS (RFC 7541 section 5.2).
 pub fn encode(text: &[u8], out: &mut Vec<u8>) {
     let (mut pending, mut held) = (0u64, 0u32);
     for octet in text {
@@ -109,8 +109,8 @@ pub fn encode(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes `bytes`; `None` where they are not this code: EOS within, or a filling that is too long or not of ones
-/// (RFC 7541 section 5.2).
+/// Decodes `bytes`, or returns `None` if they contain EOS, or if the padding is too long or not all ones (RFC 7541
+/// section 5.2).
 pub fn decode(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(bytes.len() * 8 / 5);
     let (mut value, mut bits) = (0u32, 0usize);
@@ -171,9 +171,9 @@ mod tests {
         }
     }
 
-    /// RFC 7541 appendix B: the rarest octets, whose codes only hold if every shorter one does.
+    /// RFC 7541 appendix B: the rarest octets. Their codes are right only if every shorter code is.
     #[test]
-    fn the_last_codes_of_some_lengths_are_those_of_the_standard() {
+    fn the_last_codes_of_each_length_match_rfc_7541() {
         let table = [
             (b'<', 0x7ffc),
             (b'\\', 0x7fff0),
@@ -188,10 +188,10 @@ mod tests {
     }
 
     #[test]
-    fn wrong_filling_and_eos_are_refused() {
+    fn wrong_padding_and_eos_are_refused() {
         let table: [&[u8]; 4] = [&[0xff], &[0x64, 0x02, 0xff], &[0x00, 0x00], &[0xff; 4]];
         for bytes in table {
-            // 0x00 0x00 is three times "0" and a zero as filling.
+            // 0x00 0x00 is three times "0" with a zero as padding.
             assert_eq!(decode(bytes), None, "{bytes:x?}");
         }
     }
@@ -206,7 +206,7 @@ mod tests {
         }
 
         #[test]
-        fn what_decodes_encodes_to_the_same_bytes(bytes: Vec<u8>) {
+        fn a_decoded_text_encodes_to_the_same_bytes(bytes: Vec<u8>) {
             if let Some(text) = decode(&bytes) {
                 let mut out = Vec::new();
                 encode(&text, &mut out);

@@ -1,6 +1,6 @@
 //! Integers with a prefix of n bits (RFC 7541 section 5.1, RFC 9204 section 4.1.1).
 
-/// Appends `value`; `first` holds the bits above the prefix of `prefix` bits.
+/// Appends `value`. `first` holds the bits above the prefix of `prefix` bits.
 pub fn push(value: u64, prefix: u32, first: u8, out: &mut Vec<u8>) {
     let most = (1u64 << prefix) - 1;
     if value < most {
@@ -16,8 +16,8 @@ pub fn push(value: u64, prefix: u32, first: u8, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// Reads an integer off the head of `bytes`; `None` where it is not complete or exceeds 62 bits (RFC 9204 section
-/// 4.1.1).
+/// Reads an integer from the front of `bytes`, or returns `None` if it is incomplete or exceeds 62 bits (RFC 9204
+/// section 4.1.1).
 pub fn read(bytes: &mut &[u8], prefix: u32) -> Option<u64> {
     let (first, mut rest) = bytes.split_first()?;
     let most = (1u64 << prefix) - 1;

@@ -1,7 +1,7 @@
 //! Field compression (RFC 9204) with the static table alone.
 //!
-//! The dynamic table has capacity 0 at both ends, which is what SETTINGS say when they say nothing (RFC 9204 section 5):
-//! no field section waits for another stream, and each can be read by itself.
+//! The dynamic table has capacity 0 at both ends, the default of SETTINGS (RFC 9204 section 5). No field section
+//! waits for another stream, and each can be decoded on its own.
 //!
 //! - [`huffman`]: the code of strings
 //! - [`integer`]: integers with a prefix
@@ -15,30 +15,38 @@ use std::borrow::Cow;
 
 use table::{Found, STATIC};
 
-/// A field as it is on the wire: name in lower case, and value.
+/// A field: name in lower case, and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// Name, pseudo-fields with their colon.
+    /// The name, including the colon of a pseudo-field.
     pub name: Cow<'a, [u8]>,
     /// Value.
     pub value: Cow<'a, [u8]>,
 }
 
-/// Why a field section cannot be read: QPACK_DECOMPRESSION_FAILED (RFC 9204 section 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a field section cannot be decoded: QPACK_DECOMPRESSION_FAILED (RFC 9204 section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionError {
-    /// The section ends within an integer or a string, or one is too long.
-    #[error("the field section ends too early")]
+    /// The section ends inside an integer or a string, or one is too long.
     Truncated,
-    /// It refers to a dynamic table, of which this side allows no byte.
-    #[error("the field section refers to the dynamic table, whose capacity is 0")]
+    /// It refers to the dynamic table, whose capacity is 0.
     Dynamic,
     /// The static table has no such entry.
-    #[error("the static table has 99 entries, got index {0}")]
     Index(u64),
-    /// A string that is not the Huffman code.
-    #[error("a string is not in the Huffman code")]
+    /// A string is not valid in the Huffman code.
     Huffman,
+}
+
+impl SectionError {
+    /// The reason in words.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Truncated => "a field section that ends too early",
+            Self::Dynamic => "a field section that refers to the dynamic table, whose capacity is 0",
+            Self::Index(_) => "a field section that refers to a missing entry of the static table",
+            Self::Huffman => "a field section with a string that is not in the Huffman code",
+        }
+    }
 }
 
 /// Starts a field section: Required Insert Count and Base are 0 (RFC 9204 section 4.5.1).
@@ -64,8 +72,7 @@ pub fn push(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A string literal, in the Huffman code where that is shorter (RFC 9204 section 4.1.2); the H bit is above the
-/// prefix.
+/// A string literal, in the Huffman code if that is shorter (RFC 9204 section 4.1.2). The H bit is above the prefix.
 fn push_string(text: &[u8], prefix: u32, first: u8, out: &mut Vec<u8>) {
     let coded = huffman::encoded_len(text);
     if coded < text.len() {
@@ -80,13 +87,13 @@ fn push_string(text: &[u8], prefix: u32, first: u8, out: &mut Vec<u8>) {
 /// Reads a whole field section.
 ///
 /// # Errors
-/// It is truncated, refers to the dynamic table or to no entry of the static one, or a string is not in the code.
+/// It is truncated, refers to the dynamic table or to a missing static entry, or contains an invalid string.
 pub fn read(section: &[u8]) -> Result<Vec<Field<'_>>, SectionError> {
     let mut rest = section;
     let insert_count = integer::read(&mut rest, 8).ok_or(SectionError::Truncated)?;
     let is_below = rest.first().is_some_and(|first| first & 0x80 != 0);
     integer::read(&mut rest, 7).ok_or(SectionError::Truncated)?;
-    // A Base below a Required Insert Count of 0 is none (RFC 9204 section 4.5.1.2).
+    // A Base below a Required Insert Count of 0 is invalid (RFC 9204 section 4.5.1.2).
     if insert_count != 0 || is_below {
         return Err(SectionError::Dynamic);
     }
@@ -98,7 +105,7 @@ pub fn read(section: &[u8]) -> Result<Vec<Field<'_>>, SectionError> {
 }
 
 fn read_field<'a>(first: u8, rest: &mut &'a [u8]) -> Result<Field<'a>, SectionError> {
-    // The leading bits say which representation it is (RFC 9204 section 4.5).
+    // The leading bits select the representation (RFC 9204 section 4.5).
     if first & 0xc0 == 0xc0 {
         let (name, value) = entry(integer::read(rest, 6))?;
         return Ok(Field {
@@ -106,7 +113,7 @@ fn read_field<'a>(first: u8, rest: &mut &'a [u8]) -> Result<Field<'a>, SectionEr
             value: Cow::Borrowed(value.as_bytes()),
         });
     }
-    // The N bit (0x20) forbids indexing by an intermediary and means nothing here.
+    // The N bit (0x20) only matters to intermediaries.
     if first & 0xd0 == 0x50 {
         let (name, _) = entry(integer::read(rest, 4))?;
         let value = read_string(rest, 7)?;

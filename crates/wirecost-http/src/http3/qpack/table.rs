@@ -1,6 +1,6 @@
 //! The static table (RFC 9204 appendix A).
 
-/// Names and values in the order of their indices.
+/// Names and values by index.
 pub(crate) const STATIC: [(&str, &str); 99] = [
     (":authority", ""),
     (":path", "/"),
@@ -109,18 +109,18 @@ pub(crate) const STATIC: [(&str, &str); 99] = [
     ("x-frame-options", "sameorigin"),
 ];
 
-/// What the table has of a field.
+/// The best match in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Name and value, at this index.
+    /// Name and value match at this index.
     Field(u64),
-    /// The name, first at this index.
+    /// The name matches, first at this index.
     Name(u64),
-    /// Nothing.
+    /// No match.
     Nothing,
 }
 
-/// Looks a field up.
+/// Finds the best match for a field.
 pub fn find(name: &[u8], value: &[u8]) -> Found {
     let mut found = Found::Nothing;
     for (index, (known, known_value)) in (0u64..).zip(STATIC) {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_found_whole_or_by_the_first_of_its_name() {
+    fn a_field_is_found_by_name_and_value_or_by_name() {
         assert_eq!(find(b":method", b"POST"), Found::Field(20));
         assert_eq!(find(b":status", b"204"), Found::Field(64));
         assert_eq!(

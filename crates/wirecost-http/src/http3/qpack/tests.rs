@@ -34,7 +34,7 @@ fn every_representation_is_the_shortest_one() {
 }
 
 #[test]
-fn malformed_sections_are_refused_with_their_reason() {
+fn malformed_sections_are_refused_with_a_reason() {
     let table: [(&[u8], SectionError); 11] = [
         (&[], SectionError::Truncated),
         (&[0], SectionError::Truncated),

@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | header, tag | transport | the packet's | the packet's |
 //! | PADDING | transport | the packet's | probe |
-//! | ACK | transport | that of the packet with the largest number that it acknowledges | acknowledgement |
-//! | CRYPTO, its header too | security | connect | original; retransmission where sent before |
+//! | ACK | transport | that of the largest acknowledged packet | acknowledgement |
+//! | CRYPTO, its header too | security | connect | original; retransmission if sent before |
 //! | header of STREAM | transport | its data's | original |
 //! | STREAM data of a unidirectional stream | application | connect | as of CRYPTO |
 //! | STREAM data of a request stream | application or payload | message | as of CRYPTO |
@@ -14,9 +14,9 @@
 //! | CONNECTION_CLOSE | transport | close | original |
 //! | any other frame | transport | message | original |
 //!
-//! All frames of Initial and Handshake packets but CONNECTION_CLOSE belong to connect. A packet has the phase of its
-//! first frame that is neither ACK nor PADDING, else that of its ACK. Its cause is retransmission where any data in it
-//! was sent before; acknowledgement, or probe, where nothing but such frames is in it.
+//! All frames of Initial and Handshake packets except CONNECTION_CLOSE belong to connect. A packet has the phase of
+//! its first frame other than ACK and PADDING, otherwise that of its ACK. Its cause is retransmission if any of its
+//! data was sent before, and acknowledgement or probe if it contains no other frames.
 
 use std::collections::BTreeMap;
 
@@ -25,38 +25,39 @@ use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 use super::frame::{Frame, Kind};
 use super::packet::{self, CONNECTION_ID_BYTES, Space, Type};
 use super::ranges::Ranges;
-use super::reading::{Reading, Runs};
+use super::stream_layers::{Runs, StreamLayers};
 use super::tap::Packet;
 use crate::http3::reader::take;
 
-/// Request streams per direction whose bytes are known; the oldest one makes room for the next.
+/// The most request streams per direction whose bytes are known. Beyond it, the oldest is forgotten.
 const KNOWN_STREAMS: usize = 256;
 
-/// Changes of phase per packet number space that are known.
+/// The most changes of phase remembered per packet number space.
 const KNOWN_PHASES: usize = 64;
 
-/// What is known of a connection's bytes in both directions.
+/// The known bytes of a connection in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct Attribution {
-    sent: Direction,
-    received: Direction,
+    sent: OneWay,
+    received: OneWay,
 }
 
+/// The known bytes of one direction.
 #[derive(Debug, Default)]
-struct Direction {
+struct OneWay {
     phases: BTreeMap<Space, Phases>,
     crypto: BTreeMap<Space, Ranges>,
     streams: BTreeMap<u64, Stream>,
 }
 
 impl Attribution {
-    /// Notes what the next `len` bytes written to a stream are.
+    /// Notes the layer of the next `len` bytes written to a stream.
     pub(crate) fn note_written(&mut self, stream: u64, len: u64, layer: Layer) {
         self.sent.stream(stream).runs.push(len, layer);
     }
 
-    /// Forgets what was written to streams, not that it was sent: the server refused early data (RFC 9001 section
-    /// 4.6.2).
+    /// Forgets the bytes written to streams, but not that they were sent. The server refused early data (RFC 9001
+    /// section 4.6.2).
     pub(crate) fn rewrite(&mut self) {
         for stream in self.sent.streams.values_mut() {
             stream.runs = Runs::default();
@@ -73,7 +74,7 @@ impl Attribution {
             .is_none_or(|stream| stream.has_ended)
     }
 
-    /// Appends a datagram that is sent, under the spans of its packets.
+    /// Appends a sent datagram with the spans of its packets.
     pub(crate) fn push_sent(&mut self, datagram: &[u8], sealed: &[Packet], out: &mut Buffer) {
         let mut spans = Buffer::new();
         cover_datagram(
@@ -88,18 +89,18 @@ impl Attribution {
         out.push_described(datagram, spans.spans());
     }
 
-    /// Appends the spans of a packet that was sent.
+    /// Appends the spans of a sent packet.
     pub(crate) fn describe_sent(&mut self, packet: &Packet, out: &mut Buffer) {
         describe(packet, &mut self.sent, &self.received.phases, out);
     }
 
-    /// Appends the spans of a packet that was received.
+    /// Appends the spans of a received packet.
     pub(crate) fn describe_received(&mut self, packet: &Packet, out: &mut Buffer) {
         describe(packet, &mut self.received, &self.sent.phases, out);
     }
 }
 
-impl Direction {
+impl OneWay {
     fn stream(&mut self, id: u64) -> &mut Stream {
         if self.streams.len() >= KNOWN_STREAMS && !self.streams.contains_key(&id) {
             let oldest = self.streams.keys().copied().find(|id| !is_unidirectional(*id));
@@ -117,13 +118,13 @@ const fn is_unidirectional(id: u64) -> bool {
 #[derive(Debug, Default)]
 struct Stream {
     seen: Ranges,
-    /// Whether its end was seen.
+    /// Whether the end of the stream was seen.
     has_ended: bool,
     runs: Runs,
-    reading: Reading,
+    layers: StreamLayers,
 }
 
-/// The phase of each packet by its number, kept as changes.
+/// The phase of each packet number, stored as changes.
 #[derive(Debug, Default)]
 struct Phases {
     from: BTreeMap<u64, Phase>,
@@ -134,7 +135,7 @@ impl Phases {
     fn note(&mut self, number: u64, phase: Phase) {
         let before = self.of(number);
         if before != Some(phase) {
-            // Packets that came earlier in spite of a larger number keep theirs.
+            // Higher packet numbers that arrived earlier keep their phase.
             if let (Some(before), true) = (before, number < self.largest) {
                 self.from.entry(number + 1).or_insert(before);
             }
@@ -151,7 +152,7 @@ impl Phases {
     }
 }
 
-fn describe(packet: &Packet, mine: &mut Direction, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
+fn describe(packet: &Packet, mine: &mut OneWay, theirs: &BTreeMap<Space, Phases>, out: &mut Buffer) {
     let space = packet.kind.space();
     let acknowledged = packet.frames.iter().find_map(|frame| match frame.kind {
         Kind::Ack { largest } => theirs.get(&space).and_then(|phases| phases.of(largest)),
@@ -208,15 +209,16 @@ fn cause_of(packet: &Packet, within: &[Span]) -> Cause {
     }
 }
 
-impl Direction {
-    /// Reads the HTTP/3 frames in the data of a request stream, where `bytes` of a frame that was opened are there.
+impl OneWay {
+    /// Reads the HTTP/3 frames in a request stream's data. `bytes` are the frame's bytes, if the packet was
+    /// decrypted.
     fn read(&mut self, frame: &Frame, bytes: &[u8]) {
         let (Kind::Stream { id, offset, .. }, Some(data)) = (frame.kind, bytes.get(frame.header..)) else {
             return;
         };
         if !is_unidirectional(id) {
-            let Stream { reading, runs, .. } = self.stream(id);
-            reading.read(offset, data, runs);
+            let Stream { layers, runs, .. } = self.stream(id);
+            layers.read(offset, data, runs);
         }
     }
 
@@ -280,8 +282,8 @@ const fn cause(again: bool) -> Cause {
     }
 }
 
-/// Appends spans for the whole of a datagram of which only some packets were opened: those by `describe`, and the rest
-/// as transport, of the phase that its first byte suggests.
+/// Appends the spans of a whole datagram. `describe` describes the decrypted packets. All others are transport, with
+/// a phase from their first byte.
 pub(crate) fn cover_datagram(
     datagram: &[u8],
     id_bytes: usize,
@@ -302,13 +304,14 @@ pub(crate) fn cover_datagram(
         }
         covered = packet.range.end;
     }
-    // What is no packet: a sender may fill up with anything behind the last long header (RFC 9000 section 12.2).
+    // Bytes after the last packet: a sender may append anything after the last long header packet (RFC 9000 section
+    // 12.2).
     let rest = datagram.get(covered..).unwrap_or_default();
     let phase = phase_unopened(Type::of(rest.first().copied().unwrap_or_default()));
     out.cover(rest.len(), Layer::Transport, phase, Cause::Original);
 }
 
-/// The phase of a packet that cannot be opened, by its type alone.
+/// The phase of an encrypted packet, by its type.
 const fn phase_unopened(kind: Type) -> Phase {
     match kind {
         Type::OneRtt | Type::ZeroRtt => Phase::Message,

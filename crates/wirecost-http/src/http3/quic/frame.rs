@@ -1,13 +1,13 @@
-//! The frames of an opened packet (RFC 9000 section 19), as far as their bytes have to be told apart.
+//! The frames of a decrypted packet (RFC 9000 section 19), as far as their bytes must be distinguished.
 
 use crate::http3::varint;
 
-/// A frame as it lies in a packet: `header` bytes, then `data` bytes.
+/// A frame in a packet: `header` bytes, then `data` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Bytes in front of the data: the whole frame where it carries none.
+    /// Bytes before the data. Without data, the whole frame.
     pub header: usize,
     /// Bytes of CRYPTO or STREAM data.
     pub data: usize,
@@ -20,7 +20,7 @@ impl Frame {
     }
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A run of PADDING frames.
@@ -34,41 +34,41 @@ pub enum Kind {
     },
     /// CRYPTO.
     Crypto {
-        /// Where its data begins.
+        /// Offset of its data.
         offset: u64,
     },
     /// STREAM.
     Stream {
-        /// Which stream.
+        /// The stream ID.
         id: u64,
-        /// Where its data begins.
+        /// Offset of its data.
         offset: u64,
-        /// Whether the stream ends with it.
+        /// Whether it ends the stream.
         fin: bool,
     },
     /// CONNECTION_CLOSE of either type.
     Close,
-    /// IMMEDIATE_ACK, by which a sender asks for an ACK when its time-out for losses has passed.
+    /// IMMEDIATE_ACK. A sender requests an ACK with it after a loss time-out.
     ImmediateAck,
     /// Any other frame, by its type.
     Control(u64),
-    /// The rest of the packet, which is no frame.
+    /// The rest of the packet, which is not a valid frame.
     Malformed,
 }
 
 impl Kind {
-    /// Whether it is there for the acknowledgement that it calls forth alone.
+    /// Whether its only purpose is to elicit an acknowledgement.
     pub(crate) const fn is_probe(&self) -> bool {
         matches!(self, Self::Ping | Self::ImmediateAck)
     }
 
-    /// Whether a packet with this frame has to be acknowledged (RFC 9002 section 2).
+    /// Whether a packet with this frame must be acknowledged (RFC 9002 section 2).
     pub(crate) const fn is_ack_eliciting(&self) -> bool {
         !matches!(self, Self::Padding | Self::Ack { .. } | Self::Close)
     }
 }
 
-/// The frames of `packet`, end to end; the last one covers what could not be read.
+/// The consecutive frames of `packet`. The last one covers bytes that cannot be read.
 pub fn frames(packet: &[u8]) -> impl Iterator<Item = Frame> {
     let mut rest = packet;
     std::iter::from_fn(move || {
@@ -92,7 +92,8 @@ fn read(bytes: &[u8]) -> Option<Frame> {
     let number = fields.next()?;
     let kind = match number {
         0x00 => {
-            // Behind the first one, whose type may be in more bytes than it takes (RFC 9000 section 12.4).
+            // After the first PADDING frame, whose type may be encoded in more bytes than needed (RFC 9000 section
+            // 12.4).
             let more = bytes.iter().skip(fields.at);
             fields.at += more.take_while(|byte| **byte == 0).count();
             Kind::Padding
@@ -137,7 +138,7 @@ fn ack(fields: &mut Fields<'_>, with_ecn: bool) -> Option<Kind> {
     Some(Kind::Ack { largest })
 }
 
-/// RFC 9000 section 19.8: the low bits of the type say which fields there are.
+/// RFC 9000 section 19.8: the low bits of the type select the fields.
 fn stream(mut fields: Fields<'_>, number: u64) -> Option<Frame> {
     let id = fields.next()?;
     let offset = if number & 0x04 == 0 { 0 } else { fields.next()? };
@@ -145,7 +146,7 @@ fn stream(mut fields: Fields<'_>, number: u64) -> Option<Frame> {
     with_data(fields, Kind::Stream { id, offset, fin }, number & 0x02 != 0)
 }
 
-/// A frame whose data is counted, or goes on to the end of the packet.
+/// A frame with data that has a length or extends to the end of the packet.
 fn with_data(mut fields: Fields<'_>, kind: Kind, is_counted: bool) -> Option<Frame> {
     let data = if is_counted {
         usize::try_from(fields.next()?).ok()?
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_covers_the_rest() {
+    fn an_invalid_frame_covers_the_rest() {
         let table: [&[u8]; 4] = [&[0x21], &[6, 0, 9, 1], &[2, 1, 0, 0x3f, 0], &[0x18, 1, 0, 4, 1]];
         for bytes in table {
             let packet = [&[1], bytes].concat();

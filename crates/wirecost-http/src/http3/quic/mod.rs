@@ -1,11 +1,11 @@
-//! QUIC version 1 as far as it is not quinn-proto's: what every byte of a datagram is.
+//! The parts of QUIC version 1 that are not quinn-proto's: the attribution of every byte of a datagram.
 //!
-//! - [`packet`]: where the packets of a datagram begin and end
-//! - [`frame`]: the frames of an opened packet
-//! - `ranges`: which bytes of a stream have been seen
-//! - `reading`: the layers of a request stream's bytes
-//! - `retry`: whether a Retry packet is genuine
-//! - `tap`: keys that note what they seal and open
+//! - [`packet`]: the boundaries of packets in a datagram
+//! - [`frame`]: the frames of a decrypted packet
+//! - `ranges`: the parts of a stream that have been seen
+//! - `stream_layers`: the layers of a request stream's bytes
+//! - `retry`: verifies Retry packets
+//! - `tap`: keys that note the packets that they encrypt and decrypt
 //! - `session`: TLS 1.3 for quinn-proto, with such keys
 //! - `attribution`: layer, phase and cause of the bytes of a connection's packets
 
@@ -13,7 +13,7 @@ pub(crate) mod attribution;
 pub mod frame;
 pub mod packet;
 pub(crate) mod ranges;
-mod reading;
 mod retry;
 pub(crate) mod session;
+mod stream_layers;
 pub(crate) mod tap;

@@ -1,16 +1,16 @@
-//! Where the packets of a datagram begin and end, without a key (RFC 9000 sections 12.2 and 17; RFC 8999).
+//! The boundaries of packets in a datagram, without keys (RFC 9000 sections 12.2 and 17; RFC 8999).
 
 use std::ops::Range;
 
 use crate::http3::varint;
 
-/// Bytes of this side's connection ids, which short headers do not say.
+/// Length of this side's connection IDs, which short headers do not contain.
 pub const CONNECTION_ID_BYTES: usize = 8;
 
-/// The one version that is spoken (RFC 9000 section 15).
+/// The only supported version (RFC 9000 section 15).
 pub(crate) const VERSION_1: u32 = 1;
 
-/// What a packet is by its first byte and version.
+/// The type of a packet, by its first byte and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
     /// The first packets of a handshake (RFC 9000 section 17.2.2).
@@ -19,16 +19,16 @@ pub enum Type {
     ZeroRtt,
     /// The rest of a handshake (RFC 9000 section 17.2.4).
     Handshake,
-    /// A server's demand to come again with a token (RFC 9000 section 17.2.5).
+    /// A server's request to try again with a token (RFC 9000 section 17.2.5).
     Retry,
     /// A server's list of versions (RFC 9000 section 17.2.1).
     VersionNegotiation,
-    /// Everything after the handshake: a short header (RFC 9000 section 17.3.1).
+    /// All packets after the handshake: a short header (RFC 9000 section 17.3.1).
     OneRtt,
 }
 
 impl Type {
-    /// The type of a packet of version 1 whose first byte is `first`.
+    /// The type of a version 1 packet whose first byte is `first`.
     pub const fn of(first: u8) -> Self {
         if first & 0x80 == 0 {
             return Self::OneRtt;
@@ -41,8 +41,7 @@ impl Type {
         }
     }
 
-    /// The space that the packet's number counts in (RFC 9000 section 12.3); Retry and Version Negotiation have no
-    /// number.
+    /// The packet number space of the type (RFC 9000 section 12.3). Retry and Version Negotiation have no number.
     pub const fn space(self) -> Space {
         match self {
             Self::Initial | Self::Retry | Self::VersionNegotiation => Space::Initial,
@@ -63,23 +62,23 @@ pub enum Space {
     Application,
 }
 
-/// A packet as it lies in a datagram, still protected: a view that accepts anything.
+/// An encrypted packet in a datagram. Any bytes are accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Type.
     pub kind: Type,
-    /// Where it lies in the datagram.
+    /// Its range in the datagram.
     pub range: Range<usize>,
-    /// Where its destination connection id lies in the datagram.
+    /// The range of its Destination Connection ID.
     pub destination: Range<usize>,
-    /// Where its source connection id lies in the datagram; empty with a short header.
+    /// The range of its Source Connection ID. Empty in a short header.
     pub source: Range<usize>,
-    /// Where its packet number begins in the datagram; the end of the packet where it has none.
+    /// The offset of its packet number in the datagram, or the end of the packet if it has none.
     pub number_at: usize,
 }
 
-/// The packets of a datagram whose short headers carry connection ids of `id_bytes` bytes; the last one ends where the
-/// datagram does, or before, where what follows is no packet.
+/// The packets of a datagram whose short headers carry connection IDs of `id_bytes` bytes. The last one ends with the
+/// datagram, or before bytes that are not a packet.
 pub fn split(datagram: &[u8], id_bytes: usize) -> impl Iterator<Item = Packet> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -93,7 +92,7 @@ fn read(datagram: &[u8], at: usize, id_bytes: usize) -> Option<Packet> {
     let first = *datagram.get(at)?;
     if first & 0x80 == 0 {
         let destination = at + 1..(at + 1 + id_bytes).min(datagram.len());
-        // The fixed bit is not looked at: the peer may have greased it (RFC 9287).
+        // The fixed bit is ignored, because the peer may grease it (RFC 9287).
         return Some(Packet {
             kind: Type::OneRtt,
             range: at..datagram.len(),
@@ -142,7 +141,7 @@ fn read(datagram: &[u8], at: usize, id_bytes: usize) -> Option<Packet> {
     })
 }
 
-/// A connection id behind its length, at most 20 bytes (RFC 9000 section 17.2).
+/// A connection ID after its length, at most 20 bytes (RFC 9000 section 17.2).
 fn id(datagram: &[u8], at: usize) -> Option<Range<usize>> {
     let len = usize::from(*datagram.get(at)?);
     let range = at + 1..at + 1 + len;
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_ends_the_datagram() {
+    fn bytes_that_are_not_a_packet_end_the_datagram() {
         let table: [&[u8]; 5] = [
             &[],
             &[0xc0, 0, 0, 0],

@@ -1,19 +1,19 @@
-//! Which bytes of a stream have been seen.
+//! The parts of a stream that have been seen.
 
 use std::ops::Range;
 
-/// Ranges that are kept apart: more than loss makes, and few enough to be moved.
+/// The most separate ranges: more than loss causes, and few enough to move quickly.
 const MOST: usize = 1_024;
 
-/// A set of byte positions, kept as ranges that neither overlap nor touch. Where there are too many, what lies between
-/// the lowest two counts as seen.
+/// A set of offsets, stored as ranges that neither overlap nor touch. If there are too many, the gap between the
+/// lowest two counts as seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranges {
     ranges: Vec<Range<u64>>,
 }
 
 impl Ranges {
-    /// Adds `added`, and tells of each of its parts, in order, whether it was there before.
+    /// Adds `added`. Calls `part` for each of its parts, in order, with whether it was in the set before.
     pub(crate) fn add(&mut self, added: Range<u64>, mut part: impl FnMut(Range<u64>, bool)) {
         if added.is_empty() {
             return;
@@ -37,7 +37,7 @@ impl Ranges {
         self.merge(first..behind, added);
     }
 
-    /// Replaces the ranges that touch `added` by their union with it.
+    /// Replaces the ranges that touch `added` with their union.
     fn merge(&mut self, touched: Range<usize>, added: Range<u64>) {
         let inside = self.ranges.get(touched.clone()).unwrap_or_default();
         let start = inside
@@ -61,7 +61,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn crumbs_do_not_make_ranges_without_end() {
+    fn the_number_of_ranges_is_limited() {
         let mut ranges = Ranges::default();
         for crumb in (0..100_000).rev() {
             ranges.add(2 * crumb..2 * crumb + 1, |_, _| {});

@@ -1,13 +1,12 @@
-//! TLS 1.3 of rustls for quinn-proto (RFC 9001), with keys that are tapped.
+//! TLS 1.3 of rustls for quinn-proto (RFC 9001), with keys that note their packets.
 //!
-//! quinn-proto has such an adapter of its own, but nothing in it says whether a handshake resumed, and nothing lets its
-//! keys be wrapped before they are used.
+//! quinn-proto has an adapter of its own. But it does not report whether a handshake resumed, and its keys cannot be
+//! wrapped.
 
 use std::any::Any;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::crypto::{
     self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, UnsupportedVersion,
 };
@@ -24,14 +23,7 @@ use super::packet::VERSION_1;
 use super::tap::{Tap, header_key};
 use crate::http3::varint;
 
-/// What a session says of itself: the content of `handshake_data`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// Whether an earlier session was resumed.
-    pub(crate) is_resumed: bool,
-}
-
-/// A client's sessions.
+/// Creates a client's sessions.
 pub(crate) struct ClientCrypto {
     tls: Arc<rustls::ClientConfig>,
     initial: Suite,
@@ -41,10 +33,7 @@ pub(crate) struct ClientCrypto {
 impl ClientCrypto {
     /// The crypto of a client.
     pub(crate) fn new(tls: Arc<rustls::ClientConfig>, tap: Tap) -> Result<Self, ConfigError> {
-        let initial = initial_suite(tls.crypto_provider()).ok_or(ConfigError::Unusable {
-            what: "versions",
-            reason: NO_SUITE.into(),
-        })?;
+        let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
         Ok(Self { tls, initial, tap })
     }
 }
@@ -74,37 +63,30 @@ impl crypto::ClientConfig for ClientCrypto {
     }
 }
 
-/// A server's sessions.
+/// Creates a server's sessions.
 pub(crate) struct ServerCrypto {
     tls: Arc<rustls::ServerConfig>,
     initial: Suite,
     tap: Tap,
-    /// Makes Retry's tag, which needs no session.
-    retry: QuicServerConfig,
 }
 
 impl ServerCrypto {
-    /// The crypto of a server, tried once.
+    /// The crypto of a server. Tests the configuration once.
     pub(crate) fn new(tls: Arc<rustls::ServerConfig>, tap: Tap) -> Result<Self, ConfigError> {
-        let unusable = |reason: String| ConfigError::Unusable {
-            what: "versions",
-            reason,
-        };
-        let initial = initial_suite(tls.crypto_provider()).ok_or_else(|| unusable(NO_SUITE.into()))?;
-        let retry = QuicServerConfig::with_initial(tls.clone(), initial);
-        let retry = retry.map_err(|error| unusable(error.to_string()))?;
-        rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new())
-            .map_err(|error| unusable(error.to_string()))?;
-        Ok(Self {
-            tls,
-            initial,
-            tap,
-            retry,
-        })
+        let initial = initial_suite(tls.crypto_provider()).ok_or(unusable(NO_SUITE))?;
+        rustls::quic::ServerConnection::new(tls.clone(), Version::V1, Vec::new()).map_err(unusable)?;
+        Ok(Self { tls, initial, tap })
     }
 }
 
-/// Why a provider cannot do.
+fn unusable(reason: impl ToString) -> ConfigError {
+    ConfigError::Unusable {
+        what: "versions",
+        reason: reason.to_string(),
+    }
+}
+
+/// Why a provider cannot be used.
 const NO_SUITE: &str = "no TLS_AES_128_GCM_SHA256";
 
 /// The suite of Initial packets (RFC 9001 section 5.2).
@@ -126,8 +108,8 @@ impl crypto::ServerConfig for ServerCrypto {
         Ok(initial_keys(self.initial, dst_cid, Side::Server, &self.tap))
     }
 
-    fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
-        self.retry.retry_tag(version, orig_dst_cid, packet)
+    fn retry_tag(&self, _version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
+        super::retry::tag(orig_dst_cid, packet).unwrap_or_default()
     }
 
     fn start_session(
@@ -135,7 +117,7 @@ impl crypto::ServerConfig for ServerCrypto {
         _version: u32,
         params: &TransportParameters,
     ) -> Box<dyn crypto::Session> {
-        // The configuration was tried when the server was made; what is left is a system without random bytes.
+        // The configuration was tested when the server was created. Only missing random bytes can make this fail.
         let connection = rustls::quic::ServerConnection::new(self.tls.clone(), Version::V1, encode(params))
             .inspect_err(|error| self.tap.note_fault(error.clone()));
         let connection = connection.ok().map(Connection::from);
@@ -143,8 +125,8 @@ impl crypto::ServerConfig for ServerCrypto {
     }
 }
 
-/// The transport parameters without the reserved one, whose random length would make sizes depend on chance
-/// (RFC 9000 section 18.1 allows it, and demands none).
+/// The transport parameters without the reserved one. Its random length would make sizes depend on chance (RFC 9000
+/// section 18.1 allows it but does not require it).
 fn encode(params: &TransportParameters) -> Vec<u8> {
     let mut bytes = Vec::new();
     params.write(&mut bytes);
@@ -158,7 +140,7 @@ fn encode(params: &TransportParameters) -> Vec<u8> {
     kept
 }
 
-/// Takes one parameter off: its number, and all its bytes.
+/// Removes the first parameter. Returns its number and all its bytes.
 fn next_parameter<'a>(rest: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
     let (number, number_len) = varint::read(rest)?;
     let (len, len_len) = varint::read(rest.get(number_len..)?)?;
@@ -172,13 +154,13 @@ fn initial_keys(suite: Suite, dst_cid: &ConnectionId, side: Side, tap: &Tap) -> 
     tap.keys(suite.keys(dst_cid, side.into(), Version::V1))
 }
 
-/// One handshake and what follows from it.
+/// A handshake and its keys.
 struct Session {
-    /// Absent where the system failed to start it; every step fails then.
+    /// `None` if the system failed to start it. Every step then fails.
     tls: Option<Connection>,
     initial: Suite,
     tap: Tap,
-    /// What the keys of the next key phase follow from.
+    /// The secrets for the keys of the next key phase.
     next: Option<Secrets>,
     has_reported: bool,
 }
@@ -196,7 +178,7 @@ impl Session {
 
     fn transport_error(&self, error: &rustls::Error) -> TransportError {
         self.tap.note_fault(error.clone());
-        // RFC 9001 section 4.8: an alert is the error code 0x100 and the alert's number.
+        // RFC 9001 section 4.8: an alert becomes the error code 0x100 plus the alert's number.
         let alert = self.tls.as_ref().and_then(Connection::alert);
         let code = alert.map_or(TransportErrorCode::PROTOCOL_VIOLATION, |alert| {
             TransportErrorCode::crypto(alert.into())
@@ -214,10 +196,10 @@ impl crypto::Session for Session {
         initial_keys(self.initial, dst_cid, side, &self.tap)
     }
 
+    /// Whether an earlier session was resumed.
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
         let kind = self.tls.as_ref()?.handshake_kind()?;
-        let is_resumed = kind == HandshakeKind::Resumed;
-        Some(Box::new(Facts { is_resumed }))
+        Some(Box::new(kind == HandshakeKind::Resumed))
     }
 
     fn peer_identity(&self) -> Option<Box<dyn Any>> {
@@ -245,7 +227,7 @@ impl crypto::Session for Session {
             return Err(TransportError {
                 code: TransportErrorCode::INTERNAL_ERROR,
                 frame: None,
-                reason: "no handshake could be started".to_owned(),
+                reason: "the handshake could not start".to_owned(),
             });
         };
         if let Err(error) = tls.read_hs(buf) {

@@ -1,4 +1,4 @@
-//! Keys that note what they seal and open: the one place where the frames of a packet can be seen in plain.
+//! Keys that note the packets that they encrypt and decrypt. Only they see the frames of a packet unencrypted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,25 +8,25 @@ use quinn_proto::crypto::{CryptoError, HeaderKey, KeyPair, Keys, PacketKey};
 use super::frame::{Frame, Kind, frames};
 use super::packet::Type;
 
-/// A packet as its keys saw it.
+/// A packet that was encrypted or decrypted.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     /// Type.
     pub(crate) kind: Type,
-    /// Its full packet number.
+    /// The full packet number.
     pub(crate) number: u64,
     /// Bytes of the header, packet number included.
     pub(crate) header: usize,
-    /// Frames, end to end behind the header.
+    /// The frames, end to end after the header.
     pub(crate) frames: Vec<Frame>,
-    /// The frames' bytes, of packets that were opened.
+    /// The frames' bytes, if the packet was decrypted.
     pub(crate) plain: Vec<u8>,
     /// Bytes of the authentication tag.
     pub(crate) tag: usize,
 }
 
 impl Packet {
-    /// A packet without the bytes of its frames.
+    /// A packet without its frames' bytes.
     pub(crate) fn new(number: u64, header: &[u8], plain: &[u8], tag: usize) -> Self {
         Self {
             kind: Type::of(header.first().copied().unwrap_or_default()),
@@ -45,13 +45,13 @@ impl Packet {
     }
 }
 
-/// What an endpoint's keys have seen since it was last asked. Clones share it.
+/// The packets that an endpoint's keys have seen since the last query. Clones share them.
 ///
-/// An endpoint does one thing at a time, so that one tap serves all its connections.
+/// An endpoint handles one input at a time, so one tap serves all its connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tap {
     seen: Arc<Mutex<Seen>>,
-    /// Whether packets are not kept, but only which streams ended in them.
+    /// Whether to note only the streams that ended instead of whole packets.
     is_brief: bool,
 }
 
@@ -59,13 +59,13 @@ pub(crate) struct Tap {
 struct Seen {
     sealed: Vec<Packet>,
     opened: Vec<Packet>,
-    /// Streams whose end was sealed, where packets are not kept.
+    /// Streams whose end was encrypted, if packets are not noted.
     ended: Vec<u64>,
     fault: Option<rustls::Error>,
 }
 
 impl Tap {
-    /// A tap that keeps packets only where somebody describes them.
+    /// A tap that notes packets only if `describes`.
     pub(crate) fn new(describes: bool) -> Self {
         Self {
             is_brief: !describes,
@@ -73,7 +73,7 @@ impl Tap {
         }
     }
 
-    /// Moves the streams whose end was sealed behind `ended`.
+    /// Moves the streams whose end was encrypted to `ended`.
     pub(crate) fn take_ended(&self, ended: &mut Vec<u64>) {
         ended.append(&mut self.seen().ended);
     }
@@ -90,12 +90,12 @@ impl Tap {
         }
     }
 
-    /// The packets sealed, in order.
+    /// The encrypted packets, in order.
     pub(crate) fn take_sealed(&self) -> Vec<Packet> {
         std::mem::take(&mut self.seen().sealed)
     }
 
-    /// The packets opened, in order.
+    /// The decrypted packets, in order.
     pub(crate) fn take_opened(&self) -> Vec<Packet> {
         std::mem::take(&mut self.seen().opened)
     }
@@ -105,12 +105,12 @@ impl Tap {
         self.seen().fault.take()
     }
 
-    /// Notes why TLS failed; the first reason counts.
+    /// Notes why TLS failed. Only the first reason is kept.
     pub(crate) fn note_fault(&self, fault: rustls::Error) {
         self.seen().fault.get_or_insert(fault);
     }
 
-    /// `keys`, tapped.
+    /// Wraps `keys`.
     pub(crate) fn keys(&self, keys: rustls::quic::Keys) -> Keys {
         Keys {
             header: KeyPair {
@@ -124,7 +124,7 @@ impl Tap {
         }
     }
 
-    /// A pair of packet keys, tapped.
+    /// Wraps a pair of packet keys.
     pub(crate) fn packet_keys(&self, keys: rustls::quic::PacketKeySet) -> KeyPair<Box<dyn PacketKey>> {
         KeyPair {
             local: self.packet_key(keys.local),
@@ -132,7 +132,7 @@ impl Tap {
         }
     }
 
-    /// One packet key, tapped.
+    /// Wraps one packet key.
     pub(crate) fn packet_key(&self, key: Box<dyn rustls::quic::PacketKey>) -> Box<dyn PacketKey> {
         Box::new(TappedKey {
             key,
@@ -145,7 +145,7 @@ impl Tap {
     }
 }
 
-/// A header protection key as quinn-proto takes it.
+/// Converts a header protection key to quinn-proto's type.
 pub(crate) fn header_key(key: Box<dyn rustls::quic::HeaderProtectionKey>) -> Box<dyn HeaderKey> {
     Box::new(key)
 }

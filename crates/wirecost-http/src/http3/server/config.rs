@@ -1,4 +1,4 @@
-//! How a server is set up.
+//! Configuration of a server.
 
 use wirecost_proto::Rng;
 use wirecost_security::tls;
@@ -6,16 +6,16 @@ use wirecost_security::tls;
 use crate::http3::Transport;
 use crate::resource;
 
-/// How a server behaves.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Identity, whether early data is accepted, where secrets go. The protocol accepted is `h3` whatever this says.
+    /// Identity, acceptance of early data, and key log. The ALPN protocol is always `h3`.
     pub tls: tls::ServerConfig,
-    /// Connection ids, and what else QUIC leaves to chance.
+    /// The source of connection IDs and other random values of QUIC.
     pub rng: Rng,
-    /// QUIC.
+    /// Settings of QUIC.
     pub transport: Transport,
-    /// What is served.
+    /// The limits of the resources.
     pub resources: resource::Config,
 }
 

@@ -1,4 +1,4 @@
-//! One request, until it is answered.
+//! One request until it is answered.
 
 use quinn_proto::Side;
 
@@ -13,13 +13,13 @@ use crate::resource::Request;
 pub(super) struct Exchange {
     pub(super) reader: Reader,
     pub(super) message: Message,
-    /// Whether any of it came as early data (RFC 8470 section 3).
+    /// Whether any part of it is early data (RFC 8470 section 3).
     pub(super) is_early: bool,
-    /// Whether it is complete, and its answer comes later.
+    /// Whether it is complete and waits for its response.
     pub(super) is_waiting: bool,
 }
 
-/// What of a request is there.
+/// The received part of a request.
 #[derive(Debug, Default)]
 pub(super) struct Message {
     pub(super) head: Option<Result<RequestHead, Malformed>>,
@@ -28,14 +28,11 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// Takes a part of the request; content above `limit` bytes is not kept.
-    pub(super) fn hear(&mut self, part: Part<'_>, limit: u64) -> Result<(), Fault> {
+    /// Handles a part of the request. Content above `limit` bytes is not kept.
+    pub(super) fn handle_part(&mut self, part: Part<'_>, limit: u64) -> Result<(), Fault> {
         match part {
             Part::Section(_) | Part::Frame { is_content: true, .. } if self.has_trailers => {
-                return Err(Fault::new(
-                    Code::FrameUnexpected,
-                    "HEADERS or DATA behind trailers",
-                ));
+                return Err(Code::FrameUnexpected.fault("HEADERS or DATA after trailers"));
             }
             Part::Frame { .. } => {}
             Part::Section(section) if self.head.is_none() => self.head = Some(read_request(&section)?),
@@ -54,12 +51,12 @@ impl Message {
         Ok(())
     }
 
-    /// The head, if it is there and a request's.
+    /// The head, if it has arrived and is valid.
     pub(super) fn head(&self) -> Option<&RequestHead> {
         self.head.as_ref()?.as_ref().ok()
     }
 
-    /// What is wrong with the message so far; with the whole of it where it is complete.
+    /// What is wrong with the message so far, or with the whole message if `is_complete`.
     pub(super) fn fault(&self, is_complete: bool) -> Option<Code> {
         match &self.head {
             None => is_complete.then_some(Code::RequestIncomplete),
@@ -87,7 +84,7 @@ impl Exchange {
         }
     }
 
-    /// What the resources are asked; `None` where the method is none that is known.
+    /// The request for the resources, or `None` if the method is unknown.
     pub(super) fn request(&self) -> Option<Request<'_>> {
         let head = self.message.head()?;
         Some(Request {
@@ -98,7 +95,7 @@ impl Exchange {
         })
     }
 
-    /// The request's method, or GET where there is none yet.
+    /// The request's method, or GET if it has none yet.
     pub(super) fn method(&self) -> Method {
         let method = self.message.head().and_then(|head| head.method);
         method.unwrap_or(Method::Get)

@@ -1,8 +1,8 @@
 //! The reference server: any number of connections, one set of resources.
 //!
-//! A flow is a client's address and holds one connection; clients do not migrate. A connection that its client closes is
-//! forgotten at once. Packets of connections that are not known get no answer: a stateless reset (RFC 9000 section 10.3)
-//! would be bytes that were not asked for.
+//! A flow is a client's address and has one connection. Clients do not migrate. A connection that its client closes
+//! is forgotten at once. Packets of unknown connections get no answer, because a stateless reset (RFC 9000 section
+//! 10.3) would add bytes.
 
 mod config;
 mod exchange;
@@ -34,7 +34,7 @@ use crate::server::{Command, Event};
 pub use config::ServerConfig;
 use peer::{Core, Peer, Stage};
 
-/// Answers requests on any number of flows.
+/// An HTTP/3 server with any number of flows.
 pub struct Server {
     endpoints: Arc<quinn_proto::EndpointConfig>,
     quic: Arc<quinn_proto::ServerConfig>,
@@ -43,20 +43,20 @@ pub struct Server {
     now: Instant,
     resources: Resources,
     flows: BTreeMap<FlowId, Flow>,
-    /// Flows that may have something to send.
+    /// Flows that may have packets to send.
     busy: BTreeSet<FlowId>,
     timers: BTreeSet<(Instant, FlowId)>,
     outputs: VecDeque<Output<layer::Event<Event>>>,
-    /// Datagrams of no connection, with their spans.
+    /// Datagrams that belong to no connection, with their spans.
     answers: VecDeque<(FlowId, Buffer)>,
     consumed: Buffer,
     scratch: Vec<u8>,
 }
 
-/// What is known of a flow.
+/// The state of a flow.
 struct Flow {
     address: wirecost_proto::Peer,
-    /// An endpoint of its own, so that no connection depends on what chance had for those before it.
+    /// Each flow has its own endpoint, so that its random choices do not depend on other connections.
     endpoint: quinn_proto::Endpoint,
     peer: Option<Box<Peer>>,
 }
@@ -65,9 +65,9 @@ impl Server {
     /// A server without connections.
     ///
     /// # Errors
-    /// The TLS configuration cannot carry QUIC.
+    /// The TLS configuration does not support QUIC.
     pub fn new(config: ServerConfig) -> Result<Self, tls::ConfigError> {
-        let tls = QuicServer::new(config.tls, b"h3")?;
+        let tls = QuicServer::new(&config.tls, b"h3")?;
         let tap = Tap::default();
         let crypto = ServerCrypto::new(Arc::clone(&tls.library), tap.clone())?;
         let mut quic = quinn_proto::ServerConfig::with_crypto(Arc::new(crypto));
@@ -90,12 +90,12 @@ impl Server {
         })
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.flows.values().filter(|flow| flow.peer.is_some()).count()
     }
 
-    /// What is served.
+    /// The resources.
     pub const fn resources(&self) -> &Resources {
         &self.resources
     }
@@ -113,7 +113,7 @@ impl Server {
     }
 
     fn monotonic(&self) -> std::time::Instant {
-        self.tls.epoch().monotonic_at(self.now)
+        self.tls.epoch.monotonic_at(self.now)
     }
 
     fn peer(&mut self, flow: FlowId) -> Option<&mut Peer> {
@@ -143,7 +143,7 @@ impl Server {
         let event = known
             .endpoint
             .handle(now, known.address, None, None, data, &mut answer);
-        // A long header is answered by Version Negotiation or a close, a short one would be by a stateless reset.
+        // Version Negotiation or a close answers a long header. A stateless reset would answer a short header.
         let has_long_header = bytes.first().is_some_and(|first| first & 0x80 != 0);
         match event {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => known.handle_event(handle, event),
@@ -154,7 +154,7 @@ impl Server {
         self.describe_received(flow, bytes);
     }
 
-    /// Lets a connection act on the packets that it opened, then says what they were.
+    /// Handles the decrypted packets of a datagram, then describes its bytes.
     fn describe_received(&mut self, flow: FlowId, bytes: &[u8]) {
         let opened = self.tap.take_opened();
         let Some(peer) = self.peer(flow) else {
@@ -175,14 +175,14 @@ impl Server {
 
     fn accept(&mut self, flow: FlowId, incoming: Incoming) {
         let now = self.monotonic();
-        let deadline = self.now + self.tls.handshake_timeout();
+        let deadline = self.now + self.tls.handshake_timeout;
         let mut answer = Vec::new();
         let Some(known) = self.flows.get_mut(&flow) else {
             return;
         };
         match known.endpoint.accept(incoming, now, &mut answer, None) {
             Ok((handle, quic)) => {
-                // Where the client has begun anew at the same address, its earlier connection is no more.
+                // If the client has started anew from the same address, its earlier connection is lost.
                 self.drop_peer(flow);
                 let connection = Connection::new(quic, handle, flow, true);
                 let peer = Box::new(Peer::new(connection, deadline));
@@ -200,14 +200,14 @@ impl Server {
         }
     }
 
-    /// Sends a datagram that belongs to no connection.
+    /// Queues a datagram that belongs to no connection.
     fn answer(&mut self, flow: FlowId, datagram: &[u8]) {
         let mut out = Buffer::new();
         Attribution::default().push_sent(datagram, &self.tap.take_sealed(), &mut out);
         self.answers.push_back((flow, out));
     }
 
-    /// Closes a flow that nothing has come of.
+    /// Closes a flow that has no connection.
     fn forget_unused(&mut self, flow: FlowId) {
         self.drop_flow(flow);
         self.outputs.push_back(Output::Close { flow, reset: false });
@@ -217,21 +217,21 @@ impl Server {
         self.outputs.push_back(Output::Event(event));
     }
 
-    /// Takes whatever a connection has to say.
+    /// Handles all events of a connection.
     fn pump(&mut self, flow: FlowId) {
         self.busy.insert(flow);
         while let Some(event) = self.flows.get_mut(&flow).and_then(Flow::poll) {
-            self.hear(flow, event);
+            self.handle_event(flow, event);
         }
         self.answer_late();
     }
 
-    fn hear(&mut self, flow: FlowId, event: quinn_proto::Event) {
+    fn handle_event(&mut self, flow: FlowId, event: quinn_proto::Event) {
         match event {
             quinn_proto::Event::Connected => self.connected(flow),
             quinn_proto::Event::ConnectionLost { reason } => self.lost(flow, &reason),
             quinn_proto::Event::Stream(event) => {
-                let heard = self.with_peer(flow, |peer, core| peer.hear(event, core));
+                let heard = self.with_peer(flow, |peer, core| peer.handle_event(event, core));
                 if let Some(Err(fault)) = heard {
                     self.fail(flow, fault);
                 }
@@ -242,7 +242,7 @@ impl Server {
         }
     }
 
-    /// Lets a connection act with the resources, and reports what it did.
+    /// Gives a connection access to the resources, and queues its outputs.
     fn with_peer<T>(&mut self, flow: FlowId, act: impl FnOnce(&mut Peer, &mut Core<'_>) -> T) -> Option<T> {
         let peer = self.flows.get_mut(&flow)?.peer.as_deref_mut()?;
         let mut core = Core {
@@ -254,9 +254,7 @@ impl Server {
     }
 
     fn connected(&mut self, flow: FlowId) {
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let Some(peer) = self.peer(flow) else { return };
         peer.stage = Stage::Established;
         peer.connection.open_control();
         let start = match (peer.has_early(), peer.connection.is_resumed()) {
@@ -267,7 +265,7 @@ impl Server {
         self.report(layer::Event::Established { flow, start });
     }
 
-    /// Ends a connection whose client broke a rule.
+    /// Closes a connection whose client broke a rule.
     fn fail(&mut self, flow: FlowId, fault: error::Fault) {
         let now = self.monotonic();
         if let Some(peer) = self.peer(flow) {
@@ -279,9 +277,7 @@ impl Server {
 
     fn lost(&mut self, flow: FlowId, reason: &ConnectionError) {
         let fault = self.tap.take_fault();
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let Some(peer) = self.peer(flow) else { return };
         let event = match peer.stage {
             Stage::Handshaking { .. } => layer::Event::Failed {
                 flow,
@@ -291,14 +287,14 @@ impl Server {
             Stage::Ending(_) | Stage::Ended(_) => return,
         };
         peer.stage = match reason {
-            // This side's error, which the client is told of.
+            // An error of this side, which the client must learn.
             ConnectionError::TransportError(_) => Stage::Ending(event),
-            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and a peer that is gone gets none.
+            // A CONNECTION_CLOSE needs no answer (RFC 9000 section 10.2.2), and a lost peer gets none.
             _ => Stage::Ended(event),
         };
     }
 
-    /// Sends the answers to requests that waited.
+    /// Sends the responses to waiting requests.
     fn answer_late(&mut self) {
         while let Some((exchange, response)) = self.resources.poll_answer() {
             let flow = exchange.flow;
@@ -311,7 +307,7 @@ impl Server {
 }
 
 impl Flow {
-    /// Gives the connection what has come for it.
+    /// Passes an event to the connection.
     fn handle_event(&mut self, handle: ConnectionHandle, event: ConnectionEvent) {
         if let Some(peer) = self.peer.as_deref_mut()
             && peer.connection.handle == handle
@@ -320,14 +316,14 @@ impl Flow {
         }
     }
 
-    /// The next thing that the connection has to say.
+    /// The connection's next event.
     fn poll(&mut self) -> Option<quinn_proto::Event> {
         let peer = self.peer.as_deref_mut()?;
         peer.connection.exchange_events(&mut self.endpoint);
         peer.connection.quic.poll()
     }
 
-    /// Appends the next datagram of the connection; false where there is none.
+    /// Appends the connection's next datagram. Returns false if there is none.
     fn transmit(
         &mut self,
         now: std::time::Instant,
@@ -352,7 +348,7 @@ impl Endpoint for Server {
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), Infallible> {
         self.now = now;
-        self.tls.set_time(now);
+        self.tls.clock.set(now);
         match input {
             Input::Opened { flow, peer } => self.open(flow, peer),
             Input::Received { flow, bytes } => {
@@ -361,7 +357,7 @@ impl Endpoint for Server {
             }
             Input::Reset { flow, .. } => self.reset(flow),
             Input::Timeout => self.expire(),
-            // What came as early data QUIC says itself.
+            // QUIC itself knows which bytes are early data.
             Input::Command(Command::EarlyData { .. })
             | Input::Congested { .. }
             | Input::Writable { .. }

@@ -22,23 +22,23 @@ pub(super) struct Peer {
     pub(super) connection: Connection,
     pub(super) stage: Stage,
     exchanges: BTreeMap<StreamId, Exchange>,
-    /// Streams of which some came in 0-RTT packets.
+    /// Streams with bytes in 0-RTT packets.
     early: BTreeSet<u64>,
     has_early: bool,
-    /// When it wants to be woken, as far as the server's table knows.
+    /// The time of its entry in the server's timers.
     pub(super) scheduled: Option<Instant>,
 }
 
-/// How far a connection has come.
+/// The stage of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The handshake is not complete.
     Handshaking { deadline: Instant },
-    /// It is.
+    /// The handshake is complete.
     Established,
-    /// The last packet is on its way; then the flow closes and this is reported.
+    /// The last packet is being sent. Then the flow closes with this event.
     Ending(layer::Event<Event>),
-    /// There is nothing more to send: the flow closes and this is reported.
+    /// Nothing is left to send. The flow closes with this event.
     Ended(layer::Event<Event>),
 }
 
@@ -54,12 +54,12 @@ impl Peer {
         }
     }
 
-    /// Whether any early data came and was accepted.
+    /// Whether early data arrived and was accepted.
     pub(super) const fn has_early(&self) -> bool {
         self.has_early
     }
 
-    /// Notes which streams the packets hold early data of; returns its bytes.
+    /// Notes the streams with early data in the packets. Returns the number of its bytes.
     pub(super) fn note_early(&mut self, packets: &[Packet]) -> usize {
         let mut bytes = 0;
         for packet in packets.iter().filter(|packet| packet.kind == Type::ZeroRtt) {
@@ -74,8 +74,8 @@ impl Peer {
         bytes
     }
 
-    /// Takes what has happened to a stream.
-    pub(super) fn hear(&mut self, event: StreamEvent, server: &mut Core<'_>) -> Result<(), Fault> {
+    /// Handles an event of a stream.
+    pub(super) fn handle_event(&mut self, event: StreamEvent, server: &mut Core<'_>) -> Result<(), Fault> {
         match event {
             StreamEvent::Opened { dir: Dir::Uni } => {
                 while let Some(id) = self.connection.accept_unidirectional() {
@@ -109,7 +109,7 @@ impl Peer {
         let Exchange { reader, message, .. } = exchange;
         let progress = self
             .connection
-            .read_message(id, reader, |part| message.hear(part, limit))?;
+            .read_message(id, reader, |part| message.handle_part(part, limit))?;
         let is_whole = progress == Progress::Ended;
         let fault = exchange.message.fault(is_whole);
         if let Some(fault) = fault.filter(|_| !matches!(progress, Progress::Reset(_))) {
@@ -118,26 +118,19 @@ impl Peer {
             return Ok(());
         }
         match progress {
-            Progress::Open => {
-                self.refuse(id, server);
-                Ok(())
-            }
-            Progress::Ended => {
-                self.answer(id, server);
-                Ok(())
-            }
+            Progress::Open => self.refuse(id, server),
+            Progress::Ended => self.answer(id, server),
             Progress::Reset(_) => {
                 self.exchanges.remove(&id);
-                server
-                    .resources
-                    .forget_exchange(exchange_of(self.connection.flow, id));
+                let request = request_id(self.connection.flow, id);
+                server.resources.forget_request(request);
                 self.connection.stopped(id);
-                Ok(())
             }
         }
+        Ok(())
     }
 
-    /// Answers a request whose head or length is enough to refuse it.
+    /// Refuses a request if its head or its length is reason enough.
     fn refuse(&mut self, id: StreamId, server: &mut Core<'_>) {
         let Some(exchange) = self.exchanges.get(&id) else {
             return;
@@ -158,7 +151,7 @@ impl Peer {
         }
     }
 
-    /// Answers a request that is complete.
+    /// Answers a complete request.
     fn answer(&mut self, id: StreamId, server: &mut Core<'_>) {
         let Some(exchange) = self.exchanges.get_mut(&id) else {
             return;
@@ -167,7 +160,7 @@ impl Peer {
         let response = match exchange.request() {
             None => Some(Response::empty(Status::NOT_IMPLEMENTED)),
             Some(request) => {
-                let of = exchange_of(self.connection.flow, id);
+                let of = request_id(self.connection.flow, id);
                 let body = &exchange.message.body;
                 match server.resources.check(&request, Some(body.len() as u64)) {
                     Err(refusal) => Some(refusal),
@@ -180,9 +173,9 @@ impl Peer {
         }
     }
 
-    /// Sends the answer to a request that waited.
+    /// Sends the response to a waiting request.
     pub(super) fn respond_late(&mut self, stream: u64, response: &Response, server: &mut Core<'_>) {
-        // Bits 0 and 1 of an id say who opened the stream, and that it has two directions (RFC 9000 section 2.1).
+        // Bits 0 and 1 of a stream ID are the stream's initiator and direction (RFC 9000 section 2.1).
         self.respond(
             StreamId::new(Side::Client, Dir::Bi, stream >> 2),
             response,
@@ -212,15 +205,15 @@ impl Peer {
     }
 }
 
-/// What of the server its connections need.
+/// The parts of the server that its connections use.
 pub(super) struct Core<'a> {
     pub(super) resources: &'a mut Resources,
     pub(super) outputs: &'a mut VecDeque<Output<layer::Event<Event>>>,
     pub(super) now: Instant,
 }
 
-fn exchange_of(flow: FlowId, id: StreamId) -> resource::Exchange {
-    resource::Exchange {
+fn request_id(flow: FlowId, id: StreamId) -> resource::RequestId {
+    resource::RequestId {
         flow,
         request: id.into(),
     }

@@ -1,4 +1,4 @@
-//! When a server's connections send, wait and end.
+//! Transmission, timers and end of a server's connections.
 
 use quinn_proto::EndpointEvent;
 use wirecost_proto::{Buffer, FlowId, Output};
@@ -22,9 +22,7 @@ impl Server {
 
     pub(super) fn expire_peer(&mut self, flow: FlowId) {
         let (now, monotonic) = (self.now, self.monotonic());
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let Some(peer) = self.peer(flow) else { return };
         peer.scheduled = None;
         peer.connection.quic.handle_timeout(monotonic);
         if let Stage::Handshaking { deadline } = peer.stage
@@ -36,7 +34,7 @@ impl Server {
         }
     }
 
-    /// The next datagram of a connection that may have one; connections without are put to rest.
+    /// Appends the next datagram of any connection. Connections without one become idle.
     pub(super) fn transmit(&mut self, out: &mut Buffer) -> Option<FlowId> {
         let now = self.monotonic();
         while let Some(flow) = self.busy.first().copied() {
@@ -50,12 +48,10 @@ impl Server {
         None
     }
 
-    /// Sets the timer of a connection that has nothing to send, or ends it.
+    /// Sets the timer of an idle connection, or ends it.
     pub(super) fn rest(&mut self, flow: FlowId) {
-        let epoch = self.tls.epoch();
-        let Some(peer) = self.peer(flow) else {
-            return;
-        };
+        let epoch = self.tls.epoch;
+        let Some(peer) = self.peer(flow) else { return };
         let deadline = match &peer.stage {
             Stage::Handshaking { deadline } => Some(*deadline),
             Stage::Established => None,
@@ -77,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Forgets a flow's connection and the requests on it; whether there was one.
+    /// Forgets a flow's connection and its requests. Returns whether there was one.
     pub(super) fn drop_peer(&mut self, flow: FlowId) -> bool {
         let Some(known) = self.flows.get_mut(&flow) else {
             return false;
@@ -95,7 +91,7 @@ impl Server {
         true
     }
 
-    /// Forgets a flow and its connection; whether there was one.
+    /// Forgets a flow and its connection. Returns whether there was a connection.
     pub(super) fn drop_flow(&mut self, flow: FlowId) -> bool {
         let had_peer = self.drop_peer(flow);
         self.flows.remove(&flow);

@@ -1,4 +1,4 @@
-//! Certificates that are not accepted, bytes that are no QUIC, and peers that break rules.
+//! Certificates that are not accepted, bytes that are not QUIC, and peers that break rules.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use wirecost_security::tls::Trust;
 
 use super::rig::{DELAY, Parts};
 
-/// What the client has to say against the server's certificate.
+/// The client's complaint about the server's certificate.
 fn refusal(parts: &Parts) -> String {
-    // What the server still sends comes to a client that has no keys any more.
+    // The server's last packets reach a client without keys.
     let mut rig = super::loss::plain(parts, 0, 1);
     rig.open();
     rig.drive_for(Duration::from_secs(5));
@@ -43,7 +43,7 @@ fn refusal(parts: &Parts) -> String {
 }
 
 #[test]
-fn a_certificate_is_refused_for_its_issuer_its_name_and_its_date() {
+fn a_wrong_issuer_name_or_date_is_refused() {
     let mut strange = Parts::new(Start::Cold);
     let other = Authority::generate().expect("an authority");
     strange.client.trust = Trust::Authorities(vec![other.certificate().to_vec()]);
@@ -59,7 +59,7 @@ fn a_certificate_is_refused_for_its_issuer_its_name_and_its_date() {
 }
 
 #[test]
-fn whatever_comes_is_consumed_whole_and_never_a_connection() {
+fn arbitrary_datagrams_are_consumed_without_effect() {
     let parts = Parts::new(Start::Cold);
     let (mut server, mut rng) = (parts.server(1), Rng::new(9));
     for flow in 0..300 {
@@ -86,7 +86,7 @@ fn whatever_comes_is_consumed_whole_and_never_a_connection() {
     assert_eq!(server.connections(), 0);
 }
 
-/// Bytes that an endpoint says it consumed; polls it to its end.
+/// Polls an endpoint to its end. Returns the bytes that it consumed.
 fn consumed<E: Endpoint>(endpoint: &mut E) -> u64 {
     let (mut out, mut bytes) = (Buffer::new(), 0);
     loop {
@@ -100,7 +100,7 @@ fn consumed<E: Endpoint>(endpoint: &mut E) -> u64 {
 }
 
 #[test]
-fn packets_whose_bits_were_flipped_change_nothing() {
+fn packets_with_flipped_bits_change_nothing() {
     let parts = Parts::new(Start::Cold);
     let mut rig = parts.pair(1, FixedDelay(DELAY));
     rig.open();
@@ -124,7 +124,7 @@ fn packets_whose_bits_were_flipped_change_nothing() {
 }
 
 #[test]
-fn a_client_of_another_version_is_told_which_there_is() {
+fn a_client_of_another_version_gets_version_negotiation() {
     let parts = Parts::new(Start::Cold);
     let mut server = parts.server(1);
     let (flow, now) = (FlowId(0), Instant::START);

@@ -1,4 +1,4 @@
-//! GOAWAY: what the server does not process fails at once (RFC 9114 section 5.2).
+//! GOAWAY: requests that the server does not process fail at once (RFC 9114 section 5.2).
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn has_gone(rig: &Rig) -> bool {
     rig.client_events.iter().any(gone)
 }
 
-/// A connection over which requests of a long poll are on their way, and a GOAWAY that names a stream.
+/// A connection with long polls in flight, and a GOAWAY that names a stream.
 fn leaving(first: u8) -> Rig {
     let mut rig = rig(Start::Cold);
     rig.open();
@@ -35,7 +35,7 @@ fn leaving(first: u8) -> Rig {
     }
     rig.drive_for(Duration::from_secs(1));
     rig.server.say(frame::GOAWAY, &[first]);
-    // Nothing but an occasion for the server to send it.
+    // This input only lets the server send it.
     let flow = FlowId(0);
     rig.server_command(Command::EarlyData { flow, bytes: 0 });
     rig.drive_for(Duration::from_secs(1));
@@ -43,7 +43,7 @@ fn leaving(first: u8) -> Rig {
 }
 
 #[test]
-fn what_the_server_does_not_process_fails_at_once() {
+fn unprocessed_requests_fail_at_once() {
     let rig = leaving(0);
     let all = [0, 1, 2].map(|message| (message, Failure::NotProcessed));
     assert_eq!(failures(&rig), all);
@@ -52,7 +52,7 @@ fn what_the_server_does_not_process_fails_at_once() {
 }
 
 #[test]
-fn what_it_still_processes_is_answered_before_the_connection_ends() {
+fn processed_requests_are_answered_before_the_end() {
     let mut rig = leaving(4);
     let rest = [1, 2].map(|message| (message, Failure::NotProcessed));
     assert_eq!(failures(&rig), rest);

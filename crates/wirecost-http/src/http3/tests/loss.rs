@@ -1,7 +1,7 @@
 //! Paths that lose datagrams, and servers that forget.
 //!
-//! Over such a path the two ends cannot agree on every byte: who does not have the keys yet cannot say what a packet
-//! holds. [`Plain`] leaves the account of bytes out, so that the pair does not compare it.
+//! Over such a path the two ends cannot agree on every byte: an end without keys does not know the content of a
+//! packet. [`Plain`] removes the spans, so that the pair does not compare them.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::rig::{DELAY, Parts, post, reconnected};
 use crate::client;
 use crate::http3::{Client, Server};
 
-/// Loses datagrams by chance, evenly.
+/// Loses datagrams at random with a fixed probability.
 pub(super) struct Lossy {
     rng: Rng,
     percent: u64,
@@ -41,12 +41,12 @@ impl Path for Lossy {
     }
 }
 
-/// An endpoint whose bytes are all of one kind.
+/// An endpoint that gives all its bytes the same span.
 pub(super) struct Plain<E> {
     pub(super) endpoint: E,
-    /// Bytes of payload that it sent again.
+    /// Retransmitted payload bytes.
     resent: u64,
-    /// How much its clock is ahead.
+    /// How far its clock is ahead.
     ahead: Duration,
 }
 
@@ -116,7 +116,7 @@ fn answered(events: &[(Instant, Event<client::Event>)]) -> usize {
 }
 
 #[test]
-fn every_post_is_answered_in_spite_of_loss() {
+fn every_post_is_answered_despite_loss() {
     for (percent, seeds) in [(5, 0..6), (20, 6..12)] {
         for seed in seeds {
             let mut pair = lossy(Start::Cold, percent, seed);
@@ -140,17 +140,17 @@ fn every_post_is_answered_in_spite_of_loss() {
 }
 
 #[test]
-fn what_is_lost_is_sent_again_as_retransmission() {
+fn lost_data_is_sent_again_as_retransmission() {
     let mut pair = lossy(Start::Cold, 20, 3);
     pair.open();
     pair.command(post(1, 100_000));
     pair.drive_for(Duration::from_secs(60));
-    // About a fifth of the content, at least, has to be sent twice.
+    // At least about one fifth of the content must be sent twice.
     assert!(pair.client.resent > 10_000, "{} B sent again", pair.client.resent);
 }
 
 #[test]
-fn a_server_that_has_forgotten_the_session_is_a_fault() {
+fn a_forgotten_session_is_a_fault() {
     let mut pair = lossy(Start::ZeroRtt, 0, 1);
     pair.open();
     pair.drive_for(Duration::from_secs(1));
@@ -183,9 +183,9 @@ fn a_server_that_has_forgotten_the_session_is_a_fault() {
     );
 }
 
-/// A ticket whose age the server does not believe resumes, but brings no early data (RFC 8446 section 8.3).
+/// A ticket of an implausible age resumes, but allows no early data (RFC 8446 section 8.3).
 #[test]
-fn early_data_that_is_refused_is_sent_again_after_the_handshake() {
+fn refused_early_data_follows_the_handshake() {
     let mut pair = lossy(Start::ZeroRtt, 0, 1);
     pair.open();
     pair.drive_for(Duration::from_secs(1));
@@ -208,7 +208,7 @@ fn early_data_that_is_refused_is_sent_again_after_the_handshake() {
 }
 
 #[test]
-fn a_handshake_that_nobody_answers_times_out() {
+fn an_unanswered_handshake_times_out() {
     let mut pair = lossy(Start::Cold, 100, 1);
     pair.open();
     pair.command(post(1, 1));
@@ -231,7 +231,7 @@ fn a_connection_that_falls_silent_ends_after_the_idle_timeout() {
 }
 
 #[test]
-fn a_response_that_does_not_come_is_given_up_alone() {
+fn a_late_response_fails_only_its_request() {
     let mut rig = super::rig::rig(Start::Cold);
     rig.open();
     rig.command(super::rig::get(1, "/long-poll/a?timeout=30"));

@@ -21,7 +21,7 @@ pub(in crate::http3) type Rig<P = FixedDelay> = Pair<Client, Server, P>;
 /// Half a round trip.
 pub(in crate::http3) const DELAY: Duration = Duration::from_millis(50);
 
-/// What both ends are made of.
+/// The configuration of both ends.
 pub(in crate::http3) struct Parts {
     pub(in crate::http3) client: ClientOptions,
     pub(in crate::http3) server: ServerOptions,
@@ -95,7 +95,7 @@ fn request(message: u64, template: RequestTemplate) -> Command {
     Command::Request { message, template }
 }
 
-/// When which request had which status.
+/// Time, number and status of each response.
 pub(in crate::http3) fn responses<P>(rig: &Rig<P>) -> Vec<(Instant, u64, u16)> {
     let events = rig.client_events.iter();
     let response = |(at, event): &(Instant, layer::Event<client::Event>)| match event {
@@ -107,7 +107,7 @@ pub(in crate::http3) fn responses<P>(rig: &Rig<P>) -> Vec<(Instant, u64, u16)> {
     events.filter_map(response).collect()
 }
 
-/// How the connections of the client started.
+/// The starts of the client's connections.
 pub(in crate::http3) fn starts<P>(rig: &Rig<P>) -> Vec<Start> {
     let start = |(_, event): &(Instant, layer::Event<client::Event>)| match event {
         layer::Event::Established { start, .. } => Some(*start),
@@ -131,7 +131,7 @@ pub(in crate::http3) fn bytes<P>(
     fitting.map(|span| u64::from(span.len)).sum()
 }
 
-/// A first connection that brings a ticket, closed again; the second flow is open and `now` is when.
+/// Opens and closes a first connection, which brings a ticket, then opens the second flow at `now`.
 pub(in crate::http3) fn reconnected<P: Path>(mut rig: Rig<P>) -> Rig<P> {
     rig.open();
     rig.drive_for(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! Round trips, events and bytes of the three ways to start.
+//! Round trips, events and bytes of the three starts.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn a_cold_post_is_answered_after_two_round_trips() {
 }
 
 #[test]
-fn the_layer_reports_the_handshake_before_the_client_reports_that_it_is_open() {
+fn the_handshake_is_reported_before_opened() {
     let mut rig = rig(Start::Cold);
     rig.open();
     rig.drive_for(Duration::from_secs(1));
@@ -44,7 +44,7 @@ fn the_layer_reports_the_handshake_before_the_client_reports_that_it_is_open() {
 }
 
 #[test]
-fn a_resumed_post_takes_as_many_round_trips_and_fewer_bytes() {
+fn a_resumed_post_takes_the_same_round_trips_and_fewer_bytes() {
     let mut rig = reconnected(rig(Start::Resumed));
     let opened = rig.now;
     rig.command(post(1, 128));
@@ -71,7 +71,7 @@ fn an_early_post_is_answered_after_one_round_trip() {
 
 /// RFC 8470 section 5.2.
 #[test]
-fn an_early_post_is_refused_where_a_replay_would_do_harm() {
+fn an_unsafe_early_post_is_refused() {
     let mut parts = Parts::new(Start::ZeroRtt);
     parts.unsafe_early_data = false;
     let mut rig = reconnected(parts.pair(1, FixedDelay(DELAY)));
@@ -88,7 +88,7 @@ fn an_early_post_is_refused_where_a_replay_would_do_harm() {
 }
 
 #[test]
-fn the_first_flight_of_early_data_leaves_without_a_command_too() {
+fn the_first_flight_leaves_without_a_command_too() {
     let mut rig = reconnected(rig(Start::ZeroRtt));
     let (opened, before) = (rig.now, rig.sent.len());
     assert_eq!(
@@ -110,7 +110,7 @@ fn the_first_flight_of_early_data_leaves_without_a_command_too() {
 fn a_start_without_a_ticket_is_a_fault() {
     for start in [Start::Resumed, Start::ZeroRtt] {
         let mut rig = reconnected(rig(start));
-        // The first ticket is used up by a connection that never comes about.
+        // A connection that never completes uses up the first ticket.
         rig.reset(FlowId(1), wirecost_proto::ResetReason::TimedOut);
         rig.client_events.clear();
         rig.open_flow(FlowId(2));

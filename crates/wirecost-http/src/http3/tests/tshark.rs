@@ -1,4 +1,4 @@
-//! What Wireshark reads in the same packets, decrypted.
+//! Wireshark reads the same bytes in the decrypted packets.
 
 use std::process::Command as Process;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const FIELDS: [&str; 5] = [
     "quic.padding_length",
 ];
 
-/// What a datagram holds, in bytes.
+/// The content of a datagram, in bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Account {
     datagram: u64,
@@ -32,7 +32,7 @@ struct Account {
 
 #[test]
 #[ignore = "needs tshark"]
-fn tshark_finds_as_many_bytes_of_every_kind() {
+fn tshark_agrees_on_the_bytes_of_every_kind() {
     for start in [Start::Cold, Start::Resumed, Start::ZeroRtt] {
         let parts = Parts::new(start);
         let mut rig = reconnected(parts.pair(1, FixedDelay(DELAY)));
@@ -91,7 +91,7 @@ fn read_line(line: &str) -> Account {
     let columns: Vec<&str> = line.split('|').collect();
     let values = |column: usize| columns[column].split(',').filter(|value| !value.is_empty());
     let numbers = |column| values(column).map(|value| value.parse::<u64>().expect("a number"));
-    // Type, offset and length are in front of the data (RFC 9000 section 19.6).
+    // Type, offset and length precede the data (RFC 9000 section 19.6).
     let crypto = numbers(1).zip(numbers(2)).map(|(offset, len)| {
         let header = 1 + varint::len(offset) + varint::len(len);
         header as u64 + len

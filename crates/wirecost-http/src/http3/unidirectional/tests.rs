@@ -1,40 +1,28 @@
 use super::*;
 
-fn read(receiver: Side, stream: &[u8], piece: usize) -> Result<Vec<ControlEvent>, Code> {
-    let (mut reader, mut opened, mut said) = (Reader::default(), Opened::new(receiver), Vec::new());
+fn read(receiver: Side, stream: &[u8], piece: usize) -> Result<Vec<u64>, Code> {
+    let (mut reader, mut streams, mut said) = (Reader::default(), PeerStreams::new(receiver), Vec::new());
     for bytes in stream.chunks(piece) {
         reader
-            .read(bytes, &mut opened, |what| said.push(what))
+            .read(bytes, &mut streams, |what| said.push(what))
             .map_err(|fault| fault.code)?;
     }
     Ok(said)
 }
 
 #[test]
-fn what_the_standard_allows_is_heard_or_skipped() {
+fn allowed_frames_are_reported_or_skipped() {
     let both = [Side::Client, Side::Server];
-    let table: [(&[Side], &[u8], &[ControlEvent]); 8] = [
+    let table: [(&[Side], &[u8], &[u64]); 8] = [
         (&both, b"\x00\x04\x00", &[]),
-        (
-            &both,
-            b"\x00\x04\x02\x01\x00\x21\x03xyz\x07\x01\x08",
-            &[ControlEvent::GoAway(8)],
-        ),
-        (
-            &both,
-            b"\x00\x04\x00\x07\x01\x08\x07\x01\x04",
-            &[ControlEvent::GoAway(8), ControlEvent::GoAway(4)],
-        ),
+        (&both, b"\x00\x04\x02\x01\x00\x21\x03xyz\x07\x01\x08", &[8]),
+        (&both, b"\x00\x04\x00\x07\x01\x08\x07\x01\x04", &[8, 4]),
         (&both, b"\x02\x20", &[]),
         // Two cancelled streams, the first of which takes two bytes.
         (&both, b"\x03\x7f\x01\x44", &[]),
         (&both, b"\x40\x54whatever", &[]),
         // A client's GOAWAY names a push.
-        (
-            &[Side::Server],
-            b"\x00\x04\x00\x07\x01\x03",
-            &[ControlEvent::GoAway(3)],
-        ),
+        (&[Side::Server], b"\x00\x04\x00\x07\x01\x03", &[3]),
         (&[Side::Server], b"\x00\x04\x00\x0d\x01\x03\x0d\x01\x03", &[]),
     ];
     for (receivers, stream, said) in table {
@@ -52,7 +40,7 @@ fn what_the_standard_allows_is_heard_or_skipped() {
 }
 
 #[test]
-fn what_it_does_not_allow_has_its_code() {
+fn forbidden_frames_have_their_code() {
     let both = [Side::Client, Side::Server];
     let (client, server) = ([Side::Client], [Side::Server]);
     let table: [(&[Side], &[u8], Code); 24] = [
@@ -98,12 +86,12 @@ fn what_it_does_not_allow_has_its_code() {
 }
 
 #[test]
-fn streams_that_must_be_one_are_one_and_do_not_end() {
+fn critical_streams_are_unique_and_do_not_end() {
     for kind in [&b"\x00\x04\x00"[..], b"\x02", b"\x03"] {
-        let mut opened = Opened::new(Side::Server);
+        let mut streams = PeerStreams::new(Side::Server);
         let (mut one, mut two) = (Reader::default(), Reader::default());
-        one.read(kind, &mut opened, |_| {}).expect("a stream");
-        let second = two.read(kind, &mut opened, |_| {});
+        one.read(kind, &mut streams, |_| {}).expect("a stream");
+        let second = two.read(kind, &mut streams, |_| {});
         assert_eq!(second.map_err(|fault| fault.code), Err(Code::StreamCreationError));
         assert_eq!(
             one.end().map_err(|fault| fault.code),
@@ -113,7 +101,7 @@ fn streams_that_must_be_one_are_one_and_do_not_end() {
 }
 
 #[test]
-fn a_stream_may_end_before_it_says_what_it_is() {
+fn a_stream_may_end_before_its_type() {
     assert_eq!(Reader::default().end(), Ok(()));
 }
 

@@ -1,78 +1,48 @@
-//! dimpl's configuration, and what is decided by it.
+//! dimpl's configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
-use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup, ProtocolVersion, PskResolver};
+use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup, PskResolver};
 
 use wirecost_proto::Instant;
 
-use super::{Common, ConfigError, Psk};
+use super::{Common, ConfigError, Psk, Version};
 use crate::Epoch;
 use crate::certificate::Identity;
-use crate::dtls::provider::{Watch, provider};
+use crate::dtls::provider::{Observer, provider};
 
-/// What a connection speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::dtls) enum Protocol {
-    Undecided,
-    Dtls13,
-    Dtls12,
-    Dtls12Psk,
-}
-
-impl Protocol {
-    /// The name in faults.
-    pub(in crate::dtls) const fn name(self) -> &'static str {
-        match self {
-            Self::Undecided => "DTLS",
-            Self::Dtls13 => "DTLS 1.3",
-            Self::Dtls12 => "DTLS 1.2",
-            Self::Dtls12Psk => "DTLS 1.2 (pre-shared key)",
-        }
-    }
-
-    /// The same, now that the engine has settled on `version`.
-    pub(in crate::dtls) fn settled(self, version: ProtocolVersion) -> Self {
-        match (self, version) {
-            (Self::Undecided, ProtocolVersion::DTLS1_3) => Self::Dtls13,
-            (Self::Undecided, ProtocolVersion::DTLS1_2) => Self::Dtls12,
-            _ => self,
-        }
-    }
-}
-
-/// What the engine's configuration is made of.
-pub(super) struct Recipe {
-    pub(super) protocols: Vec<Protocol>,
+/// Settings of dimpl's configuration.
+pub(super) struct EngineSettings {
+    pub(super) versions: Vec<Version>,
     /// The identity that a client with a pre-shared key sends.
     pub(super) client_identity: Option<Vec<u8>>,
     pub(super) keys: Arc<Keys>,
-    /// Whether clients are asked for a certificate.
+    /// Whether the server requests certificates.
     pub(super) asks: bool,
     pub(super) cookie: bool,
 }
 
-/// The groups by preference. In DTLS 1.2 they say as well on which curves certificates may be (RFC 8422 section 5.1.1),
-/// so P-256 is offered there; a key on it is never sent to a server that takes one on X25519.
+/// The groups by preference. In DTLS 1.2 they also limit the curves of certificates (RFC 8422 section 5.1.1), hence
+/// P-256. A server that supports X25519 never receives a key on P-256.
 const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::Secp256r1];
 
-impl Recipe {
+impl EngineSettings {
     fn builder(&self, common: &Common) -> ConfigBuilder {
-        // The deadline of the handshake ends the repetitions; each takes twice as long as the one before.
+        // The handshake time-out ends the retransmissions. Each waits twice as long as the one before.
         const REPETITIONS: usize = 32;
-        // A flight of the smallest fragments must find room: what does not is the end of the engine.
+        // A flight of the smallest fragments must fit: the engine fails if it does not.
         const QUEUED_DATAGRAMS: usize = 256;
-        let speaks = |protocol| self.protocols.contains(&protocol);
+        let speaks = |version| self.versions.contains(&version);
         let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
         let suites_12 = [
-            (Protocol::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
-            (Protocol::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
+            (Version::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
+            (Version::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
         ];
         let suites_12 = suites_12
             .into_iter()
-            .filter_map(|(protocol, suite)| speaks(protocol).then_some(suite));
+            .filter_map(|(version, suite)| speaks(version).then_some(suite));
         let builder = Config::builder()
             .with_crypto_provider(provider())
             .mtu(common.mtu)
@@ -83,16 +53,16 @@ impl Recipe {
             .flight_retries(REPETITIONS)
             .use_server_cookie(self.cookie)
             .require_client_certificate(self.asks)
-            .kx_groups(if speaks(Protocol::Dtls12) {
+            .kx_groups(if speaks(Version::Dtls12) {
                 &GROUPS
             } else {
                 &GROUPS[..1]
             })
-            .dtls13_cipher_suites(if speaks(Protocol::Dtls13) { &suites_13 } else { &[] })
+            .dtls13_cipher_suites(if speaks(Version::Dtls13) { &suites_13 } else { &[] })
             .dtls12_cipher_suites(&suites_12.collect::<Vec<_>>());
         match &self.client_identity {
             Some(identity) => builder.with_psk_client(identity.clone(), Arc::clone(&self.keys) as _),
-            None if speaks(Protocol::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
+            None if speaks(Version::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
             None => builder,
         }
     }
@@ -100,28 +70,28 @@ impl Recipe {
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The engine's configuration: one for all connections, or one for each where a seed decides what it draws.
-pub(super) struct Engine {
-    pub(super) common: Common,
-    pub(super) recipe: Recipe,
+/// The engine's configuration: one for all connections, or one for each if a seed determines its random numbers.
+pub(in crate::dtls) struct Engine {
+    pub(in crate::dtls) common: Common,
+    pub(super) settings: EngineSettings,
     pub(super) shared: Arc<Config>,
 }
 
 impl Engine {
-    pub(super) fn new(common: Common, recipe: Recipe) -> Result<Arc<Self>, ConfigError> {
-        let shared = recipe.builder(&common).build();
+    pub(super) fn new(common: Common, settings: EngineSettings) -> Result<Arc<Self>, ConfigError> {
+        let shared = settings.builder(&common).build();
         let shared = shared.map_err(|error| ConfigError::Engine(error.to_string()))?;
         Ok(Arc::new(Self {
             common,
-            recipe,
+            settings,
             shared: Arc::new(shared),
         }))
     }
 
-    /// Where the clock of a connection stands that begins at `now`.
+    /// The epoch of a connection that begins at `now`.
     ///
-    /// A connection on a seed begins at a full second of the engine's clock: DTLS 1.2 sends the seconds (RFC 5246
-    /// section 7.4.1.2), which then do not depend on how exactly the engine has read the two clocks.
+    /// A seeded connection begins at a full second of the engine's clock. DTLS 1.2 sends the seconds (RFC 5246
+    /// section 7.4.1.2), which then do not depend on how precisely the engine has read the two clocks.
     pub(super) fn epoch_at(&self, now: Instant) -> Epoch {
         let epoch = self.common.epoch;
         let Some(_) = self.common.rng else {
@@ -134,19 +104,19 @@ impl Engine {
         }
     }
 
-    /// The configuration of the `index`-th connection, and what its cryptography is seeded with.
-    pub(super) fn config(&self, index: u64) -> (Arc<Config>, Watch) {
+    /// The configuration of connection number `index`, and the observer with the seed of its cryptography.
+    pub(super) fn config(&self, index: u64) -> (Arc<Config>, Observer) {
         let rng = self.common.rng.map(|rng| rng.purpose(index));
         let config = rng.and_then(|mut rng| {
-            let builder = self.recipe.builder(&self.common);
+            let builder = self.settings.builder(&self.common);
             builder.dangerously_set_rng_seed(rng.next_u64()).build().ok()
         });
         let config = config.map_or_else(|| Arc::clone(&self.shared), Arc::new);
-        let watch = Watch {
+        let observer = Observer {
             rng,
-            ..Watch::default()
+            ..Observer::default()
         };
-        (config, watch)
+        (config, observer)
     }
 }
 
@@ -160,8 +130,8 @@ impl PskResolver for Keys {
     }
 }
 
-/// The identity in the engine's form, once it is known that the engine takes the key: it would panic on another.
-pub(super) fn usable(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
+/// The identity in the engine's form. Fails if the engine does not support the key, because the engine would panic.
+pub(super) fn engine_certificate(identity: &Identity) -> Result<DtlsCertificate, ConfigError> {
     let loaded = provider().key_provider.load_private_key(identity.private_key());
     loaded.map_err(|error| ConfigError::PrivateKey(error.to_string()))?;
     Ok(DtlsCertificate {

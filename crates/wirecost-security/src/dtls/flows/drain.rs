@@ -1,62 +1,66 @@
-//! What the engine says, and what follows for the flow.
+//! Handles the engine's outputs.
 
 use wirecost_proto::{Cause, Endpoint, FlowId, Input, Instant, Layer, Phase, ResetReason};
 
-use super::{Fate, Flows, Stage};
-use crate::dtls::config::Protocol;
+use super::{Flows, Stage, Status};
+use crate::dtls::config::Version;
 use crate::dtls::connection::{Connection, ConnectionEvent};
+use crate::dtls::cover;
 use crate::dtls::inner::Ready;
-use crate::dtls::{alert, cover};
 use crate::layer::{Event, Fault};
 use crate::start::Start;
 
+/// An unencrypted record with the fatal alert bad_certificate (RFC 8446 section 6.2), because the engine cannot send one. A
+/// peer that already has keys may ignore it. The sequence number is one that the engine never uses.
+const REFUSED_CERTIFICATE: &[u8; 15] = b"\x15\xfe\xfd\0\0\0\0\0\0\xff\xff\0\x02\x02\x2a";
+
 impl<E: Endpoint> Flows<E> {
-    /// Takes all that the engine has to say after it has taken something.
+    /// Handles all outputs of the engine after an input.
     pub(super) fn drain(
         &mut self,
         flow: FlowId,
         connection: &mut Connection,
         taken: Result<(), Fault>,
         now: Instant,
-    ) -> Result<Fate, E::Error> {
-        let mut fate = match taken {
-            Ok(()) => Fate::Alive,
-            Err(fault) => Fate::Failed(fault),
+    ) -> Result<Status, E::Error> {
+        let mut status = match taken {
+            Ok(()) => Status::Alive,
+            Err(fault) => Status::Failed(fault),
         };
         loop {
             match connection.poll(now, &mut self.scratch) {
                 ConnectionEvent::Datagram(len) => self.transmit(flow, connection, len),
                 ConnectionEvent::Wait => break,
-                // A dead engine may still have an alert to send, and nothing else.
-                _ if matches!(fate, Fate::Failed(_)) => {}
+                // After a failure the engine may still send an alert, and nothing else.
+                _ if matches!(status, Status::Failed(_)) => {}
                 ConnectionEvent::Plaintext(len) => self.deliver(flow, connection, len, now)?,
                 ConnectionEvent::Certificate(len) => {
                     let certificate = self.scratch.get(..len).unwrap_or_default();
-                    if let Err(fault) = self.role.judge(certificate, now) {
-                        fate = Fate::Failed(fault);
+                    if let Err(fault) = self.role.verify(certificate, now) {
+                        status = Status::Failed(fault);
                         if self.refuse(flow, connection) {
                             break;
                         }
                     }
                 }
                 ConnectionEvent::Connected => self.establish(flow, now)?,
-                ConnectionEvent::CloseNotify => fate = Fate::Closed,
+                ConnectionEvent::CloseNotify => status = Status::Closed,
             }
         }
         connection.forget_notes();
-        Ok(fate)
+        Ok(status)
     }
 
-    /// Sends a datagram of the engine's, which may hold the one of the inner endpoint's.
+    /// Sends a datagram of the engine. It may contain the inner endpoint's datagram.
     fn transmit(&mut self, flow: FlowId, connection: &mut Connection, len: usize) {
         let datagram = self.scratch.get(..len).unwrap_or_default();
-        // The records of a datagram that is being consumed are needed further on.
-        let consumed = self.sighted.len();
-        connection.look_at_own(datagram, &mut self.sighted);
+        // The records of a datagram that is being consumed are still needed.
+        let consumed = self.classified.len();
+        connection.classify_sent(datagram, &mut self.classified);
         self.spans.clear();
-        let sent = self.sighted.get(consumed..).unwrap_or_default();
+        let sent = self.classified.get(consumed..).unwrap_or_default();
         cover::cover(sent, self.protecting.spans(), &mut self.spans);
-        self.sighted.truncate(consumed);
+        self.classified.truncate(consumed);
         let mut described = self.inner.buffer();
         described.push_described(datagram, self.spans.spans());
         self.inner.ready.push_back(Ready::Transmit(flow, described));
@@ -73,26 +77,30 @@ impl<E: Endpoint> Flows<E> {
         let bytes = self.scratch.get(..len).unwrap_or_default();
         self.inner.input(Input::Received { flow, bytes }, now)?;
         if connection.take_earlier() {
-            // Its datagram was consumed before anyone could say what was in it.
+            // Its datagram was consumed before the content was known.
             self.inner.consumed.truncate(described);
         }
         Ok(())
     }
 
-    /// Tells the peer that its certificate is not accepted; returns whether that is all that goes out.
+    /// Tells the peer that its certificate is not accepted. Returns whether nothing else may be sent.
     fn refuse(&mut self, flow: FlowId, connection: &mut Connection) -> bool {
-        if self.role.is_server() && connection.protocol() == Protocol::Dtls13 {
-            // The client has its keys, and believes no alert in the clear any more. The engine knows one other.
+        if self.role.is_server() && connection.version() == Some(Version::Dtls13) {
+            // The client already has its keys and ignores unencrypted alerts. The engine can only send close_notify.
             return connection.close().is_err();
         }
         let mut refusal = self.inner.buffer();
-        let bytes = &alert::REFUSED_CERTIFICATE;
-        refusal.push(bytes, Layer::Security, Phase::Close, Cause::Original);
+        refusal.push(
+            REFUSED_CERTIFICATE,
+            Layer::Security,
+            Phase::Close,
+            Cause::Original,
+        );
         self.inner.ready.push_back(Ready::Transmit(flow, refusal));
         true
     }
 
-    /// Opens the flow to the endpoint within, which forgets the device that was there before.
+    /// Opens the flow to the inner endpoint. An earlier connection on the flow is reset first.
     fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
         let Some(state) = self.flows.get_mut(&flow) else {
             return Ok(());
@@ -111,17 +119,17 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    /// Puts a flow back as its connection has left it.
+    /// Puts a flow back in the state in which its connection left it.
     pub(super) fn conclude(
         &mut self,
         flow: FlowId,
         connection: Box<Connection>,
         successor: Option<Box<Connection>>,
-        fate: Fate,
+        status: Status,
         now: Instant,
     ) -> Result<(), E::Error> {
-        let fault = match fate {
-            Fate::Alive if connection.is_established() => {
+        let fault = match status {
+            Status::Alive if connection.is_established() => {
                 let stage = Stage::Established {
                     connection,
                     successor,
@@ -129,12 +137,12 @@ impl<E: Endpoint> Flows<E> {
                 self.put_stage(flow, stage);
                 return Ok(());
             }
-            Fate::Alive => {
+            Status::Alive => {
                 self.put_stage(flow, Stage::Handshake(connection));
                 return Ok(());
             }
-            Fate::Closed => None,
-            Fate::Failed(fault) => Some(fault),
+            Status::Closed => None,
+            Status::Failed(fault) => Some(fault),
         };
         let reason = match fault {
             Some(Fault::TimedOut { .. }) => ResetReason::TimedOut,
@@ -143,7 +151,7 @@ impl<E: Endpoint> Flows<E> {
         let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
         self.forget(flow);
         if was_open {
-            // There are no half-closed datagrams: what is closed is gone.
+            // Datagram flows have no half-closed state: a closed flow is gone.
             self.inner.input(Input::Reset { flow, reason }, now)?;
         } else {
             self.held.clear();

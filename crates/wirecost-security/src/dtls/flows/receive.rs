@@ -1,25 +1,25 @@
-//! What comes from the peer.
+//! Handles received datagrams.
 
 use wirecost_proto::{Endpoint, FlowId, Instant};
 
-use super::{Fate, Flows, Stage};
+use super::{Flows, Stage, Status};
 use crate::dtls::connection::Connection;
 use crate::dtls::cover;
 use crate::dtls::inner::Ready;
 use crate::dtls::record::client_hello;
 
 impl<E: Endpoint> Flows<E> {
-    /// Takes a datagram, and says what all of its bytes were.
+    /// Handles a datagram and describes all its bytes.
     pub(super) fn receive(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
-        // The description of what came goes before all that follows from it.
+        // The description of the datagram precedes all outputs that follow from it.
         let place = self.inner.ready.len();
         let spans = self.inner.buffer();
         self.inner.ready.push_back(Ready::Consumed(flow, spans));
-        self.sighted.clear();
+        self.classified.clear();
         self.inner.consumed.clear();
         let result = self.receive_datagram(flow, datagram, now);
         if let Some(Ready::Consumed(_, spans)) = self.inner.ready.get_mut(place) {
-            cover::cover(&self.sighted, &self.inner.consumed, spans);
+            cover::cover(&self.classified, &self.inner.consumed, spans);
         }
         result
     }
@@ -47,7 +47,7 @@ impl<E: Endpoint> Flows<E> {
         }
     }
 
-    /// Whether a ClientHello is none of this connection's: the device has forgotten it.
+    /// Whether a ClientHello belongs to a new connection: the device has forgotten this one.
     fn starts_anew(&self, hello: Option<[u8; 32]>, connection: &Connection) -> bool {
         self.role.is_server() && hello.is_some() && hello != connection.client_random()
     }
@@ -58,10 +58,10 @@ impl<E: Endpoint> Flows<E> {
         Some(Box::new(connection))
     }
 
-    /// Consumes what belongs to no connection.
+    /// Consumes a datagram that belongs to no connection.
     fn ignore(&mut self, datagram: &[u8]) -> Result<(), E::Error> {
         self.stats.ignored_datagrams += 1;
-        self.sighted.extend(cover::sights(datagram));
+        self.classified.extend(cover::classify_all(datagram));
         Ok(())
     }
 
@@ -72,9 +72,9 @@ impl<E: Endpoint> Flows<E> {
         datagram: &[u8],
         now: Instant,
     ) -> Result<(), E::Error> {
-        let taken = connection.receive(datagram, now, &mut self.sighted);
-        let fate = self.drain(flow, &mut connection, taken, now)?;
-        self.conclude(flow, connection, None, fate, now)
+        let taken = connection.receive(datagram, now, &mut self.classified);
+        let status = self.drain(flow, &mut connection, taken, now)?;
+        self.conclude(flow, connection, None, status, now)
     }
 
     fn receive_last(
@@ -85,10 +85,10 @@ impl<E: Endpoint> Flows<E> {
         datagram: &[u8],
         now: Instant,
     ) -> Result<(), E::Error> {
-        let taken = connection.receive(datagram, now, &mut self.sighted);
+        let taken = connection.receive(datagram, now, &mut self.classified);
         match self.drain(flow, &mut connection, taken, now)? {
-            Fate::Alive => self.put_stage(flow, Stage::AwaitCloseNotify { connection, until }),
-            Fate::Closed | Fate::Failed(_) => {
+            Status::Alive => self.put_stage(flow, Stage::AwaitCloseNotify { connection, until }),
+            Status::Closed | Status::Failed(_) => {
                 self.forget(flow);
                 self.inner.ready.push_back(Ready::Close(flow, false));
             }
@@ -96,7 +96,7 @@ impl<E: Endpoint> Flows<E> {
         Ok(())
     }
 
-    /// A datagram is the connection's, or its successor's where only that can make something of it.
+    /// Handles a datagram of the connection or, if only the successor can decrypt it, of the successor.
     fn receive_established(
         &mut self,
         flow: FlowId,
@@ -110,20 +110,20 @@ impl<E: Endpoint> Flows<E> {
         if self.starts_anew(hello, &connection) && hello != begun {
             successor = self.accept(now);
         }
-        let taken = connection.receive(datagram, now, &mut self.sighted);
+        let taken = connection.receive(datagram, now, &mut self.classified);
         let Some(mut successor) = successor.filter(|_| !connection.has_opened(datagram)) else {
-            let fate = self.drain(flow, &mut connection, taken, now)?;
-            return self.conclude(flow, connection, None, fate, now);
+            let status = self.drain(flow, &mut connection, taken, now)?;
+            return self.conclude(flow, connection, None, status, now);
         };
         connection.forget_notes();
-        self.sighted.clear();
-        let taken = successor.receive(datagram, now, &mut self.sighted);
-        let fate = self.drain(flow, &mut successor, taken, now)?;
+        self.classified.clear();
+        let taken = successor.receive(datagram, now, &mut self.classified);
+        let status = self.drain(flow, &mut successor, taken, now)?;
         if successor.is_established() {
-            return self.conclude(flow, successor, None, fate, now);
+            return self.conclude(flow, successor, None, status, now);
         }
-        let successor = matches!(fate, Fate::Alive).then_some(successor);
+        let successor = matches!(status, Status::Alive).then_some(successor);
         self.stats.failed_restarts += u64::from(successor.is_none());
-        self.conclude(flow, connection, successor, Fate::Alive, now)
+        self.conclude(flow, connection, successor, Status::Alive, now)
     }
 }

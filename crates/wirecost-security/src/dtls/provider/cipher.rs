@@ -1,4 +1,4 @@
-//! Cipher suites that note what they seal and open.
+//! Cipher suites that note the records that they encrypt and decrypt.
 
 use dimpl::CryptoError;
 use dimpl::crypto::{
@@ -6,30 +6,31 @@ use dimpl::crypto::{
     SupportedDtls13CipherSuite, TmpBuf,
 };
 
-use super::{Note, watch};
+use super::{Note, observe};
 use crate::dtls::record::{Piece, last_eight};
 
-/// The suites of DTLS 1.2, watched. They live as long as the program.
-pub(super) fn watched_12(
-    suites: &[&'static dyn SupportedDtls12CipherSuite],
-) -> &'static [&'static dyn SupportedDtls12CipherSuite] {
-    let watched = suites
-        .iter()
-        .map(|suite| -> &'static dyn SupportedDtls12CipherSuite { Box::leak(Box::new(Suite(*suite))) });
-    watched.collect::<Vec<_>>().leak()
+/// The DTLS 1.2 suites, wrapped. They live as long as the program.
+pub(super) fn observed_12(
+    suites: Suites<dyn SupportedDtls12CipherSuite>,
+) -> Suites<dyn SupportedDtls12CipherSuite> {
+    wrapped(suites, |suite| Box::new(Suite(suite)))
 }
 
-/// The suites of DTLS 1.3, watched. They live as long as the program.
-pub(super) fn watched_13(
-    suites: &[&'static dyn SupportedDtls13CipherSuite],
-) -> &'static [&'static dyn SupportedDtls13CipherSuite] {
-    let watched = suites
-        .iter()
-        .map(|suite| -> &'static dyn SupportedDtls13CipherSuite { Box::leak(Box::new(Suite(*suite))) });
-    watched.collect::<Vec<_>>().leak()
+/// The DTLS 1.3 suites, wrapped. They live as long as the program.
+pub(super) fn observed_13(
+    suites: Suites<dyn SupportedDtls13CipherSuite>,
+) -> Suites<dyn SupportedDtls13CipherSuite> {
+    wrapped(suites, |suite| Box::new(Suite(suite)))
 }
 
-/// A suite whose ciphers are watched.
+type Suites<S> = &'static [&'static S];
+
+fn wrapped<S: ?Sized>(suites: Suites<S>, wrap: fn(&'static S) -> Box<S>) -> Suites<S> {
+    let wrapped = suites.iter().map(|suite| &*Box::leak(wrap(suite)));
+    wrapped.collect::<Vec<_>>().leak()
+}
+
+/// A suite with observed ciphers.
 #[derive(Debug)]
 struct Suite<S: ?Sized + 'static>(&'static S);
 
@@ -55,7 +56,7 @@ impl SupportedDtls12CipherSuite for Suite<dyn SupportedDtls12CipherSuite> {
     }
 
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Box::new(Watched(self.0.create_cipher(key)?)))
+        Ok(Box::new(ObservedCipher(self.0.create_cipher(key)?)))
     }
 }
 
@@ -81,7 +82,7 @@ impl SupportedDtls13CipherSuite for Suite<dyn SupportedDtls13CipherSuite> {
     }
 
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Box::new(Watched(self.0.create_cipher(key)?)))
+        Ok(Box::new(ObservedCipher(self.0.create_cipher(key)?)))
     }
 
     fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
@@ -89,16 +90,16 @@ impl SupportedDtls13CipherSuite for Suite<dyn SupportedDtls13CipherSuite> {
     }
 }
 
-/// A cipher that notes what it seals and opens.
+/// A cipher that notes the records that it encrypts and decrypts.
 #[derive(Debug)]
-struct Watched(Box<dyn Cipher>);
+struct ObservedCipher(Box<dyn Cipher>);
 
-impl Cipher for Watched {
+impl Cipher for ObservedCipher {
     fn encrypt(&mut self, plaintext: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         let note = note_of(plaintext, &aad);
         self.0.encrypt(plaintext, aad, nonce)?;
-        watch(|watch| {
-            watch.notes.push(Note {
+        observe(|observer| {
+            observer.notes.push(Note {
                 tag: last_eight(plaintext),
                 ..note
             });
@@ -108,19 +109,19 @@ impl Cipher for Watched {
 
     fn decrypt(&mut self, ciphertext: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         let tag = last_eight(ciphertext.as_ref());
-        // What is authenticated of a DTLS 1.2 record says its type; the nonce needs it no more.
+        // The additional data of a DTLS 1.2 record contains its content type.
         let authenticated = aad.clone();
         self.0.decrypt(ciphertext, aad, nonce)?;
         let note = note_of(ciphertext.as_ref(), &authenticated);
-        watch(|watch| watch.notes.push(Note { tag, ..note }));
+        observe(|observer| observer.notes.push(Note { tag, ..note }));
         Ok(())
     }
 }
 
-/// What DTLS 1.2 authenticates beside the record: epoch and sequence number, type, version, length
-/// (RFC 5246 section 6.2.3.3).
+/// Bytes of a DTLS 1.2 record's additional data: epoch and sequence number, type, version, length (RFC 5246 section
+/// 6.2.3.3).
 const AUTHENTICATED_12_BYTES: usize = 13;
-/// Where the type is among them.
+/// Index of the content type.
 const TYPE_AT: usize = 8;
 
 fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {
@@ -136,8 +137,8 @@ fn note_of(plaintext: &[u8], authenticated: &[u8]) -> Note {
     }
 }
 
-/// The type and the content of a DTLSInnerPlaintext: the type is the last byte that is not zero
-/// (RFC 9147 section 4, RFC 8446 section 5.4).
+/// Type and content of a DTLSInnerPlaintext. The type is the last byte that is not zero (RFC 9147 section 4, RFC 8446
+/// section 5.4).
 fn inner_plaintext(bytes: &[u8]) -> (u8, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte != 0);
     end.and_then(|end| Some((*bytes.get(end)?, bytes.get(..end)?)))

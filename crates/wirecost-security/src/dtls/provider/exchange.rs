@@ -1,4 +1,4 @@
-//! The key exchange on X25519 (RFC 7748), whose keys a seed may decide.
+//! Key exchange on X25519 (RFC 7748) with keys from a seed, if there is one.
 
 use aws_lc_rs::agreement::{PrivateKey, UnparsedPublicKey, X25519, agree};
 use dimpl::crypto::{ActiveKeyExchange, Buf, NamedGroup, SupportedKxGroup};
@@ -6,7 +6,7 @@ use dimpl::{CryptoError, CryptoOperation};
 
 use super::seeded;
 
-/// X25519, and P-256 as `plain` has it. They live as long as the program.
+/// X25519, and P-256 as in `plain`. They live as long as the program.
 pub(super) fn groups(plain: &[&'static dyn SupportedKxGroup]) -> &'static [&'static dyn SupportedKxGroup] {
     let is_p256 = |group: &&&dyn SupportedKxGroup| group.name() == NamedGroup::Secp256r1;
     let others = plain.iter().filter(is_p256).copied();
@@ -41,7 +41,7 @@ impl SupportedKxGroup for X25519Group {
     }
 }
 
-/// An exchange that waits for the peer's key.
+/// An exchange that waits for the peer's public key.
 #[derive(Debug)]
 struct Exchange {
     private_key: PrivateKey,

@@ -1,21 +1,18 @@
-//! Signatures of the usual length, which a seed may decide.
+//! Signatures of the usual length, from a seed if there is one.
 
-use std::convert::Infallible;
-
+use aws_lc_rs::digest::{SHA256, digest};
 use dimpl::crypto::{
     Buf, HashAlgorithm, KeyProvider, SignatureAlgorithm, SigningKey as DimplKey, aws_lc_rs as plain,
 };
 use dimpl::{CryptoError, CryptoOperation};
-use p256::ecdsa::signature::RandomizedSigner;
-use p256::ecdsa::{DerSignature, SigningKey};
-use p256::elliptic_curve::rand_core::{TryCryptoRng, TryRng};
+use p256::ecdsa::SigningKey;
 use p256::pkcs8::DecodePrivateKey;
 use wirecost_proto::Rng;
 
 use super::seeded;
-use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES};
+use crate::certificate::{SIGNATURE_BYTES, SIGNATURE_TRIES, sign_digest};
 
-/// Loads private keys; those on P-256 sign at the usual length.
+/// Loads private keys. Keys on P-256 sign with the usual length.
 #[derive(Debug)]
 pub(super) struct Keys;
 
@@ -33,7 +30,7 @@ impl KeyProvider for Keys {
 /// A key on P-256 whose signatures have the usual length.
 struct UsualLength {
     key: Box<dyn DimplKey>,
-    /// For signatures that follow from a seed, which the other implementation cannot make.
+    /// For seeded signatures, which the wrapped key cannot make.
     der: Vec<u8>,
 }
 
@@ -48,10 +45,11 @@ impl UsualLength {
         let Some(seed) = seeded() else {
             return self.key.sign(data, hash, out);
         };
-        let failed = CryptoError::OperationFailed(CryptoOperation::Sign);
-        let key = SigningKey::from_pkcs8_der(&self.der).map_err(|_| failed)?;
-        let mut entropy = AddedEntropy(Rng::new(u64::from_be_bytes(seed)));
-        let signature: DerSignature = key.sign_with_rng(&mut entropy, data);
+        let failed = || CryptoError::OperationFailed(CryptoOperation::Sign);
+        let key = SigningKey::from_pkcs8_der(&self.der).map_err(|_| failed())?;
+        let mut added = [0; 32];
+        Rng::new(u64::from_be_bytes(seed)).fill(&mut added);
+        let signature = sign_digest(&key, digest(&SHA256, data).as_ref(), added).map_err(|_| failed())?;
         out.clear();
         out.extend_from_slice(signature.as_bytes());
         Ok(())
@@ -81,26 +79,3 @@ impl DimplKey for UsualLength {
         self.key.supported_hash_algorithms()
     }
 }
-
-/// What is added to the message where a nonce is derived (RFC 6979 section 3.6), so that another try gives another
-/// signature.
-struct AddedEntropy(Rng);
-
-impl TryRng for AddedEntropy {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.0.next_u64() as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.0.next_u64())
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.fill(bytes);
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for AddedEntropy {}

@@ -61,7 +61,7 @@ fn a_confirmable_put_takes_the_handshake_and_one_round_trip() {
 }
 
 #[test]
-fn an_acknowledgement_stays_one_under_protection() {
+fn a_protected_acknowledgement_stays_an_acknowledgement() {
     for version in Version::ALL {
         let mut pair = pair(&World::new(version), FixedDelay(ONE_WAY));
         put(&mut pair, 1, 128);
@@ -78,7 +78,7 @@ fn an_acknowledgement_stays_one_under_protection() {
     }
 }
 
-/// Loses one datagram in five, each way.
+/// Loses one datagram in five in each direction.
 struct Lossy(Rng);
 
 impl Path for Lossy {
@@ -95,7 +95,7 @@ impl Path for Lossy {
 }
 
 #[test]
-fn handshakes_and_messages_get_through_where_a_fifth_is_lost_each_way() {
+fn messages_arrive_despite_a_loss_of_one_fifth() {
     for version in Version::ALL {
         for seed in 0..6 {
             let mut world = World::new(version);

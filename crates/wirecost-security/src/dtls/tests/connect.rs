@@ -29,7 +29,7 @@ fn every_version_takes_the_round_trips_of_its_standard() {
 }
 
 #[test]
-fn a_message_is_one_record_and_its_overhead_is_that_of_the_suite() {
+fn a_message_is_one_record_with_the_suites_overhead() {
     // Header 13, explicit nonce 8 and tag 16 or 8; unified header 5, type 1 and tag 16.
     let cases = [
         (Version::Dtls13, 22),
@@ -51,7 +51,7 @@ fn a_message_is_one_record_and_its_overhead_is_that_of_the_suite() {
 }
 
 #[test]
-fn everything_before_the_first_message_is_the_security_layers_connect() {
+fn bytes_before_the_first_message_are_security_and_connect() {
     for version in Version::ALL {
         let pair = World::new(version).sending(100);
         let connect = bytes_of(&pair.sent, |span| span.phase == Phase::Connect);
@@ -78,7 +78,7 @@ fn the_padding_of_a_client_hello_is_a_probe() {
 }
 
 #[test]
-fn a_client_certificate_is_asked_for_and_judged() {
+fn a_client_certificate_is_requested_and_verified() {
     for version in [Version::Dtls13, Version::Dtls12] {
         let mut world = World::new(version);
         world.accept.client_authorities = vec![world.authority.certificate().to_vec()];
@@ -107,13 +107,13 @@ fn a_client_certificate_is_asked_for_and_judged() {
 }
 
 #[test]
-fn a_close_is_told_to_the_peer_and_closes_the_flow() {
+fn closing_notifies_the_peer_and_closes_the_flow() {
     for version in Version::ALL {
         let mut pair = World::new(version).sending(100);
         pair.command(bare::ClientCommand::Close);
         pair.drive_for(Duration::from_secs(5));
         let closing = bytes_of(&pair.sent, |span| span.phase == Phase::Close);
-        // The peer of DTLS 1.2 owes a close_notify of its own.
+        // A DTLS 1.2 peer must answer with a close_notify.
         let expected = match version {
             Version::Dtls13 => 5 + 2 + 1 + 16,
             Version::Dtls12 => 2 * (13 + 8 + 2 + 16),
@@ -139,7 +139,7 @@ fn a_flow_that_opens_later_is_a_new_connection() {
 }
 
 #[test]
-fn a_seed_decides_every_byte_and_chance_no_size() {
+fn a_seed_determines_every_byte_and_chance_no_size() {
     for version in Version::ALL {
         let world = World::new(version);
         let sent = |world: &World| {
@@ -186,7 +186,7 @@ fn a_small_mtu_cuts_flights_into_fragments() {
 }
 
 #[test]
-fn what_no_record_can_hold_is_not_sent() {
+fn a_datagram_above_the_record_limit_is_not_sent() {
     let mut pair = World::new(Version::Dtls13).sending(MAX_PLAINTEXT_BYTES);
     assert_eq!(received(&pair), 1);
     pair.command(send(MAX_PLAINTEXT_BYTES + 1));
@@ -196,7 +196,7 @@ fn what_no_record_can_hold_is_not_sent() {
     assert_eq!(pair.client.stats().unsent_datagrams, 1);
 }
 
-/// Loses one datagram of those down.
+/// Loses one downward datagram.
 struct LosesOne {
     left: usize,
 }
@@ -216,7 +216,7 @@ impl Path for LosesOne {
 }
 
 #[test]
-fn whoever_lacks_a_fragment_sleeps_until_it_comes() {
+fn an_endpoint_that_lacks_a_fragment_sleeps_until_it_arrives() {
     for lost in 1..=8 {
         let mut world = World::new(Version::Dtls13);
         world.common.mtu = 128;

@@ -3,7 +3,7 @@ use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Output, Rng};
 use super::*;
 
 #[test]
-fn what_is_described_from_outside_agrees_with_what_its_makers_say() {
+fn an_outside_description_agrees_with_the_endpoints() {
     for version in Version::ALL {
         let pair = World::new(version).sending(100);
         for sent in &pair.sent {
@@ -16,7 +16,7 @@ fn what_is_described_from_outside_agrees_with_what_its_makers_say() {
                 let of_layer = spans.iter().filter(|span| span.layer == Layer::Security);
                 of_layer.map(|span| span.len).sum()
             };
-            // An ACK of DTLS 1.3 that is protected as application data is, looks like it.
+            // An ACK of DTLS 1.3 that is protected like application data looks like application data.
             let is_ack = sent.spans.iter().any(|span| span.cause == Cause::Acknowledgement);
             if !is_ack {
                 assert_eq!(
@@ -30,7 +30,7 @@ fn what_is_described_from_outside_agrees_with_what_its_makers_say() {
 }
 
 #[test]
-fn foreign_bytes_are_consumed_whole_and_harm_nothing() {
+fn unrelated_bytes_are_consumed_without_effect() {
     for version in Version::ALL {
         let world = World::new(version);
         let mut pair = world.sending(100);
@@ -54,7 +54,7 @@ fn foreign_bytes_are_consumed_whole_and_harm_nothing() {
     }
 }
 
-/// Gives `endpoint` a datagram, and checks that all of it is consumed at once.
+/// Passes a datagram to `endpoint` and checks that all of it is consumed at once.
 fn consume<E: Endpoint>(endpoint: &mut E, flow: FlowId, bytes: &[u8], now: Instant) {
     let taken = endpoint.handle_input(Input::Received { flow, bytes }, now);
     assert!(taken.is_ok());

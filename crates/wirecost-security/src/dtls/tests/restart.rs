@@ -3,7 +3,7 @@ use wirecost_proto::{Buffer, Endpoint, Input, Output};
 use super::*;
 
 #[test]
-fn a_device_that_starts_anew_from_its_address_is_let_in() {
+fn a_device_may_restart_from_the_same_address() {
     for version in Version::ALL {
         for cookie in [false, true] {
             let mut world = World::new(version);
@@ -30,7 +30,7 @@ fn a_device_that_starts_anew_from_its_address_is_let_in() {
     }
 }
 
-/// Gives `endpoint` an input; returns the datagrams and the events that follow, and the bytes consumed.
+/// Passes an input to `endpoint`. Returns the resulting datagrams and events, and the bytes consumed.
 fn step<E: Endpoint>(
     endpoint: &mut E,
     input: Input<'_, E::Command>,
@@ -52,7 +52,7 @@ fn step<E: Endpoint>(
 }
 
 #[test]
-fn data_that_overtakes_the_end_of_the_handshake_is_accounted_for_once() {
+fn data_that_overtakes_the_finished_is_accounted_once() {
     let mut pair = World::new(Version::Dtls13).pair();
     let (client, server) = (&mut pair.client, &mut pair.server);
     let (flow, now) = (FIRST_FLOW, Instant::START);
@@ -72,7 +72,7 @@ fn data_that_overtakes_the_end_of_the_handshake_is_accounted_for_once() {
     for bytes in &flight {
         last.extend(step(client, Input::Received { flow, bytes }, now).0);
     }
-    // The record of data comes, the Finished before it was lost and is sent again.
+    // The data record arrives first. The Finished before it was lost and is sent again.
     let (finished, data) = (&last[0], &last[1]);
     let (_, events, consumed) = step(server, Input::Received { flow, bytes: data }, now);
     assert_eq!((events.len(), consumed), (0, data.len() as u64));
@@ -85,7 +85,7 @@ fn data_that_overtakes_the_end_of_the_handshake_is_accounted_for_once() {
         now,
     );
     assert_eq!(consumed, finished.len() as u64);
-    // dimpl keeps what it may not believe yet; its datagram was consumed when it came.
+    // dimpl keeps data until the handshake is complete. The datagram was consumed on arrival.
     let is_message = |event: &&Event<bare::ServerEvent>| matches!(event, Event::Inner(_));
     assert_eq!(events.iter().filter(is_message).count(), 1);
     let (_, events, consumed) = step(server, Input::Received { flow, bytes: data }, now);

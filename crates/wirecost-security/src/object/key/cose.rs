@@ -9,7 +9,7 @@ use coset::{CborSerializable as _, CoseKey, CoseKeyBuilder, KeyType, Label};
 use super::{Curve, KeyError, Participant, coordinates};
 use crate::object::algorithm::number;
 
-/// What a key is for: the parameter `alg` (RFC 9052 section 7.1).
+/// The purpose of a key: the parameter `alg` (RFC 9052 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// Opening parts: ECDH-ES + A128KW.
@@ -27,7 +27,7 @@ impl fmt::Display for Usage {
     }
 }
 
-/// A COSE_Key's numbers.
+/// The parameters of a COSE_Key.
 pub(super) struct Stored {
     usage: Usage,
     pub(super) public: Vec<u8>,
@@ -55,7 +55,7 @@ impl Stored {
             // The parameter d has one label in both key types (RFC 9053 sections 7.1.1 and 7.2).
             key = key.param(number(iana::Ec2KeyParameter::D), bytes(private));
         }
-        // Only two parameters of one label cannot be written, and there are none.
+        // Only duplicate labels make the encoder fail, and there are none.
         key.build().to_vec().unwrap_or_default()
     }
 
@@ -71,7 +71,7 @@ impl Stored {
         })
     }
 
-    /// The curve of a key that opens parts.
+    /// The curve of an opening key.
     pub(super) fn opens(&self) -> Result<Curve, KeyError> {
         match self.usage {
             Usage::Open(curve) => Ok(curve),
@@ -82,7 +82,7 @@ impl Stored {
         }
     }
 
-    /// That it is a key that signs.
+    /// Checks that the key is for signing.
     pub(super) fn signs(&self) -> Result<(), KeyError> {
         match self.usage {
             Usage::Sign => Ok(()),
@@ -93,12 +93,12 @@ impl Stored {
         }
     }
 
-    /// The private half.
+    /// The private key.
     pub(super) fn private(&self) -> Result<&[u8], KeyError> {
         self.private.as_deref().ok_or(KeyError::Missing("private half"))
     }
 
-    /// That there is no private half: a file with one is not handed around as a public key.
+    /// Checks that there is no private key, so that nobody hands out a file with one as a public key.
     pub(super) fn is_public(&self) -> Result<(), KeyError> {
         match self.private {
             None => Ok(()),
@@ -106,7 +106,7 @@ impl Stored {
         }
     }
 
-    /// That the public half is the one that belongs to the private half.
+    /// Checks that the public key belongs to the private key.
     pub(super) fn has_public(&self, public: &[u8], curve: &'static str) -> Result<(), KeyError> {
         (self.public == public)
             .then_some(())
@@ -146,12 +146,12 @@ fn is_on(key: &CoseKey, curve: Curve) -> bool {
         Curve::X25519 => (iana::KeyType::OKP, number(iana::EllipticCurve::X25519)),
         Curve::P256 => (iana::KeyType::EC2, number(iana::EllipticCurve::P_256)),
     };
-    // crv has one label in both key types.
+    // crv has the same label in both key types.
     let found = find(key, iana::Ec2KeyParameter::Crv);
     key.kty == KeyType::Assigned(kind) && found == Some(&Value::from(number_of_curve))
 }
 
-/// The public key in an ephemeral key, which has no algorithm (RFC 9053 section 6.3.1).
+/// The public key in an ephemeral key, which names no algorithm (RFC 9053 section 6.3.1).
 pub(in crate::object) fn ephemeral(key: &CoseKey) -> Result<Participant, KeyError> {
     let curve = Curve::ALL.into_iter().find(|curve| is_on(key, *curve));
     let curve = curve.ok_or(KeyError::Missing("curve that is known here"))?;
@@ -159,7 +159,7 @@ pub(in crate::object) fn ephemeral(key: &CoseKey) -> Result<Participant, KeyErro
 }
 
 fn public_of(key: &CoseKey, curve: Curve) -> Result<Vec<u8>, KeyError> {
-    // x has one label in both key types (RFC 9053 sections 7.1.1 and 7.2).
+    // x has the same label in both key types (RFC 9053 sections 7.1.1 and 7.2).
     let x = param(key, iana::Ec2KeyParameter::X, "coordinate x")?;
     match curve {
         Curve::X25519 => Ok(x.to_vec()),
@@ -170,7 +170,7 @@ fn public_of(key: &CoseKey, curve: Curve) -> Result<Vec<u8>, KeyError> {
     }
 }
 
-/// A parameter's bytes.
+/// The bytes of a parameter.
 fn param<'a>(key: &'a CoseKey, label: impl EnumI64, name: &'static str) -> Result<&'a [u8], KeyError> {
     let bytes = find(key, label).and_then(Value::as_bytes);
     bytes.map(Vec::as_slice).ok_or(KeyError::Missing(name))

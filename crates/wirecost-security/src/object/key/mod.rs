@@ -1,8 +1,8 @@
-//! Who opens and who signs.
+//! Keys of participants and signers.
 //!
-//! - [`Participant`] and [`Secret`]: the two halves of a key that opens parts, on X25519 or P-256
-//! - [`Signer`] and [`SigningKey`]: the two halves of a key that signs rule sets, ES256
-//! - `cose`: all of them as COSE_Keys (RFC 9052 section 7), the format of key files
+//! - [`Participant`] and [`Secret`]: public and private key for opening parts, on X25519 or P-256
+//! - [`Signer`] and [`SigningKey`]: public and private key for signing rule sets, ES256
+//! - `cose`: the keys as COSE_Keys (RFC 9052 section 7), the format of key files
 
 mod cose;
 mod opening;
@@ -23,13 +23,13 @@ pub(super) use cose::ephemeral;
 pub use opening::{Participant, Secret};
 pub use signing::{Signer, SigningKey};
 
-/// Bytes of a private key, of a public key on X25519, and of one coordinate of one on P-256.
+/// Bytes of a private key, of a public key on X25519, and of a coordinate on P-256.
 const SCALAR_BYTES: usize = 32;
 
 /// A curve for opening parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Curve {
-    /// Curve25519 (RFC 7748): 35 bytes less per participant than P-256.
+    /// Curve25519 (RFC 7748): 35 bytes fewer per participant than P-256.
     X25519,
     /// NIST's P-256.
     P256,
@@ -47,8 +47,8 @@ impl Curve {
         }
     }
 
-    /// Writes a public key as a COSE_Key of its required parameters, in bytewise order: the ephemeral key of a
-    /// recipient (RFC 9053 section 7), and what a thumbprint is taken of (RFC 9679 section 3).
+    /// Writes a public key as a COSE_Key with its required parameters in bytewise order. A recipient's ephemeral key
+    /// has this form (RFC 9053 section 7), and a thumbprint is computed over it (RFC 9679 section 3).
     pub(super) fn emit_public(self, public: &[u8], out: &mut Writer) {
         match self {
             Self::X25519 => emit_okp(public, out),
@@ -100,7 +100,7 @@ impl fmt::Display for Curve {
     }
 }
 
-/// Names a key: the first 8 bytes of its COSE Key Thumbprint with SHA-256 (RFC 9679).
+/// Identifies a key: the first 8 bytes of its COSE Key Thumbprint with SHA-256 (RFC 9679).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId([u8; Self::BYTES]);
 
@@ -113,7 +113,7 @@ impl KeyId {
         Self(bytes)
     }
 
-    /// Its bytes: the `kid` of a COSE message.
+    /// The bytes, as in the `kid` of a COSE message.
     pub const fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
@@ -140,7 +140,7 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// A text that names no key.
+/// A text that is not a key identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a key identifier: expected 16 hexadecimal digits")]
 pub struct NotAKeyId(pub String);
@@ -156,35 +156,35 @@ impl FromStr for KeyId {
     }
 }
 
-/// Why there is no key.
+/// Why a key cannot be made or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The system gives no random bytes.
+    /// The system has no random bytes.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// The bytes are not a COSE_Key.
     #[error("not a COSE_Key: {0}")]
     Malformed(String),
-    /// A COSE_Key without something that it needs.
+    /// A COSE_Key lacks a required part.
     #[error("the key has no {0}")]
     Missing(&'static str),
-    /// The key is for something else.
+    /// The key has another purpose.
     #[error("the key is for {found}, expected one for {expected}")]
     Usage {
-        /// What it should be for.
+        /// The required purpose.
         expected: &'static str,
-        /// What it is for.
+        /// The key's purpose.
         found: Usage,
     },
-    /// The file holds a private key where the public one is wanted.
+    /// The file holds a private key instead of a public one.
     #[error("the key is a private one, expected a public one")]
     Private,
-    /// The numbers are no key on the curve, or the public ones do not belong to the private one.
-    #[error("the numbers are no key on {0}")]
+    /// The numbers are not a key on the curve, or the public numbers do not belong to the private one.
+    #[error("the numbers are not a key on {0}")]
     Numbers(&'static str),
 }
 
-/// Draws private keys until one is a key; on P-256 one of 2^32 is none.
+/// Draws private keys until one is valid. On P-256 one in 2^32 is not.
 fn draw<K>(
     entropy: &mut Entropy,
     mut make: impl FnMut(&[u8; SCALAR_BYTES]) -> Result<K, KeyError>,

@@ -1,4 +1,4 @@
-//! Keys that open parts.
+//! Keys for opening parts.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::cose::{Stored, Usage};
 use super::{Curve, KeyError, KeyId, draw};
 use crate::entropy::Entropy;
 
-/// Somebody who may open parts, by the public key. Clones are cheap enough for a list per sealer.
+/// A participant who may open parts, by the public key. Clones are cheap.
 #[derive(Clone)]
 pub struct Participant {
     curve: Curve,
@@ -19,11 +19,11 @@ pub struct Participant {
 }
 
 impl Participant {
-    /// The participant with this public key: 32 bytes on X25519 (RFC 7748 section 5), an uncompressed point on P-256
-    /// (SEC 1 section 2.3.3).
+    /// The participant with this public key: 32 bytes on X25519 (RFC 7748 section 5), or an uncompressed point on
+    /// P-256 (SEC 1 section 2.3.3).
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where it is no key on the curve.
+    /// [`KeyError::Numbers`] if it is not a key on the curve.
     pub fn new(curve: Curve, public: &[u8]) -> Result<Self, KeyError> {
         let key = parse(curve, public).ok_or(KeyError::Numbers(curve.name()))?;
         let id = curve.key_id(public);
@@ -33,7 +33,7 @@ impl Participant {
     /// The participant whose public key is in a COSE_Key.
     ///
     /// # Errors
-    /// [`KeyError`] where it is none, is a private key, or is for signing.
+    /// [`KeyError`] if it is not a COSE_Key, is private, or is for signing.
     pub fn from_cose_key(bytes: &[u8]) -> Result<Self, KeyError> {
         let stored = Stored::parse(bytes)?;
         let curve = stored.opens()?;
@@ -70,7 +70,7 @@ impl fmt::Debug for Participant {
     }
 }
 
-/// A public key in its raw form only: the library would take X.509 and compressed points as well.
+/// Parses a public key in raw form only. The library would also accept X.509 and compressed points.
 fn parse(curve: Curve, public: &[u8]) -> Option<ParsedPublicKey> {
     let form = match curve {
         Curve::X25519 => public.len() == super::SCALAR_BYTES,
@@ -87,9 +87,8 @@ fn algorithm(curve: Curve) -> &'static agreement::Algorithm {
     }
 }
 
-/// A participant's private key. It is not shown by `Debug`.
+/// A participant's private key. `Debug` does not print it.
 pub struct Secret {
-    curve: Curve,
     key: PrivateKey,
     public: Participant,
 }
@@ -98,27 +97,28 @@ impl Secret {
     /// A new key.
     ///
     /// # Errors
-    /// [`KeyError::Entropy`] where the system gives no randomness.
+    /// [`KeyError::Entropy`] if the system has no randomness.
     pub fn generate(curve: Curve, entropy: &mut Entropy) -> Result<Self, KeyError> {
         draw(entropy, |scalar| Self::from_bytes(curve, scalar))
     }
 
-    /// The key of these 32 bytes: RFC 7748's encoding on X25519, big-endian on P-256.
+    /// The key with these 32 bytes: encoded as in RFC 7748 on X25519, big-endian on P-256.
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where they are no key on the curve.
+    /// [`KeyError::Numbers`] if they are not a key on the curve.
     pub fn from_bytes(curve: Curve, scalar: &[u8]) -> Result<Self, KeyError> {
         let wrong = KeyError::Numbers(curve.name());
         let key = PrivateKey::from_private_key(algorithm(curve), scalar).map_err(|_| wrong.clone())?;
         let public = key.compute_public_key().map_err(|_| wrong)?;
         let public = Participant::new(curve, public.as_ref())?;
-        Ok(Self { curve, key, public })
+        Ok(Self { key, public })
     }
 
     /// The key in a COSE_Key.
     ///
     /// # Errors
-    /// [`KeyError`] where it is none, is a public key, is for signing, or its halves do not belong together.
+    /// [`KeyError`] if it is not a COSE_Key, is public, is for signing, or its private and public key do not belong
+    /// together.
     pub fn from_cose_key(bytes: &[u8]) -> Result<Self, KeyError> {
         let stored = Stored::parse(bytes)?;
         let curve = stored.opens()?;
@@ -127,18 +127,20 @@ impl Secret {
         Ok(secret)
     }
 
-    /// The key as a COSE_Key: a secret.
+    /// The key as a COSE_Key, which is a secret.
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where the library does not give the key out.
+    /// [`KeyError::Numbers`] if the library does not export the key.
     pub fn to_cose_key(&self) -> Result<Vec<u8>, KeyError> {
-        let scalar = self.scalar().map_err(|_| KeyError::Numbers(self.curve.name()))?;
-        let usage = Usage::Open(self.curve);
+        let scalar = self
+            .scalar()
+            .map_err(|_| KeyError::Numbers(self.public.curve.name()))?;
+        let usage = Usage::Open(self.public.curve);
         Ok(Stored::emit(usage, self.public.public(), Some(&scalar)))
     }
 
     fn scalar(&self) -> Result<Vec<u8>, Unspecified> {
-        match self.curve {
+        match self.public.curve {
             Curve::X25519 => {
                 let scalar: Curve25519SeedBin<'_> = self.key.as_be_bytes()?;
                 Ok(scalar.as_ref().to_vec())
@@ -150,27 +152,22 @@ impl Secret {
         }
     }
 
-    /// The public half.
+    /// The public key.
     pub fn participant(&self) -> Participant {
         self.public.clone()
     }
 
-    /// The key's identifier, which is the participant's.
+    /// The key's identifier, the same as the participant's.
     pub const fn id(&self) -> KeyId {
         self.public.id
     }
 
-    /// The key's curve.
-    pub const fn curve(&self) -> Curve {
-        self.curve
-    }
-
-    /// The public half's bytes.
+    /// The bytes of the public key.
     pub(in crate::object) fn public_bytes(&self) -> &[u8] {
         self.public.public()
     }
 
-    /// Computes the shared secret with a participant and gives it to `derive` (RFC 9053 section 6.3.1).
+    /// Computes the shared secret with a participant and passes it to `derive` (RFC 9053 section 6.3.1).
     pub(in crate::object) fn agree<T>(
         &self,
         with: &Participant,

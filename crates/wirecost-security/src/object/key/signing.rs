@@ -1,4 +1,4 @@
-//! Keys that sign rule sets.
+//! Keys for signing rule sets.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::object::algorithm::SIGNATURE_BYTES;
 
 const NAME: &str = Curve::P256.name();
 
-/// Somebody whose rule sets are trusted, by the public key.
+/// A trusted signer of rule sets, by the public key.
 #[derive(Clone)]
 pub struct Signer {
     key: ParsedPublicKey,
@@ -27,7 +27,7 @@ impl Signer {
     /// The signer with this public key: an uncompressed point on P-256 (SEC 1 section 2.3.3).
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where it is none.
+    /// [`KeyError::Numbers`] if it is not a point on the curve.
     pub fn new(point: &[u8]) -> Result<Self, KeyError> {
         let key = ParsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
         Ok(Self {
@@ -40,7 +40,7 @@ impl Signer {
     /// The signer whose public key is in a COSE_Key.
     ///
     /// # Errors
-    /// [`KeyError`] where it is none, is a private key, or is for opening.
+    /// [`KeyError`] if it is not a COSE_Key, is private, or is for opening.
     pub fn from_cose_key(bytes: &[u8]) -> Result<Self, KeyError> {
         let stored = Stored::parse(bytes)?;
         stored.signs()?;
@@ -58,7 +58,7 @@ impl Signer {
         self.id
     }
 
-    /// Whether the signature is this signer's over these bytes.
+    /// Whether the signature is this signer's signature over these bytes.
     pub(in crate::object) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         self.key.verify_sig(message, signature).is_ok()
     }
@@ -70,18 +70,18 @@ impl fmt::Debug for Signer {
     }
 }
 
-/// A private key that signs rule sets: ECDSA with SHA-256 on P-256, ES256 (RFC 9053 section 2.1). It is not shown by
-/// `Debug`.
+/// A private key for signing rule sets: ECDSA with SHA-256 on P-256, ES256 (RFC 9053 section 2.1). `Debug` does not
+/// print it.
 pub struct SigningKey {
     method: Method,
     signer: Signer,
 }
 
-/// Where a signature's nonce comes from.
+/// The source of a signature's nonce.
 enum Method {
-    /// From the system's randomness.
+    /// The system's randomness.
     Random(EcdsaKeyPair),
-    /// From the key and the message (RFC 6979).
+    /// The key and the message (RFC 6979).
     Deterministic(p256::ecdsa::SigningKey),
 }
 
@@ -89,17 +89,17 @@ impl SigningKey {
     /// A new key.
     ///
     /// # Errors
-    /// [`KeyError::Entropy`] where the system gives no randomness.
+    /// [`KeyError::Entropy`] if the system has no randomness.
     pub fn generate(entropy: &mut Entropy) -> Result<Self, KeyError> {
         draw(entropy, |scalar| Self::from_bytes(scalar))
     }
 
-    /// The key of this number: 32 bytes, big-endian.
+    /// The key with this number: 32 bytes, big-endian.
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where it is no key on the curve.
+    /// [`KeyError::Numbers`] if it is not a key on the curve.
     pub fn from_bytes(scalar: &[u8]) -> Result<Self, KeyError> {
-        // The one constructor from a bare number that the library has wants the public half beside it.
+        // The library's only constructor from a plain number also needs the public key.
         let wrong = || KeyError::Numbers(NAME);
         let point = super::Secret::from_bytes(Curve::P256, scalar)?;
         let point = point.public_bytes();
@@ -111,10 +111,10 @@ impl SigningKey {
         })
     }
 
-    /// The same key, which gives the same signature for the same bytes (RFC 6979), in more time.
+    /// The same key with deterministic signatures (RFC 6979), which take more time.
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where the library does not give the key out.
+    /// [`KeyError::Numbers`] if the library does not export the key.
     pub fn deterministic(self) -> Result<Self, KeyError> {
         let key = p256::ecdsa::SigningKey::from_slice(&self.scalar()?);
         Ok(Self {
@@ -126,7 +126,8 @@ impl SigningKey {
     /// The key in a COSE_Key.
     ///
     /// # Errors
-    /// [`KeyError`] where it is none, is a public key, is for opening, or its halves do not belong together.
+    /// [`KeyError`] if it is not a COSE_Key, is public, is for opening, or its private and public key do not belong
+    /// together.
     pub fn from_cose_key(bytes: &[u8]) -> Result<Self, KeyError> {
         let stored = Stored::parse(bytes)?;
         stored.signs()?;
@@ -135,10 +136,10 @@ impl SigningKey {
         Ok(key)
     }
 
-    /// The key as a COSE_Key: a secret.
+    /// The key as a COSE_Key, which is a secret.
     ///
     /// # Errors
-    /// [`KeyError::Numbers`] where the library does not give the key out.
+    /// [`KeyError::Numbers`] if the library does not export the key.
     pub fn to_cose_key(&self) -> Result<Vec<u8>, KeyError> {
         let scalar = self.scalar()?;
         Ok(Stored::emit(Usage::Sign, &self.signer.point, Some(&scalar)))
@@ -155,17 +156,17 @@ impl SigningKey {
         }
     }
 
-    /// The public half.
+    /// The public key.
     pub fn signer(&self) -> Signer {
         self.signer.clone()
     }
 
-    /// The key's identifier, which is the signer's.
+    /// The key's identifier, the same as the signer's.
     pub const fn id(&self) -> KeyId {
         self.signer.id
     }
 
-    /// The signature over these bytes: r and s at full width (RFC 9053 section 2.1). Nothing where the library fails.
+    /// The signature over these bytes: r and s at full width (RFC 9053 section 2.1). `None` if the library fails.
     pub(in crate::object) fn sign(&self, message: &[u8]) -> Option<[u8; SIGNATURE_BYTES]> {
         match &self.method {
             Method::Random(pair) => {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_thumbprint_is_the_standards() {
+fn a_thumbprint_matches_rfc_9679() {
     // RFC 9679 section 6: the key on P-256 has the thumbprint 496bd8afadf307e5...
     let x = hex("65eda5a12577c2bae829437fe338701a10aaa375e1bb5b5de108de439c08551d");
     let y = hex("1e52ed75701163f7f9e40ddf9f341b3dc9ba860af7e0ca7ca7e9eecd0084d19c");
@@ -20,7 +20,7 @@ fn keys_survive_their_files() {
         let secret = Secret::generate(curve, &mut entropy).expect("a key");
         let file = secret.to_cose_key().expect("a file");
         let again = Secret::from_cose_key(&file).expect("a key");
-        assert_eq!((again.id(), again.curve()), (secret.id(), curve));
+        assert_eq!((again.id(), again.participant().curve()), (secret.id(), curve));
         assert_eq!(again.to_cose_key(), Ok(file));
         let public = secret.participant().to_cose_key();
         assert_eq!(
@@ -38,7 +38,7 @@ fn keys_survive_their_files() {
 }
 
 #[test]
-fn a_key_for_something_else_is_refused() {
+fn a_key_for_another_purpose_is_refused() {
     let mut entropy = entropy(1);
     let secret = Secret::generate(Curve::P256, &mut entropy).expect("a key");
     let opens = secret.to_cose_key().expect("a file");
@@ -69,12 +69,12 @@ fn a_key_for_something_else_is_refused() {
 }
 
 #[test]
-fn halves_that_do_not_belong_together_are_refused() {
+fn a_mismatched_key_pair_is_refused() {
     let mut entropy = entropy(1);
     for curve in Curve::ALL {
         let secret = Secret::generate(curve, &mut entropy).expect("a key");
         let mut file = secret.to_cose_key().expect("a file");
-        // The private half is at the end.
+        // The private key is at the end.
         *file.last_mut().expect("a byte") ^= if curve == Curve::X25519 { 0x20 } else { 1 };
         assert_eq!(
             Secret::from_cose_key(&file).map(drop),

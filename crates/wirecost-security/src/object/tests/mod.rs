@@ -1,4 +1,4 @@
-//! What the tests of objects share: a cast of keys, and objects for it.
+//! Keys and objects that the tests of objects share.
 
 mod keys;
 mod properties;
@@ -19,7 +19,7 @@ pub(super) fn hex(digits: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Randomness that follows from a number.
+/// Randomness from a numeric seed.
 pub(super) fn entropy(seed: u64) -> Entropy {
     Entropy::seeded(Rng::new(seed))
 }

@@ -1,4 +1,4 @@
-//! What holds for any payload and any bytes.
+//! Properties that hold for any payload and any bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_sealed_opens_for_those_who_may(
+    fn permitted_participants_open_a_sealed_part(
         parts in vec(vec(any::<u8>(), 0..300), 1..4),
         owners in vec(0..3_usize, 4),
         seed: u64,
@@ -39,7 +39,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn any_bytes_are_taken_apart_without_a_panic(bytes in vec(any::<u8>(), 0..200)) {
+    fn parsing_any_bytes_does_not_panic(bytes in vec(any::<u8>(), 0..200)) {
         prop_assert!(inspect(&bytes).is_err());
         prop_assert!(verify(&bytes, &[]).is_err());
         prop_assert!(Participant::from_cose_key(&bytes).is_err());
@@ -47,7 +47,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_object_is_inspected_without_a_panic(changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+    fn inspecting_a_changed_object_does_not_panic(changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         let mut object = hex(OBJECT);
         for (index, value) in changes {
             let index = index.index(object.len());
@@ -58,11 +58,11 @@ proptest! {
     }
 }
 
-/// An object of one part, as the preset makes it of `21.5 C` and the seed 8.
+/// The preset's object for `21.5 C` and the seed 8.
 const OBJECT: &str = include_str!("object.hex");
 
 #[test]
-fn objects_that_were_sealed_before_still_open() {
+fn objects_of_earlier_versions_still_open() {
     let mut entropy = entropy(8);
     let preset = Preset::deterministic(&mut entropy).expect("a preset");
     let content = preset.seal(b"21.5 C", &mut entropy).expect("an object");

@@ -1,4 +1,4 @@
-//! Everything that an opener refuses, and that it refuses nothing else.
+//! Everything that an opener refuses, and objects that it must not refuse.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn an_outsider_opens_nothing() {
 }
 
 #[test]
-fn a_participant_does_not_open_a_part_that_is_not_his() {
+fn a_participant_cannot_open_another_participants_part() {
     let cast = Cast::new();
     let refused = cast.bob.open(&cast.object(), 1, day(15)).expect_err("a refusal");
     let expected = Refusal::NotHisPart {
@@ -30,15 +30,12 @@ fn a_participant_does_not_open_a_part_that_is_not_his() {
         has: [0].into(),
     };
     assert_eq!(refused, expected);
-    let says = format!(
-        "key {} may not open part 1: its rules are about part 0",
-        cast.ids[1]
-    );
+    let says = format!("key {} may not open part 1: its rules cover part 0", cast.ids[1]);
     assert_eq!(refused.to_string(), says);
 }
 
 #[test]
-fn cryptography_keeps_a_part_from_a_participant_whose_opener_ignores_the_rules() {
+fn a_part_stays_closed_to_an_opener_that_ignores_the_rules() {
     let cast = Cast::new();
     let inspection = inspect(&cast.object()).expect("an object");
     let recipients = |part: usize| -> Vec<KeyId> {
@@ -72,7 +69,7 @@ fn a_rule_holds_from_its_first_to_its_last_second() {
 }
 
 #[test]
-fn between_two_rules_the_next_one_is_named() {
+fn between_two_windows_the_refusal_names_the_next() {
     let mut entropy = entropy(3);
     let key = SigningKey::generate(&mut entropy).expect("a key");
     let secret = Secret::generate(Curve::X25519, &mut entropy).expect("a key");
@@ -100,7 +97,7 @@ fn between_two_rules_the_next_one_is_named() {
 }
 
 #[test]
-fn rules_of_an_unknown_signer_do_not_count() {
+fn an_unknown_signer_is_refused() {
     let cast = Cast::new();
     let other = SigningKey::generate(&mut entropy(9)).expect("a key").signer();
     let secret = Secret::generate(Curve::X25519, &mut entropy(9)).expect("a key");
@@ -112,19 +109,19 @@ fn rules_of_an_unknown_signer_do_not_count() {
 }
 
 #[test]
-fn a_part_that_is_not_there_is_named_as_such() {
+fn a_missing_part_is_named_in_the_refusal() {
     let cast = Cast::new();
     let refused = cast.alice.open(&cast.object(), 2, day(15));
     assert_eq!(refused, Err(Refusal::NoSuchPart { part: 2, parts: 2 }));
 }
 
 #[test]
-fn a_part_of_another_object_is_noticed() {
+fn a_part_of_another_object_is_refused() {
     let cast = Cast::new();
     let (one, other) = (cast.object(), cast.seal(&[b"temperature 99.9 C", SECOND]));
     let (one, mut forged) = (one.as_slice(), other);
     assert_eq!(one.len(), forged.len());
-    // Everything behind the rules is the other object's.
+    // Everything after the rules belongs to the other object.
     let parts = one.len()
         - frame::Object::parse(one)
             .expect("an object")
@@ -155,7 +152,7 @@ fn a_flipped_bit_anywhere_is_refused() {
 }
 
 #[test]
-fn every_part_of_an_object_that_is_cut_short_or_long_is_refused() {
+fn a_truncated_or_extended_object_is_refused() {
     let cast = Cast::new();
     let mut object = cast.object();
     for len in 0..object.len() {
@@ -175,14 +172,14 @@ fn every_part_of_an_object_that_is_cut_short_or_long_is_refused() {
 fn a_longer_form_of_the_same_object_is_refused() {
     let cast = Cast::new();
     let object = cast.object();
-    // The outermost array with its length in a second byte; the digests and the signature would still hold.
+    // The outermost array with its length in a second byte. The digests and the signature would still match.
     let longer = [&[0x98, 2], &object[1..]].concat();
     let refused = cast.alice.open(&longer, 0, day(15));
     assert_eq!(refused, Err(Refusal::Malformed { expected: "an array" }));
 }
 
 #[test]
-fn what_cannot_be_sealed_says_why() {
+fn a_failed_seal_says_why() {
     let mut entropy = entropy(4);
     let mut key = || SigningKey::generate(&mut entropy).expect("a key");
     let secret = Secret::generate(Curve::P256, &mut super::entropy(5)).expect("a key");

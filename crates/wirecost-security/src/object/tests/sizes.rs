@@ -1,4 +1,4 @@
-//! How long objects are, and which of their bytes are payload.
+//! The length of objects, and their payload bytes.
 
 use wirecost_proto::content::Part;
 use wirecost_proto::{Buffer, Cause, Layer, Phase};
@@ -6,10 +6,10 @@ use wirecost_proto::{Buffer, Cause, Layer, Phase};
 use super::*;
 use crate::object::algorithm::TAG_BYTES;
 
-/// How many bytes an object of the preset is longer than a payload of `payload` bytes: 281 up to 7 bytes of payload, 287
-/// from 65,520 on, as the two byte strings around the payload need longer heads.
+/// The overhead of a preset's object with `payload` bytes of payload: 281 up to 7 bytes, 287 from 65,520 bytes,
+/// because the heads of the two byte strings around the payload grow.
 const fn overhead(payload: usize) -> usize {
-    /// Everything but the payload and the heads of the byte strings around it, the tag included.
+    /// All bytes except the payload and the heads of the byte strings around it. The tag is included.
     const FIXED: usize = 278;
     /// The part's message without payload and without the head of its ciphertext.
     const MESSAGE: usize = 123;
@@ -29,7 +29,7 @@ const fn head(len: usize) -> usize {
 }
 
 #[test]
-fn the_size_depends_on_nothing_but_payload_and_participants() {
+fn only_payload_and_participants_determine_the_size() {
     let mut lengths: Vec<usize> = (0..20)
         .map(|seed| {
             let mut entropy = entropy(seed);
@@ -45,7 +45,7 @@ fn the_size_depends_on_nothing_but_payload_and_participants() {
 }
 
 #[test]
-fn the_preset_has_the_overhead_that_it_says() {
+fn the_preset_has_the_documented_overhead() {
     let mut entropy = entropy(1);
     let preset = Preset::new(&mut entropy).expect("a preset");
     for payload in [
@@ -60,7 +60,7 @@ fn the_preset_has_the_overhead_that_it_says() {
 }
 
 #[test]
-fn the_payload_has_as_many_bytes_as_the_plaintext_and_the_rest_is_the_security_layers() {
+fn the_ciphertext_is_payload_and_the_rest_is_security() {
     let cast = Cast::new();
     let sealed = cast
         .sealer
@@ -103,7 +103,7 @@ fn on_the_wire_an_object_has_its_layers() {
 }
 
 #[test]
-fn one_seed_makes_one_object_where_signatures_are_deterministic() {
+fn a_seed_and_deterministic_signatures_repeat_an_object() {
     let object = || {
         let mut entropy = entropy(8);
         let preset = Preset::deterministic(&mut entropy).expect("a preset");
@@ -118,7 +118,7 @@ fn one_seed_makes_one_object_where_signatures_are_deterministic() {
 }
 
 #[test]
-fn a_participant_on_p_256_costs_35_bytes_more() {
+fn a_participant_on_p_256_adds_35_bytes() {
     let len = |curve| {
         let mut entropy = entropy(1);
         let key = SigningKey::generate(&mut entropy).expect("a key");

@@ -24,8 +24,8 @@ mod p256_wrap_128_01 {
         159772E946FF4FB31BD1";
 }
 
-/// x25519-hkdf-256-direct: the derived key is the content key itself. The example's key pair is none (its x does not
-/// belong to its d), so what is checked is the derivation from its secret.
+/// x25519-hkdf-256-direct: the derived key is the content key itself. The example's key pair is invalid (its x does
+/// not belong to its d), so the test checks the derivation from the example's secret.
 mod x25519_hkdf_256_direct {
     pub(super) const SHARED: &str = "B5DA948F36B6847ADD95BBE6DC0AD254222F3A7040E9FAD6ACB335928917DB7F";
     pub(super) const CONTEXT: &str = "840183F6F6F683F6F6F682188044A1013818";
@@ -41,12 +41,12 @@ mod x25519 {
 }
 
 #[test]
-fn a_foreign_message_on_p_256_gives_up_its_content_key() {
+fn the_content_key_of_a_foreign_message_is_unwrapped() {
     use p256_wrap_128_01::{CONTENT_KEY, CONTEXT, KEY_ENCRYPTION_KEY, MESSAGE, PRIVATE};
     let secret = Secret::from_bytes(Curve::P256, &hex(PRIVATE)).expect("a key");
     let message = CoseEncrypt::from_tagged_slice(&hex(MESSAGE)).expect("a message");
     let mut recipient = message.recipients[0].clone();
-    // The example's key identifier is a mail address; ours have 8 bytes.
+    // The example's key identifier is a mail address. Ours have 8 bytes.
     recipient.unprotected.key_id = secret.id().as_bytes().to_vec();
     let recipient = parse_recipient(&recipient).expect("a recipient");
     let kek = key_encryption_key(&secret, &recipient.ephemeral);
@@ -79,7 +79,7 @@ fn a_key_is_derived_as_in_a_foreign_message() {
 }
 
 #[test]
-fn the_secret_on_x25519_is_the_standards() {
+fn the_shared_secret_on_x25519_matches_rfc_7748() {
     use x25519::{ALICE_PUBLIC, BOB_PRIVATE, BOB_PUBLIC, SHARED};
     let bob = Secret::from_bytes(Curve::X25519, &hex(BOB_PRIVATE)).expect("a key");
     assert_eq!(bob.public_bytes(), hex(BOB_PUBLIC));
@@ -89,7 +89,7 @@ fn the_secret_on_x25519_is_the_standards() {
 }
 
 #[test]
-fn the_context_is_the_one_that_the_library_of_messages_writes() {
+fn the_kdf_context_matches_coset() {
     let header = HeaderBuilder::new().algorithm(Algorithm::ECDH_ES_A128KW).build();
     let public = SuppPubInfoBuilder::new()
         .key_data_length(128)
@@ -105,7 +105,7 @@ fn the_context_is_the_one_that_the_library_of_messages_writes() {
 
 #[test]
 fn a_public_key_of_low_order_shares_no_secret() {
-    // RFC 7748 section 6.1: with the point 0 the result would be 0 whatever the private key.
+    // RFC 7748 section 6.1: with the point 0 the result would be 0 for every private key.
     let zero = Participant::new(Curve::X25519, &[0; 32]);
     let wrapped = zero.and_then(|zero| wrap(&[7; KEY_BYTES], &zero, &mut Entropy::system()).map(drop));
     assert_eq!(wrapped, Err(KeyError::Numbers("x25519")));

@@ -1,4 +1,4 @@
-//! What comes out of the engine, in which order.
+//! The engine's outputs and their order.
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
@@ -7,7 +7,7 @@ use crate::layer::Event;
 use crate::tls::flow::Stage;
 
 impl<E: Endpoint> Engine<E> {
-    /// Gives the next output.
+    /// Returns the next output.
     pub(in crate::tls) fn poll(&mut self, out: &mut Buffer) -> Output<Event<E::Event>> {
         loop {
             let output = if let Some(step) = self.urgent.take() {
@@ -25,7 +25,7 @@ impl<E: Endpoint> Engine<E> {
         }
     }
 
-    /// Whom a first flight or an error waits for is called again at once.
+    /// The next wake-up: at once if a first flight or an error waits.
     fn wakes(&self) -> Option<Instant> {
         if self.withheld.is_some() || self.inner_error.is_some() {
             return Some(self.now);
@@ -101,7 +101,7 @@ impl<E: Endpoint> Engine<E> {
         }
     }
 
-    /// Sends what may leave, behind it what the inner endpoint just transmitted.
+    /// Sends everything that may be sent, then the inner endpoint's output.
     fn send(&mut self, flow: FlowId, inner: bool, out: &mut Buffer) -> Option<Output<Event<E::Event>>> {
         let state = self.flows.get_mut(&flow)?;
         match state.stage {
@@ -117,7 +117,7 @@ impl<E: Endpoint> Engine<E> {
         known.then_some(Output::Consumed { flow })
     }
 
-    /// The inner endpoint closes a flow.
+    /// Closes a flow for the inner endpoint.
     fn close(&mut self, flow: FlowId, reset: bool) {
         let Some(state) = self.flows.get_mut(&flow) else {
             return;

@@ -1,36 +1,35 @@
-//! What is wrong with a certificate, in words: for TLS, QUIC and DTLS alike.
-
-use std::time::Duration;
+//! Error messages about certificates, for TLS, QUIC and DTLS.
 
 use rustls::{CertificateError, Error, ExtendedKeyPurpose};
 
 use super::words;
+use crate::object::time::{SECONDS_OF_A_DAY, date_of};
 
-/// How the library calls the certificate of an authority that a server uses as its own, as `openssl req -x509` makes one. Its error
-/// has no type that rustls shows.
+/// The library's name for an authority's certificate used as a server certificate, such as `openssl req -x509` makes.
+/// rustls has no type for this error.
 const CA_AS_END_ENTITY: &str = "CaUsedAsEndEntity";
 
-/// Why a server that presents an authority's own certificate is not trusted by those who trust the authority (RFC 5280,
-/// section 4.2.1.9).
-const OF_AN_AUTHORITY: &str = "it is an authority's own (CA:TRUE), and no server's";
+/// Why an authority's certificate is not accepted as a server certificate, even by clients that trust the authority
+/// (RFC 5280, section 4.2.1.9).
+const OF_AN_AUTHORITY: &str = "it belongs to an authority (CA:TRUE), not to a server";
 
-/// What is wrong with a certificate, as far as it can be mended in different ways.
+/// What is wrong with a certificate. Each kind needs another remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// It has expired, or is not valid yet.
     OutOfDate,
     /// It is for other names.
     OtherName,
-    /// No trusted authority has issued it.
+    /// No trusted authority issued it.
     UnknownIssuer,
-    /// It is an authority's own, and not a server's.
+    /// It belongs to an authority, not to a server.
     OfAnAuthority,
     /// Anything else.
     Other,
 }
 
 impl Flaw {
-    /// The flaw that a complaint is about, by how it begins: names and days behind that may hold any word.
+    /// The flaw in a complaint, by its first words. Names and dates after them may contain any word.
     pub fn of(complaint: &str) -> Self {
         let begins = |with: &[&str]| with.iter().any(|words| complaint.starts_with(words));
         if begins(&[
@@ -43,7 +42,7 @@ impl Flaw {
         } else if begins(&["it is not for "]) {
             Self::OtherName
         } else if begins(&["its issuer is not trusted", "its signature is wrong"]) {
-            // Another authority of the same name has issued what its key does not verify.
+            // Another authority with the same name issued it, and the trusted key does not verify it.
             Self::UnknownIssuer
         } else if begins(&[OF_AN_AUTHORITY]) {
             Self::OfAnAuthority
@@ -53,7 +52,7 @@ impl Flaw {
     }
 }
 
-/// What an error says of the certificate that was judged.
+/// What an error says about the certificate.
 pub(crate) fn complaint(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(error) => certificate(error),
@@ -62,7 +61,7 @@ pub(crate) fn complaint(error: &Error) -> String {
     }
 }
 
-/// What is wrong with a certificate, as the end of a sentence that it begins.
+/// What is wrong with a certificate, as a clause about "it".
 pub(super) fn certificate(error: &CertificateError) -> String {
     let plain = match error {
         CertificateError::ExpiredContext { not_after, .. } => {
@@ -85,29 +84,29 @@ pub(super) fn certificate(error: &CertificateError) -> String {
         CertificateError::Expired => "it has expired, or expires before it begins",
         CertificateError::NotValidYet => "it is not valid yet",
         CertificateError::NotValidForName => "it is not for this name",
-        CertificateError::InvalidPurpose => "it is not meant for this purpose",
+        CertificateError::InvalidPurpose => "it is not valid for this purpose",
         CertificateError::UnknownIssuer => "its issuer is not trusted",
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::BadEncoding => "it cannot be read",
         CertificateError::Revoked => "it has been revoked",
-        CertificateError::UnhandledCriticalExtension => "it has a critical extension that is not known here",
-        CertificateError::UnknownRevocationStatus => "nobody says whether it has been revoked",
+        CertificateError::UnhandledCriticalExtension => "it has an unknown critical extension",
+        CertificateError::UnknownRevocationStatus => "its revocation status is unknown",
         CertificateError::ExpiredRevocationList | CertificateError::ExpiredRevocationListContext { .. } => {
-            "the list of what has been revoked is out of date"
+            "the certificate revocation list is out of date"
         }
         CertificateError::InvalidOcspResponse => "its OCSP response is wrong",
         CertificateError::UnsupportedSignatureAlgorithmContext { .. } => {
-            "its signature is of a kind that is not known here"
+            "its signature algorithm is not supported"
         }
         CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            "its signature is of another kind than its issuer's key"
+            "its signature algorithm does not match its issuer's key"
         }
         other => return words(other),
     };
     plain.to_owned()
 }
 
-/// A rule of RFC 5280 that the certificate breaks, by the name that the library has for it.
+/// A rule of RFC 5280 that the certificate breaks, by the library's name.
 fn rule(name: &str) -> String {
     match name {
         CA_AS_END_ENTITY => OF_AN_AUTHORITY.to_owned(),
@@ -118,12 +117,12 @@ fn rule(name: &str) -> String {
 fn purpose(required: &ExtendedKeyPurpose, presented: &[ExtendedKeyPurpose]) -> String {
     let presented: Vec<String> = presented.iter().map(ToString::to_string).collect();
     match presented.as_slice() {
-        [] => format!("it is not meant for {required}"),
-        some => format!("it is not meant for {required}, but for {}", some.join(", ")),
+        [] => format!("it is not valid for {required}"),
+        some => format!("it is not valid for {required}, but for {}", some.join(", ")),
     }
 }
 
-/// The names that a certificate presents, as the library prints them: `DnsName("a")`.
+/// The names in a certificate, from the library's format `DnsName("a")`.
 fn names(presented: &[String]) -> String {
     let bare = |name: &String| {
         let inside = name.split_once('(').map_or(name.as_str(), |(_, inside)| inside);
@@ -137,27 +136,8 @@ fn names(presented: &[String]) -> String {
 
 /// A day of the Gregorian calendar, of seconds since 1970-01-01 00:00 UTC.
 fn date(unix_seconds: u64) -> String {
-    let mut days = Duration::from_secs(unix_seconds).as_secs() / 86_400;
-    let mut year = 1970;
-    while days >= days_of(year) {
-        days -= days_of(year);
-        year += 1;
-    }
-    let february = days_of(year) - 337;
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02}", days + 1)
-}
-
-const fn days_of(year: u64) -> u64 {
-    let leap = (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
-    if leap { 366 } else { 365 }
+    let (year, month, day) = date_of(unix_seconds / SECONDS_OF_A_DAY);
+    format!("{year}-{month:02}-{day:02}")
 }
 
 #[cfg(test)]
@@ -166,8 +146,9 @@ mod tests {
     use rustls::OtherError;
     use rustls::pki_types::{ServerName, UnixTime};
     use std::sync::Arc;
+    use std::time::Duration;
 
-    /// An error as the library below rustls prints it: by its name.
+    /// An error in the format of the library below rustls: an identifier.
     fn by_name(name: &str) -> CertificateError {
         CertificateError::Other(OtherError(Arc::from(
             Box::<dyn std::error::Error + Send + Sync>::from(name),
@@ -175,15 +156,15 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_stands_for_a_server_is_named() {
+    fn an_authority_used_as_a_server_is_named() {
         assert_eq!(
             certificate(&by_name("CaUsedAsEndEntity")),
-            "it is an authority's own (CA:TRUE), and no server's"
+            "it belongs to an authority (CA:TRUE), not to a server"
         );
     }
 
     #[test]
-    fn a_complaint_tells_of_its_flaw() {
+    fn a_complaint_determines_its_flaw() {
         let day = UnixTime::since_unix_epoch(Duration::from_secs(1_767_225_600));
         let expected = ServerName::try_from("expired.lab").expect("a name");
         let errors = [
@@ -230,7 +211,7 @@ mod tests {
         }
     }
 
-    /// No name of the code of a library: two words without a blank between them.
+    /// A complaint contains no identifier of a library's code, which would be words without a blank between them.
     #[test]
     fn every_complaint_is_a_sentence() {
         let errors = [

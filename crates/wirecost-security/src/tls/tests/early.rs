@@ -74,7 +74,7 @@ fn a_close_with_the_early_data_waits_for_the_handshake() {
 }
 
 #[test]
-fn a_ticket_without_early_data_is_said_to_be_one() {
+fn a_ticket_without_early_data_resumes_only() {
     let mut pair = with_ticket(Start::ZeroRtt, client_options(Versions::Tls13), server_options());
     pair.open_flow(FlowId(1));
     let fault = Fault::Start {
@@ -86,14 +86,14 @@ fn a_ticket_without_early_data_is_said_to_be_one() {
 }
 
 #[test]
-fn a_client_without_a_ticket_does_not_start_cold_in_silence() {
+fn a_client_without_a_ticket_fails_instead_of_starting_cold() {
     for start in [Start::Resumed, Start::ZeroRtt] {
         let options = ClientOptions {
             start,
             ..client_options(Versions::Tls13)
         };
         let mut pair = bare_pair(options, accepting());
-        // The first connection ends before it has given a ticket.
+        // The first connection ends before it brings a ticket.
         pair.open();
         pair.reset(FlowId(0), wirecost_proto::ResetReason::ByPeer);
         pair.open_flow(FlowId(1));
@@ -105,13 +105,13 @@ fn a_client_without_a_ticket_does_not_start_cold_in_silence() {
     }
 }
 
-/// Client and server without a path between them: the server cannot tell what was in the records that it skips, so that
-/// the two do not agree on them.
+/// Client and server without a path between them. The server cannot know the content of the records that it skips, so
+/// the two ends describe them differently.
 struct Wire {
     client: Client<bare::Client>,
     server: Server<bare::Server>,
     now: Instant,
-    /// By how much the server's clock runs fast.
+    /// How far the server's clock is ahead.
     server_ahead: Duration,
     flow: FlowId,
     up: Vec<Span>,
@@ -212,7 +212,7 @@ impl Wire {
 }
 
 #[test]
-fn refused_early_data_is_sent_again_behind_the_handshake() {
+fn refused_early_data_is_sent_again_after_the_handshake() {
     let options = ClientOptions {
         start: Start::ZeroRtt,
         ..client_options(Versions::Tls13)
@@ -224,7 +224,7 @@ fn refused_early_data_is_sent_again_behind_the_handshake() {
     );
     wire.open(0);
     wire.carry();
-    // RFC 8446 section 4.2.10: early data on a ticket of another age than expected is refused.
+    // RFC 8446 section 4.2.10: early data is refused if the ticket's age differs from the expected one.
     wire.now += Duration::from_secs(1);
     wire.server_ahead = Duration::from_secs(100);
     wire.up.clear();

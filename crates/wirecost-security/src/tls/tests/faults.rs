@@ -15,14 +15,14 @@ fn certificate_fault(client: ClientOptions, server: ServerOptions) -> (String, V
 }
 
 #[test]
-fn certificates_are_refused_in_words() {
+fn refused_certificates_have_a_reason() {
     for versions in [Versions::Tls13, Versions::Tls12] {
         let other = Authority::generate().expect("an authority");
         let stranger = ClientOptions {
             trust: Trust::Authorities(vec![other.certificate().to_vec()]),
             ..client_options(versions)
         };
-        // The stranger's authority has the same name and another key.
+        // The other authority has the same name and another key.
         let (reason, alert) = certificate_fault(stranger, server_options());
         assert!(
             reason.contains("issuer") || reason.contains("signature"),
@@ -54,7 +54,7 @@ fn certificates_are_refused_in_words() {
 }
 
 #[test]
-fn who_trusts_anyone_is_served_by_anyone() {
+fn a_client_may_trust_any_server() {
     let options = ClientOptions {
         trust: Trust::Anyone,
         server_name: "192.0.2.1".to_owned(),
@@ -67,7 +67,7 @@ fn who_trusts_anyone_is_served_by_anyone() {
 }
 
 #[test]
-fn versions_that_do_not_meet_are_refused_on_both_sides() {
+fn disjoint_versions_fail_on_both_sides() {
     let server = ServerOptions {
         versions: Versions::Tls12,
         ..server_options()
@@ -80,7 +80,7 @@ fn versions_that_do_not_meet_are_refused_on_both_sides() {
 }
 
 #[test]
-fn a_silent_server_runs_into_the_time_out() {
+fn a_silent_server_times_out() {
     let mut client = client(
         client_options(Versions::Tls13),
         bare::Client::new(Transport::Stream),
@@ -117,7 +117,7 @@ fn a_connection_that_breaks_during_the_handshake_is_reported() {
     assert_eq!(client_faults(&pair), [Fault::Other(reason.into())]);
 }
 
-/// A server with a flow, and what it says to bytes.
+/// A server with a flow, and its outputs for given bytes.
 struct Listener {
     server: Server<bare::Server>,
     events: Vec<Event<bare::ServerEvent>>,
@@ -167,7 +167,7 @@ impl Listener {
 }
 
 #[test]
-fn what_is_not_tls_is_refused_with_an_alert_and_accounted_for() {
+fn bytes_that_are_not_tls_get_an_alert_and_are_accounted() {
     let mut listener = Listener::new();
     listener.receive(b"GET / HTTP/1.1\r\n\r\n");
     let [Event::Failed { fault, .. }] = &listener.events[..] else {
@@ -185,7 +185,7 @@ fn what_is_not_tls_is_refused_with_an_alert_and_accounted_for() {
 }
 
 #[test]
-fn any_bytes_end_in_a_fault_or_in_waiting() {
+fn a_server_fails_or_waits_on_any_bytes() {
     let hello = {
         let mut pair = bare_pair(client_options(Versions::Both), server_options());
         pair.open();
@@ -207,7 +207,7 @@ fn any_bytes_end_in_a_fault_or_in_waiting() {
 }
 
 #[test]
-fn a_connection_cut_short_is_no_proper_end() {
+fn a_connection_without_close_notify_is_truncated() {
     let mut pair = bare_pair(client_options(Versions::Tls13), server_options());
     pair.open();
     settle(&mut pair);
@@ -261,7 +261,7 @@ fn a_flipped_bit_ends_the_connection() {
 }
 
 #[test]
-fn any_answer_of_a_server_ends_in_a_fault_or_in_waiting() {
+fn a_client_fails_or_waits_on_any_answer() {
     let mut rng = Rng::new(2);
     for versions in [Versions::Tls13, Versions::Tls12] {
         for _ in 0..100 {
@@ -271,7 +271,7 @@ fn any_answer_of_a_server_ends_in_a_fault_or_in_waiting() {
                 pair.step();
             }
             let mut bytes = pair.sent.last().expect("an answer").bytes.clone();
-            // RFC 8446 section 5.1: the version in the header of a record in the clear is ignored.
+            // RFC 8446 section 5.1: the version in the header of an unprotected record is ignored.
             let starts = record::records(&bytes).scan(0, |end, record| {
                 *end += record.len();
                 Some(*end - record.len())

@@ -2,7 +2,7 @@ use wirecost_proto::pair::FIRST_FLOW;
 
 use super::*;
 
-/// Sends a message as soon as the client is told that it may.
+/// Sends a message as soon as the client may send.
 fn message_after_ready(pair: &mut BarePair, flow: FlowId) -> (Instant, Instant) {
     pair.open_flow(flow);
     let opened = pair.now;
@@ -20,7 +20,7 @@ fn message_after_ready(pair: &mut BarePair, flow: FlowId) -> (Instant, Instant) 
 }
 
 #[test]
-fn a_message_arrives_after_the_flights_of_the_standard() {
+fn a_message_arrives_after_the_standards_flights() {
     // One-way delays until the server has the message.
     let cases = [
         (Versions::Tls13, Start::Cold, 3),
@@ -43,7 +43,7 @@ fn a_message_arrives_after_the_flights_of_the_standard() {
 }
 
 #[test]
-fn the_first_connection_is_cold_whatever_is_asked_for() {
+fn the_first_connection_is_always_cold() {
     for versions in [Versions::Tls13, Versions::Tls12] {
         let options = ClientOptions {
             start: Start::Resumed,
@@ -57,7 +57,7 @@ fn the_first_connection_is_cold_whatever_is_asked_for() {
 }
 
 #[test]
-fn a_client_that_asks_for_cold_offers_no_ticket() {
+fn a_cold_client_offers_no_ticket() {
     let mut pair = with_ticket(Start::Cold, client_options(Versions::Tls13), server_options());
     pair.open_flow(FlowId(1));
     settle(&mut pair);
@@ -65,7 +65,7 @@ fn a_client_that_asks_for_cold_offers_no_ticket() {
 }
 
 #[test]
-fn tickets_last_over_many_connections() {
+fn every_connection_brings_the_next_ticket() {
     for versions in [Versions::Tls13, Versions::Tls12] {
         let mut pair = with_ticket(Start::Resumed, client_options(versions), server_options());
         for flow in 1..10 {
@@ -89,14 +89,14 @@ fn handshake_and_ticket_are_security_of_the_connect_phase() {
             (span.layer, span.phase, span.cause) == (Layer::Security, Phase::Connect, Cause::Original)
         });
         assert!(all > 500 && all == connect, "{versions:?}: {connect} of {all}");
-        // The server's first flight is one write, as is the client's last.
+        // The server's first flight and the client's last flight are one write each.
         let up = pair.sent.iter().filter(|sent| sent.direction == Direction::Up);
         assert_eq!(up.count(), 2, "{versions:?}");
     }
 }
 
 #[test]
-fn a_client_certificate_is_asked_for_and_checked() {
+fn the_server_requests_and_checks_a_client_certificate() {
     let identity = Identity::client(authority(), "wc-00001").expect("a client");
     for versions in [Versions::Tls13, Versions::Tls12] {
         for (identity, accepted) in [(Some(identity.clone()), true), (None, false)] {
@@ -148,7 +148,7 @@ fn both_ends_log_the_same_secrets() {
 }
 
 #[test]
-fn the_protocol_is_agreed_on() {
+fn the_alpn_protocol_is_negotiated() {
     let client = ClientOptions {
         alpn: vec![b"mqtt".to_vec()],
         ..client_options(Versions::Tls13)

@@ -16,7 +16,7 @@ fn established(versions: Versions) -> BarePair {
 }
 
 #[test]
-fn a_message_is_one_record_whose_overhead_is_the_suite_s() {
+fn a_message_is_one_record_plus_the_suites_overhead() {
     // Header, explicit nonce, content type, tag: RFC 8446 section 5.2, RFC 5288 section 3.
     for (versions, overhead) in [(Versions::Tls13, 5 + 1 + 16), (Versions::Tls12, 5 + 8 + 16)] {
         let mut pair = established(versions);
@@ -84,7 +84,7 @@ fn records_may_arrive_byte_by_byte() {
 }
 
 #[test]
-fn closing_is_a_close_notify_each_way() {
+fn closing_sends_a_close_notify_each_way() {
     for (versions, bytes) in [(Versions::Tls13, 24), (Versions::Tls12, 31)] {
         let mut pair = established(versions);
         pair.command(ClientCommand::Close);
@@ -101,7 +101,7 @@ fn closing_is_a_close_notify_each_way() {
 }
 
 #[test]
-fn what_is_sent_with_the_close_still_arrives() {
+fn data_sent_with_the_close_still_arrives() {
     let mut pair = established(Versions::Tls13);
     pair.command(send(&[1; 3]));
     pair.command(ClientCommand::Close);
@@ -110,7 +110,7 @@ fn what_is_sent_with_the_close_still_arrives() {
 }
 
 #[test]
-fn mqtt_is_spoken_within_and_every_span_agrees() {
+fn mqtt_inside_tls_has_the_same_spans_at_both_ends() {
     for versions in [Versions::Tls13, Versions::Tls12] {
         for qos in QoS::ALL {
             let inner = mqtt::Client::new(mqtt::Config::default());
@@ -132,7 +132,7 @@ fn mqtt_is_spoken_within_and_every_span_agrees() {
             let acknowledgements = bytes_of(&pair.sent, |span| {
                 span.layer == Layer::Security && span.cause == Cause::Acknowledgement
             });
-            // The record of an acknowledgement is acknowledgement as well.
+            // The record of an acknowledgement has the cause acknowledgement too.
             let expected = [0, 1, 3][qos as usize];
             let each = if versions == Versions::Tls13 { 22 } else { 29 };
             assert_eq!(acknowledgements, expected * each, "{qos:?}");

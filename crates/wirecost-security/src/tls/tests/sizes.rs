@@ -1,6 +1,6 @@
 use super::*;
 
-/// What left in one connection with a message, and how long each write was.
+/// The writes of one connection with a message, and their lengths.
 fn connection(start: Start, versions: Versions, seed: Option<u64>) -> Vec<(Direction, Vec<u8>)> {
     let options = ClientOptions {
         start,
@@ -57,7 +57,7 @@ fn sizes_do_not_depend_on_chance() {
 }
 
 #[test]
-fn a_seed_decides_every_byte() {
+fn a_seed_determines_every_byte() {
     for (start, versions) in CASES {
         let one = connection(start, versions, Some(1));
         assert_eq!(one, connection(start, versions, Some(1)), "{start} {versions:?}");

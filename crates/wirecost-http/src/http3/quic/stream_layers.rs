@@ -7,17 +7,17 @@ use wirecost_proto::Layer;
 
 use crate::http3::reader::{Part, Reader};
 
-/// Bytes of a stream that are held because bytes in front of them are missing; above it the stream is not read any
-/// further, and its bytes count as content.
+/// The most bytes held because bytes before them are missing. Beyond it, the stream is not read further, and its
+/// bytes count as content.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
-/// What a piece that is held costs besides its bytes, about.
+/// Approximate memory overhead of a held piece.
 const PIECE_BYTES: usize = 64;
 
 /// The layers of a stream's bytes, from its start.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    /// Where each run ends, and its layer.
+    /// The end of each run, and its layer.
     ends: Vec<(u64, Layer)>,
 }
 
@@ -30,8 +30,8 @@ impl Runs {
         }
     }
 
-    /// The layer at `offset` and how far it goes. Behind what is known there is content, most likely: what came first
-    /// is on its way again, and it held the frame headers.
+    /// The layer at `offset` and the end of its run. Beyond the known runs there is most likely content: the lost
+    /// beginning of the stream held the frame headers.
     pub(super) fn at(&self, offset: u64) -> (Layer, u64) {
         let run = self.ends.partition_point(|(end, _)| *end <= offset);
         self.ends
@@ -40,22 +40,22 @@ impl Runs {
     }
 }
 
-/// Reads the frames of a stream as its pieces come, in any order.
+/// Reads the frames of a stream from pieces in any order.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct StreamLayers {
     reader: Reader,
-    /// Up to where the stream is read.
+    /// The offset up to which the stream is read.
     read: u64,
     held: BTreeMap<u64, Vec<u8>>,
-    /// What the held pieces take, in bytes.
+    /// Memory of the held pieces in bytes.
     held_bytes: usize,
     has_lost_track: bool,
 }
 
-impl Default for Reading {
+impl Default for StreamLayers {
     fn default() -> Self {
         Self {
-            // Either end's streams are read here, and no push is on them.
+            // It reads the streams of either end, and they carry no pushes.
             reader: Reader::new(Side::Client),
             read: 0,
             held: BTreeMap::new(),
@@ -65,8 +65,8 @@ impl Default for Reading {
     }
 }
 
-impl Reading {
-    /// Takes the bytes at `offset`, and notes what all those are that can be read now.
+impl StreamLayers {
+    /// Handles the bytes at `offset` and notes the layers of all bytes that can be read now.
     pub(super) fn read(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
         if self.has_lost_track {
             return;
@@ -98,7 +98,7 @@ impl Reading {
         self.held_bytes = 0;
     }
 
-    /// Reads what is new of bytes that begin where the reader is, or before.
+    /// Reads the new part of bytes that begin at or before the reader's offset.
     fn read_on(&mut self, offset: u64, bytes: &[u8], runs: &mut Runs) {
         let known = usize::try_from(self.read.saturating_sub(offset)).unwrap_or(usize::MAX);
         let Some(mut rest) = bytes.get(known..) else {
@@ -122,14 +122,14 @@ impl Reading {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return,
-                // The reader of the stream reports it.
+                // The stream's own reader reports the error.
                 Err(_) => return self.lose_track(),
             }
         }
     }
 }
 
-/// Bytes that a held piece takes.
+/// Memory of a held piece in bytes.
 const fn taken_by(piece: &[u8]) -> usize {
     piece.len() + PIECE_BYTES
 }
@@ -142,10 +142,10 @@ mod tests {
     fn pieces_in_any_order_give_the_layers_of_the_stream() {
         let stream = b"\x01\x02ab\x00\x03con\x00\x04tent\x01\x01t";
         for cut in 1..stream.len() {
-            let (mut reading, mut runs) = (Reading::default(), Runs::default());
+            let (mut layers, mut runs) = (StreamLayers::default(), Runs::default());
             let (first, second) = stream.split_at(cut);
-            reading.read(cut as u64, second, &mut runs);
-            reading.read(0, first, &mut runs);
+            layers.read(cut as u64, second, &mut runs);
+            layers.read(0, first, &mut runs);
             let layers: Vec<Layer> = (0..stream.len() as u64).map(|at| runs.at(at).0).collect();
             let payload = |at: &usize| layers[*at] == Layer::Payload;
             let payload: Vec<usize> = (0..stream.len()).filter(payload).collect();
@@ -154,28 +154,28 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_and_read_takes_nothing() {
-        let (mut reading, mut runs) = (Reading::default(), Runs::default());
-        // A frame of an unknown type, its pieces backwards and each twice.
+    fn read_pieces_take_no_memory() {
+        let (mut layers, mut runs) = (StreamLayers::default(), Runs::default());
+        // A frame of an unknown type, with its pieces in reverse order and twice each.
         let stream = b"\x21\x05abcde";
         for round in 0..2 {
             for offset in (1..stream.len()).rev() {
-                reading.read(offset as u64, &stream[offset..], &mut runs);
+                layers.read(offset as u64, &stream[offset..], &mut runs);
             }
-            let held: usize = reading.held.values().map(|piece| taken_by(piece)).sum();
-            assert_eq!(reading.held_bytes, held, "round {round}");
+            let held: usize = layers.held.values().map(|piece| taken_by(piece)).sum();
+            assert_eq!(layers.held_bytes, held, "round {round}");
         }
-        reading.read(0, &stream[..1], &mut runs);
-        assert_eq!((reading.read, reading.held_bytes), (stream.len() as u64, 0));
+        layers.read(0, &stream[..1], &mut runs);
+        assert_eq!((layers.read, layers.held_bytes), (stream.len() as u64, 0));
     }
 
     #[test]
-    fn a_stream_in_crumbs_is_not_held_for_ever() {
-        let (mut reading, mut runs) = (Reading::default(), Runs::default());
+    fn held_pieces_are_limited() {
+        let (mut layers, mut runs) = (StreamLayers::default(), Runs::default());
         for offset in 1..200_000 {
-            // A STREAM frame without data may be anywhere within the credit.
-            reading.read(offset, &[], &mut runs);
+            // A STREAM frame without data may have any offset within the credit.
+            layers.read(offset, &[], &mut runs);
         }
-        assert!(reading.held.len() <= MAX_HELD_BYTES / PIECE_BYTES);
+        assert!(layers.held.len() <= MAX_HELD_BYTES / PIECE_BYTES);
     }
 }
