@@ -287,6 +287,7 @@ fn condition(text: &str) -> Refusal {
 pub(super) fn http_event(event: http::Event) -> ProbeEvent {
     ProbeEvent::ProtocolEvent(match event {
         http::Event::Opened => ProtocolEvent::Ready(Vec::new()),
+        http::Event::Sent { .. } => ProtocolEvent::Sent,
         http::Event::Response {
             status, body_bytes, ..
         } => response(status, body_bytes),

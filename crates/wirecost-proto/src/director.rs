@@ -29,9 +29,9 @@ pub trait Director<E: Endpoint> {
     /// Takes the failure of a device's socket itself: the flow was never usable.
     fn failed(&mut self, device: usize, reason: ResetReason, now: Instant);
 
-    /// Takes that the last byte that a device's endpoint handed out has left the loop's buffer: all its commands so far
-    /// are sent, unless the endpoint holds some of them back. Returns whether the device may have something to do by that,
-    /// and is to be asked for it.
+    /// Takes that the loop's buffer of a device is empty. A client reports a message as sent when it has handed out the last
+    /// byte; that byte has left when `flushed` follows. Returns whether the device may have something to do now, and is to
+    /// be asked for it.
     fn flushed(&mut self, device: usize, now: Instant) -> bool;
 
     /// Says what a device does next; called again after every step that is not `Wait` or `Finished`. After input of the

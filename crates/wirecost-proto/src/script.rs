@@ -48,7 +48,8 @@ pub trait Script<E: Endpoint> {
     /// Takes the failure of the socket itself: the flow was never usable.
     fn failed(&mut self, reason: ResetReason, now: Instant);
 
-    /// Takes that the last byte handed out has left the driver's buffer.
+    /// Takes that the driver's buffer is empty. A client reports a message as sent when it has handed out the last byte;
+    /// that byte has left when `flushed` follows.
     fn flushed(&mut self, now: Instant);
 
     /// Says what to do next; called again after every step that is not `Wait` or `Finished`.

@@ -18,8 +18,6 @@ const OBSERVATION: u64 = u64::MAX;
 pub(super) struct ApplicationClient {
     protocol: Protocol,
     message: Option<Box<Message>>,
-    /// The message that was asked for last, until all of it is handed out.
-    unsent: Option<u64>,
 }
 
 /// A protocol's client.
@@ -44,7 +42,6 @@ impl ApplicationClient {
         Self {
             protocol,
             message: Some(Box::new(message)),
-            unsent: None,
         }
     }
 
@@ -53,7 +50,6 @@ impl ApplicationClient {
         Self {
             protocol,
             message: None,
-            unsent: None,
         }
     }
 
@@ -66,7 +62,6 @@ impl ApplicationClient {
     }
 
     fn send(&mut self, message: u64, outgoing: Outgoing, now: Instant) -> Result<(), String> {
-        self.unsent = Some(message);
         let Outgoing { template, stamp } = outgoing;
         let other_protocol = || Err("a message of another protocol".into());
         match &mut self.protocol {
@@ -74,7 +69,7 @@ impl ApplicationClient {
                 let Template::Bare(content) = template else {
                     return other_protocol();
                 };
-                command(client, bare::ClientCommand::Send(content), now)
+                command(client, bare::ClientCommand::Send { message, content }, now)
             }
             Protocol::Mqtt(client) => {
                 let Template::Mqtt(template) = template else {
@@ -112,33 +107,6 @@ impl ApplicationClient {
                 command(&mut **client, http::Command::Request { message, template }, now)
             }
         }
-    }
-
-    /// What the protocol's client says next.
-    fn poll_protocol(&mut self, out: &mut Buffer) -> Output<Event> {
-        match &mut self.protocol {
-            Protocol::Bare(client) => client.poll_output(out).map_event(bare_event),
-            Protocol::Mqtt(client) => client.poll_output(out).map_event(mqtt_event),
-            Protocol::Coap(client) => client.poll_output(out).map_event(coap_event),
-            Protocol::Amqp(client) => client.poll_output(out).map_event(amqp_event),
-            Protocol::Http1(client) => client.poll_output(out).map_event(http_event),
-            Protocol::Http3(client) => client
-                .poll_output(out)
-                .map_event(|event| layer_event(event, http_event)),
-        }
-    }
-
-    /// The message that was asked for last, if all of it is handed out and that was not reported.
-    fn take_sent(&mut self) -> Option<u64> {
-        let is_unsent = match &self.protocol {
-            Protocol::Bare(client) => client.has_unsent(),
-            Protocol::Mqtt(client) => client.has_unsent(),
-            Protocol::Coap(client) => client.has_unsent(),
-            Protocol::Amqp(client) => client.has_unsent(),
-            Protocol::Http1(client) => client.has_unsent(),
-            Protocol::Http3(client) => client.has_unsent(),
-        };
-        self.unsent.take_if(|_| !is_unsent)
     }
 
     fn subscribe(&mut self, subscription: &Subscription, now: Instant) -> Result<(), String> {
@@ -199,31 +167,16 @@ impl Endpoint for ApplicationClient {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        let output = self.poll_protocol(out);
-        if let Output::Event(event) = &output
-            && event.ended() == self.unsent
-        {
-            // What is over will not be handed out any more.
-            self.unsent = None;
-        } else if matches!(output, Output::Timeout(_))
-            && self.unsent.is_some()
-            && let Some(message) = self.take_sent()
-        {
-            return Output::Event(Event::Sent { message });
+        match &mut self.protocol {
+            Protocol::Bare(client) => client.poll_output(out).map_event(bare_event),
+            Protocol::Mqtt(client) => client.poll_output(out).map_event(mqtt_event),
+            Protocol::Coap(client) => client.poll_output(out).map_event(coap_event),
+            Protocol::Amqp(client) => client.poll_output(out).map_event(amqp_event),
+            Protocol::Http1(client) => client.poll_output(out).map_event(http_event),
+            Protocol::Http3(client) => client
+                .poll_output(out)
+                .map_event(|event| layer_event(event, http_event)),
         }
-        output
-    }
-}
-
-impl Event {
-    /// The message that is over by this.
-    const fn ended(&self) -> Option<u64> {
-        if let Self::Acknowledged { message } | Self::Refused { message, .. } | Self::TimedOut { message } =
-            self
-        {
-            return Some(*message);
-        }
-        None
     }
 }
 
@@ -273,6 +226,7 @@ const READY: Event = Event::Ready {
 fn bare_event(event: bare::ClientEvent) -> Event {
     match event {
         bare::ClientEvent::Opened => READY,
+        bare::ClientEvent::Sent { message } => Event::Sent { message },
         bare::ClientEvent::Closed => Event::Closed,
         bare::ClientEvent::Reset(reason) => Event::Lost {
             reason: reason.to_string(),
@@ -324,10 +278,10 @@ fn mqtt_event(event: mqtt::Event) -> Event {
             },
             None => Event::Subscribed,
         },
-        mqtt::Event::Sent { .. }
-        | mqtt::Event::MessageReceived(_)
-        | mqtt::Event::Unsubscribed { .. }
-        | mqtt::Event::Pong => Event::Other,
+        mqtt::Event::Sent { message } => Event::Sent { message },
+        mqtt::Event::MessageReceived(_) | mqtt::Event::Unsubscribed { .. } | mqtt::Event::Pong => {
+            Event::Other
+        }
     }
 }
 
@@ -368,10 +322,8 @@ fn coap_event(event: coap::Event) -> Event {
         coap::Event::FlowReset(reason) => Event::Lost {
             reason: reason.to_string(),
         },
-        coap::Event::Closed
-        | coap::Event::Acknowledged { .. }
-        | coap::Event::Sent { .. }
-        | coap::Event::Pong { .. } => Event::Other,
+        coap::Event::Sent { message } => Event::Sent { message },
+        coap::Event::Closed | coap::Event::Acknowledged { .. } | coap::Event::Pong { .. } => Event::Other,
     }
 }
 
@@ -388,7 +340,7 @@ fn observed(response: &coap::Response) -> Event {
 fn amqp_event(event: amqp::Event) -> Event {
     match event {
         amqp::Event::Opened => READY,
-        amqp::Event::Sent { .. } => Event::Other,
+        amqp::Event::Sent { message } => Event::Sent { message },
         amqp::Event::Acknowledged { message } => Event::Acknowledged { message },
         amqp::Event::Refused { message, reason } => Event::Refused {
             message,
@@ -414,6 +366,7 @@ fn amqp_event(event: amqp::Event) -> Event {
 fn http_event(event: http::Event) -> Event {
     match event {
         http::Event::Opened => READY,
+        http::Event::Sent { message } => Event::Sent { message },
         http::Event::Response { message, status, .. } if status.is_success() => {
             Event::Acknowledged { message }
         }

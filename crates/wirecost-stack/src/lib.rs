@@ -99,7 +99,8 @@ pub enum Event {
     },
     /// A message has arrived at a subscriber.
     Received(Arrival),
-    /// The last byte of a message has been handed to the transport, with those of all messages before it.
+    /// The protocol's client has handed out the last byte of a message. The driver's `flushed` follows when its buffer is
+    /// empty.
     Sent {
         /// The message's number.
         message: u64,

@@ -39,6 +39,13 @@ pub(crate) fn events(rig: &Rig) -> Vec<client::Event> {
     rig.client_events.iter().map(|(_, event)| event.clone()).collect()
 }
 
+/// The client's events but for those that report a message as sent.
+pub(crate) fn events_but_sent(rig: &Rig) -> Vec<client::Event> {
+    let mut events = events(rig);
+    events.retain(|event| !matches!(event, client::Event::Sent { .. }));
+    events
+}
+
 pub(crate) fn server_events(rig: &Rig) -> Vec<container::Event> {
     rig.server_events.iter().map(|(_, event)| event.clone()).collect()
 }

@@ -53,7 +53,8 @@ fn busy() -> Talk<Client> {
         talk.input(Input::Command(send(message, b"x")), Instant::START);
     }
     assert_eq!(talk.heard(), ["transfer 44", "transfer 44"]);
-    assert_eq!(talk.events, [Event::Opened]);
+    let sent = |message| Event::Sent { message };
+    assert_eq!(talk.events, [Event::Opened, sent(0), sent(1)]);
     talk.events.clear();
     talk
 }

@@ -129,12 +129,10 @@ pub enum Event {
     Response(Response),
     /// A notification of an observed resource came, its body whole.
     Notification(Response),
-    /// A request was sent to which no response will come.
+    /// The last byte of a request has been handed out. Where no response is wanted (RFC 7967), nothing else may follow.
     Sent {
         /// The caller's number.
         message: u64,
-        /// Datagrams sent for the message.
-        transmissions: u32,
     },
     /// No answer came in time.
     TimedOut {

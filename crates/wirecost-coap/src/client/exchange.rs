@@ -98,13 +98,12 @@ impl Exchange {
         self.token == token && waits && matches!(self.subject, Subject::Transfer(_))
     }
 
-    /// Whether a part of the content has not been sent, or nothing of it.
-    pub(super) fn is_unsent(&self) -> bool {
-        let has_more = match &self.subject {
-            Subject::Ping => false,
-            Subject::Transfer(transfer) => transfer.has_more_content(),
-        };
-        has_more || matches!(self.state, State::Blocked { .. })
+    /// The number of a message whose last byte has just been sent, once.
+    pub(super) fn take_sent(&mut self) -> Option<u64> {
+        match &mut self.subject {
+            Subject::Ping => None,
+            Subject::Transfer(transfer) => transfer.take_sent().then_some(self.message),
+        }
     }
 
     pub(super) fn is_confirmable(&self) -> bool {

@@ -113,12 +113,6 @@ impl Client {
         self.exchanges.len() + self.waiting.len()
     }
 
-    /// Whether a message has not been handed out as a whole: it waits for its turn under NSTART or for a message id, or
-    /// it has blocks to come.
-    pub fn has_unsent(&self) -> bool {
-        !self.waiting.is_empty() || self.exchanges.iter().any(Exchange::is_unsent)
-    }
-
     fn command(&mut self, command: Command) {
         match command {
             Command::Request { message, template } => self.request(message, template, Purpose::Request),
@@ -219,6 +213,10 @@ impl Client {
             exchange.token = token;
         }
         if let Some(bytes) = self.transmit_anew(at, false, now) {
+            let sent = self.exchanges.get_mut(at).and_then(Exchange::take_sent);
+            if let Some(message) = sent {
+                self.outbox.event(Event::Sent { message });
+            }
             self.await_answer(at, bytes, now);
         }
     }
@@ -281,11 +279,6 @@ impl Client {
         } else if intermediate {
             exchange.state = State::AwaitContinue(backoff(&mut self.timeout_rng));
         } else if exchange.expects_nothing() {
-            let (message, transmissions) = (exchange.message, exchange.transmissions);
-            self.outbox.event(Event::Sent {
-                message,
-                transmissions,
-            });
             self.end(at);
         } else {
             let outstanding = match exchange.tolerates_silence() {

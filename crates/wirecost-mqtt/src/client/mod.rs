@@ -210,11 +210,6 @@ impl Client {
         self.requests.len()
     }
 
-    /// Whether a command has not been handed out: it waits for the connection or for the server's receive maximum.
-    pub fn has_unsent(&self) -> bool {
-        !self.requests.is_empty()
-    }
-
     const fn flow(&self) -> Option<FlowId> {
         match self.state {
             State::Idle => None,
