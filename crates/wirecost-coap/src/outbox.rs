@@ -15,6 +15,8 @@ pub(crate) struct Outbox<E> {
     queue: VecDeque<Queued<E>>,
     bytes: Vec<u8>,
     read: usize,
+    /// The message whose last byte the last datagram carried, until that is reported.
+    sent: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub(crate) struct Datagram {
     kind: Kind,
     /// What the payload is a part of, and where that part begins.
     content: Option<(Content, usize)>,
+    /// The message whose last byte it carries.
+    sent: Option<u64>,
 }
 
 impl Datagram {
@@ -41,6 +45,7 @@ impl Datagram {
             layout,
             kind,
             content: None,
+            sent: None,
         }
     }
 
@@ -48,6 +53,11 @@ impl Datagram {
     pub(crate) fn carrying(self, content: Option<(&Content, usize)>) -> Self {
         let content = content.map(|(content, offset)| (content.clone(), offset));
         Self { content, ..self }
+    }
+
+    /// The same, which carries the last byte of the message `sent`, if any.
+    pub(crate) fn ending(self, sent: Option<u64>) -> Self {
+        Self { sent, ..self }
     }
 }
 
@@ -57,6 +67,7 @@ impl<E> Outbox<E> {
             queue: VecDeque::new(),
             bytes: Vec::new(),
             read: 0,
+            sent: None,
         }
     }
 
@@ -88,6 +99,11 @@ impl<E> Outbox<E> {
         self.queue.push_back(Queued::Close(flow));
     }
 
+    /// The message whose last byte was handed out last, once.
+    pub(crate) fn take_sent(&mut self) -> Option<u64> {
+        self.sent.take()
+    }
+
     /// The next output, or `None` where nothing is queued.
     pub(crate) fn poll(&mut self, out: &mut Buffer) -> Option<Output<E>> {
         let Some(next) = self.queue.pop_front() else {
@@ -98,6 +114,7 @@ impl<E> Outbox<E> {
         Some(match next {
             Queued::Transmit(flow, datagram) => {
                 self.write(&datagram, out);
+                self.sent = datagram.sent;
                 Output::Transmit { flow }
             }
             Queued::Consumed(flow, layout, kind) => {

@@ -19,7 +19,7 @@ use super::ProbeError;
 use super::account::Flows;
 use super::client::{Client, Environment};
 use super::notes::{Notes, Step, Trouble};
-use super::options::{Options, Trusted};
+use super::options::{Options, Trust};
 use super::script::ProbeScript;
 use super::witness::Witness;
 use super::x509::Certificate;
@@ -46,8 +46,8 @@ impl Attempt {
             logs: &self.logs,
             remote: self.remote,
             marks: &self.notes.marks,
-            describer: options.describer(),
-            is_tls: options.has_records(),
+            describer: options.stack().describer(),
+            is_tls: options.stack().channel.is_tls(),
         }
     }
 
@@ -163,11 +163,11 @@ pub(super) fn look(
     remote: SocketAddr,
     clock: Clock,
 ) -> Result<Option<Certificate>, ProbeError> {
-    if !options.has_records() {
+    if !options.stack().channel.is_tls() {
         return Ok(None);
     }
     let trusting = Options {
-        trusted: Trusted::Anyone,
+        trusted: Trust::Anyone,
         start: Start::Cold,
         ..options.clone()
     };

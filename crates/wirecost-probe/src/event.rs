@@ -24,15 +24,6 @@ impl Fact {
     }
 }
 
-/// What the client can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Send the message.
-    Send,
-    /// Close the connection as the protocol does.
-    Close,
-}
-
 /// What the application protocol reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProtocolEvent {

@@ -1,15 +1,15 @@
 //! What a probe is asked for.
 
-use std::fmt;
 use std::time::Duration;
 
 pub use wirecost_mqtt::codec::Version as MqttVersion;
-use wirecost_proto::Buffer;
-use wirecost_proto::bare::Transport;
 use wirecost_security::Start;
 use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_RESUMPTION, Psk};
+pub use wirecost_security::tls::Trust;
+use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::url::{Family, Login, Protocol, Scheme, Url};
+use wirecost_stack::{Application, Channel, Stack};
 
 /// A version of TLS or DTLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,24 +18,6 @@ pub enum TlsVersion {
     V12,
     /// 1.3.
     V13,
-}
-
-/// Which servers are trusted.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Trusted {
-    /// Those with a certificate of one of these authorities (DER).
-    Authorities(Vec<Vec<u8>>),
-    /// All of them.
-    Anyone,
-}
-
-impl fmt::Debug for Trusted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Authorities(ders) => write!(f, "{} authorities", ders.len()),
-            Self::Anyone => f.write_str("anyone"),
-        }
-    }
 }
 
 /// What a probe is asked for.
@@ -54,7 +36,7 @@ pub struct Options {
     /// The version of TLS or DTLS; `None` lets TLS agree on one, and is 1.2 for DTLS.
     pub tls: Option<TlsVersion>,
     /// Which servers are trusted.
-    pub trusted: Trusted,
+    pub trusted: Trust,
     /// The client's certificate.
     pub identity: Option<Identity>,
     /// The pre-shared key for DTLS 1.2.
@@ -73,19 +55,25 @@ pub struct Options {
     pub keeps_keys: bool,
 }
 
-/// Why options do not go together.
+/// Why a probe cannot do what its options ask for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct OptionsError(String);
+pub enum OptionsError {
+    /// The protocol has no answers.
+    #[error(
+        "nothing answers a bare payload, so that there is nothing to probe: wirecost load sends to tcp and udp"
+    )]
+    NothingAnswers,
+    /// An option does not go with the URL or with another option.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The protocol or the layer cannot do what the options ask for.
+    #[error(transparent)]
+    Stack(StackError),
+}
 
-/// Why bare payloads are not probed.
-pub(super) const NOTHING_ANSWERS: &str =
-    "nothing answers a bare payload, so that there is nothing to probe: wirecost load sends to tcp and udp";
-
-impl OptionsError {
-    /// The objection of a protocol or of a layer.
-    pub(super) fn refused(reason: impl fmt::Display) -> Self {
-        Self(reason.to_string())
+impl From<ClientError> for OptionsError {
+    fn from(error: ClientError) -> Self {
+        Self::Stack(error.reason)
     }
 }
 
@@ -100,7 +88,7 @@ impl Options {
             mqtt_version: MqttVersion::V5,
             fetch: false,
             tls: None,
-            trusted: Trusted::Authorities(Vec::new()),
+            trusted: Trust::Authorities(Vec::new()),
             identity: None,
             psk: None,
             client_id: "wc-1".to_owned(),
@@ -121,8 +109,10 @@ impl Options {
         let takes_login = matches!(protocol, Protocol::Mqtt | Protocol::Amqp);
         let has_tls = scheme.is_secure();
         let fetches = matches!(protocol, Protocol::Coap | Protocol::Http1 | Protocol::Http3);
-        let objections = [
-            (matches!(protocol, Protocol::Tcp | Protocol::Udp), NOTHING_ANSWERS),
+        if matches!(protocol, Protocol::Tcp | Protocol::Udp) {
+            return Err(OptionsError::NothingAnswers);
+        }
+        let conflicts = [
             (
                 self.login.is_some() && !takes_login,
                 "a user goes with mqtt, mqtts, amqp and amqps",
@@ -160,34 +150,39 @@ impl Options {
                 NO_RESUMPTION,
             ),
         ];
-        match objections.iter().find(|(is_so, _)| *is_so) {
-            Some((_, text)) => Err(OptionsError((*text).to_owned())),
+        match conflicts.iter().find(|(is_conflict, _)| *is_conflict) {
+            Some((_, text)) => Err(OptionsError::Conflict(text)),
             None => Ok(()),
         }
     }
 
-    /// Whether what is sent is a stream of TLS records.
-    pub(super) const fn has_records(&self) -> bool {
-        let scheme = self.url.scheme;
-        scheme.is_secure() && matches!(scheme.protocol().transport(), Transport::Stream)
-    }
-
-    /// What tells the spans of datagrams that the endpoint has not described.
-    pub(super) fn describer(&self) -> fn(&[u8], &mut Buffer) {
-        match (self.url.scheme, &self.psk) {
-            (Scheme::H3, _) => wirecost_http::http3::describe,
-            (Scheme::Coaps, Some(_)) => wirecost_security::dtls::describe_psk,
-            (Scheme::Coaps, None) => wirecost_security::dtls::describe,
-            _ => wirecost_coap::describe,
-        }
-    }
-
-    /// Whether anything answers the message.
-    pub const fn is_answered(&self) -> bool {
-        match self.url.scheme.protocol() {
-            Protocol::Mqtt | Protocol::Amqp => self.qos > 0,
-            Protocol::Coap | Protocol::Http1 | Protocol::Http3 => true,
-            Protocol::Tcp | Protocol::Udp => false,
+    /// The stack that the URL and the options name.
+    pub(super) fn stack(&self) -> Stack {
+        let application = match self.url.scheme.protocol() {
+            Protocol::Mqtt => match self.mqtt_version {
+                MqttVersion::V3_1_1 => Application::Mqtt311(self.qos),
+                MqttVersion::V5 => Application::Mqtt5(self.qos),
+            },
+            Protocol::Coap => Application::CoapCon,
+            Protocol::Amqp if self.qos == 0 => Application::AmqpSettled,
+            Protocol::Amqp => Application::AmqpUnsettled,
+            Protocol::Http1 => Application::Http1,
+            Protocol::Http3 => Application::Http3,
+            Protocol::Tcp => Application::Tcp,
+            Protocol::Udp => Application::Udp,
+        };
+        let channel = match (self.url.scheme, &self.psk, self.tls) {
+            (Scheme::Mqtts | Scheme::Amqps | Scheme::Https, _, Some(TlsVersion::V12)) => Channel::Tls12,
+            (Scheme::Mqtts | Scheme::Amqps | Scheme::Https, ..) => Channel::Tls13,
+            (Scheme::Coaps, Some(_), _) => Channel::Dtls12Psk,
+            (Scheme::Coaps, None, Some(TlsVersion::V13)) => Channel::Dtls13,
+            // The engine offers one version, and servers in the field speak this one.
+            (Scheme::Coaps, None, _) => Channel::Dtls12,
+            _ => Channel::Plain,
+        };
+        Stack {
+            channel,
+            ..Stack::plain(application)
         }
     }
 }
@@ -221,11 +216,11 @@ mod tests {
     #[test]
     fn qos_0_is_not_answered() {
         let mut mqtt = options("mqtt://host");
-        assert!(mqtt.is_answered());
+        assert!(mqtt.stack().is_answered());
         mqtt.qos = 0;
-        assert!(!mqtt.is_answered());
+        assert!(!mqtt.stack().is_answered());
         let mut coap = options("coap://host");
         coap.qos = 0;
-        assert!(coap.is_answered());
+        assert!(coap.stack().is_answered());
     }
 }

@@ -94,7 +94,7 @@ impl Report {
     pub(super) fn new(options: &Options) -> Self {
         let insecure = options.url.scheme.is_secure()
             && options.psk.is_none()
-            && options.trusted == super::options::Trusted::Anyone;
+            && options.trusted == super::options::Trust::Anyone;
         Self {
             schema: SCHEMA,
             url: options.url.to_string(),

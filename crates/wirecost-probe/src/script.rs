@@ -16,8 +16,9 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::script::{Context, Script, Step as Action};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
+use wirecost_stack::Command;
 
-use super::event::{Command, Event, Fact, ProbeEvent, ProtocolEvent, StreamPosition};
+use super::event::{Event, Fact, ProbeEvent, ProtocolEvent, StreamPosition};
 use super::notes::{Mark, Notes, Step, Trouble};
 use super::options::Options;
 
@@ -26,6 +27,9 @@ const CLOSE_WAIT: Duration = Duration::from_secs(1);
 
 /// How long the connection for the ticket stays open at least: a ticket follows the handshake.
 const TICKET_WAIT: Duration = Duration::from_millis(300);
+
+/// The command that sends the client's own message.
+const SEND: Command = Command::Send { message: 0 };
 
 /// What the probe is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +79,7 @@ impl ProbeScript {
             transport: scheme.protocol().transport(),
             has_handshake: scheme.is_secure(),
             has_open: scheme.protocol().has_open(),
-            is_answered: options.is_answered(),
+            is_answered: options.stack().is_answered(),
             needs_ticket: options.start != Start::Cold,
             only_looks: false,
             sent: None,
@@ -207,7 +211,7 @@ impl ProbeScript {
             ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(facts)) => {
                 self.notes.facts.extend(facts);
                 self.step(Step::Message, place, now);
-                self.actions.push_back(Action::Command(Command::Send));
+                self.actions.push_back(Action::Command(SEND));
             }
             ProbeEvent::ProtocolEvent(ProtocolEvent::Sent) if !self.is_answered => {
                 self.notes

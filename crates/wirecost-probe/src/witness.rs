@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Direction, Endpoint, Input, Instant, Output};
+use wirecost_stack::Command;
 
-use super::event::{Command, Event, ProbeEvent, StreamPosition};
+use super::event::{Event, ProbeEvent, StreamPosition};
 
 /// First bytes that are kept.
 const FIRST_BYTES: usize = 64;

@@ -58,6 +58,8 @@ pub struct Client {
     transport: Transport,
     flow: Option<FlowId>,
     outbox: VecDeque<(u64, Content)>,
+    /// The message that was handed out last, until that is reported.
+    sent: Option<u64>,
     closing: bool,
     events: VecDeque<ClientEvent>,
     ignored_bytes: u64,
@@ -70,6 +72,7 @@ impl Client {
             transport,
             flow: None,
             outbox: VecDeque::new(),
+            sent: None,
             closing: false,
             events: VecDeque::new(),
             ignored_bytes: 0,
@@ -109,6 +112,9 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<ClientEvent> {
+        if let Some(message) = self.sent.take() {
+            return Output::Event(ClientEvent::Sent { message });
+        }
         if let Some(event) = self.events.pop_front() {
             return Output::Event(event);
         }
@@ -117,7 +123,7 @@ impl Endpoint for Client {
         };
         if let Some((message, content)) = self.outbox.pop_front() {
             emit(self.transport, &content, out);
-            self.events.push_back(ClientEvent::Sent { message });
+            self.sent = Some(message);
             return Output::Transmit { flow };
         }
         if self.closing {

@@ -25,6 +25,7 @@ pub mod channels;
 pub mod client;
 pub mod credentials;
 pub mod error;
+mod events;
 pub mod kind;
 pub mod label;
 pub mod message;
@@ -46,8 +47,9 @@ use wirecost_security::Start;
 
 pub use admission::Admission;
 pub use channel::Channel;
-pub use client::{Client, ClientConfig};
+pub use client::ClientConfig;
 pub use credentials::Credentials;
+pub use events::ClientEvent;
 pub use kind::{Application, Stack};
 pub use message::Message;
 pub use name::NameError;
@@ -55,6 +57,9 @@ pub use pattern::Pattern;
 pub use pool::{MessagePool, Outgoing, PoolConfig};
 pub use server::Server;
 pub use subscription::Subscription;
+
+/// The client of a device.
+pub type Client = client::Client<Event>;
 
 /// What a device can be asked to do, whatever its stack.
 #[derive(Clone, Debug, PartialEq, Eq)]

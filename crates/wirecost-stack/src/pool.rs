@@ -9,8 +9,8 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::object::Preset;
 
 use super::Stack;
-use super::error::ClientError;
-use super::message::{Address, Template, request, sealed, template};
+use super::error::{ClientError, StackError};
+use super::message::{Address, Template, request, template};
 use super::pattern::{Pattern, Values};
 
 /// Templates that are asked whether they are free before a new one is made.
@@ -106,13 +106,12 @@ impl MessagePool {
     pub fn new(config: PoolConfig) -> Result<Self, ClientError> {
         let stack = config.stack;
         if stack.is_amqp() && config.resource.differs_by_message() {
-            let reason = "its link has one address: %n, %t and %r cannot stand in it";
-            return Err(ClientError::new(stack, reason));
+            return Err(StackError::AddressByMessage.of(stack));
         }
         let mut entropy = Entropy::system();
         let sealer = match stack.object {
             true => {
-                let preset = Preset::new(&mut entropy).map_err(|error| ClientError::new(stack, error))?;
+                let preset = Preset::new(&mut entropy).map_err(|error| StackError::from(error).of(stack))?;
                 Some(Sealer { preset, entropy })
             }
             false => None,
@@ -253,10 +252,9 @@ impl MessagePool {
         let Some(template) = Arc::get_mut(template) else {
             return Ok(false);
         };
-        match template.set_topic(&self.resource) {
-            Ok(()) => Ok(true),
-            Err(error) => Err(ClientError::new(self.config.stack, error)),
-        }
+        let readdressed = template.set_topic(&self.resource);
+        readdressed.map_err(|error| StackError::from(error).of(self.config.stack))?;
+        Ok(true)
     }
 
     /// A new template for the message.
@@ -271,7 +269,10 @@ impl MessagePool {
         }
         let stack = self.config.stack;
         let content = match &mut self.sealer {
-            Some(sealer) => sealed(stack, &sealer.preset, &payload, &mut sealer.entropy)?,
+            Some(Sealer { preset, entropy }) => {
+                let sealed = preset.seal(&payload, entropy);
+                sealed.map_err(|error| StackError::from(error).of(stack))?
+            }
             None => payload.into(),
         };
         template(stack, self.address(), content)

@@ -98,8 +98,8 @@ impl Exchange {
         self.token == token && waits && matches!(self.subject, Subject::Transfer(_))
     }
 
-    /// The number of a message whose last byte has just been sent, once.
-    pub(super) fn take_sent(&mut self) -> Option<u64> {
+    /// The number of the message whose last byte the current request carries, once.
+    fn take_sent(&mut self) -> Option<u64> {
         match &mut self.subject {
             Subject::Ping => None,
             Subject::Transfer(transfer) => transfer.take_sent().then_some(self.message),
@@ -176,6 +176,7 @@ impl Exchange {
         };
         let kind = if again { kind.again() } else { kind };
         let datagram = Datagram::new(self.layout, kind).carrying(content);
+        let datagram = datagram.ending(self.take_sent());
         outbox.send_encoded(flow, &self.datagram, datagram);
     }
 }

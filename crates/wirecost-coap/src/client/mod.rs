@@ -213,10 +213,6 @@ impl Client {
             exchange.token = token;
         }
         if let Some(bytes) = self.transmit_anew(at, false, now) {
-            let sent = self.exchanges.get_mut(at).and_then(Exchange::take_sent);
-            if let Some(message) = sent {
-                self.outbox.event(Event::Sent { message });
-            }
             self.await_answer(at, bytes, now);
         }
     }
@@ -343,6 +339,9 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(message) = self.outbox.take_sent() {
+            return Output::Event(Event::Sent { message });
+        }
         if let Some(output) = self.outbox.poll(out) {
             return output;
         }

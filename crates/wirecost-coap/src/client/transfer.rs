@@ -172,8 +172,7 @@ impl Transfer {
         }
     }
 
-    /// Takes that the current request was sent. Returns whether it is the first that carries the end of the content of a
-    /// user's request.
+    /// Whether the current request is the first that carries the end of the content of a user's request.
     pub(super) fn take_sent(&mut self) -> bool {
         let ends = self.purpose == Purpose::Request && !self.has_more_content();
         ends && !core::mem::replace(&mut self.is_sent, true)

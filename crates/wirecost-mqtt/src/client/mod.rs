@@ -155,6 +155,8 @@ impl From<Timer> for usize {
 pub struct Client {
     now: Instant,
     actions: VecDeque<Action>,
+    /// The message that was handed out last, until that is reported.
+    sent: Option<u64>,
     state: State,
     version: Version,
     framer: Framer,
@@ -176,6 +178,7 @@ impl Client {
             now: Instant::START,
             // As much as one message needs: a ring that is larger lies in more of the caches.
             actions: VecDeque::with_capacity(2),
+            sent: None,
             state: State::Idle,
             version: config.version,
             framer: Framer::default(),
@@ -326,6 +329,9 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(message) = self.sent.take() {
+            return Output::Event(Event::Sent { message });
+        }
         while let Some(action) = self.actions.pop_front() {
             if let Some(output) = self.perform(action, out) {
                 return output;

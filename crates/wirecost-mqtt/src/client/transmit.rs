@@ -116,7 +116,7 @@ impl Client {
             outgoing.emit(publish, version, out);
             self.outbound.publish(qos, Subject::Message(outgoing))?;
         }
-        self.actions.push_back(Action::Event(Event::Sent { message }));
+        self.sent = Some(message);
         Some(self.transmitted(flow))
     }
 

@@ -7,7 +7,7 @@ use wirecost_live::Clock;
 use wirecost_security::tls::Flaw;
 use wirecost_stack::url::Url;
 
-use crate::options::{Options, Trusted};
+use crate::options::{Options, Trust};
 use crate::x509::Certificate;
 use crate::{look, surroundings};
 
@@ -28,7 +28,7 @@ pub struct Refused<'a> {
     /// What it says of itself, where it was looked at again.
     pub seen: Option<&'a Certificate>,
     /// Who is trusted.
-    pub trusted: &'a Trusted,
+    pub trusted: &'a Trust,
 }
 
 impl Refused<'_> {
@@ -65,9 +65,9 @@ impl Refused<'_> {
 
     fn issuer(&self) -> String {
         let store = match self.trusted {
-            Trusted::Authorities(all) if all.len() == 1 => "not the authority trusted here".to_owned(),
-            Trusted::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
-            Trusted::Anyone => "although anybody is trusted".to_owned(),
+            Trust::Authorities(all) if all.len() == 1 => "not the authority trusted here".to_owned(),
+            Trust::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
+            Trust::Anyone => "although anybody is trusted".to_owned(),
         };
         match (self.seen, self.reason) {
             (Some(certificate), _) => format!("issued by {:?}, {store}", certificate.issuer),
@@ -80,7 +80,7 @@ impl Refused<'_> {
 
 /// Tells of a certificate that was refused for a `reason` on a connection to `remote`, for which it is looked at again where the
 /// server can be asked for it.
-pub fn told_of(url: &Url, remote: SocketAddr, reason: &str, trusted: Trusted) -> [String; 2] {
+pub fn told_of(url: &Url, remote: SocketAddr, reason: &str, trusted: Trust) -> [String; 2] {
     let options = Options {
         trusted,
         timeout: PATIENCE,
@@ -114,7 +114,7 @@ mod tests {
                 host: "broker.lab",
                 reason,
                 seen,
-                trusted: &Trusted::Authorities(vec![Vec::new(); 2]),
+                trusted: &Trust::Authorities(vec![Vec::new(); 2]),
             };
             refused.told().join("\n")
         };

@@ -56,7 +56,7 @@ fn steps_begin_where_the_ones_before_them_ended() {
         ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
         [300, 1_000],
     );
-    assert_eq!(rig.next(1, 300), Action::Command(Command::Send));
+    assert_eq!(rig.next(1, 300), Action::Command(SEND));
     rig.hear(
         ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(Vec::new())),
         [500, 1_100],
@@ -83,7 +83,7 @@ fn what_nothing_answers_is_over_when_it_has_left() {
         ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
         [19, 8],
     );
-    assert_eq!(rig.next(1, 19), Action::Command(Command::Send));
+    assert_eq!(rig.next(1, 19), Action::Command(SEND));
     rig.hear(ProbeEvent::ProtocolEvent(ProtocolEvent::Sent), [19, 8]);
     assert_eq!(rig.next(1, 158), Action::Command(Command::Close));
     assert_eq!(rig.steps().last(), Some(&(Step::Close, [158, 8])));
@@ -108,7 +108,7 @@ fn a_ticket_is_fetched_by_a_connection_of_its_own() {
         ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
         [0, 0],
     );
-    assert_eq!(rig.next(1_001, 0), Action::Command(Command::Send));
+    assert_eq!(rig.next(1_001, 0), Action::Command(SEND));
     let names: Vec<Step> = rig.steps().into_iter().map(|(step, _)| step).collect();
     assert_eq!(names, [Step::Ticket, Step::Security, Step::Message]);
 }
