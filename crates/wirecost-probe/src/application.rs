@@ -11,38 +11,44 @@ use wirecost_mqtt::codec::ReasonCode;
 use wirecost_proto::{PeerText, bare};
 use wirecost_security::layer;
 
-use super::event::{Fact, ProbeEvent, ProtocolEvent, Refusal, RefusalKind};
+use super::event::{Fact, ProbeEvent, Refusal, RefusalKind, Trouble};
+
+impl From<Trouble> for ProbeEvent {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
 
 impl From<mqtt::Event> for ProbeEvent {
     fn from(event: mqtt::Event) -> Self {
-        Self::ProtocolEvent(match event {
+        match event {
             mqtt::Event::Connected {
                 session_present,
                 server,
-            } => ProtocolEvent::Ready(connack(session_present, &server)),
-            mqtt::Event::Refused { reason } => ProtocolEvent::Rejected(reason_code("CONNACK", reason)),
+            } => ProbeEvent::Ready(connack(session_present, &server)),
+            mqtt::Event::Refused { reason } => Trouble::Rejected(reason_code("CONNACK", reason)).into(),
             mqtt::Event::Disconnected { reason } => {
-                ProtocolEvent::Rejected(reason_code("DISCONNECT", reason))
+                Trouble::Rejected(reason_code("DISCONNECT", reason)).into()
             }
             mqtt::Event::Acknowledged { reason, .. } if reason.is_failure() => {
-                ProtocolEvent::Refused(reason_code("PUBACK", reason))
+                ProbeEvent::Refused(reason_code("PUBACK", reason))
             }
             mqtt::Event::Acknowledged { reason, .. } => {
-                ProtocolEvent::Answered(vec![Fact::new("message", named(reason))])
+                ProbeEvent::Answered(vec![Fact::new("message", named(reason))])
             }
-            mqtt::Event::Rejected { reason, .. } => ProtocolEvent::Refused(reason_code("PUBLISH", reason)),
-            mqtt::Event::Sent { .. } => ProtocolEvent::Sent,
-            mqtt::Event::Failed(error) => ProtocolEvent::Foreign(error.to_string()),
-            mqtt::Event::Closed => ProtocolEvent::Closed,
-            mqtt::Event::Reset(reason) => ProtocolEvent::Broken(reason),
+            mqtt::Event::Rejected { reason, .. } => ProbeEvent::Refused(reason_code("PUBLISH", reason)),
+            mqtt::Event::Sent { .. } => ProbeEvent::Sent,
+            mqtt::Event::Failed(error) => Trouble::Foreign(error.to_string()).into(),
+            mqtt::Event::Closed => Trouble::Closed.into(),
+            mqtt::Event::Reset(reason) => Trouble::Broken(reason).into(),
             mqtt::Event::Discarded { .. }
             | mqtt::Event::TimedOut(_)
             | mqtt::Event::MessageReceived(_)
             | mqtt::Event::DigestReceived(_)
             | mqtt::Event::Subscribed { .. }
             | mqtt::Event::Unsubscribed { .. }
-            | mqtt::Event::Pong => ProtocolEvent::Other,
-        })
+            | mqtt::Event::Pong => ProbeEvent::Other,
+        }
     }
 }
 
@@ -88,10 +94,10 @@ fn reason_code(packet: &str, reason: ReasonCode) -> Refusal {
 
 impl From<coap::Event> for ProbeEvent {
     fn from(event: coap::Event) -> Self {
-        Self::ProtocolEvent(match event {
-            coap::Event::Opened => ProtocolEvent::Ready(Vec::new()),
+        match event {
+            coap::Event::Opened => ProbeEvent::Ready(Vec::new()),
             coap::Event::Response(response) if response.code.is_success() => {
-                ProtocolEvent::Answered(vec![Fact::new("message", coap_response(&response))])
+                ProbeEvent::Answered(vec![Fact::new("message", coap_response(&response))])
             }
             coap::Event::Response(response) => {
                 let kind = match response.code {
@@ -101,25 +107,25 @@ impl From<coap::Event> for ProbeEvent {
                     }
                     _ => RefusalKind::Other,
                 };
-                ProtocolEvent::Refused(Refusal::new(kind, coap_response(&response)))
+                ProbeEvent::Refused(Refusal::new(kind, coap_response(&response)))
             }
-            coap::Event::TimedOut { transmissions, .. } => ProtocolEvent::GaveUp { transmissions },
-            coap::Event::Reset { .. } => ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, "RST")),
+            coap::Event::TimedOut { transmissions, .. } => Trouble::GaveUp { transmissions }.into(),
+            coap::Event::Reset { .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, "RST")),
             // Why it ended is said next.
             coap::Event::Failed {
                 failure: coap::Failure::FlowEnded,
                 ..
-            } => ProtocolEvent::Other,
-            coap::Event::Failed { failure, .. } => ProtocolEvent::Foreign(failure.to_string()),
-            coap::Event::FlowReset(reason) => ProtocolEvent::Broken(reason),
-            coap::Event::Closed => ProtocolEvent::Closed,
-            coap::Event::Sent { .. } => ProtocolEvent::Sent,
+            } => ProbeEvent::Other,
+            coap::Event::Failed { failure, .. } => Trouble::Foreign(failure.to_string()).into(),
+            coap::Event::FlowReset(reason) => Trouble::Broken(reason).into(),
+            coap::Event::Closed => Trouble::Closed.into(),
+            coap::Event::Sent { .. } => ProbeEvent::Sent,
             // RFC 7252, section 5.2.2.
             coap::Event::Acknowledged { .. } => {
-                ProtocolEvent::Ignored("an empty ACK, which says that the response comes later".to_owned())
+                ProbeEvent::Ignored("an empty ACK, which says that the response comes later".to_owned())
             }
-            coap::Event::Notification(_) | coap::Event::Pong { .. } => ProtocolEvent::Other,
-        })
+            coap::Event::Notification(_) | coap::Event::Pong { .. } => ProbeEvent::Other,
+        }
     }
 }
 
@@ -158,43 +164,41 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 impl From<amqp::Event> for ProbeEvent {
     fn from(event: amqp::Event) -> Self {
-        Self::ProtocolEvent(match event {
-            amqp::Event::Opened => {
-                ProtocolEvent::Ready(vec![Fact::new("AMQP", "link attached, with credit")])
-            }
-            amqp::Event::Sent { .. } => ProtocolEvent::Sent,
-            amqp::Event::Acknowledged { .. } => {
-                ProtocolEvent::Answered(vec![Fact::new("message", "accepted")])
-            }
+        match event {
+            amqp::Event::Opened => ProbeEvent::Ready(vec![Fact::new("AMQP", "link attached, with credit")]),
+            amqp::Event::Sent { .. } => ProbeEvent::Sent,
+            amqp::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "accepted")]),
             amqp::Event::Refused { reason, .. } => {
-                ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
             }
             amqp::Event::Failed(failure) => amqp_failure(&failure),
-            amqp::Event::Closed { error: None } => ProtocolEvent::Closed,
+            amqp::Event::Closed { error: None } => Trouble::Closed.into(),
             amqp::Event::Closed { error: Some(error) } => {
-                ProtocolEvent::Rejected(condition(&error.to_string()))
+                Trouble::Rejected(condition(&error.to_string())).into()
             }
-            amqp::Event::Reset(reason) => ProtocolEvent::Broken(reason),
-            amqp::Event::Discarded { .. } => ProtocolEvent::Other,
-        })
+            amqp::Event::Reset(reason) => Trouble::Broken(reason).into(),
+            amqp::Event::Discarded { .. } => ProbeEvent::Other,
+        }
     }
 }
 
-fn amqp_failure(failure: &amqp::Failure) -> ProtocolEvent {
+fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
     match failure {
         // AMQP 1.0, section 5.3.3.6.
-        amqp::Failure::Authentication(code) => ProtocolEvent::Rejected(Refusal::new(
+        amqp::Failure::Authentication(code) => Trouble::Rejected(Refusal::new(
             RefusalKind::Authentication,
             format!("SASL outcome {code}"),
-        )),
-        amqp::Failure::Mechanism(name) => ProtocolEvent::Rejected(Refusal::new(
+        ))
+        .into(),
+        amqp::Failure::Mechanism(name) => Trouble::Rejected(Refusal::new(
             RefusalKind::Authentication,
             format!("SASL mechanism {name} is not offered"),
-        )),
+        ))
+        .into(),
         amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
-            ProtocolEvent::Rejected(condition(&error.to_string()))
+            Trouble::Rejected(condition(&error.to_string())).into()
         }
-        failure => ProtocolEvent::Foreign(failure.to_string()),
+        failure => Trouble::Foreign(failure.to_string()).into(),
     }
 }
 
@@ -210,42 +214,43 @@ fn condition(text: &str) -> Refusal {
 
 impl From<http::Event> for ProbeEvent {
     fn from(event: http::Event) -> Self {
-        Self::ProtocolEvent(match event {
-            http::Event::Opened => ProtocolEvent::Ready(Vec::new()),
-            http::Event::Sent { .. } => ProtocolEvent::Sent,
+        match event {
+            http::Event::Opened => ProbeEvent::Ready(Vec::new()),
+            http::Event::Sent { .. } => ProbeEvent::Sent,
             http::Event::Response {
                 status, body_bytes, ..
             } => response(status, body_bytes),
             http::Event::Failed { reason, .. } => match reason {
-                http::Failure::Malformed(malformed) => ProtocolEvent::Foreign(malformed.to_string()),
+                http::Failure::Malformed(malformed) => Trouble::Foreign(malformed.to_string()).into(),
                 http::Failure::Fault(_) | http::Failure::OurTransport(_) => {
-                    ProtocolEvent::Foreign(reason.to_string())
+                    Trouble::Foreign(reason.to_string()).into()
                 }
                 http::Failure::Code(_) | http::Failure::Transport(_) | http::Failure::NotProcessed => {
-                    ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+                    ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
                 }
-                http::Failure::Reset(reason) => ProtocolEvent::Broken(reason),
-                http::Failure::Closed | http::Failure::Abandoned => ProtocolEvent::Closed,
+                http::Failure::Reset(reason) => Trouble::Broken(reason).into(),
+                http::Failure::Closed | http::Failure::Abandoned => Trouble::Closed.into(),
             },
-            http::Event::GoneAway => ProtocolEvent::Rejected(Refusal::new(
+            http::Event::GoneAway => Trouble::Rejected(Refusal::new(
                 RefusalKind::Other,
                 "it takes no request on this connection (GOAWAY)",
-            )),
-            http::Event::TimedOut { .. } => ProtocolEvent::Other,
-            http::Event::Closed => ProtocolEvent::Closed,
-            http::Event::Reset(reason) => ProtocolEvent::Broken(reason),
-        })
+            ))
+            .into(),
+            http::Event::TimedOut { .. } => ProbeEvent::Other,
+            http::Event::Closed => Trouble::Closed.into(),
+            http::Event::Reset(reason) => Trouble::Broken(reason).into(),
+        }
     }
 }
 
-fn response(status: Status, body_bytes: u64) -> ProtocolEvent {
+fn response(status: Status, body_bytes: u64) -> ProbeEvent {
     let status_line = status.to_string();
     let text = format!("{}, {body_bytes} B of content", status_line.trim_end());
     match status.code() {
-        200..300 => ProtocolEvent::Answered(vec![Fact::new("message", text)]),
+        200..300 => ProbeEvent::Answered(vec![Fact::new("message", text)]),
         // RFC 9110, sections 15.5.2 and 15.5.4; a proxy's is 407.
-        401 | 403 | 407 => ProtocolEvent::Refused(Refusal::new(RefusalKind::Authentication, text)),
-        _ => ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, text)),
+        401 | 403 | 407 => ProbeEvent::Refused(Refusal::new(RefusalKind::Authentication, text)),
+        _ => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, text)),
     }
 }
 
@@ -260,8 +265,8 @@ where
                 start,
                 negotiated: None,
             },
-            layer::Event::EarlyData { .. } => Self::ProtocolEvent(ProtocolEvent::Other),
-            layer::Event::Failed { fault, .. } => Self::Insecure(fault),
+            layer::Event::EarlyData { .. } => ProbeEvent::Other,
+            layer::Event::Failed { fault, .. } => Trouble::Insecure(fault).into(),
         }
     }
 }
@@ -269,6 +274,6 @@ where
 impl From<bare::ClientEvent> for ProbeEvent {
     /// A bare client only looks at a certificate: what it reports says nothing.
     fn from(_: bare::ClientEvent) -> Self {
-        Self::ProtocolEvent(ProtocolEvent::Other)
+        ProbeEvent::Other
     }
 }

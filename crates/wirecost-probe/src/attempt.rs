@@ -18,7 +18,8 @@ use wirecost_security::Start;
 use super::ProbeError;
 use super::account::Flows;
 use super::client::{Client, Environment};
-use super::notes::{Notes, Step, Trouble};
+use super::event::Trouble;
+use super::notes::{Notes, Step};
 use super::options::{Options, Trust};
 use super::script::ProbeScript;
 use super::witness::Witness;
@@ -113,7 +114,7 @@ pub(super) fn attempt(
 ) -> Result<Attempt, ProbeError> {
     let machine = |action| move |error| ProbeError::Machine { action, error };
     let sniffer = Sniffer::open(clock);
-    let transport = options.url.scheme.protocol().transport();
+    let transport = options.url.scheme.stack().transport();
     let device = Device {
         host: 0,
         local: any_port(remote),

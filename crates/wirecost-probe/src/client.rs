@@ -14,7 +14,7 @@ use wirecost_stack::message::Template;
 use wirecost_stack::url::{Login, Protocol, percent_decoded};
 use wirecost_stack::{Application, Command, Message, Stack};
 
-use super::event::{ProbeEvent, ProtocolEvent};
+use super::event::ProbeEvent;
 use super::options::{Options, OptionsError, TlsVersion};
 
 /// MQTT keep-alive in seconds.
@@ -93,7 +93,7 @@ impl Endpoint for Client {
         match (self.inner.poll_output(out), &self.last_ignored) {
             (Output::Timeout(_), Some(what)) if self.is_news => {
                 self.is_news = false;
-                Output::Event(ProbeEvent::ProtocolEvent(ProtocolEvent::Ignored(what.clone())))
+                Output::Event(ProbeEvent::Ignored(what.clone()))
             }
             (Output::Event(ProbeEvent::Established { start, .. }), _) => {
                 let negotiated = self.inner.negotiated().map(Box::new);

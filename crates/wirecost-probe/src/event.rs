@@ -24,36 +24,6 @@ impl Fact {
     }
 }
 
-/// What the application protocol reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProtocolEvent {
-    /// Messages can be sent.
-    Ready(Vec<Fact>),
-    /// The message is out; where nothing answers it, that is all.
-    Sent,
-    /// The server has answered the message.
-    Answered(Vec<Fact>),
-    /// The server has refused the message.
-    Refused(Refusal),
-    /// The server has refused the connection.
-    Rejected(Refusal),
-    /// The protocol has given up waiting, after so many transmissions.
-    GaveUp {
-        /// Datagrams sent for the message.
-        transmissions: u32,
-    },
-    /// What the server sent is not the protocol.
-    Foreign(String),
-    /// The server has ended the connection.
-    Closed,
-    /// The flow broke.
-    Broken(ResetReason),
-    /// Something came that answers nothing that was asked.
-    Ignored(String),
-    /// Nothing that a probe waits for.
-    Other,
-}
-
 /// A server's no.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -84,6 +54,32 @@ impl Refusal {
     }
 }
 
+/// Why a probe cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// There was no connection.
+    Unconnected(ResetReason),
+    /// The step took too long.
+    TimedOut,
+    /// The protocol gave up after so many transmissions.
+    GaveUp {
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// The channel could not be protected.
+    Insecure(Fault),
+    /// The server refused the client.
+    Rejected(Refusal),
+    /// The server refused the message; the connection was closed as usual.
+    Refused(Refusal),
+    /// The server does not speak the protocol.
+    Foreign(String),
+    /// The server ended the connection too early.
+    Closed,
+    /// The connection broke.
+    Broken(ResetReason),
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeEvent {
@@ -100,10 +96,20 @@ pub enum ProbeEvent {
         /// What was agreed on, where the layer tells.
         negotiated: Option<Box<Negotiated>>,
     },
-    /// The handshake or the protection failed.
-    Insecure(Fault),
-    /// The application protocol has something to say.
-    ProtocolEvent(ProtocolEvent),
+    /// The protocol's client can send messages.
+    Ready(Vec<Fact>),
+    /// The protocol's client has handed out the last byte of the message.
+    Sent,
+    /// The server has answered the message.
+    Answered(Vec<Fact>),
+    /// The server has refused the message.
+    Refused(Refusal),
+    /// The layer or the protocol's client reports why the probe cannot go on.
+    Trouble(Trouble),
+    /// A message came that answers nothing that was asked.
+    Ignored(String),
+    /// A report that the probe does not need.
+    Other,
     /// The client has asked for the end of the flow.
     Closing,
     /// The server has ended its direction.

@@ -13,8 +13,8 @@ use wirecost_security::layer::Fault;
 use wirecost_stack::url::{Protocol, Scheme, Url};
 
 use super::answer::Answer;
-use super::event::{Refusal, RefusalKind};
-use super::notes::{Notes, Step, Trouble};
+use super::event::{Refusal, RefusalKind, Trouble};
+use super::notes::{Notes, Step};
 use super::options::Options;
 use super::resolve::ResolveError;
 use super::x509::Certificate;
@@ -146,14 +146,12 @@ impl Diagnosis<'_> {
     fn wrong_protocol(&self, step: Step, trouble: &Trouble) -> Option<Cause> {
         let scheme = self.scheme();
         let is_over = matches!(trouble, Trouble::Closed | Trouble::Broken(ResetReason::ByPeer));
-        let is_odd = is_over
-            || matches!(
-                trouble,
-                Trouble::Foreign(_)
-                    | Trouble::TimedOut
-                    | Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
-            );
-        if !is_odd || scheme.protocol().transport() != Transport::Stream {
+        let is_no_tls = matches!(
+            trouble,
+            Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
+        );
+        let is_odd = is_over || is_no_tls || matches!(trouble, Trouble::Foreign(_) | Trouble::TimedOut);
+        if !is_odd || scheme.stack().transport() != Transport::Stream {
             return None;
         }
         if scheme.is_secure() && step != Step::Security {
@@ -162,15 +160,7 @@ impl Diagnosis<'_> {
         let answer = Answer::of(&self.notes.first_bytes);
         let port = self.remote.port();
         let meant = match answer {
-            Answer::Nothing
-                if is_over
-                    || matches!(
-                        trouble,
-                        Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
-                    ) =>
-            {
-                return Some(self.ended(step, trouble));
-            }
+            Answer::Nothing if is_over || is_no_tls => return Some(self.ended(step, trouble)),
             Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
             Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
             Answer::Greeting(_) => None,
@@ -249,7 +239,7 @@ impl Diagnosis<'_> {
 
     fn broken(&self, reason: ResetReason) -> Cause {
         let remote = self.remote;
-        match (reason, self.scheme().protocol().transport()) {
+        match (reason, self.scheme().stack().transport()) {
             (ResetReason::Refused, Transport::Stream) => Cause::unreachable(
                 format!("{remote} refused the connection: nothing listens there"),
                 self.start_one(),
@@ -343,7 +333,7 @@ impl Diagnosis<'_> {
     /// What came while something else was awaited.
     fn came(&self) -> String {
         let received = self.received;
-        match (&self.notes.ignored, self.scheme().protocol().transport()) {
+        match (&self.notes.ignored, self.scheme().stack().transport()) {
             (Some(what), _) => format!("; the server answered, but with {what}"),
             (None, _) if received == 0 => "; nothing came".to_owned(),
             (None, Transport::Stream) => format!("; {received} B came, and it was not in them, or not whole"),

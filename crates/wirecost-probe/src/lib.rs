@@ -48,11 +48,11 @@ use wirecost_security::layer::Fault;
 use account::Account;
 use attempt::{Attempt, attempt, look};
 use client::{Client, Environment};
-use event::Fact;
+use event::{Fact, Trouble};
 use facts::{layer_fact, tls_facts};
 use failure::Diagnosis;
 pub use failure::{Failure, FailureKind};
-use notes::{Notes, Step, Trouble};
+use notes::{Notes, Step};
 pub use options::{Options, OptionsError};
 pub use report::Report;
 use report::StepReport;
@@ -281,7 +281,7 @@ impl Probe {
             None => {}
         }
         facts.extend(notes.facts.iter().cloned());
-        let stream = options.url.scheme.protocol().transport() == Transport::Stream;
+        let stream = options.url.scheme.stack().transport() == Transport::Stream;
         if stream && notes.trouble.is_none() && !notes.peer_closed {
             let text = "the server did not close its side within 1 s of our close";
             self.report.warnings.push(text.to_owned());

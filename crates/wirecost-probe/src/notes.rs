@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use wirecost_proto::{Instant, ResetReason};
+use wirecost_proto::Instant;
 use wirecost_security::Start;
-use wirecost_security::layer::Fault;
 use wirecost_security::tls::Negotiated;
 
-use super::event::{Fact, Refusal, StreamPosition};
+use super::event::{Fact, StreamPosition, Trouble};
 
 /// A step of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -64,32 +63,6 @@ pub struct Mark {
     pub at: Instant,
     /// Where the flow stood.
     pub place: StreamPosition,
-}
-
-/// What kept a probe from its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// There was no connection.
-    Unconnected(ResetReason),
-    /// The step took too long.
-    TimedOut,
-    /// The protocol gave up after so many transmissions.
-    GaveUp {
-        /// Datagrams sent for the message.
-        transmissions: u32,
-    },
-    /// The channel could not be protected.
-    Insecure(Fault),
-    /// The server refused the client.
-    Rejected(Refusal),
-    /// The server refused the message; the connection was closed as usual.
-    Refused(Refusal),
-    /// The server does not speak the protocol.
-    Foreign(String),
-    /// The server ended the connection too early.
-    Closed,
-    /// The connection broke.
-    Broken(ResetReason),
 }
 
 /// What a probe has noted.

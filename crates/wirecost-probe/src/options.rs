@@ -158,31 +158,27 @@ impl Options {
 
     /// The stack that the URL and the options name.
     pub(super) fn stack(&self) -> Stack {
-        let application = match self.url.scheme.protocol() {
-            Protocol::Mqtt => match self.mqtt_version {
-                MqttVersion::V3_1_1 => Application::Mqtt311(self.qos),
-                MqttVersion::V5 => Application::Mqtt5(self.qos),
-            },
-            Protocol::Coap => Application::CoapCon,
-            Protocol::Amqp if self.qos == 0 => Application::AmqpSettled,
-            Protocol::Amqp => Application::AmqpUnsettled,
-            Protocol::Http1 => Application::Http1,
-            Protocol::Http3 => Application::Http3,
-            Protocol::Tcp => Application::Tcp,
-            Protocol::Udp => Application::Udp,
+        let Stack {
+            application,
+            channel,
+            object,
+        } = self.url.scheme.stack();
+        let application = match (application, self.mqtt_version) {
+            (Application::Mqtt311(_), MqttVersion::V3_1_1) => Application::Mqtt311(self.qos),
+            (Application::Mqtt311(_), MqttVersion::V5) => Application::Mqtt5(self.qos),
+            (Application::AmqpUnsettled, _) if self.qos == 0 => Application::AmqpSettled,
+            (application, _) => application,
         };
-        let channel = match (self.url.scheme, &self.psk, self.tls) {
-            (Scheme::Mqtts | Scheme::Amqps | Scheme::Https, _, Some(TlsVersion::V12)) => Channel::Tls12,
-            (Scheme::Mqtts | Scheme::Amqps | Scheme::Https, ..) => Channel::Tls13,
-            (Scheme::Coaps, Some(_), _) => Channel::Dtls12Psk,
-            (Scheme::Coaps, None, Some(TlsVersion::V13)) => Channel::Dtls13,
-            // The engine offers one version, and servers in the field speak this one.
-            (Scheme::Coaps, None, _) => Channel::Dtls12,
-            _ => Channel::Plain,
+        let channel = match (channel, &self.psk, self.tls) {
+            (Channel::Tls13, _, Some(TlsVersion::V12)) => Channel::Tls12,
+            (Channel::Dtls12, Some(_), _) => Channel::Dtls12Psk,
+            (Channel::Dtls12, None, Some(TlsVersion::V13)) => Channel::Dtls13,
+            (channel, ..) => channel,
         };
         Stack {
+            application,
             channel,
-            ..Stack::plain(application)
+            object,
         }
     }
 }

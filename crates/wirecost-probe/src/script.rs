@@ -18,8 +18,8 @@ use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 use wirecost_stack::Command;
 
-use super::event::{Event, Fact, ProbeEvent, ProtocolEvent, StreamPosition};
-use super::notes::{Mark, Notes, Step, Trouble};
+use super::event::{Event, Fact, ProbeEvent, StreamPosition, Trouble};
+use super::notes::{Mark, Notes, Step};
 use super::options::Options;
 
 /// How long a server may take to close its direction.
@@ -76,7 +76,7 @@ impl ProbeScript {
             deadline: None,
             actions: VecDeque::new(),
             timeout: options.timeout,
-            transport: scheme.protocol().transport(),
+            transport: scheme.stack().transport(),
             has_handshake: scheme.is_secure(),
             has_open: scheme.protocol().has_open(),
             is_answered: options.stack().is_answered(),
@@ -181,7 +181,7 @@ impl ProbeScript {
 
     fn hear_ticket(&mut self, happening: ProbeEvent, now: Instant) {
         match (happening, self.stage) {
-            (ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(_)), Stage::TicketOpening) => {
+            (ProbeEvent::Ready(_), Stage::TicketOpening) => {
                 let opened = self.notes.marks.first().map_or(now, |mark| mark.at);
                 let patience = TICKET_WAIT.max(now.saturating_since(opened));
                 self.enter(Stage::TicketSettling, patience, now);
@@ -208,61 +208,41 @@ impl ProbeScript {
                     self.step(Step::Open, place, now);
                 }
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(facts)) => {
+            ProbeEvent::Ready(facts) => {
                 self.notes.facts.extend(facts);
                 self.step(Step::Message, place, now);
                 self.actions.push_back(Action::Command(SEND));
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Sent) if !self.is_answered => {
+            ProbeEvent::Sent if !self.is_answered => {
                 self.notes
                     .facts
                     .push(Fact::new("message", "sent; nothing answers it"));
                 self.sent = Some(place);
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(facts)) => {
+            ProbeEvent::Answered(facts) => {
                 self.notes.facts.extend(facts);
                 self.close(place, now);
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Refused(refusal)) => {
+            ProbeEvent::Refused(refusal) => {
                 self.notes
                     .facts
                     .push(Fact::new("message", refusal.reason.clone()));
                 self.note_trouble(Trouble::Refused(refusal), now);
                 self.close(place, now);
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Ignored(what)) => self.notes.ignored = Some(what),
+            ProbeEvent::Ignored(what) => self.notes.ignored = Some(what),
             ProbeEvent::Echoed => self.notes.is_echo = true,
             happening => self.hear_trouble(happening, now),
         }
     }
 
     fn hear_trouble(&mut self, happening: ProbeEvent, now: Instant) {
-        let trouble = match happening {
-            ProbeEvent::Insecure(fault) => Trouble::Insecure(fault),
-            ProbeEvent::PeerClosed | ProbeEvent::ProtocolEvent(ProtocolEvent::Closed) => Trouble::Closed,
-            ProbeEvent::Reset(reason) | ProbeEvent::ProtocolEvent(ProtocolEvent::Broken(reason)) => {
-                Trouble::Broken(reason)
-            }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Rejected(refusal)) => Trouble::Rejected(refusal),
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Foreign(reason)) => Trouble::Foreign(reason),
-            ProbeEvent::ProtocolEvent(ProtocolEvent::GaveUp { transmissions }) => {
-                Trouble::GaveUp { transmissions }
-            }
-            ProbeEvent::Opened
-            | ProbeEvent::Heard
-            | ProbeEvent::Echoed
-            | ProbeEvent::Closing
-            | ProbeEvent::Established { .. }
-            | ProbeEvent::ProtocolEvent(
-                ProtocolEvent::Ready(_)
-                | ProtocolEvent::Sent
-                | ProtocolEvent::Answered(_)
-                | ProtocolEvent::Refused(_)
-                | ProtocolEvent::Ignored(_)
-                | ProtocolEvent::Other,
-            ) => return,
-        };
-        self.fail(trouble, now);
+        match happening {
+            ProbeEvent::Trouble(trouble) => self.fail(trouble, now),
+            ProbeEvent::PeerClosed => self.fail(Trouble::Closed, now),
+            ProbeEvent::Reset(reason) => self.fail(Trouble::Broken(reason), now),
+            _ => {}
+        }
     }
 
     fn close(&mut self, place: StreamPosition, now: Instant) {

@@ -178,9 +178,8 @@ fn protocol(
 ) -> Result<Protocol, StackError> {
     Ok(match stack.application {
         Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
-        Application::Mqtt311(_) | Application::Mqtt5(_) => {
-            Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt(stack, config)?)))
-        }
+        Application::Mqtt311(qos) => mqtt(stack, Version::V3_1_1, qos, config)?,
+        Application::Mqtt5(qos) => mqtt(stack, Version::V5, qos, config)?,
         Application::CoapNon | Application::CoapCon => {
             let coap = coap(stack, config, channels)?;
             Protocol::Coap(Box::new(coap::Client::new(coap)))
@@ -238,11 +237,11 @@ fn amqp(stack: Stack, resource: &str, config: &ClientConfig) -> amqp::Config {
     }
 }
 
-/// How an MQTT client of the stack connects.
-fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError> {
+/// An MQTT client whose will has the quality of service `qos`.
+fn mqtt(stack: Stack, version: Version, qos: u8, config: &ClientConfig) -> Result<Protocol, FieldError> {
     let defaults = mqtt::Config::default();
     let mut mqtt = mqtt::Config {
-        version: stack.mqtt_version(),
+        version,
         client_id: config.client_id.parse()?,
         keep_alive: config.keep_alive,
         reports_digests: true,
@@ -251,9 +250,8 @@ fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError>
         connect_timeout: config.answer_timeout.unwrap_or(defaults.connect_timeout),
         ..defaults
     };
-    let Some(session) = &config.session else {
-        return Ok(mqtt);
-    };
+    let clean = Session::default();
+    let session = config.session.as_deref().unwrap_or(&clean);
     if let Some((name, password)) = &session.login {
         mqtt.username = Some(name.parse()?);
         mqtt.password = Some(password.as_bytes().try_into()?);
@@ -262,7 +260,7 @@ fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError>
         mqtt.will = Some(mqtt::Will {
             topic: will.topic.parse()?,
             payload: will.payload.as_bytes().try_into()?,
-            qos: stack.qos().unwrap_or_default(),
+            qos: QoS::from_bits(qos).unwrap_or_default(),
             ..mqtt::Will::default()
         });
     }
@@ -270,7 +268,7 @@ fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError>
         mqtt.clean_start = false;
         mqtt.session_expiry = u32::try_from(expiry.as_secs()).unwrap_or(u32::MAX);
     }
-    Ok(mqtt)
+    Ok(Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt))))
 }
 
 impl<E: ClientEvent> std::fmt::Debug for Client<E> {
@@ -280,39 +278,6 @@ impl<E: ClientEvent> std::fmt::Debug for Client<E> {
             Layer::Tls(_) => "Client(TLS)",
             Layer::Dtls(_) => "Client(DTLS)",
         })
-    }
-}
-
-impl Stack {
-    /// The MQTT version that the stack speaks, if it speaks MQTT.
-    const fn mqtt_version(self) -> Version {
-        match self.application {
-            Application::Mqtt5(_) => Version::V5,
-            Application::Mqtt311(_)
-            | Application::Tcp
-            | Application::Udp
-            | Application::CoapNon
-            | Application::CoapCon
-            | Application::AmqpSettled
-            | Application::AmqpUnsettled
-            | Application::Http1
-            | Application::Http3 => Version::V3_1_1,
-        }
-    }
-
-    /// The quality of service of its messages, if it speaks MQTT.
-    fn qos(self) -> Option<QoS> {
-        match self.application {
-            Application::Mqtt311(qos) | Application::Mqtt5(qos) => QoS::from_bits(qos),
-            Application::Tcp
-            | Application::Udp
-            | Application::CoapNon
-            | Application::CoapCon
-            | Application::AmqpSettled
-            | Application::AmqpUnsettled
-            | Application::Http1
-            | Application::Http3 => None,
-        }
     }
 }
 

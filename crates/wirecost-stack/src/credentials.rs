@@ -13,8 +13,6 @@ use wirecost_security::{Epoch, KeyLog};
 
 pub use portable::Portable;
 
-/// The identity under which devices use the pre-shared key (RFC 4279).
-pub const PSK_IDENTITY: &str = "wc";
 /// Bytes of the pre-shared key and of the OSCORE master secret.
 const SECRET_BYTES: usize = 16;
 

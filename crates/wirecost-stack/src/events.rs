@@ -48,22 +48,41 @@ where
                 fault: layer::Fault::Start { granted, .. },
                 ..
             } => Event::Established { start: granted },
-            layer::Event::Failed { fault, .. } => {
-                let reason = fault.to_string();
-                match fault {
-                    layer::Fault::TimedOut { .. } | layer::Fault::Other(_) => Event::Lost { reason },
-                    layer::Fault::Certificate(_)
-                    | layer::Fault::Alert(_)
-                    | layer::Fault::Protocol { .. }
-                    | layer::Fault::Start { .. }
-                    | layer::Fault::CutOff(_) => Event::Rejected { reason },
-                }
-            }
+            layer::Event::Failed { fault, .. } => match fault {
+                layer::Fault::TimedOut { .. } | layer::Fault::Other(_) => Event::lost(fault),
+                layer::Fault::Certificate(_)
+                | layer::Fault::Alert(_)
+                | layer::Fault::Protocol { .. }
+                | layer::Fault::Start { .. }
+                | layer::Fault::CutOff(_) => Event::rejected(fault),
+            },
         }
     }
 }
 
-/// Ready, where no protocol keeps a session.
+impl Event {
+    fn lost(reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::Lost { reason }
+    }
+
+    fn rejected(reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::Rejected { reason }
+    }
+
+    fn refused(message: u64, reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::Refused { message, reason }
+    }
+
+    fn subscription_refused(reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::SubscriptionRefused { reason }
+    }
+}
+
+/// The event of a protocol that has no sessions.
 const READY: Event = Event::Ready {
     session_present: false,
 };
@@ -74,9 +93,7 @@ impl From<bare::ClientEvent> for Event {
             bare::ClientEvent::Opened => READY,
             bare::ClientEvent::Sent { message } => Event::Sent { message },
             bare::ClientEvent::Closed => Event::Closed,
-            bare::ClientEvent::Reset(reason) => Event::Lost {
-                reason: reason.to_string(),
-            },
+            bare::ClientEvent::Reset(reason) => Event::lost(reason),
         }
     }
 }
@@ -85,35 +102,19 @@ impl From<mqtt::Event> for Event {
     fn from(event: mqtt::Event) -> Self {
         match event {
             mqtt::Event::Connected { session_present, .. } => Event::Ready { session_present },
-            mqtt::Event::Refused { reason } => Event::Rejected {
-                reason: format!("CONNACK {reason}"),
-            },
-            mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => Event::Refused {
-                message,
-                reason: reason.to_string(),
-            },
+            mqtt::Event::Refused { reason } => Event::rejected(format!("CONNACK {reason}")),
+            mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => {
+                Event::refused(message, reason)
+            }
             mqtt::Event::Acknowledged { message, .. } => Event::Acknowledged { message },
-            mqtt::Event::Rejected { message, reason } => Event::Refused {
-                message,
-                reason: reason.to_string(),
-            },
+            mqtt::Event::Rejected { message, reason } => Event::refused(message, reason),
             mqtt::Event::Discarded { message } => Event::TimedOut { message },
-            mqtt::Event::Disconnected { reason } => Event::Rejected {
-                reason: format!("DISCONNECT {reason}"),
-            },
-            mqtt::Event::Failed(error) => Event::Rejected {
-                reason: error.to_string(),
-            },
-            mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::Lost {
-                reason: "no CONNACK in time".into(),
-            },
-            mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::Lost {
-                reason: "no PINGRESP in time".into(),
-            },
+            mqtt::Event::Disconnected { reason } => Event::rejected(format!("DISCONNECT {reason}")),
+            mqtt::Event::Failed(error) => Event::rejected(error),
+            mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::lost("no CONNACK in time"),
+            mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::lost("no PINGRESP in time"),
             mqtt::Event::Closed => Event::Closed,
-            mqtt::Event::Reset(reason) => Event::Lost {
-                reason: reason.to_string(),
-            },
+            mqtt::Event::Reset(reason) => Event::lost(reason),
             mqtt::Event::DigestReceived(digest) => Event::Received(Arrival {
                 stamp: Stamp::read(&digest.head[..digest.head.len().min(digest.payload_bytes)]),
                 payload_bytes: digest.payload_bytes as u64,
@@ -121,9 +122,7 @@ impl From<mqtt::Event> for Event {
                 retained: digest.retain,
             }),
             mqtt::Event::Subscribed { codes } => match codes.iter().find(|code| code.is_failure()) {
-                Some(reason) => Event::SubscriptionRefused {
-                    reason: format!("SUBACK {reason}"),
-                },
+                Some(reason) => Event::subscription_refused(format!("SUBACK {reason}")),
                 None => Event::Subscribed,
             },
             mqtt::Event::Sent { message } => Event::Sent { message },
@@ -141,9 +140,7 @@ impl From<coap::Event> for Event {
             coap::Event::Response(response) if response.message == OBSERVATION => observed(&response),
             // RFC 7641, section 4.2: an error ends the observation.
             coap::Event::Notification(response) if !response.code.is_success() => {
-                Event::SubscriptionRefused {
-                    reason: format!("the observation ended with {}", response.code),
-                }
+                Event::subscription_refused(format!("the observation ended with {}", response.code))
             }
             coap::Event::Notification(response) => Event::Received(Arrival {
                 stamp: Stamp::read(&response.payload),
@@ -154,26 +151,15 @@ impl From<coap::Event> for Event {
             coap::Event::Response(response) if response.code.is_success() => Event::Acknowledged {
                 message: response.message,
             },
-            coap::Event::Response(response) => Event::Refused {
-                message: response.message,
-                reason: response.code.to_string(),
-            },
+            coap::Event::Response(response) => Event::refused(response.message, response.code),
             coap::Event::TimedOut { message, .. } => Event::TimedOut { message },
-            coap::Event::Reset { message } => Event::Refused {
-                message,
-                reason: "RST".into(),
-            },
+            coap::Event::Reset { message } => Event::refused(message, "RST"),
             coap::Event::Failed {
                 message,
                 failure: coap::Failure::FlowEnded,
             } => Event::TimedOut { message },
-            coap::Event::Failed { message, failure } => Event::Refused {
-                message,
-                reason: failure.to_string(),
-            },
-            coap::Event::FlowReset(reason) => Event::Lost {
-                reason: reason.to_string(),
-            },
+            coap::Event::Failed { message, failure } => Event::refused(message, failure),
+            coap::Event::FlowReset(reason) => Event::lost(reason),
             coap::Event::Sent { message } => Event::Sent { message },
             coap::Event::Closed | coap::Event::Acknowledged { .. } | coap::Event::Pong { .. } => Event::Other,
         }
@@ -182,12 +168,11 @@ impl From<coap::Event> for Event {
 
 /// What the answer to a registration says (RFC 7641, section 3.1).
 fn observed(response: &coap::Response) -> Event {
-    let reason = match response.options.view().observe() {
-        Some(_) if response.code.is_success() => return Event::Subscribed,
-        None if response.code.is_success() => "the resource cannot be observed".to_owned(),
-        _ => response.code.to_string(),
-    };
-    Event::SubscriptionRefused { reason }
+    match response.options.view().observe() {
+        Some(_) if response.code.is_success() => Event::Subscribed,
+        None if response.code.is_success() => Event::subscription_refused("the resource cannot be observed"),
+        _ => Event::subscription_refused(response.code),
+    }
 }
 
 impl From<amqp::Event> for Event {
@@ -196,24 +181,13 @@ impl From<amqp::Event> for Event {
             amqp::Event::Opened => READY,
             amqp::Event::Sent { message } => Event::Sent { message },
             amqp::Event::Acknowledged { message } => Event::Acknowledged { message },
-            amqp::Event::Refused { message, reason } => Event::Refused {
-                message,
-                reason: reason.to_string(),
-            },
+            amqp::Event::Refused { message, reason } => Event::refused(message, reason),
             amqp::Event::Discarded { message } => Event::TimedOut { message },
-            amqp::Event::Failed(failure @ amqp::Failure::TimedOut(_)) => Event::Lost {
-                reason: failure.to_string(),
-            },
-            amqp::Event::Failed(failure) => Event::Rejected {
-                reason: failure.to_string(),
-            },
+            amqp::Event::Failed(failure @ amqp::Failure::TimedOut(_)) => Event::lost(failure),
+            amqp::Event::Failed(failure) => Event::rejected(failure),
             amqp::Event::Closed { error: None } => Event::Closed,
-            amqp::Event::Closed { error: Some(error) } => Event::Rejected {
-                reason: error.to_string(),
-            },
-            amqp::Event::Reset(reason) => Event::Lost {
-                reason: reason.to_string(),
-            },
+            amqp::Event::Closed { error: Some(error) } => Event::rejected(error),
+            amqp::Event::Reset(reason) => Event::lost(reason),
         }
     }
 }
@@ -226,23 +200,15 @@ impl From<http::Event> for Event {
             http::Event::Response { message, status, .. } if status.is_success() => {
                 Event::Acknowledged { message }
             }
-            http::Event::Response { message, status, .. } => Event::Refused {
-                message,
-                reason: status.to_string(),
-            },
+            http::Event::Response { message, status, .. } => Event::refused(message, status),
             http::Event::Failed {
                 message,
                 reason: http::Failure::Closed | http::Failure::Abandoned | http::Failure::Reset(_),
             }
             | http::Event::TimedOut { message } => Event::TimedOut { message },
-            http::Event::Failed { message, reason } => Event::Refused {
-                message,
-                reason: reason.to_string(),
-            },
+            http::Event::Failed { message, reason } => Event::refused(message, reason),
             http::Event::Closed | http::Event::GoneAway => Event::Closed,
-            http::Event::Reset(reason) => Event::Lost {
-                reason: reason.to_string(),
-            },
+            http::Event::Reset(reason) => Event::lost(reason),
         }
     }
 }

@@ -66,10 +66,9 @@ pub enum NameError {
     },
 }
 
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest
-        .map(|name| format!(" (did you mean {name}?)"))
-        .unwrap_or_default()
+/// A question for the nearest name, to follow the name that is unknown.
+pub(super) fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 
 fn all_names() -> String {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use wirecost_proto::bare::Transport;
 
+use crate::name::{did_you_mean, nearest_of};
 use crate::{Application, Channel, Stack};
 
 /// What a URL begins with.
@@ -67,14 +68,6 @@ impl Protocol {
         }
     }
 
-    /// What its flow runs on.
-    pub const fn transport(self) -> Transport {
-        match self {
-            Self::Mqtt | Self::Amqp | Self::Http1 | Self::Tcp => Transport::Stream,
-            Self::Coap | Self::Http3 | Self::Udp => Transport::Datagram,
-        }
-    }
-
     /// Whether client and server talk before a message can be sent.
     pub const fn has_open(self) -> bool {
         matches!(self, Self::Mqtt | Self::Amqp)
@@ -82,38 +75,34 @@ impl Protocol {
 }
 
 impl Scheme {
-    /// Every scheme, with its name, protocol and registered port; that of bare payloads is the discard service's (RFC 863).
-    const TABLE: [(Self, &'static str, Protocol, u16); 11] = [
-        (Self::Mqtt, "mqtt", Protocol::Mqtt, 1_883),
-        (Self::Mqtts, "mqtts", Protocol::Mqtt, 8_883),
-        (Self::Coap, "coap", Protocol::Coap, 5_683),
-        (Self::Coaps, "coaps", Protocol::Coap, 5_684),
-        (Self::Amqp, "amqp", Protocol::Amqp, 5_672),
-        (Self::Amqps, "amqps", Protocol::Amqp, 5_671),
-        (Self::Http, "http", Protocol::Http1, 80),
-        (Self::Https, "https", Protocol::Http1, 443),
-        (Self::H3, "h3", Protocol::Http3, 443),
-        (Self::Tcp, "tcp", Protocol::Tcp, 9),
-        (Self::Udp, "udp", Protocol::Udp, 9),
+    /// Every scheme with its name and protocol, in the order of the variants.
+    const TABLE: [(Self, &'static str, Protocol); 11] = [
+        (Self::Mqtt, "mqtt", Protocol::Mqtt),
+        (Self::Mqtts, "mqtts", Protocol::Mqtt),
+        (Self::Coap, "coap", Protocol::Coap),
+        (Self::Coaps, "coaps", Protocol::Coap),
+        (Self::Amqp, "amqp", Protocol::Amqp),
+        (Self::Amqps, "amqps", Protocol::Amqp),
+        (Self::Http, "http", Protocol::Http1),
+        (Self::Https, "https", Protocol::Http1),
+        (Self::H3, "h3", Protocol::Http3),
+        (Self::Tcp, "tcp", Protocol::Tcp),
+        (Self::Udp, "udp", Protocol::Udp),
     ];
-
-    const fn row(self) -> (Self, &'static str, Protocol, u16) {
-        Self::TABLE[self as usize]
-    }
 
     /// The scheme's name.
     pub const fn name(self) -> &'static str {
-        self.row().1
+        Self::TABLE[self as usize].1
     }
 
     /// What is spoken within the channel.
     pub const fn protocol(self) -> Protocol {
-        self.row().2
+        Self::TABLE[self as usize].2
     }
 
     /// The registered port.
     pub const fn port(self) -> u16 {
-        self.row().3
+        self.stack().port()
     }
 
     /// Whether the channel is protected.
@@ -124,11 +113,35 @@ impl Scheme {
         )
     }
 
+    /// The stack that a load uses for the scheme, unless it names another one.
+    pub const fn stack(self) -> Stack {
+        let application = match self.protocol() {
+            Protocol::Mqtt => Application::Mqtt311(1),
+            Protocol::Coap => Application::CoapCon,
+            Protocol::Amqp => Application::AmqpUnsettled,
+            Protocol::Http1 => Application::Http1,
+            Protocol::Http3 => Application::Http3,
+            Protocol::Tcp => Application::Tcp,
+            Protocol::Udp => Application::Udp,
+        };
+        let channel = if !self.is_secure() || matches!(self, Self::H3) {
+            Channel::Plain
+        } else if matches!(self, Self::Coaps) {
+            // This is what servers in the field speak.
+            Channel::Dtls12
+        } else {
+            Channel::Tls13
+        };
+        Stack {
+            channel,
+            ..Stack::plain(application)
+        }
+    }
+
     /// The scheme that a port on a stream is registered for.
     pub fn registered_on(port: u16) -> Option<Self> {
-        let of_stream =
-            |row: &&(Self, &str, Protocol, u16)| row.3 == port && row.2.transport() == Transport::Stream;
-        Self::TABLE.iter().find(of_stream).map(|row| row.0)
+        let mut schemes = Self::TABLE.iter().map(|(scheme, ..)| *scheme);
+        schemes.find(|scheme| scheme.port() == port && scheme.stack().transport() == Transport::Stream)
     }
 
     /// The same protocol with protection where this one has none, and the other way round; bare payloads have no other.
@@ -207,10 +220,6 @@ pub enum UrlError {
     Port(String),
 }
 
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
-}
-
 fn all_schemes() -> String {
     Scheme::TABLE.map(|(_, name, ..)| name).join(" ")
 }
@@ -247,19 +256,12 @@ fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
     let lower = text.to_ascii_lowercase();
     let found = Scheme::TABLE.iter().find(|(_, name, ..)| *name == lower);
     found.map(|row| row.0).ok_or_else(|| {
-        let close = Scheme::TABLE.iter().map(|(_, name, ..)| *name);
-        let nearest = close.min_by_key(|name| letters_apart(&lower, name));
+        let names = Scheme::TABLE.map(|(_, name, _)| name);
         UrlError::Scheme {
-            nearest: nearest.filter(|name| letters_apart(&lower, name) <= 2),
+            nearest: nearest_of(&lower, names),
             scheme: lower,
         }
     })
-}
-
-/// Letters that one text has and the other has not.
-fn letters_apart(one: &str, other: &str) -> usize {
-    let missing = |of: &str, from: &str| of.chars().filter(|letter| !from.contains(*letter)).count();
-    missing(one, other) + missing(other, one) + one.len().abs_diff(other.len())
 }
 
 /// RFC 3986, section 3.2.1: user information in front of the host.
@@ -332,35 +334,6 @@ impl Url {
         }
     }
 
-    /// The stack that a load speaks to it.
-    pub const fn stack(&self) -> Stack {
-        let application = match self.scheme.protocol() {
-            Protocol::Mqtt => Application::Mqtt311(1),
-            Protocol::Coap => Application::CoapCon,
-            Protocol::Amqp => Application::AmqpUnsettled,
-            Protocol::Http1 => Application::Http1,
-            Protocol::Http3 => Application::Http3,
-            Protocol::Tcp => Application::Tcp,
-            Protocol::Udp => Application::Udp,
-        };
-        let channel = match self.scheme {
-            Scheme::Mqtts | Scheme::Amqps | Scheme::Https => Channel::Tls13,
-            // What servers in the field speak.
-            Scheme::Coaps => Channel::Dtls12,
-            Scheme::Mqtt
-            | Scheme::Coap
-            | Scheme::Amqp
-            | Scheme::Http
-            | Scheme::H3
-            | Scheme::Tcp
-            | Scheme::Udp => Channel::Plain,
-        };
-        Stack {
-            channel,
-            ..Stack::plain(application)
-        }
-    }
-
     /// The topic, path or address that it names, as a pattern of messages; `None` where it names none. HTTP's empty path is
     /// the root (RFC 9110, section 4.2.3).
     pub fn resource_pattern(&self) -> Option<String> {
@@ -391,20 +364,15 @@ impl Url {
         Some(&stray[..end])
     }
 
-    /// Whether a stack is one of those that the scheme names: of its protocol, and protected as it says.
+    /// Whether the scheme names the protocol and the protection of a stack.
     pub fn names(&self, stack: Stack) -> bool {
-        let protocol = match stack.application {
-            Application::Mqtt311(_) | Application::Mqtt5(_) => Protocol::Mqtt,
-            Application::CoapCon | Application::CoapNon => Protocol::Coap,
-            Application::AmqpSettled | Application::AmqpUnsettled => Protocol::Amqp,
-            Application::Http1 => Protocol::Http1,
-            Application::Http3 => Protocol::Http3,
-            Application::Tcp => Protocol::Tcp,
-            Application::Udp => Protocol::Udp,
-        };
+        let named = self.scheme.stack();
+        let kinds = [Stack::is_mqtt, Stack::is_coap, Stack::is_amqp, Stack::is_http];
+        let is_same = kinds.iter().all(|is_of| is_of(stack) == is_of(named));
         // No scheme is for bare payloads that are protected.
-        let is_bare = matches!(protocol, Protocol::Tcp | Protocol::Udp);
-        protocol == self.scheme.protocol() && (is_bare || stack.has_handshake() == self.scheme.is_secure())
+        let is_bare = matches!(self.scheme, Scheme::Tcp | Scheme::Udp);
+        let is_as_secure = is_bare || stack.has_handshake() == self.scheme.is_secure();
+        is_same && stack.transport() == named.transport() && is_as_secure
     }
 
     /// The same server by another scheme, without user and resource.

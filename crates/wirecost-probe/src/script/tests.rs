@@ -52,15 +52,9 @@ fn steps_begin_where_the_ones_before_them_ended() {
         },
         [200, 900],
     );
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [300, 1_000],
-    );
+    rig.hear(ProbeEvent::Ready(Vec::new()), [300, 1_000]);
     assert_eq!(rig.next(1, 300), Action::Command(SEND));
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(Vec::new())),
-        [500, 1_100],
-    );
+    rig.hear(ProbeEvent::Answered(Vec::new()), [500, 1_100]);
     assert_eq!(rig.next(1, 500), Action::Command(Command::Close));
     rig.hear(ProbeEvent::PeerClosed, [550, 1_150]);
     assert_eq!(rig.next(1, 550), Action::Finished);
@@ -79,12 +73,9 @@ fn what_nothing_answers_is_over_when_it_has_left() {
     let mut rig = Rig::new("mqtt://host", |options| options.qos = 0);
     assert_eq!(rig.next(0, 0), Action::Connect);
     rig.hear(ProbeEvent::Opened, [0, 0]);
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [19, 8],
-    );
+    rig.hear(ProbeEvent::Ready(Vec::new()), [19, 8]);
     assert_eq!(rig.next(1, 19), Action::Command(SEND));
-    rig.hear(ProbeEvent::ProtocolEvent(ProtocolEvent::Sent), [19, 8]);
+    rig.hear(ProbeEvent::Sent, [19, 8]);
     assert_eq!(rig.next(1, 158), Action::Command(Command::Close));
     assert_eq!(rig.steps().last(), Some(&(Step::Close, [158, 8])));
 }
@@ -93,10 +84,7 @@ fn what_nothing_answers_is_over_when_it_has_left() {
 fn a_ticket_is_fetched_by_a_connection_of_its_own() {
     let mut rig = Rig::new("h3://host", |options| options.start = Start::ZeroRtt);
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [2, 2],
-    );
+    rig.hear(ProbeEvent::Ready(Vec::new()), [2, 2]);
     assert!(
         matches!(rig.next(2, 2), Action::Wait(Some(_))),
         "the ticket may be on its way"
@@ -104,10 +92,7 @@ fn a_ticket_is_fetched_by_a_connection_of_its_own() {
     assert_eq!(rig.next(1_000, 2), Action::Command(Command::Close));
     rig.hear(ProbeEvent::Closing, [3, 2]);
     assert_eq!(rig.next(1_001, 3), Action::Connect);
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [0, 0],
-    );
+    rig.hear(ProbeEvent::Ready(Vec::new()), [0, 0]);
     assert_eq!(rig.next(1_001, 0), Action::Command(SEND));
     let names: Vec<Step> = rig.steps().into_iter().map(|(step, _)| step).collect();
     assert_eq!(names, [Step::Ticket, Step::Security, Step::Message]);
@@ -119,10 +104,7 @@ fn the_first_trouble_is_noted_with_its_step() {
     assert_eq!(rig.next(0, 0), Action::Connect);
     rig.hear(ProbeEvent::Opened, [0, 0]);
     let refusal = Refusal::new(RefusalKind::Authentication, "CONNACK 0x87");
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Rejected(refusal.clone())),
-        [19, 4],
-    );
+    rig.hear(ProbeEvent::Trouble(Trouble::Rejected(refusal.clone())), [19, 4]);
     rig.hear(ProbeEvent::PeerClosed, [19, 4]);
     assert_eq!(rig.next(1, 19), Action::Finished);
     let trouble = rig
