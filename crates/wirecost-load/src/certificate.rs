@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use wirecost_probe::failure::certificate::told_of;
+use wirecost_probe::failure::certificate::explain;
 use wirecost_probe::options::Trust;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_security::layer::Fault;
@@ -21,5 +21,5 @@ pub(super) fn refused(options: &LoadOptions, address: SocketAddr, reason: &str) 
         Ok(Some(authorities)) => Trust::Authorities(authorities),
         Err(_) => return None,
     };
-    Some(told_of(url, address, reason, trusted))
+    Some(explain(url, address, reason, trusted))
 }

@@ -111,7 +111,7 @@ impl From<coap::Event> for ProbeEvent {
             }
             coap::Event::TimedOut { transmissions, .. } => Trouble::GaveUp { transmissions }.into(),
             coap::Event::Reset { .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, "RST")),
-            // Why it ended is said next.
+            // The next event says why the flow ended.
             coap::Event::Failed {
                 failure: coap::Failure::FlowEnded,
                 ..
@@ -202,7 +202,7 @@ fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
     }
 }
 
-/// A no by an error condition (AMQP 1.0, section 2.8.15).
+/// A refusal by an error condition (AMQP 1.0, section 2.8.15).
 fn condition(text: &str) -> Refusal {
     let kind = if text.contains("unauthorized-access") {
         RefusalKind::Authentication
@@ -272,7 +272,7 @@ where
 }
 
 impl From<bare::ClientEvent> for ProbeEvent {
-    /// A bare client only looks at a certificate: what it reports says nothing.
+    /// A bare client only fetches a certificate: its events have no meaning for a probe.
     fn from(_: bare::ClientEvent) -> Self {
         ProbeEvent::Other
     }

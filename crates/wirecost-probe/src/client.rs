@@ -47,21 +47,25 @@ impl Client {
     ///
     /// # Errors
     /// [`OptionsError`] where the protocol or the layer cannot do what is asked.
-    pub(super) fn new(options: &Options, around: &Environment) -> Result<Self, OptionsError> {
-        let (message, config) = (message(options)?, config(options, around));
-        Self::around(client::Client::new(&message, &config, &channels(options, around)))
+    pub(super) fn new(options: &Options, environment: &Environment) -> Result<Self, OptionsError> {
+        let (message, config) = (message(options)?, config(options, environment));
+        Self::around(client::Client::new(
+            &message,
+            &config,
+            &channels(options, environment),
+        ))
     }
 
     /// A client that makes the handshake of `options` and sends nothing after it.
     ///
     /// # Errors
     /// As [`Client::new`].
-    pub(super) fn silent(options: &Options, around: &Environment) -> Result<Self, OptionsError> {
+    pub(super) fn silent(options: &Options, environment: &Environment) -> Result<Self, OptionsError> {
         let stack = Stack {
             application: Application::Tcp,
             ..options.stack()
         };
-        let (config, channels) = (config(options, around), channels(options, around));
+        let (config, channels) = (config(options, environment), channels(options, environment));
         Self::around(client::Client::idle(stack, "", &config, &channels))
     }
 
@@ -104,7 +108,7 @@ impl Endpoint for Client {
     }
 }
 
-fn config(options: &Options, around: &Environment) -> ClientConfig {
+fn config(options: &Options, environment: &Environment) -> ClientConfig {
     let session = options.login.clone().map(|Login { user, password }| Session {
         login: Some((user, password)),
         ..Session::default()
@@ -116,16 +120,20 @@ fn config(options: &Options, around: &Environment) -> ClientConfig {
         hostname: Some(options.url.host.clone()),
         // The probe's own time-outs come first.
         answer_timeout: Some(LONGEST_WAIT),
-        ..ClientConfig::new(options.client_id.as_str(), around.rng)
+        ..ClientConfig::new(options.client_id.as_str(), environment.rng)
     }
 }
 
-fn channels(options: &Options, around: &Environment) -> ClientChannels {
+fn channels(options: &Options, environment: &Environment) -> ClientChannels {
     let is_http1 = options.url.scheme.protocol() == Protocol::Http1;
     let alpn = is_http1.then(|| b"http/1.1".to_vec());
-    let offer = ClientOffer::new(around.epoch, options.url.host.as_str(), options.trusted.clone());
+    let offer = ClientOffer::new(
+        environment.epoch,
+        options.url.host.as_str(),
+        options.trusted.clone(),
+    );
     ClientChannels::offering(ClientOffer {
-        key_log: around.key_log.clone(),
+        key_log: environment.key_log.clone(),
         identity: options.identity.clone(),
         psk: options.psk.clone(),
         versions: versions(options),

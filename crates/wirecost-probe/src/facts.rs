@@ -1,4 +1,4 @@
-//! What was agreed on with the server, for the reader.
+//! What client and server negotiated, for the reader.
 
 use wirecost_proto::PeerText;
 use wirecost_security::tls::Negotiated;
@@ -9,7 +9,7 @@ use super::event::Fact;
 use super::options::Options;
 use super::x509::Certificate;
 
-/// What was agreed on where the layer offers one thing alone.
+/// The version and the suite of a layer that offers only one of each.
 pub(super) fn layer_fact(options: &Options) -> Option<Fact> {
     let fact = match options.stack().channel {
         Channel::Plain if options.url.scheme == Scheme::H3 => {
@@ -23,7 +23,7 @@ pub(super) fn layer_fact(options: &Options) -> Option<Fact> {
     Some(fact)
 }
 
-/// What TLS agreed on, and who the server says that it is.
+/// What TLS negotiated, and the server's certificate.
 pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
     let words = [
         negotiated.version.map(str::to_owned),

@@ -1,4 +1,4 @@
-//! What a probe is asked for.
+//! The options of a probe.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub enum TlsVersion {
     V13,
 }
 
-/// What a probe is asked for.
+/// The options of a probe.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is probed.
+    /// The server, the protocol and the resource.
     pub url: Url,
-    /// What the message carries.
+    /// The payload of the message.
     pub payload: Vec<u8>,
-    /// MQTT QoS; 0 is also settled for AMQP.
+    /// MQTT QoS. With 0 an AMQP message is settled by the sender.
     pub qos: u8,
     /// MQTT version.
     pub mqtt_version: MqttVersion,
@@ -35,7 +35,7 @@ pub struct Options {
     pub fetch: bool,
     /// The version of TLS or DTLS; `None` lets TLS agree on one, and is 1.2 for DTLS.
     pub tls: Option<TlsVersion>,
-    /// Which servers are trusted.
+    /// The servers that the client trusts.
     pub trusted: Trust,
     /// The client's certificate.
     pub identity: Option<Identity>,
@@ -49,9 +49,9 @@ pub struct Options {
     pub timeout: Duration,
     /// How the measured connection starts.
     pub start: Start,
-    /// IPv4 or IPv6 alone.
+    /// IPv4 or IPv6 only.
     pub family: Option<Family>,
-    /// Whether secrets are kept for the capture.
+    /// Whether to keep the secrets of the connections for the capture.
     pub keeps_keys: bool,
 }
 
@@ -99,7 +99,7 @@ impl Options {
         }
     }
 
-    /// Refuses what would be ignored otherwise.
+    /// Refuses an option that would have no effect.
     ///
     /// # Errors
     /// [`OptionsError`] names the option and what it goes with.
