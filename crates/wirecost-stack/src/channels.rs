@@ -22,9 +22,9 @@ const IPV6_UDP_BYTES: usize = 40 + 8;
 /// What both sides of a run agree on besides its credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelOptions {
-    /// Whether servers accept early data, which anyone may have replayed.
+    /// Whether servers accept early data, which an attacker may replay.
     pub accept_early_data: bool,
-    /// Whether servers demand a certificate of devices.
+    /// Whether servers require a certificate of each device.
     pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie.
     pub dtls_cookie: bool,
@@ -33,7 +33,7 @@ pub struct ChannelOptions {
 }
 
 impl Default for ChannelOptions {
-    /// No early data, no certificates of clients, no cookie, and what a path of 1,500 B carries over IPv4.
+    /// No early data, no certificates of clients, no cookie, and the UDP payload of a path of 1,500 B over IPv4.
     fn default() -> Self {
         Self {
             accept_early_data: false,
@@ -236,7 +236,7 @@ impl ClientChannels {
     }
 }
 
-/// What servers accept, set up once per run.
+/// The security layers of a run's servers.
 #[derive(Clone, Debug)]
 pub struct ServerChannels {
     epoch: Epoch,

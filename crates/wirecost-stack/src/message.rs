@@ -1,4 +1,4 @@
-//! What the devices of a cell send, encoded once as far as the protocol allows.
+//! The message of a cell's devices, encoded once where the protocol allows that.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::credentials::SERVER_NAME;
 use super::error::{ClientError, StackError};
 use super::{Application, Stack};
 
-/// What the devices of a cell send.
+/// The message of a cell's devices.
 #[derive(Clone, Debug)]
 pub struct Message {
     stack: Stack,
@@ -27,7 +27,7 @@ pub struct Message {
 enum Body {
     /// Encoded once.
     Plain(Template),
-    /// Sealed anew for each message.
+    /// Sealed again for each message.
     Object {
         preset: Arc<Preset>,
         payload: Arc<[u8]>,
@@ -63,7 +63,7 @@ impl Template {
     }
 }
 
-/// Where messages go.
+/// The destination of messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address<'a> {
     /// Topic, path or address.
@@ -86,7 +86,7 @@ impl<'a> Address<'a> {
 }
 
 impl Message {
-    /// The message of a stack: `payload` for the topic, path or address `resource`.
+    /// A message of a stack that carries `payload` to the topic, path or address `resource`.
     ///
     /// # Errors
     /// The protocol cannot carry the resource's name or the payload.
@@ -94,7 +94,7 @@ impl Message {
         Self::sealed_by(stack, resource, payload, Entropy::system(), Preset::new)
     }
 
-    /// The same for a simulation: where it is a protected object, its keys follow from `rng`.
+    /// The same for a simulation. The keys of a protected object follow from `rng`.
     ///
     /// # Errors
     /// As [`Message::new`].
@@ -113,7 +113,7 @@ impl Message {
         )
     }
 
-    /// The same message as a simulated device seals it whose randomness is `rng`.
+    /// The same message for a simulated device whose randomness is `rng`.
     #[must_use]
     pub fn with_seed(&self, rng: Rng) -> Self {
         let mut message = self.clone();
@@ -158,12 +158,12 @@ impl Message {
         Ok(message)
     }
 
-    /// The stack that it is for.
+    /// The stack of the message.
     pub const fn stack(&self) -> Stack {
         self.stack
     }
 
-    /// The topic, path or address that it is for.
+    /// The topic, path or address of the message.
     pub fn resource(&self) -> &str {
         &self.resource
     }

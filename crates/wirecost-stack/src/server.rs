@@ -1,4 +1,4 @@
-//! The built-in servers' endpoints: one service per port, whatever the number of stacks that use it.
+//! The built-in servers. All stacks of a port share one service.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,12 +19,12 @@ use super::channels::ServerChannels;
 use super::error::StackError;
 use super::{Application, Stack};
 
-/// Topic aliases of each direction at a broker that stands alone.
+/// Topic aliases of each direction, where the broker serves clients of any maker.
 const TOPIC_ALIASES: u16 = 32;
 
-/// A built-in server's endpoint: the application's server within the layer that protects its channel.
+/// A built-in server: the application's server within the layer that protects its channel.
 pub enum Server {
-    /// Nothing protects it, or what it brings along.
+    /// No layer, or the one that the protocol has of its own.
     Plain(ServerApplication),
     /// TLS.
     Tls(Box<tls::Server<ServerApplication>>),
@@ -61,38 +61,38 @@ pub enum ServerEvent {
     Amqp(amqp::Event),
     /// An HTTP server's event.
     Http(http::Event),
-    /// A handshake is complete.
+    /// The handshake of a flow is complete.
     Established {
         /// The flow.
         flow: FlowId,
-        /// How the connection did start.
+        /// How the connection started.
         start: Start,
     },
-    /// The next bytes came as early data: anyone may have replayed them.
+    /// The next bytes are early data, which an attacker may have replayed.
     EarlyData {
         /// The flow.
         flow: FlowId,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
     },
     /// A flow's security failed.
     Failed {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
 }
 
-/// What a server is for.
+/// The clients that a server is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
     /// The devices of a run.
     Devices,
-    /// Clients of any maker: the broker takes topic aliases, and gives them to clients that take them, at the cost of a
-    /// property in the CONNACK of MQTT 5, and holds no more than its bound for all of them together.
+    /// Clients of any maker. The broker uses topic aliases in both directions, which costs a property in the CONNACK of MQTT 5, and
+    /// limits the memory that all clients use together.
     Anyone {
-        /// The bound of the broker in bytes, where it is not its own.
+        /// The limit in bytes; `None` is the broker's default.
         held_bytes: Option<usize>,
     },
 }
@@ -118,7 +118,7 @@ impl Server {
         })
     }
 
-    /// What the broker has dropped or ignored; `None` where it is another server.
+    /// The statistics of the broker; `None` where the server is not a broker.
     pub fn broker_stats(&self) -> Option<mqtt::Stats> {
         let application = match self {
             Self::Plain(application) => application,
@@ -172,7 +172,7 @@ fn application(
     })
 }
 
-/// A server that takes early data takes requests in it that change something, too: that is what it is asked for.
+/// A server that accepts early data also accepts requests in it that change something: the options ask for that.
 fn resources(channels: &ServerChannels) -> resource::Config {
     resource::Config {
         unsafe_early_data: channels.accepts_early_data(),
@@ -182,7 +182,7 @@ fn resources(channels: &ServerChannels) -> resource::Config {
 
 fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
     let config = match clients {
-        // What the devices of a run make a broker hold is what the run asks for.
+        // The run asks for everything that its devices make the broker store.
         Clients::Devices => mqtt::Config {
             maximum_held_bytes: usize::MAX,
             ..mqtt::Config::default()
@@ -210,7 +210,7 @@ fn container(users: &[(String, String)]) -> amqp::Config {
     }
 }
 
-/// The services that a list of stacks needs, each once, at their ports of `address`.
+/// The services of `stacks` at `address`, one for each port.
 ///
 /// # Errors
 /// The certificate or a key cannot be used.
@@ -303,8 +303,7 @@ impl Endpoint for Server {
 }
 
 impl ServerApplication {
-    /// Lets the application know that what it receives next may have been replayed. Only HTTP has a way to say no
-    /// (RFC 8470).
+    /// Tells the application that the next bytes may have been replayed. Only HTTP can refuse them (RFC 8470).
     fn expect_early_data(&mut self, flow: FlowId, bytes: usize) {
         if let Self::Http1(server) = self {
             server.expect_early_data(flow, bytes);
@@ -337,7 +336,7 @@ where
     }
 }
 
-/// An observer that has no use for what servers report: delivery is judged by the link.
+/// An observer that ignores the events of servers: the link shows what is delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 

@@ -1,4 +1,4 @@
-//! What a subscriber asks for: a topic filter (MQTT) or a resource to observe (CoAP).
+//! The subscription of a subscriber: a topic filter (MQTT) or a resource to observe (CoAP).
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use wirecost_mqtt::quality::QoS;
 use super::Stack;
 use super::error::{ClientError, StackError};
 
-/// What a subscriber asks for.
+/// The subscription of a subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// Topic filter, `$share/GROUP/` included, or path.
+    /// The topic filter with its `$share/GROUP/`, or the path.
     pub filter: String,
-    /// The highest quality of service of messages that are sent for it (MQTT).
+    /// The highest quality of service of its messages (MQTT).
     pub qos: u8,
 }
 
@@ -23,7 +23,7 @@ impl Subscription {
     /// A subscription to `filter`, shared in `group` where there is one.
     ///
     /// # Errors
-    /// The stack has no subscriptions, knows no groups, or the filter is ill-formed.
+    /// The stack has no subscriptions or no groups, or the filter is ill-formed.
     pub fn new(stack: Stack, filter: &str, group: Option<&str>, qos: u8) -> Result<Self, ClientError> {
         let filter = match group {
             Some(group) if stack.is_mqtt() => format!("$share/{group}/{filter}"),

@@ -1,4 +1,4 @@
-//! What is probed: a URL, whose scheme says which protocol and which security.
+//! URLs of servers. The scheme names the protocol and the channel.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use wirecost_proto::bare::Transport;
 use crate::name::{did_you_mean, nearest_of};
 use crate::{Application, Channel, Stack};
 
-/// What a URL begins with.
+/// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// MQTT on TCP.
@@ -29,13 +29,13 @@ pub enum Scheme {
     Https,
     /// HTTP/3 on QUIC.
     H3,
-    /// Bare payload on TCP; nothing is registered for it.
+    /// Bare payload on TCP. The scheme is not registered.
     Tcp,
-    /// Bare payload on UDP; nothing is registered for it.
+    /// Bare payload on UDP. The scheme is not registered.
     Udp,
 }
 
-/// What is spoken within the channel.
+/// The protocol within the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// MQTT.
@@ -68,7 +68,7 @@ impl Protocol {
         }
     }
 
-    /// Whether client and server talk before a message can be sent.
+    /// Whether client and server exchange something before a message can be sent.
     pub const fn has_open(self) -> bool {
         matches!(self, Self::Mqtt | Self::Amqp)
     }
@@ -95,7 +95,7 @@ impl Scheme {
         Self::TABLE[self as usize].1
     }
 
-    /// What is spoken within the channel.
+    /// The protocol within the channel.
     pub const fn protocol(self) -> Protocol {
         Self::TABLE[self as usize].2
     }
@@ -144,7 +144,7 @@ impl Scheme {
         schemes.find(|scheme| scheme.port() == port && scheme.stack().transport() == Transport::Stream)
     }
 
-    /// The same protocol with protection where this one has none, and the other way round; bare payloads have no other.
+    /// The scheme of the same protocol with protection, or without it where this scheme has it. Bare payloads have no other.
     pub const fn counterpart(self) -> Self {
         match self {
             Self::Mqtt => Self::Mqtts,
@@ -183,7 +183,7 @@ impl fmt::Debug for Login {
     }
 }
 
-/// What is probed.
+/// The URL of a server and a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// Protocol and security.
@@ -194,28 +194,28 @@ pub struct Url {
     pub port: u16,
     /// Path and query as they were written, without the leading slash.
     pub resource: String,
-    /// Who the URL says that the client is.
+    /// The login in the URL.
     pub login: Option<Login>,
 }
 
-/// Why a text is no URL that can be probed.
+/// Why a text is not the URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// No scheme.
+    /// The text has no scheme.
     #[error("{0:?} has no scheme; write mqtt://HOST, coaps://HOST/PATH, ...")]
     NoScheme(String),
-    /// A scheme that is not known.
+    /// The scheme is unknown.
     #[error("unknown scheme {scheme:?}{}; the schemes are {}", did_you_mean(.nearest), all_schemes())]
     Scheme {
-        /// What was given.
+        /// The scheme.
         scheme: String,
         /// The nearest scheme, if one is near.
         nearest: Option<&'static str>,
     },
-    /// No host.
+    /// The URL has no host.
     #[error("{0:?} names no host")]
     NoHost(String),
-    /// A port that is none.
+    /// The port is not a number, or is 0.
     #[error("port must be a number from 1 to 65535, got {0:?}")]
     Port(String),
 }
@@ -264,7 +264,7 @@ fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
     })
 }
 
-/// RFC 3986, section 3.2.1: user information in front of the host.
+/// RFC 3986, section 3.2.1: user information is before the host.
 fn login_of(text: &str) -> Login {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     Login {
@@ -290,7 +290,7 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
     Ok((host, port.map(number).transpose()?))
 }
 
-/// A text with its %xx read (RFC 3986, section 2.1); what is no UTF-8 then is replaced.
+/// A text with its %xx decoded (RFC 3986, section 2.1). Bytes that are not UTF-8 are replaced.
 pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -311,7 +311,7 @@ pub fn percent_decoded(text: &str) -> String {
 }
 
 impl Url {
-    /// Host and port as a URL writes them; the port where it is not the scheme's.
+    /// The host, with the port where it is not the scheme's.
     pub fn authority(&self) -> String {
         let host = self.bracketed();
         if self.port == self.scheme.port() {
@@ -321,7 +321,7 @@ impl Url {
         }
     }
 
-    /// Host and port, the port always.
+    /// The host and the port.
     pub fn host_and_port(&self) -> String {
         format!("{}:{}", self.bracketed(), self.port)
     }
@@ -334,27 +334,27 @@ impl Url {
         }
     }
 
-    /// The topic, path or address that it names, as a pattern of messages; `None` where it names none. HTTP's empty path is
-    /// the root (RFC 9110, section 4.2.3).
+    /// The topic, path or address as a pattern; `None` where the URL has none. An empty path of HTTP is the root (RFC 9110, section
+    /// 4.2.3).
     pub fn resource_pattern(&self) -> Option<String> {
         if self.resource.is_empty() {
             let is_http = matches!(self.scheme.protocol(), Protocol::Http1 | Protocol::Http3);
             return is_http.then(|| "/".to_owned());
         }
-        // HTTP carries what the URL says, encoded characters as they are (RFC 9112, section 3.2); topics, CoAP's options and
-        // addresses are carried decoded.
+        // HTTP carries the encoded characters of the URL (RFC 9112, section 3.2). Topics, CoAP's options and addresses are
+        // decoded.
         let carried = match self.scheme.protocol() {
             Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
             Protocol::Mqtt | Protocol::Coap | Protocol::Amqp | Protocol::Tcp | Protocol::Udp => {
                 percent_decoded(&self.resource)
             }
         };
-        // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
+        // In a pattern a percent sign begins a placeholder.
         Some(carried.replace('%', "%%"))
     }
 
-    /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what is there (RFC 3986,
-    /// section 2.1): a placeholder, most likely.
+    /// A percent sign in the topic, path or address that is not followed by two hexadecimal digits, with the text after it (RFC
+    /// 3986, section 2.1). It is probably a placeholder.
     pub fn stray_percent(&self) -> Option<&str> {
         let signs = self.resource.match_indices('%');
         let mut behind = signs.map(|(at, _)| &self.resource[at..]);
@@ -375,20 +375,20 @@ impl Url {
         is_same && stack.transport() == named.transport() && is_as_secure
     }
 
-    /// The same server by another scheme, without user and resource.
+    /// The URL of the same server by another scheme, without user and resource.
     pub fn by(&self, scheme: Scheme) -> String {
         format!("{scheme}://{}", self.host_and_port())
     }
 }
 
 impl fmt::Display for Url {
-    /// Without user and password.
+    /// Leaves out user and password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}/{}", self.scheme, self.authority(), self.resource)
     }
 }
 
-/// The version of IP that a name is looked up for.
+/// The IP version of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// IPv4.
