@@ -1,4 +1,4 @@
-//! What the two sides of a run need to trust one another: made anew for every run, of the same sizes every time.
+//! The certificates and keys of both sides of a run. Each run has new ones, whose sizes are always the same.
 
 mod portable;
 

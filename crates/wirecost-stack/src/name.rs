@@ -24,7 +24,7 @@ const NAMES: [(&str, Application); 14] = [
     ("http3", Application::Http3),
 ];
 
-/// The part of a name that stands for a protected object.
+/// The part of a name that means a protected object.
 const OBJECT: &str = "cose";
 
 /// The stacks that `compare` runs unless you name some.
