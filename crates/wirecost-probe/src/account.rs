@@ -126,7 +126,8 @@ impl Flows<'_> {
     pub fn account(&self, packets: &[(Direction, &Sniffed)]) -> Account {
         let mut ledger = DeviceLedger::with_describer(self.describer);
         for (local, log) in self.logs {
-            describe(&mut ledger, self.ports(local), log);
+            ledger.log_spans(self.ports(local), Direction::Up, &log.up);
+            ledger.log_spans(self.ports(local), Direction::Down, &log.down);
         }
         let mut account = Account::default();
         let mut steps = Steps::new(self);
@@ -256,12 +257,6 @@ impl<'a> Steps<'a> {
         let step = found.unwrap_or(self.last[direction.reverse() as usize]);
         self.last[direction as usize] = step;
         step
-    }
-}
-
-fn describe(ledger: &mut DeviceLedger, ports: Ports, log: &FlowLog) {
-    for (direction, log) in [(Direction::Up, &log.up), (Direction::Down, &log.down)] {
-        ledger.log_spans(ports, direction, log);
     }
 }
 
