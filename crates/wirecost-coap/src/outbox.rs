@@ -15,12 +15,21 @@ pub(crate) struct Outbox<E> {
     queue: VecDeque<Queued<E>>,
     bytes: Vec<u8>,
     read: usize,
+    /// The message whose last byte the last datagram carried, until that is reported.
+    sent: Option<u64>,
 }
 
 #[derive(Debug)]
 enum Queued<E> {
-    /// A datagram, with the content of which its payload is a part, and the offset of that part.
-    Transmit(FlowId, Layout, Kind, Option<(Content, usize)>),
+    Transmit {
+        flow: FlowId,
+        layout: Layout,
+        kind: Kind,
+        /// The content of which the payload is a part, and the offset of that part.
+        content: Option<(Content, usize)>,
+        /// The message whose last byte the datagram carries.
+        sent: Option<u64>,
+    },
     Consumed(FlowId, Layout, Kind),
     Event(E),
     Close(FlowId),
@@ -32,6 +41,7 @@ impl<E> Outbox<E> {
             queue: VecDeque::new(),
             bytes: Vec::new(),
             read: 0,
+            sent: None,
         }
     }
 
@@ -40,27 +50,42 @@ impl<E> Outbox<E> {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
         let layout = Layout::of(repr, self.bytes.len() - start);
-        self.queue.push_back(Queued::Transmit(flow, layout, kind, None));
+        self.transmit(flow, (layout, kind), None, None);
     }
 
     /// Queues an encoded message without content of the user.
     pub(crate) fn send_encoded(&mut self, flow: FlowId, bytes: &[u8], layout: Layout, kind: Kind) {
-        self.bytes.extend_from_slice(bytes);
-        self.queue.push_back(Queued::Transmit(flow, layout, kind, None));
+        self.send_content(flow, bytes, (layout, kind), None, None);
     }
 
-    /// Queues an encoded message. Its payload is the part of `content` at an offset.
+    /// Queues an encoded message. Its payload is the part of `content` at an offset; it carries the last byte of the
+    /// message `sent`.
     pub(crate) fn send_content(
         &mut self,
         flow: FlowId,
         bytes: &[u8],
-        (layout, kind): (Layout, Kind),
-        (content, offset): (&Content, usize),
+        described: (Layout, Kind),
+        content: Option<(Content, usize)>,
+        sent: Option<u64>,
     ) {
         self.bytes.extend_from_slice(bytes);
-        let content = Some((content.clone(), offset));
-        self.queue
-            .push_back(Queued::Transmit(flow, layout, kind, content));
+        self.transmit(flow, described, content, sent);
+    }
+
+    fn transmit(
+        &mut self,
+        flow: FlowId,
+        (layout, kind): (Layout, Kind),
+        content: Option<(Content, usize)>,
+        sent: Option<u64>,
+    ) {
+        self.queue.push_back(Queued::Transmit {
+            flow,
+            layout,
+            kind,
+            content,
+            sent,
+        });
     }
 
     /// Queues the spans of a received datagram.
@@ -76,6 +101,11 @@ impl<E> Outbox<E> {
         self.queue.push_back(Queued::Close(flow));
     }
 
+    /// The message whose last byte was handed out last, once.
+    pub(crate) fn take_sent(&mut self) -> Option<u64> {
+        self.sent.take()
+    }
+
     /// The next output, or `None` if the queue is empty.
     pub(crate) fn poll(&mut self, out: &mut Buffer) -> Option<Output<E>> {
         let Some(next) = self.queue.pop_front() else {
@@ -84,12 +114,19 @@ impl<E> Outbox<E> {
             return None;
         };
         Some(match next {
-            Queued::Transmit(flow, layout, kind, content) => {
+            Queued::Transmit {
+                flow,
+                layout,
+                kind,
+                content,
+                sent,
+            } => {
                 let since = out.spans().len();
                 self.write(layout, kind, out);
                 if let Some((content, offset)) = content {
                     content.relabel(out, since, offset);
                 }
+                self.sent = sent;
                 Output::Transmit { flow }
             }
             Queued::Consumed(flow, layout, kind) => {

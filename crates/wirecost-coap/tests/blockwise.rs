@@ -78,12 +78,8 @@ fn a_last_non_confirmable_block_needs_no_answer() {
     });
     pair.command(request(Request::put_without_response("/test", pattern(2500))));
     pair.drive_for(Duration::from_secs(300));
-    let (message, transmissions) = (1, 3);
-    let sent_once = Event::Sent {
-        message,
-        transmissions,
-    };
-    assert_eq!(pair.client_events[0].1, sent_once);
+    let events: Vec<_> = pair.client_events.iter().map(|(_, event)| event).collect();
+    assert_eq!(events, [&Event::Sent { message: 1 }]);
     assert_eq!(sent(&pair, Direction::Up).len(), 3);
 }
 
@@ -251,7 +247,10 @@ fn an_unfinished_body_expires() {
     });
     pair.command(request(Request::put("/test", pattern(2000))));
     pair.drive_for(Duration::from_secs(400));
-    assert!(matches!(pair.client_events[0].1, Event::TimedOut { .. }));
+    assert!(matches!(
+        pair.client_events[..],
+        [(_, Event::Sent { .. }), (_, Event::TimedOut { .. })]
+    ));
     assert!(processed_bodies(&pair).is_empty());
     let response = exchange(&mut pair, Request::put("/test", pattern(1500)));
     assert_eq!(response.code, Code::CHANGED);

@@ -110,7 +110,10 @@ fn psk() -> Psk {
 fn command(number: u8) -> bare::ClientCommand {
     match number {
         0 => bare::ClientCommand::Close,
-        _ => bare::ClientCommand::Send(vec![7; usize::from(number)].into()),
+        _ => bare::ClientCommand::Send {
+            message: 0,
+            content: vec![7; usize::from(number)].into(),
+        },
     }
 }
 

@@ -98,7 +98,10 @@ fn server_rig(choice: u8, flows: usize) -> Rig<Server<bare::Server>> {
 fn command(number: u8) -> bare::ClientCommand {
     match number {
         0 => bare::ClientCommand::Close,
-        _ => bare::ClientCommand::Send(vec![7; usize::from(number) * 100].into()),
+        _ => bare::ClientCommand::Send {
+            message: 0,
+            content: vec![7; usize::from(number) * 100].into(),
+        },
     }
 }
 

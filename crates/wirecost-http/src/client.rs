@@ -26,6 +26,11 @@ pub enum Command {
 pub enum Event {
     /// The client can send requests.
     Opened,
+    /// The last byte of a request has been handed out.
+    Sent {
+        /// The request's number.
+        message: u64,
+    },
     /// A response is complete. Interim responses (1xx) are not reported.
     Response {
         /// The request's number.

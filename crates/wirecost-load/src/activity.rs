@@ -79,7 +79,7 @@ impl Part {
             };
             match outgoing {
                 Ok(outgoing) => return Some(Command::Transmit { message, outgoing }),
-                Err(error) => self.tracker.failed(device, message, &error.reason),
+                Err(error) => self.tracker.failed(device, message, &error.reason.to_string()),
             }
         }
         None

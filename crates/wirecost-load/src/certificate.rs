@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use wirecost_probe::failure::certificate::told_of;
-use wirecost_probe::options::Trusted;
+use wirecost_probe::failure::certificate::explain;
+use wirecost_probe::options::Trust;
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 use wirecost_security::layer::Fault;
 
@@ -17,9 +17,9 @@ pub(super) fn refused(options: &LoadOptions, address: SocketAddr, reason: &str) 
     };
     let reason = Fault::certificate_reason(reason)?;
     let trusted = match authorities(options) {
-        Ok(None) => Trusted::Anyone,
-        Ok(Some(authorities)) => Trusted::Authorities(authorities),
+        Ok(None) => Trust::Anyone,
+        Ok(Some(authorities)) => Trust::Authorities(authorities),
         Err(_) => return None,
     };
-    Some(told_of(url, address, reason, trusted))
+    Some(explain(url, address, reason, trusted))
 }

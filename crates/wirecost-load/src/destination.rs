@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::Clock;
-use wirecost_security::KeyLog;
 use wirecost_security::dtls::Psk;
-use wirecost_stack::channels::{Acquaintance, ChannelOptions, ClientChannels};
+use wirecost_security::{KeyLog, tls};
+use wirecost_stack::channels::{ChannelOptions, ClientChannels, ClientOffer};
 use wirecost_stack::credentials::{Portable, SERVER_NAME};
 
 /// Where a load goes. It can be told to another process.
@@ -99,15 +99,15 @@ impl Destination {
                 authorities,
                 psk,
             } => {
-                let server = Acquaintance {
-                    server_name: server_name.clone(),
-                    authorities: authorities.clone(),
-                    psk: psk.as_ref().map(|(identity, key)| Psk {
-                        identity: identity.clone(),
-                        key: key.clone(),
-                    }),
+                let trust = match authorities.clone() {
+                    Some(authorities) => tls::Trust::Authorities(authorities),
+                    None => tls::Trust::Anyone,
                 };
-                Ok(ClientChannels::towards(server, clock.epoch()))
+                let psk = psk.clone().map(|(identity, key)| Psk { identity, key });
+                Ok(ClientChannels::offering(ClientOffer {
+                    psk,
+                    ..ClientOffer::new(clock.epoch(), server_name.as_str(), trust)
+                }))
             }
         }
     }

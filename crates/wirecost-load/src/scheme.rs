@@ -23,7 +23,7 @@ pub(super) fn meant(options: &LoadOptions, address: SocketAddr) -> Option<String
         return None;
     };
     let (scheme, other) = (url.scheme, url.scheme.counterpart());
-    let has_other = scheme != other && scheme.protocol().transport() == Transport::Stream;
+    let has_other = scheme != other && scheme.stack().transport() == Transport::Stream;
     if !has_other || speaks_tls(address)? == scheme.is_secure() {
         return None;
     }
@@ -115,7 +115,10 @@ mod tests {
 
     fn said(url: &str, address: SocketAddr) -> Option<String> {
         let url: wirecost_stack::url::Url = url.parse().expect(url);
-        meant(&LoadOptions::new(url.stack(), LoadTarget::Url(url)), address)
+        meant(
+            &LoadOptions::new(url.scheme.stack(), LoadTarget::Url(url)),
+            address,
+        )
     }
 
     #[test]

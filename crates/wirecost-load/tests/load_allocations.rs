@@ -22,7 +22,6 @@ use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase};
-use wirecost_security::Start;
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::server::Clients;
@@ -145,15 +144,10 @@ impl World {
         let endpoints = SharedEndpoints::of(&options, DEVICES, Rng::new(4));
         let client = |host: u32| {
             let config = ClientConfig {
-                client_id: format!("wc-{host:05}"),
-                keep_alive: 0,
                 host,
-                rng: Rng::new(2).host(host.into()),
-                start: Start::Cold,
-                connection_close: false,
                 describes_received: false,
-                session: None,
                 endpoint: endpoints.share(host),
+                ..ClientConfig::new(format!("wc-{host:05}"), Rng::new(2).host(host.into()))
             };
             Client::idle(stack, "test", &config, &channels).expect("a client")
         };

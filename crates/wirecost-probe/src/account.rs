@@ -1,7 +1,7 @@
-//! From packets, or from what the endpoint alone knows, to bytes by step, layer and direction.
+//! Bytes by step, layer and direction, from captured packets or from the endpoint's log.
 //!
-//! A packet belongs to the step in which the first byte of its content was sent, which is known by its place in the
-//! flow, not by a clock. SYN belongs to the connect and FIN to the close; a packet without content belongs to the step
+//! A packet belongs to the step in which the first byte of its content was sent. The position of that byte in the flow tells
+//! the step; no clock is used. SYN belongs to the connect and FIN to the close. A packet without content belongs to the step
 //! of the last packet of the other direction, which it acknowledges.
 
 use std::net::SocketAddr;
@@ -16,14 +16,14 @@ use wirecost_wire::tcp::{Flags, Segment};
 
 use super::notes::{Mark, Step};
 
-/// What one step cost, both ways; indexed by `Direction as usize`.
+/// What one step cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepCost {
-    /// Device to server, and back.
+    /// By `Direction as usize`.
     pub ways: [Traffic; 2],
     /// Round trips on the critical path to the step's last packet from the server.
     pub round_trips: Option<f64>,
-    /// When its last packet passed.
+    /// When its last packet passed the interface.
     pub last_packet: Option<Instant>,
 }
 
@@ -44,26 +44,26 @@ struct Placed {
     acknowledges_only: bool,
 }
 
-/// What is known of the flows.
+/// The flows of a probe.
 pub struct Flows<'a> {
     /// The logs by local address; the last one is the measured connection's.
     pub logs: &'a [(SocketAddr, FlowLog)],
     /// The server.
     pub remote: SocketAddr,
-    /// Where the steps of the measured connection began, in order.
+    /// Where the steps of the measured connection began, in the order of the steps.
     pub marks: &'a [Mark],
-    /// What tells the spans of datagrams that the endpoint never saw.
+    /// Describes datagrams that the endpoint never received.
     pub describer: fn(&[u8], &mut Buffer),
     /// Whether the flows are streams of TLS records.
     pub is_tls: bool,
 }
 
 impl Flows<'_> {
-    /// Which way a packet goes, if it is one of these flows'.
+    /// The direction of a packet; `None` where the packet belongs to no flow.
     pub fn direction(&self, packet: &[u8]) -> Option<Direction> {
         let packet = ip::Packet::new(packet).ok()?;
         let (source, destination) = (packet.source(), packet.destination());
-        // To oneself the addresses tell nothing; ports do.
+        // Both addresses are the same where the server is on this machine; the ports differ.
         let ports = packet.ports();
         let is_ours = |port: u16| self.logs.iter().any(|(local, _)| local.port() == port);
         let way = match ports {
@@ -84,21 +84,21 @@ impl Flows<'_> {
         Some(way)
     }
 
-    /// Whether the server is on this machine: then times tell nothing.
+    /// Whether the server is on this machine, so that times do not show what waited for what.
     fn is_local(&self) -> bool {
         self.logs
             .last()
             .is_some_and(|(local, _)| local.ip() == self.remote.ip())
     }
 
-    /// Whether a packet is of the connection that brought the ticket.
+    /// Whether a packet belongs to the connection that brought the ticket.
     fn is_of_ticket(&self, direction: Direction, packet: &[u8]) -> bool {
         let main = self.logs.last().map(|(local, _)| self.ports(local));
         let ports = ip::Packet::new(packet).ok().and_then(|packet| packet.ports());
         ports.is_some_and(|(from, to)| Some(Ports::of_packet(direction, from, to)) != main)
     }
 
-    /// A step, or the last one where it was never begun: a connection that breaks off is closed in that step.
+    /// The step, or the last one that began where the step did not begin: a broken connection closes in that step.
     fn begun(&self, step: Step) -> Step {
         match self.marks.last() {
             Some(last) if !self.marks.iter().any(|mark| mark.step == step) => last.step,
@@ -113,20 +113,21 @@ impl Flows<'_> {
         }
     }
 
-    /// The step of the measured connection in which something at `offset` of a direction was sent.
+    /// The step of the measured connection to which the byte or datagram at `offset` belongs.
     fn step_at(&self, direction: Direction, offset: u64) -> Step {
-        let begun = |mark: &&Mark| mark.step != Step::Ticket && mark.place.0[direction as usize] <= offset;
+        let begun = |mark: &&Mark| mark.step != Step::Ticket && mark.position.0[direction as usize] <= offset;
         self.marks
             .iter()
             .rfind(begun)
             .map_or(Step::Connect, |mark| mark.step)
     }
 
-    /// The account of captured packets, in the order in which they passed.
+    /// The account of captured packets, which must be in the order in which they passed the interface.
     pub fn account(&self, packets: &[(Direction, &Sniffed)]) -> Account {
         let mut ledger = DeviceLedger::with_describer(self.describer);
         for (local, log) in self.logs {
-            describe(&mut ledger, self.ports(local), log);
+            ledger.log_spans(self.ports(local), Direction::Up, &log.up);
+            ledger.log_spans(self.ports(local), Direction::Down, &log.down);
         }
         let mut account = Account::default();
         let mut steps = Steps::new(self);
@@ -142,7 +143,7 @@ impl Flows<'_> {
             cost.last_packet = Some(packet.at);
             let mut alert = 0;
             if self.is_tls && step == Step::Close {
-                // What a reset keeps the client from reading behind its close is the server's close_notify.
+                // A reset keeps the client from reading what the server sends after the close: its close_notify.
                 alert = verdict.unattributed_bytes;
             } else {
                 account.unattributed_bytes += u64::from(verdict.unattributed_bytes);
@@ -179,8 +180,8 @@ impl Flows<'_> {
         account
     }
 
-    /// The account of what the endpoint itself sent and received: nothing of IP, and no packets.
-    pub fn spoken(&self) -> Account {
+    /// The account of the endpoint's log: it has no bytes of IP and transport, and no packets.
+    pub fn from_logs(&self) -> Account {
         let mut account = Account::default();
         let main = self.logs.len().saturating_sub(1);
         for (index, (_, log)) in self.logs.iter().enumerate() {
@@ -198,7 +199,7 @@ impl Flows<'_> {
         account
     }
 
-    /// The spans of a direction with their places in the flow; those of a stream are cut where steps begin.
+    /// The spans of a direction with their positions in the flow. The spans of a stream are cut where steps begin.
     fn spans_of(&self, direction: Direction, log: &DirectionLog) -> Vec<(u64, Span)> {
         let datagrams = log.datagrams.iter().zip(0..);
         let of_datagrams = |(datagram, index): (&DatagramLog, u64)| {
@@ -210,7 +211,7 @@ impl Flows<'_> {
         for span in &log.stream {
             let end = offset + u64::from(span.len);
             while offset < end {
-                let starts = self.marks.iter().map(|mark| mark.place.0[direction as usize]);
+                let starts = self.marks.iter().map(|mark| mark.position.0[direction as usize]);
                 let cut = starts
                     .filter(|start| *start > offset)
                     .min()
@@ -224,7 +225,7 @@ impl Flows<'_> {
     }
 }
 
-/// Finds the steps of packets, one after another.
+/// Finds the step of each packet, in the order of the packets.
 struct Steps<'a> {
     flows: &'a Flows<'a>,
     /// The step of the last packet of the measured connection, by `Direction as usize`.
@@ -259,13 +260,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-fn describe(ledger: &mut DeviceLedger, ports: Ports, log: &FlowLog) {
-    for (direction, log) in [(Direction::Up, &log.up), (Direction::Down, &log.down)] {
-        ledger.log_spans(ports, direction, log);
-    }
-}
-
-/// The step that a segment without content belongs to by its flags.
+/// The step to which the flags of a segment without content assign it.
 fn flagged(packet: &[u8]) -> Option<Step> {
     let packet = ip::Packet::new(packet).ok()?;
     if packet.protocol() != ip::Protocol::Tcp {
@@ -279,7 +274,7 @@ fn flagged(packet: &[u8]) -> Option<Step> {
     }
 }
 
-/// Whether a packet carries no byte but of IP and transport, and neither opens nor closes: nothing waits for it.
+/// Whether a packet only acknowledges: it has headers of IP and transport alone, and neither opens nor closes.
 fn is_acknowledgement(packet: &[u8], spans: &[Span]) -> bool {
     let only_headers = spans
         .iter()
@@ -295,10 +290,10 @@ const fn at_once(direction: Direction, at: Instant) -> PacketTime {
     }
 }
 
-/// The shortest round trip that tells what waited for what: within less than this servers think.
+/// The shortest round trip that shows what waited for what: a server may take as long to answer.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(1);
 
-/// What a round trip takes at most: the shortest step with an answer, from its first packet up to its last one down.
+/// An upper bound of the round-trip time: the shortest step with an answer, from its first packet up to its last packet down.
 fn shortest_exchange(placed: &[Placed]) -> Duration {
     let exchange = |step: Step| {
         let mut of_step = placed.iter().filter(|packet| packet.step == step);
@@ -310,11 +305,11 @@ fn shortest_exchange(placed: &[Placed]) -> Duration {
     all.min().unwrap_or_default()
 }
 
-/// Half the flights on the critical path from what the client sent first in `step` to the last packet that came down.
+/// Half the flights on the critical path from the client's first packet of `step` to the last packet that came down.
 ///
-/// Seen from the device, what comes down less than half a round trip after something went up was not caused by it. Where
-/// the round trip is too short to tell, an acknowledgement is taken for the cause of nothing; where it is not, a server
-/// may have waited for one (RFC 9293, section 3.7.4).
+/// At the device, a packet that comes down less than half a round trip after a packet went up was not caused by it. Where the
+/// round trip is too short to show that, an acknowledgement causes nothing. Elsewhere a server may have waited for an
+/// acknowledgement (RFC 9293, section 3.7.4).
 fn trips(placed: &[Placed], step: Step, round_trip: Duration) -> Option<f64> {
     let tells = round_trip >= LEAST_ROUND_TRIP;
     let of_step = placed.iter().filter(|packet| packet.step == step);

@@ -1,4 +1,4 @@
-//! What protocol an answer is in, by its first bytes.
+//! Recognises the protocol of an answer by its first bytes.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use wirecost_stack::url::Scheme;
 
 use super::application::hex;
 
-/// What came back.
+/// The protocol of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing.
+    /// There was no answer.
     Nothing,
-    /// A TLS alert: another protocol was expected, TLS.
+    /// A TLS alert: the server expected TLS.
     TlsAlert,
-    /// Some other TLS record.
+    /// Another TLS record.
     TlsHandshake,
     /// A status line.
     Http(PeerText),
@@ -22,13 +22,13 @@ pub enum Answer {
     Mqtt,
     /// An AMQP protocol header.
     Amqp,
-    /// A line of text that names another protocol, which its server says first.
+    /// The line of text with which a server of another protocol begins.
     Greeting(PeerText),
     /// Something else.
     Other(String),
 }
 
-/// First bytes of an unknown answer that are shown.
+/// The number of bytes that are shown of an unknown answer.
 const SHOWN_BYTES: usize = 8;
 
 impl Answer {
@@ -54,7 +54,7 @@ impl Answer {
         }
     }
 
-    /// The scheme without protection that gives such an answer.
+    /// The scheme without protection whose server gives this answer.
     pub(super) const fn scheme(&self) -> Option<Scheme> {
         match self {
             Self::Http(_) => Some(Scheme::Http),

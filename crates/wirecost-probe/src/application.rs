@@ -1,4 +1,4 @@
-//! The application protocol's own client, whatever the protocol: two commands, one kind of report.
+//! What the protocols' clients and their layers report, as events of a probe.
 
 use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
@@ -8,125 +8,48 @@ use wirecost_http::client as http;
 use wirecost_http::message::Status;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::ReasonCode;
-use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, PeerText};
+use wirecost_proto::{PeerText, bare};
 use wirecost_security::layer;
 
-use super::event::{Command, Fact, ProbeEvent, ProtocolEvent, Refusal, RefusalKind};
+use super::event::{Fact, ProbeEvent, Refusal, RefusalKind, Trouble};
 
-/// A protocol's client.
-pub(super) type Application = Box<dyn Endpoint<Command = Command, Event = ProbeEvent, Error = String>>;
-
-/// A client with the commands that it is given and the words for what it reports.
-pub(super) struct Adapter<E: Endpoint> {
-    client: E,
-    send: E::Command,
-    close: E::Command,
-    translate: fn(E::Event) -> ProbeEvent,
-    ignored: fn(&E) -> Option<String>,
-    /// What was ignored last, and whether that was said.
-    last_ignored: (Option<String>, bool),
-}
-
-impl<E> Adapter<E>
-where
-    E: Endpoint<Command: Clone, Error: std::fmt::Display> + 'static,
-{
-    /// `client`, which sends by the command `send` and closes by `close`; `ignored` is what it has ignored last.
-    pub(super) fn boxed(
-        client: E,
-        send: E::Command,
-        close: E::Command,
-        translate: fn(E::Event) -> ProbeEvent,
-        ignored: fn(&E) -> Option<String>,
-    ) -> Application {
-        Box::new(Self {
-            client,
-            send,
-            close,
-            translate,
-            ignored,
-            last_ignored: (None, true),
-        })
+impl From<Trouble> for ProbeEvent {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
     }
 }
 
-impl<E: Endpoint<Command: Clone, Error: std::fmt::Display>> Endpoint for Adapter<E> {
-    type Command = Command;
-    type Event = ProbeEvent;
-    type Error = String;
-
-    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
-        let input = input.map_command(|command| match command {
-            Command::Send => self.send.clone(),
-            Command::Close => self.close.clone(),
-        });
-        let handled = self.client.handle_input(input, now);
-        let ignored = (self.ignored)(&self.client);
-        if ignored != self.last_ignored.0 {
-            self.last_ignored = (ignored, false);
-        }
-        handled.map_err(|error| error.to_string())
-    }
-
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<ProbeEvent> {
-        let output = self.client.poll_output(out).map_event(self.translate);
-        let is_said = std::mem::replace(&mut self.last_ignored.1, true);
-        match (&output, &self.last_ignored.0) {
-            (Output::Timeout(_), Some(what)) if !is_said => {
-                Output::Event(ProbeEvent::ProtocolEvent(ProtocolEvent::Ignored(what.clone())))
+impl From<mqtt::Event> for ProbeEvent {
+    fn from(event: mqtt::Event) -> Self {
+        match event {
+            mqtt::Event::Connected {
+                session_present,
+                server,
+            } => ProbeEvent::Ready(connack(session_present, &server)),
+            mqtt::Event::Refused { reason } => Trouble::Rejected(reason_code("CONNACK", reason)).into(),
+            mqtt::Event::Disconnected { reason } => {
+                Trouble::Rejected(reason_code("DISCONNECT", reason)).into()
             }
-            _ => {
-                self.last_ignored.1 = is_said;
-                output
+            mqtt::Event::Acknowledged { reason, .. } if reason.is_failure() => {
+                ProbeEvent::Refused(reason_code("PUBACK", reason))
             }
+            mqtt::Event::Acknowledged { reason, .. } => {
+                ProbeEvent::Answered(vec![Fact::new("message", named(reason))])
+            }
+            mqtt::Event::Rejected { reason, .. } => ProbeEvent::Refused(reason_code("PUBLISH", reason)),
+            mqtt::Event::Sent { .. } => ProbeEvent::Sent,
+            mqtt::Event::Failed(error) => Trouble::Foreign(error.to_string()).into(),
+            mqtt::Event::Closed => Trouble::Closed.into(),
+            mqtt::Event::Reset(reason) => Trouble::Broken(reason).into(),
+            mqtt::Event::Discarded { .. }
+            | mqtt::Event::TimedOut(_)
+            | mqtt::Event::MessageReceived(_)
+            | mqtt::Event::DigestReceived(_)
+            | mqtt::Event::Subscribed { .. }
+            | mqtt::Event::Unsubscribed { .. }
+            | mqtt::Event::Pong => ProbeEvent::Other,
         }
     }
-}
-
-/// What an MQTT client has ignored last.
-pub(super) fn mqtt_ignored(client: &mqtt::Client) -> Option<String> {
-    client.stats().last_unexpected.map(|what| what.to_string())
-}
-
-/// What a CoAP client has ignored last.
-pub(super) fn coap_ignored(client: &coap::Client) -> Option<String> {
-    client.stats().last_ignored.map(|what| what.to_string())
-}
-
-/// What an AMQP client has ignored last.
-pub(super) fn amqp_ignored(client: &amqp::Client) -> Option<String> {
-    let unexpected = client.stats().unexpected_answers;
-    (unexpected > 0).then(|| "a disposition of a delivery that was not sent".to_owned())
-}
-
-/// What MQTT reports.
-pub(super) fn mqtt_event(event: mqtt::Event) -> ProbeEvent {
-    ProbeEvent::ProtocolEvent(match event {
-        mqtt::Event::Connected {
-            session_present,
-            server,
-        } => ProtocolEvent::Ready(connack(session_present, &server)),
-        mqtt::Event::Refused { reason } => ProtocolEvent::Rejected(reason_code("CONNACK", reason)),
-        mqtt::Event::Disconnected { reason } => ProtocolEvent::Rejected(reason_code("DISCONNECT", reason)),
-        mqtt::Event::Acknowledged { reason, .. } if reason.is_failure() => {
-            ProtocolEvent::Refused(reason_code("PUBACK", reason))
-        }
-        mqtt::Event::Acknowledged { reason, .. } => {
-            ProtocolEvent::Answered(vec![Fact::new("message", named(reason))])
-        }
-        mqtt::Event::Rejected { reason, .. } => ProtocolEvent::Refused(reason_code("PUBLISH", reason)),
-        mqtt::Event::Sent { .. } => ProtocolEvent::Sent,
-        mqtt::Event::Failed(error) => ProtocolEvent::Foreign(error.to_string()),
-        mqtt::Event::Closed => ProtocolEvent::Closed,
-        mqtt::Event::Reset(reason) => ProtocolEvent::Broken(reason),
-        mqtt::Event::Discarded { .. }
-        | mqtt::Event::TimedOut(_)
-        | mqtt::Event::MessageReceived(_)
-        | mqtt::Event::DigestReceived(_)
-        | mqtt::Event::Subscribed { .. }
-        | mqtt::Event::Unsubscribed { .. }
-        | mqtt::Event::Pong => ProtocolEvent::Other,
-    })
 }
 
 fn connack(session_present: bool, server: &mqtt::ServerProperties) -> Vec<Fact> {
@@ -169,40 +92,41 @@ fn reason_code(packet: &str, reason: ReasonCode) -> Refusal {
     Refusal::new(kind, format!("{packet} {}", named(reason)))
 }
 
-/// What CoAP reports.
-pub(super) fn coap_event(event: coap::Event) -> ProbeEvent {
-    ProbeEvent::ProtocolEvent(match event {
-        coap::Event::Opened => ProtocolEvent::Ready(Vec::new()),
-        coap::Event::Response(response) if response.code.is_success() => {
-            ProtocolEvent::Answered(vec![Fact::new("message", coap_response(&response))])
+impl From<coap::Event> for ProbeEvent {
+    fn from(event: coap::Event) -> Self {
+        match event {
+            coap::Event::Opened => ProbeEvent::Ready(Vec::new()),
+            coap::Event::Response(response) if response.code.is_success() => {
+                ProbeEvent::Answered(vec![Fact::new("message", coap_response(&response))])
+            }
+            coap::Event::Response(response) => {
+                let kind = match response.code {
+                    // 4.01 and 4.03 (RFC 7252, section 5.9.2).
+                    code if [(4, 1), (4, 3)].contains(&(code.class_digit(), code.detail())) => {
+                        RefusalKind::Authentication
+                    }
+                    _ => RefusalKind::Other,
+                };
+                ProbeEvent::Refused(Refusal::new(kind, coap_response(&response)))
+            }
+            coap::Event::TimedOut { transmissions, .. } => Trouble::GaveUp { transmissions }.into(),
+            coap::Event::Reset { .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, "RST")),
+            // The next event says why the flow ended.
+            coap::Event::Failed {
+                failure: coap::Failure::FlowEnded,
+                ..
+            } => ProbeEvent::Other,
+            coap::Event::Failed { failure, .. } => Trouble::Foreign(failure.to_string()).into(),
+            coap::Event::FlowReset(reason) => Trouble::Broken(reason).into(),
+            coap::Event::Closed => Trouble::Closed.into(),
+            coap::Event::Sent { .. } => ProbeEvent::Sent,
+            // RFC 7252, section 5.2.2.
+            coap::Event::Acknowledged { .. } => {
+                ProbeEvent::Ignored("an empty ACK, which says that the response comes later".to_owned())
+            }
+            coap::Event::Notification(_) | coap::Event::Pong { .. } => ProbeEvent::Other,
         }
-        coap::Event::Response(response) => {
-            let kind = match response.code {
-                // 4.01 and 4.03 (RFC 7252, section 5.9.2).
-                code if [(4, 1), (4, 3)].contains(&(code.class_digit(), code.detail())) => {
-                    RefusalKind::Authentication
-                }
-                _ => RefusalKind::Other,
-            };
-            ProtocolEvent::Refused(Refusal::new(kind, coap_response(&response)))
-        }
-        coap::Event::TimedOut { transmissions, .. } => ProtocolEvent::GaveUp { transmissions },
-        coap::Event::Reset { .. } => ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, "RST")),
-        // Why it ended is said next.
-        coap::Event::Failed {
-            failure: coap::Failure::FlowEnded,
-            ..
-        } => ProtocolEvent::Other,
-        coap::Event::Failed { failure, .. } => ProtocolEvent::Foreign(failure.to_string()),
-        coap::Event::FlowReset(reason) => ProtocolEvent::Broken(reason),
-        coap::Event::Closed => ProtocolEvent::Closed,
-        coap::Event::Sent { .. } => ProtocolEvent::Sent,
-        // RFC 7252, section 5.2.2.
-        coap::Event::Acknowledged { .. } => {
-            ProtocolEvent::Ignored("an empty ACK, which says that the response comes later".to_owned())
-        }
-        coap::Event::Notification(_) | coap::Event::Pong { .. } => ProtocolEvent::Other,
-    })
+    }
 }
 
 fn coap_response(response: &coap::Response) -> String {
@@ -238,42 +162,47 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What AMQP reports.
-pub(super) fn amqp_event(event: amqp::Event) -> ProbeEvent {
-    ProbeEvent::ProtocolEvent(match event {
-        amqp::Event::Opened => ProtocolEvent::Ready(vec![Fact::new("AMQP", "link attached, with credit")]),
-        amqp::Event::Sent { .. } => ProtocolEvent::Sent,
-        amqp::Event::Acknowledged { .. } => ProtocolEvent::Answered(vec![Fact::new("message", "accepted")]),
-        amqp::Event::Refused { reason, .. } => {
-            ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+impl From<amqp::Event> for ProbeEvent {
+    fn from(event: amqp::Event) -> Self {
+        match event {
+            amqp::Event::Opened => ProbeEvent::Ready(vec![Fact::new("AMQP", "link attached, with credit")]),
+            amqp::Event::Sent { .. } => ProbeEvent::Sent,
+            amqp::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "accepted")]),
+            amqp::Event::Refused { reason, .. } => {
+                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+            }
+            amqp::Event::Failed(failure) => amqp_failure(&failure),
+            amqp::Event::Closed { error: None } => Trouble::Closed.into(),
+            amqp::Event::Closed { error: Some(error) } => {
+                Trouble::Rejected(condition(&error.to_string())).into()
+            }
+            amqp::Event::Reset(reason) => Trouble::Broken(reason).into(),
+            amqp::Event::Discarded { .. } => ProbeEvent::Other,
         }
-        amqp::Event::Failed(failure) => amqp_failure(&failure),
-        amqp::Event::Closed { error: None } => ProtocolEvent::Closed,
-        amqp::Event::Closed { error: Some(error) } => ProtocolEvent::Rejected(condition(&error.to_string())),
-        amqp::Event::Reset(reason) => ProtocolEvent::Broken(reason),
-        amqp::Event::Discarded { .. } => ProtocolEvent::Other,
-    })
-}
-
-fn amqp_failure(failure: &amqp::Failure) -> ProtocolEvent {
-    match failure {
-        // AMQP 1.0, section 5.3.3.6.
-        amqp::Failure::Authentication(code) => ProtocolEvent::Rejected(Refusal::new(
-            RefusalKind::Authentication,
-            format!("SASL outcome {code}"),
-        )),
-        amqp::Failure::Mechanism(name) => ProtocolEvent::Rejected(Refusal::new(
-            RefusalKind::Authentication,
-            format!("SASL mechanism {name} is not offered"),
-        )),
-        amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
-            ProtocolEvent::Rejected(condition(&error.to_string()))
-        }
-        failure => ProtocolEvent::Foreign(failure.to_string()),
     }
 }
 
-/// A no by an error condition (AMQP 1.0, section 2.8.15).
+fn amqp_failure(failure: &amqp::Failure) -> ProbeEvent {
+    match failure {
+        // AMQP 1.0, section 5.3.3.6.
+        amqp::Failure::Authentication(code) => Trouble::Rejected(Refusal::new(
+            RefusalKind::Authentication,
+            format!("SASL outcome {code}"),
+        ))
+        .into(),
+        amqp::Failure::Mechanism(name) => Trouble::Rejected(Refusal::new(
+            RefusalKind::Authentication,
+            format!("SASL mechanism {name} is not offered"),
+        ))
+        .into(),
+        amqp::Failure::Detached(Some(error)) | amqp::Failure::Ended(Some(error)) => {
+            Trouble::Rejected(condition(&error.to_string())).into()
+        }
+        failure => Trouble::Foreign(failure.to_string()).into(),
+    }
+}
+
+/// A refusal by an error condition (AMQP 1.0, section 2.8.15).
 fn condition(text: &str) -> Refusal {
     let kind = if text.contains("unauthorized-access") {
         RefusalKind::Authentication
@@ -283,59 +212,68 @@ fn condition(text: &str) -> Refusal {
     Refusal::new(kind, text)
 }
 
-/// What HTTP reports.
-pub(super) fn http_event(event: http::Event) -> ProbeEvent {
-    ProbeEvent::ProtocolEvent(match event {
-        http::Event::Opened => ProtocolEvent::Ready(Vec::new()),
-        http::Event::Response {
-            status, body_bytes, ..
-        } => response(status, body_bytes),
-        http::Event::Failed { reason, .. } => match reason {
-            http::Failure::Malformed(malformed) => ProtocolEvent::Foreign(malformed.to_string()),
-            http::Failure::Fault(_) | http::Failure::OurTransport(_) => {
-                ProtocolEvent::Foreign(reason.to_string())
-            }
-            http::Failure::Code(_) | http::Failure::Transport(_) | http::Failure::NotProcessed => {
-                ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, reason))
-            }
-            http::Failure::Reset(reason) => ProtocolEvent::Broken(reason),
-            http::Failure::Closed | http::Failure::Abandoned => ProtocolEvent::Closed,
-        },
-        http::Event::GoneAway => ProtocolEvent::Rejected(Refusal::new(
-            RefusalKind::Other,
-            "it takes no request on this connection (GOAWAY)",
-        )),
-        http::Event::TimedOut { .. } => ProtocolEvent::Other,
-        http::Event::Closed => ProtocolEvent::Closed,
-        http::Event::Reset(reason) => ProtocolEvent::Broken(reason),
-    })
-}
-
-fn response(status: Status, body_bytes: u64) -> ProtocolEvent {
-    let status_line = status.to_string();
-    let text = format!("{}, {body_bytes} B of content", status_line.trim_end());
-    match status.code() {
-        200..300 => ProtocolEvent::Answered(vec![Fact::new("message", text)]),
-        // RFC 9110, sections 15.5.2 and 15.5.4; a proxy's is 407.
-        401 | 403 | 407 => ProtocolEvent::Refused(Refusal::new(RefusalKind::Authentication, text)),
-        _ => ProtocolEvent::Refused(Refusal::new(RefusalKind::Other, text)),
+impl From<http::Event> for ProbeEvent {
+    fn from(event: http::Event) -> Self {
+        match event {
+            http::Event::Opened => ProbeEvent::Ready(Vec::new()),
+            http::Event::Sent { .. } => ProbeEvent::Sent,
+            http::Event::Response {
+                status, body_bytes, ..
+            } => response(status, body_bytes),
+            http::Event::Failed { reason, .. } => match reason {
+                http::Failure::Malformed(malformed) => Trouble::Foreign(malformed.to_string()).into(),
+                http::Failure::Fault(_) | http::Failure::OurTransport(_) => {
+                    Trouble::Foreign(reason.to_string()).into()
+                }
+                http::Failure::Code(_) | http::Failure::Transport(_) | http::Failure::NotProcessed => {
+                    ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+                }
+                http::Failure::Reset(reason) => Trouble::Broken(reason).into(),
+                http::Failure::Closed | http::Failure::Abandoned => Trouble::Closed.into(),
+            },
+            http::Event::GoneAway => Trouble::Rejected(Refusal::new(
+                RefusalKind::Other,
+                "it takes no request on this connection (GOAWAY)",
+            ))
+            .into(),
+            http::Event::TimedOut { .. } => ProbeEvent::Other,
+            http::Event::Closed => Trouble::Closed.into(),
+            http::Event::Reset(reason) => Trouble::Broken(reason).into(),
+        }
     }
 }
 
-/// What HTTP/3 and the QUIC under it report.
-pub(super) fn http3_event(event: layer::Event<http::Event>) -> ProbeEvent {
-    layered(event, http_event)
+fn response(status: Status, body_bytes: u64) -> ProbeEvent {
+    let status_line = status.to_string();
+    let text = format!("{}, {body_bytes} B of content", status_line.trim_end());
+    match status.code() {
+        200..300 => ProbeEvent::Answered(vec![Fact::new("message", text)]),
+        // RFC 9110, sections 15.5.2 and 15.5.4; a proxy's is 407.
+        401 | 403 | 407 => ProbeEvent::Refused(Refusal::new(RefusalKind::Authentication, text)),
+        _ => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, text)),
+    }
 }
 
-/// What a layer reports.
-pub(super) fn layered<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> ProbeEvent) -> ProbeEvent {
-    match event {
-        layer::Event::Inner(event) => inner(event),
-        layer::Event::Established { start, .. } => ProbeEvent::Established {
-            start,
-            negotiated: None,
-        },
-        layer::Event::EarlyData { .. } => ProbeEvent::ProtocolEvent(ProtocolEvent::Other),
-        layer::Event::Failed { fault, .. } => ProbeEvent::Insecure(fault),
+impl<E> From<layer::Event<E>> for ProbeEvent
+where
+    Self: From<E>,
+{
+    fn from(event: layer::Event<E>) -> Self {
+        match event {
+            layer::Event::Inner(event) => event.into(),
+            layer::Event::Established { start, .. } => Self::Established {
+                start,
+                negotiated: None,
+            },
+            layer::Event::EarlyData { .. } => ProbeEvent::Other,
+            layer::Event::Failed { fault, .. } => Trouble::Insecure(fault).into(),
+        }
+    }
+}
+
+impl From<bare::ClientEvent> for ProbeEvent {
+    /// A bare client only fetches a certificate: its events have no meaning for a probe.
+    fn from(_: bare::ClientEvent) -> Self {
+        ProbeEvent::Other
     }
 }

@@ -1,4 +1,4 @@
-//! One connection to one address: the endpoint on the driver's loop, and the packets that passed meanwhile.
+//! One connection to one address: the driver runs the endpoint, and a sniffer captures the packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,13 +18,14 @@ use wirecost_security::Start;
 use super::ProbeError;
 use super::account::Flows;
 use super::client::{Client, Environment};
-use super::notes::{Notes, Step, Trouble};
-use super::options::{Options, Trusted};
+use super::event::Trouble;
+use super::monitor::Monitor;
+use super::notes::{Notes, Step};
+use super::options::{Options, Trust};
 use super::script::ProbeScript;
-use super::witness::Witness;
 use super::x509::Certificate;
 
-/// How long the last packets may take from a socket to the interface.
+/// How long the last packets may take from the socket to the interface.
 const LINGER: Duration = Duration::from_millis(50);
 
 /// One connection to one address.
@@ -33,25 +34,25 @@ pub(super) struct Attempt {
     pub(super) remote: SocketAddr,
     /// What the script noted.
     pub(super) notes: Notes,
-    /// What the endpoint said of the bytes, by the flow's local address.
+    /// The endpoint's logs, by the local address of the flow.
     pub(super) logs: Vec<(SocketAddr, FlowLog)>,
-    /// What was seen, or why nothing could be.
+    /// The captured packets, or why packets cannot be captured.
     pub(super) seen: Result<Catch, io::Error>,
 }
 
 impl Attempt {
-    /// The flows, for the account.
+    /// The flows of the attempt.
     pub(super) fn flows(&self, options: &Options) -> Flows<'_> {
         Flows {
             logs: &self.logs,
             remote: self.remote,
             marks: &self.notes.marks,
-            describer: options.describer(),
-            is_tls: options.has_records(),
+            describer: options.stack().describer(),
+            is_tls: options.stack().channel.is_tls(),
         }
     }
 
-    /// What to say where more came than is kept.
+    /// A warning where more packets arrived than are kept.
     pub(super) fn flood_warning(&self) -> Option<String> {
         let unkept = self.unkept();
         let kept = KEPT_BYTES >> 20;
@@ -64,7 +65,7 @@ impl Attempt {
         (unkept > 0).then(text)
     }
 
-    /// Datagrams and packets that came beyond what is kept.
+    /// Datagrams and packets that arrived and were not kept.
     fn unkept(&self) -> u64 {
         let unkept = |log: &FlowLog| log.up.unkept + log.down.unkept;
         let told: u64 = self.logs.iter().map(|(_, log)| unkept(log)).sum();
@@ -72,9 +73,9 @@ impl Attempt {
         told.max(seen)
     }
 
-    /// What came in the last step: bytes of a stream, or datagrams.
+    /// Bytes of a stream, or datagrams, that arrived in the last step.
     pub(super) fn received(&self) -> u64 {
-        let begun = self.notes.marks.last().map_or(0, |mark| mark.place.0[1]);
+        let begun = self.notes.marks.last().map_or(0, |mark| mark.position.0[1]);
         let Some((_, log)) = self.logs.last() else {
             return 0;
         };
@@ -85,8 +86,8 @@ impl Attempt {
         all.saturating_sub(begun)
     }
 
-    /// Each packet once: what goes up as it leaves, what comes down as it arrives, on the interface that the first one
-    /// of its direction took. A packet to the machine itself passes twice, one through a bridge several times.
+    /// Each packet once: packets up as they leave, packets down as they arrive, on the interface of the first packet of their
+    /// direction. A packet to this machine itself is captured twice, a packet through a bridge several times.
     pub(super) fn packets(&self, options: &Options) -> Vec<(Direction, Sniffed)> {
         let flows = self.flows(options);
         let mut interfaces: [Option<u32>; 2] = [None; 2];
@@ -103,7 +104,7 @@ impl Attempt {
     }
 }
 
-/// Runs one connection to its end and collects what passed.
+/// Runs one connection to its end, and collects its packets.
 pub(super) fn attempt(
     endpoint: Client,
     script: ProbeScript,
@@ -113,13 +114,13 @@ pub(super) fn attempt(
 ) -> Result<Attempt, ProbeError> {
     let machine = |action| move |error| ProbeError::Machine { action, error };
     let sniffer = Sniffer::open(clock);
-    let transport = options.url.scheme.protocol().transport();
+    let transport = options.url.scheme.stack().transport();
     let device = Device {
         host: 0,
         local: any_port(remote),
         remote,
         transport,
-        endpoint: Witness::new(endpoint, transport),
+        endpoint: Monitor::new(endpoint, transport),
         script,
     };
     let activity = Arc::new(Activity::new(1));
@@ -128,7 +129,7 @@ pub(super) fn attempt(
     let reports = devices.run().map_err(machine("wait for a socket"))?;
     thread::sleep(LINGER);
     let Some(report) = reports.into_iter().next() else {
-        return Err(machine("run a device")(io::Error::other("it is gone")));
+        return Err(machine("run the client")(io::Error::other("it has no report")));
     };
     let mut notes = report.script.into_notes();
     if let (Some(error), None) = (report.error, &notes.trouble) {
@@ -155,24 +156,24 @@ const fn any_port(remote: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Looks at a certificate that was not accepted, on a connection that says nothing beyond the handshake: a client that
-/// refuses a certificate does not show it.
-pub(super) fn look(
+/// The certificate of the server, from a connection that ends after the handshake. A client that refuses a certificate does not
+/// return it, so that this connection trusts every server.
+pub(super) fn peer_certificate(
     options: &Options,
-    around: &Environment,
+    environment: &Environment,
     remote: SocketAddr,
     clock: Clock,
 ) -> Result<Option<Certificate>, ProbeError> {
-    if !options.has_records() {
+    if !options.stack().channel.is_tls() {
         return Ok(None);
     }
     let trusting = Options {
-        trusted: Trusted::Anyone,
+        trusted: Trust::Anyone,
         start: Start::Cold,
         ..options.clone()
     };
-    let endpoint = Client::silent(&trusting, around)?;
-    let script = ProbeScript::looking(&trusting);
+    let endpoint = Client::silent(&trusting, environment)?;
+    let script = ProbeScript::handshake_only(&trusting);
     let attempt = attempt(endpoint, script, &trusting, remote, clock)?;
     let negotiated = attempt.notes.negotiated.as_ref();
     let own = negotiated.and_then(|negotiated| negotiated.peer_certificates.first());
@@ -183,7 +184,7 @@ pub(super) fn look(
 mod tests {
     use super::*;
 
-    /// A connection of which so much was told and seen beyond what is kept.
+    /// A connection whose log and sniffer did not keep so many packets.
     fn flooded(told: u64, seen: u64) -> Attempt {
         let mut log = FlowLog::bounded(Transport::Datagram, KEPT_BYTES);
         log.down.unkept = told;

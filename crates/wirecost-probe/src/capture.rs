@@ -1,4 +1,4 @@
-//! The packets of a probe as a file.
+//! Writes the packets of a probe to a file.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter};
@@ -10,12 +10,11 @@ use wirecost_wire::pcapng::{Capture, Writer};
 
 use super::Probe;
 
-/// Packets hold what was said, passwords among it.
+/// Only the owner may read the file: packets can hold passwords.
 const OWNERS: u32 = 0o600;
 
 impl Probe {
-    /// Writes the packets that were seen, with the secrets that open them where they were kept; the file can be
-    /// read by its owner alone.
+    /// Writes the captured packets, and the secrets that decrypt them where they were kept. Only the owner can read the file.
     ///
     /// # Errors
     /// The file system refuses.
@@ -24,7 +23,7 @@ impl Probe {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         let file = options.mode(OWNERS).open(path)?;
-        // A file that was there before keeps its mode when it is opened.
+        // An existing file keeps its mode when it is opened.
         if file.metadata()?.is_file() {
             file.set_permissions(Permissions::from_mode(OWNERS))?;
         }

@@ -1,38 +1,32 @@
-//! From a URL and its options to the endpoint: the application's client within the layer that protects its channel.
+//! The client that a probe's options ask for, on the clients of the stacks.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
 use wirecost_coap::option::OptionNumber;
 use wirecost_http::message::{Method, RequestTemplate};
-use wirecost_http::{client as http, http1, http3};
-use wirecost_mqtt::client as mqtt;
-use wirecost_mqtt::codec::ReasonCode;
-use wirecost_mqtt::quality::QoS;
-use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng};
-use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
-use wirecost_stack::url::{Login, Protocol, Scheme, percent_decoded};
+use wirecost_security::{Epoch, KeyLog, tls};
+use wirecost_stack::channels::{ClientChannels, ClientOffer};
+use wirecost_stack::client::{self, ClientConfig, LONGEST_WAIT, Session};
+use wirecost_stack::error::{ClientError, CommandError};
+use wirecost_stack::message::Template;
+use wirecost_stack::url::{Login, Protocol, percent_decoded};
+use wirecost_stack::{Application, Command, Message, Stack};
 
-use super::application::{
-    Adapter, Application, amqp_event, amqp_ignored, coap_event, coap_ignored, http_event, http3_event,
-    layered, mqtt_event, mqtt_ignored,
-};
-use super::event::{Command, ProbeEvent, ProtocolEvent};
-use super::options::{NOTHING_ANSWERS, Options, OptionsError, TlsVersion, Trusted};
-
-/// Longer than any step is waited for: the probe's own time-outs come first.
-const LONGEST_WAIT: Duration = Duration::from_secs(7_200);
+use super::event::ProbeEvent;
+use super::options::{Options, OptionsError, TlsVersion};
 
 /// MQTT keep-alive in seconds.
 const KEEP_ALIVE: u16 = 60;
 
-/// What the options do not say.
+/// The topic or address where the URL names none.
+const DEFAULT_RESOURCE: &str = "test";
+
+/// What a client needs besides the options.
 #[derive(Clone)]
 pub(super) struct Environment {
-    /// Where the run's clock stands.
+    /// The probe's clock among the clocks of the security libraries.
     pub(super) epoch: Epoch,
     /// Where the secrets go.
     pub(super) key_log: KeyLog,
@@ -40,14 +34,12 @@ pub(super) struct Environment {
     pub(super) rng: Rng,
 }
 
-/// A probed client.
-pub(super) enum Client {
-    /// No layer, or the one that the application brings along.
-    Plain(Application),
-    /// TLS.
-    Tls(Box<tls::Client<Application>>),
-    /// DTLS.
-    Dtls(Box<dtls::Client<Application>>),
+/// A probed client: a stack's client that also reports what it ignored and what TLS negotiated.
+pub(super) struct Client {
+    inner: client::Client<ProbeEvent>,
+    last_ignored: Option<String>,
+    /// Whether `last_ignored` is not reported yet.
+    is_news: bool,
 }
 
 impl Client {
@@ -55,142 +47,130 @@ impl Client {
     ///
     /// # Errors
     /// [`OptionsError`] where the protocol or the layer cannot do what is asked.
-    pub(super) fn new(options: &Options, around: &Environment) -> Result<Self, OptionsError> {
-        let application = application(options, around)?;
-        Ok(match options.url.scheme {
-            Scheme::Mqtts | Scheme::Amqps | Scheme::Https => {
-                Self::Tls(Box::new(tls::Client::new(tls(options, around)?, application)))
-            }
-            Scheme::Coaps => Self::Dtls(Box::new(dtls::Client::new(dtls(options, around)?, application))),
-            Scheme::Mqtt
-            | Scheme::Coap
-            | Scheme::Amqp
-            | Scheme::Http
-            | Scheme::H3
-            | Scheme::Tcp
-            | Scheme::Udp => Self::Plain(application),
-        })
+    pub(super) fn new(options: &Options, environment: &Environment) -> Result<Self, OptionsError> {
+        let (message, config) = (message(options)?, config(options, environment));
+        Self::around(client::Client::new(
+            &message,
+            &config,
+            &channels(options, environment),
+        ))
     }
-}
 
-impl Client {
-    /// A client that makes the TLS handshake of `options` and then says nothing.
+    /// A client that makes the handshake of `options` and sends nothing after it.
     ///
     /// # Errors
     /// As [`Client::new`].
-    pub(super) fn silent(options: &Options, around: &Environment) -> Result<Self, OptionsError> {
-        let close = bare::ClientCommand::Close;
-        let silent = bare::Client::new(Transport::Stream);
-        let silent = Adapter::boxed(
-            silent,
-            close.clone(),
-            close,
-            |_| ProbeEvent::ProtocolEvent(ProtocolEvent::Other),
-            |_| None,
-        );
-        Ok(Self::Tls(Box::new(tls::Client::new(
-            tls(options, around)?,
-            silent,
-        ))))
+    pub(super) fn silent(options: &Options, environment: &Environment) -> Result<Self, OptionsError> {
+        let stack = Stack {
+            application: Application::Tcp,
+            ..options.stack()
+        };
+        let (config, channels) = (config(options, environment), channels(options, environment));
+        Self::around(client::Client::idle(stack, "", &config, &channels))
+    }
+
+    fn around(inner: Result<client::Client<ProbeEvent>, ClientError>) -> Result<Self, OptionsError> {
+        Ok(Self {
+            inner: inner?,
+            last_ignored: None,
+            is_news: false,
+        })
     }
 }
 
 impl Endpoint for Client {
     type Command = Command;
     type Event = ProbeEvent;
-    type Error = String;
+    type Error = CommandError;
 
-    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
-        match self {
-            Self::Plain(client) => client.handle_input(input, now),
-            Self::Tls(client) => client.handle_input(input, now),
-            Self::Dtls(client) => client.handle_input(input, now),
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), CommandError> {
+        let handled = self.inner.handle_input(input, now);
+        let ignored = self.inner.last_ignored();
+        if ignored != self.last_ignored {
+            self.last_ignored = ignored;
+            self.is_news = true;
         }
+        handled
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<ProbeEvent> {
-        let told = |event| layered(event, |happening| happening);
-        match self {
-            Self::Plain(client) => client.poll_output(out),
-            Self::Tls(client) => {
-                let output = client.poll_output(out).map_event(told);
-                let negotiated = client.negotiated();
-                output.map_event(|happening| with_negotiated(happening, negotiated))
+        match (self.inner.poll_output(out), &self.last_ignored) {
+            (Output::Timeout(_), Some(what)) if self.is_news => {
+                self.is_news = false;
+                Output::Event(ProbeEvent::Ignored(what.clone()))
             }
-            Self::Dtls(client) => client.poll_output(out).map_event(told),
+            (Output::Event(ProbeEvent::Established { start, .. }), _) => {
+                let negotiated = self.inner.negotiated().map(Box::new);
+                Output::Event(ProbeEvent::Established { start, negotiated })
+            }
+            (output, _) => output,
         }
     }
 }
 
-fn with_negotiated(happening: ProbeEvent, negotiated: Option<tls::Negotiated>) -> ProbeEvent {
-    match happening {
-        ProbeEvent::Established { start, .. } => ProbeEvent::Established {
-            start,
-            negotiated: negotiated.map(Box::new),
-        },
-        other => other,
-    }
-}
-
-fn application(options: &Options, around: &Environment) -> Result<Application, OptionsError> {
-    match options.url.scheme.protocol() {
-        Protocol::Tcp | Protocol::Udp => Err(OptionsError::refused(NOTHING_ANSWERS)),
-        Protocol::Mqtt => mqtt_client(options),
-        Protocol::Coap => coap_client(options, around),
-        Protocol::Amqp => Ok(amqp_client(options)),
-        Protocol::Http1 => {
-            let client = http1::Client::new(http1::ClientConfig {
-                response_timeout: None,
-                ..http1::ClientConfig::default()
-            });
-            let (send, close) = http_commands(options)?;
-            Ok(Adapter::boxed(client, send, close, http_event, |_| None))
-        }
-        Protocol::Http3 => {
-            let config = http3::ClientConfig {
-                response_timeout: LONGEST_WAIT,
-                ..http3::ClientConfig::new(tls(options, around)?, around.rng)
-            };
-            let client = http3::Client::new(config).map_err(OptionsError::refused)?;
-            let (send, close) = http_commands(options)?;
-            Ok(Adapter::boxed(client, send, close, http3_event, |_| None))
-        }
-    }
-}
-
-fn mqtt_client(options: &Options) -> Result<Application, OptionsError> {
-    let topic = named_or(&options.url.resource, "test");
-    let qos = QoS::from_bits(options.qos);
-    let qos = qos.ok_or_else(|| OptionsError::refused(format!("there is no QoS {}", options.qos)))?;
-    let template = mqtt::PublishTemplate::new(&topic, qos, options.payload.clone());
-    let template = Arc::new(template.map_err(OptionsError::refused)?);
-    let (username, password) = match &options.login {
-        Some(Login { user, password }) => (
-            Some(user.parse().map_err(OptionsError::refused)?),
-            Some(password.as_bytes().try_into().map_err(OptionsError::refused)?),
-        ),
-        None => (None, None),
-    };
-    let client = mqtt::Client::new(mqtt::Config {
-        version: options.mqtt_version,
-        client_id: options.client_id.parse().map_err(OptionsError::refused)?,
-        keep_alive: KEEP_ALIVE,
-        username,
-        password,
-        connect_timeout: LONGEST_WAIT,
-        ..mqtt::Config::default()
+fn config(options: &Options, environment: &Environment) -> ClientConfig {
+    let session = options.login.clone().map(|Login { user, password }| Session {
+        login: Some((user, password)),
+        ..Session::default()
     });
-    let send = mqtt::Command::PublishAs {
-        message: 0,
-        template,
-        stamp: None,
-    };
-    let close = mqtt::Command::Disconnect(ReasonCode::Success);
-    Ok(Adapter::boxed(client, send, close, mqtt_event, mqtt_ignored))
+    ClientConfig {
+        keep_alive: KEEP_ALIVE,
+        start: options.start,
+        session: session.map(Box::new),
+        hostname: Some(options.url.host.clone()),
+        // The probe's own time-outs come first.
+        answer_timeout: Some(LONGEST_WAIT),
+        ..ClientConfig::new(options.client_id.as_str(), environment.rng)
+    }
+}
+
+fn channels(options: &Options, environment: &Environment) -> ClientChannels {
+    let is_http1 = options.url.scheme.protocol() == Protocol::Http1;
+    let alpn = is_http1.then(|| b"http/1.1".to_vec());
+    let offer = ClientOffer::new(
+        environment.epoch,
+        options.url.host.as_str(),
+        options.trusted.clone(),
+    );
+    ClientChannels::offering(ClientOffer {
+        key_log: environment.key_log.clone(),
+        identity: options.identity.clone(),
+        psk: options.psk.clone(),
+        versions: versions(options),
+        alpn: alpn.into_iter().collect(),
+        handshake_timeout: Some(LONGEST_WAIT),
+        ..offer
+    })
+}
+
+/// The versions of TLS that are offered, where they are not those of the stack's name.
+fn versions(options: &Options) -> Option<tls::Versions> {
+    match (options.url.scheme.protocol(), options.tls) {
+        // RFC 9001, section 4.2: QUIC has no other version.
+        (Protocol::Http3, _) | (_, Some(TlsVersion::V12 | TlsVersion::V13)) => None,
+        (_, None) => Some(tls::Versions::Both),
+    }
+}
+
+fn message(options: &Options) -> Result<Message, OptionsError> {
+    let (stack, resource) = (options.stack(), options.url.resource.as_str());
+    let encoded = |template| Ok(Message::encoded(stack, resource, template));
+    match options.url.scheme.protocol() {
+        Protocol::Tcp | Protocol::Udp => Err(OptionsError::NothingAnswers),
+        Protocol::Mqtt | Protocol::Amqp => {
+            let name = match resource {
+                "" => DEFAULT_RESOURCE.to_owned(),
+                resource => percent_decoded(resource),
+            };
+            Ok(Message::new(stack, &name, &options.payload.clone().into())?)
+        }
+        Protocol::Coap => encoded(Template::Coap(Arc::new(coap_request(options)?))),
+        Protocol::Http1 | Protocol::Http3 => encoded(Template::Http(Arc::new(http_request(options)?))),
+    }
 }
 
 /// RFC 7252, section 6.4: how a URI becomes options.
-fn coap_client(options: &Options, around: &Environment) -> Result<Application, OptionsError> {
+fn coap_request(options: &Options) -> Result<coap::RequestTemplate, OptionsError> {
     let (path, query) = match options.url.resource.split_once('?') {
         Some((path, query)) => (path, query.split('&').map(percent_decoded).collect()),
         None => (options.url.resource.as_str(), Vec::new()),
@@ -204,51 +184,13 @@ fn coap_client(options: &Options, around: &Environment) -> Result<Application, O
     let host = options.url.host.as_str();
     if host.parse::<std::net::IpAddr>().is_err() {
         // Step 5: a name is sent, an address is known from the datagram.
-        request
-            .options
-            .push((OptionNumber::URI_HOST, host.as_bytes().to_vec()));
+        let option = (OptionNumber::URI_HOST, host.as_bytes().to_vec());
+        request.options.push(option);
     }
-    let template = coap::RequestTemplate::new(request).map_err(OptionsError::refused)?;
-    let client = coap::Client::new(coap::Config {
-        response_timeout: LONGEST_WAIT,
-        ..coap::Config::new(around.rng)
-    });
-    let template = Arc::new(template);
-    let send = coap::Command::Request { message: 0, template };
-    Ok(Adapter::boxed(
-        client,
-        send,
-        coap::Command::Close,
-        coap_event,
-        coap_ignored,
-    ))
+    coap::RequestTemplate::new(request).map_err(|error| OptionsError::Stack(error.into()))
 }
 
-fn amqp_client(options: &Options) -> Application {
-    let sasl = match &options.login {
-        Some(Login { user, password }) => amqp::SaslConfig::Plain {
-            user: user.clone(),
-            password: password.clone(),
-        },
-        None => amqp::SaslConfig::Anonymous,
-    };
-    let client = amqp::Client::new(amqp::Config {
-        container_id: options.client_id.clone(),
-        link_name: options.client_id.clone(),
-        hostname: Some(options.url.host.clone()),
-        target: named_or(&options.url.resource, "test"),
-        // QoS 0: settled by the sender, nothing answers.
-        settled: options.qos == 0,
-        sasl,
-        answer_timeout: LONGEST_WAIT,
-        ..amqp::Config::default()
-    });
-    let template = Arc::new(amqp::MessageTemplate::new(options.payload.clone()));
-    let send = amqp::Command::Send { message: 0, template };
-    Adapter::boxed(client, send, amqp::Command::Close, amqp_event, amqp_ignored)
-}
-
-fn http_commands(options: &Options) -> Result<(http::Command, http::Command), OptionsError> {
+fn http_request(options: &Options) -> Result<RequestTemplate, OptionsError> {
     let path = format!("/{}", options.url.resource);
     let (method, payload) = match options.fetch {
         true => (Method::Get, Vec::new()),
@@ -256,75 +198,5 @@ fn http_commands(options: &Options) -> Result<(http::Command, http::Command), Op
     };
     let octets = Some("application/octet-stream");
     let template = RequestTemplate::new(method, &options.url.authority(), &path, octets, payload);
-    let template = Arc::new(template.map_err(OptionsError::refused)?);
-    Ok((
-        http::Command::Request { message: 0, template },
-        http::Command::Close,
-    ))
-}
-
-/// A resource without the URL's %xx, or `default` where the URL names none.
-fn named_or(resource: &str, default: &str) -> String {
-    match resource {
-        "" => default.to_owned(),
-        resource => percent_decoded(resource),
-    }
-}
-
-/// TLS as the options say; a foreign server may want any suite.
-pub(super) fn tls(options: &Options, around: &Environment) -> Result<tls::ClientConfig, OptionsError> {
-    let trust = match &options.trusted {
-        Trusted::Authorities(ders) => tls::Trust::Authorities(ders.clone()),
-        Trusted::Anyone => tls::Trust::Anyone,
-    };
-    let versions = match (options.url.scheme.protocol(), options.tls) {
-        // RFC 9001, section 4.2: QUIC has no other version.
-        (Protocol::Http3, _) | (_, Some(TlsVersion::V13)) => tls::Versions::Tls13,
-        (_, Some(TlsVersion::V12)) => tls::Versions::Tls12,
-        (_, None) => tls::Versions::Both,
-    };
-    let alpn = match options.url.scheme.protocol() {
-        Protocol::Http1 => vec![b"http/1.1".to_vec()],
-        Protocol::Mqtt
-        | Protocol::Coap
-        | Protocol::Amqp
-        | Protocol::Http3
-        | Protocol::Tcp
-        | Protocol::Udp => Vec::new(),
-    };
-    tls::ClientConfig::new(tls::ClientOptions {
-        versions,
-        suites: tls::Suites::Wide,
-        alpn,
-        identity: options.identity.clone(),
-        key_log: around.key_log.clone(),
-        start: options.start,
-        handshake_timeout: LONGEST_WAIT,
-        ..tls::ClientOptions::new(around.epoch, trust, options.url.host.as_str())
-    })
-    .map_err(OptionsError::refused)
-}
-
-fn dtls(options: &Options, around: &Environment) -> Result<dtls::ClientConfig, OptionsError> {
-    let mut common = dtls::Common::new(around.epoch, around.key_log.clone());
-    common.handshake_timeout = LONGEST_WAIT;
-    let certificates = || dtls::Certificates {
-        trust: match &options.trusted {
-            Trusted::Authorities(certificates) => dtls::Trust::Authorities {
-                certificates: certificates.clone(),
-                server_name: options.url.host.clone(),
-            },
-            Trusted::Anyone => dtls::Trust::Anyone,
-        },
-        identity: options.identity.clone(),
-    };
-    let offer = match (&options.psk, options.tls) {
-        (Some(psk), _) => dtls::Offer::Dtls12Psk(psk.clone()),
-        (None, Some(TlsVersion::V13)) => dtls::Offer::Dtls13(certificates()),
-        // The engine offers one version, and servers in the field speak this one.
-        (None, _) => dtls::Offer::Dtls12(certificates()),
-    };
-    let mut config = dtls::ClientConfig::new(common, offer).map_err(OptionsError::refused)?;
-    config.start = Start::Cold;
-    Ok(config)
+    template.map_err(|error| OptionsError::Stack(error.into()))
 }

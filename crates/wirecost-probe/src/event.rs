@@ -1,21 +1,21 @@
-//! What a probed connection reports, whatever its protocol.
+//! What a probed connection reports, in one form for every protocol.
 
 use wirecost_proto::ResetReason;
 use wirecost_security::Start;
 use wirecost_security::layer::Fault;
 use wirecost_security::tls::Negotiated;
 
-/// Something that the server said, for the reader.
+/// Something that the server said.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Fact {
-    /// What it is about: `CONNACK`, `certificate`.
+    /// The subject: `CONNACK`, `certificate`.
     pub about: &'static str,
-    /// What was said.
+    /// The server's words, or a summary of them.
     pub text: String,
 }
 
 impl Fact {
-    /// What was said about something.
+    /// A fact about a subject.
     pub fn new(about: &'static str, text: impl Into<String>) -> Self {
         Self {
             about,
@@ -24,58 +24,19 @@ impl Fact {
     }
 }
 
-/// What the client can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Send the message.
-    Send,
-    /// Close the connection as the protocol does.
-    Close,
-}
-
-/// What the application protocol reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProtocolEvent {
-    /// Messages can be sent.
-    Ready(Vec<Fact>),
-    /// The message is out; where nothing answers it, that is all.
-    Sent,
-    /// The server has answered the message.
-    Answered(Vec<Fact>),
-    /// The server has refused the message.
-    Refused(Refusal),
-    /// The server has refused the connection.
-    Rejected(Refusal),
-    /// The protocol has given up waiting, after so many transmissions.
-    GaveUp {
-        /// Datagrams sent for the message.
-        transmissions: u32,
-    },
-    /// What the server sent is not the protocol.
-    Foreign(String),
-    /// The server has ended the connection.
-    Closed,
-    /// The flow broke.
-    Broken(ResetReason),
-    /// Something came that answers nothing that was asked.
-    Ignored(String),
-    /// Nothing that a probe waits for.
-    Other,
-}
-
-/// A server's no.
+/// A refusal by the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The server's words.
     pub reason: String,
-    /// What kind of no it is.
+    /// What the server refuses.
     pub kind: RefusalKind,
 }
 
-/// What a server objects to.
+/// What a server refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// Who the client is.
+    /// The client's identity or credentials.
     Authentication,
     /// The version of the protocol.
     Version,
@@ -84,7 +45,7 @@ pub enum RefusalKind {
 }
 
 impl Refusal {
-    /// A no for a reason.
+    /// A refusal with the server's reason.
     pub fn new(kind: RefusalKind, reason: impl ToString) -> Self {
         Self {
             reason: reason.to_string(),
@@ -93,45 +54,81 @@ impl Refusal {
     }
 }
 
+/// Why a probe cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// No connection was made.
+    Unconnected(ResetReason),
+    /// The step took too long.
+    TimedOut,
+    /// The protocol's client stopped waiting for an answer.
+    GaveUp {
+        /// Datagrams sent for the message.
+        transmissions: u32,
+    },
+    /// TLS, DTLS or QUIC failed.
+    Insecure(Fault),
+    /// The server refused the client.
+    Rejected(Refusal),
+    /// The server refused the message, and the client closed the connection as usual.
+    Refused(Refusal),
+    /// The server does not speak the protocol.
+    Foreign(String),
+    /// The server ended the connection too early.
+    Closed,
+    /// The connection broke.
+    Broken(ResetReason),
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeEvent {
     /// The flow is usable.
     Opened,
-    /// The first bytes came.
+    /// The first bytes have arrived.
     Heard,
-    /// What came first is what was sent first.
+    /// The first bytes that arrived are the first bytes that were sent.
     Echoed,
     /// The handshake of the channel is complete.
     Established {
-        /// How the connection did start.
+        /// How the connection started.
         start: Start,
-        /// What was agreed on, where the layer tells.
+        /// What TLS negotiated, where it is TLS on a stream.
         negotiated: Option<Box<Negotiated>>,
     },
-    /// The handshake or the protection failed.
-    Insecure(Fault),
-    /// The application protocol has something to say.
-    ProtocolEvent(ProtocolEvent),
-    /// The client has asked for the end of the flow.
+    /// The protocol's client can send messages.
+    Ready(Vec<Fact>),
+    /// The protocol's client has handed out the last byte of the message.
+    Sent,
+    /// The server has answered the message.
+    Answered(Vec<Fact>),
+    /// The server has refused the message.
+    Refused(Refusal),
+    /// The layer or the protocol's client reports why the probe cannot go on.
+    Trouble(Trouble),
+    /// A message came that answers nothing that was asked.
+    Ignored(String),
+    /// A report that the probe does not need.
+    Other,
+    /// The client closes the flow.
     Closing,
-    /// The server has ended its direction.
+    /// The server has closed its direction.
     PeerClosed,
     /// The flow is gone.
     Reset(ResetReason),
 }
 
-/// What happened, and where the flow stood.
+/// What happened, and the position of the flow at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What.
-    pub happening: ProbeEvent,
-    /// Where the flow stood.
-    pub place: StreamPosition,
-    /// The first bytes that came on the flow.
+    /// What happened.
+    pub kind: ProbeEvent,
+    /// The position of the flow.
+    pub position: StreamPosition,
+    /// The first bytes that arrived on the flow.
     pub first_bytes: Vec<u8>,
 }
 
-/// How far a flow has come: bytes of a stream, or datagrams; indexed by `Direction as usize`.
+/// Bytes of a stream, or datagrams, that have passed, by `Direction as usize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamPosition(pub [u64; 2]);

@@ -1,26 +1,29 @@
-//! What was agreed on with the server, for the reader.
+//! What client and server negotiated, for the reader.
 
 use wirecost_proto::PeerText;
 use wirecost_security::tls::Negotiated;
+use wirecost_stack::Channel;
 use wirecost_stack::url::Scheme;
 
 use super::event::Fact;
-use super::options::{Options, TlsVersion};
+use super::options::Options;
 use super::x509::Certificate;
 
-/// What was agreed on where the layer offers one thing alone.
+/// The version and the suite of a layer that offers only one of each.
 pub(super) fn layer_fact(options: &Options) -> Option<Fact> {
-    let fact = match (options.url.scheme, &options.psk, options.tls) {
-        (Scheme::H3, ..) => Fact::new("QUIC", "version 1, TLS 1.3, ALPN h3"),
-        (Scheme::Coaps, Some(_), _) => Fact::new("DTLS", "DTLS 1.2, TLS_PSK_WITH_AES_128_CCM_8"),
-        (Scheme::Coaps, None, Some(TlsVersion::V13)) => Fact::new("DTLS", "DTLS 1.3, TLS_AES_128_GCM_SHA256"),
-        (Scheme::Coaps, None, _) => Fact::new("DTLS", "DTLS 1.2, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
+    let fact = match options.stack().channel {
+        Channel::Plain if options.url.scheme == Scheme::H3 => {
+            Fact::new("QUIC", "version 1, TLS 1.3, ALPN h3")
+        }
+        Channel::Dtls12Psk => Fact::new("DTLS", "DTLS 1.2, TLS_PSK_WITH_AES_128_CCM_8"),
+        Channel::Dtls13 => Fact::new("DTLS", "DTLS 1.3, TLS_AES_128_GCM_SHA256"),
+        Channel::Dtls12 => Fact::new("DTLS", "DTLS 1.2, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
         _ => return None,
     };
     Some(fact)
 }
 
-/// What TLS agreed on, and who the server says that it is.
+/// What TLS negotiated, and the server's certificate.
 pub(super) fn tls_facts(negotiated: &Negotiated) -> Vec<Fact> {
     let words = [
         negotiated.version.map(str::to_owned),

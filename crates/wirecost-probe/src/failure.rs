@@ -1,4 +1,4 @@
-//! Why a probe failed: the step, the cause, and the way out.
+//! Why a probe failed: the step, the cause, and what to do.
 
 pub mod certificate;
 mod security;
@@ -13,8 +13,8 @@ use wirecost_security::layer::Fault;
 use wirecost_stack::url::{Protocol, Scheme, Url};
 
 use super::answer::Answer;
-use super::event::{Refusal, RefusalKind};
-use super::notes::{Notes, Step, Trouble};
+use super::event::{Refusal, RefusalKind, Trouble};
+use super::notes::{Notes, Step};
 use super::options::Options;
 use super::resolve::ResolveError;
 use super::x509::Certificate;
@@ -28,27 +28,27 @@ const SILENT: &str = "a server may be silent where identity or key is wrong: che
 pub enum FailureKind {
     /// No answer came.
     Unreachable,
-    /// Who answers refuses, or speaks something else.
+    /// The server refuses, or speaks another protocol.
     Refused,
 }
 
 /// Why a probe failed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Failure {
-    /// In which step.
+    /// The step that failed.
     pub step: Step,
-    /// How long into it.
+    /// The time from the beginning of the step to the failure.
     #[serde(rename = "after_ns", serialize_with = "nanos")]
     pub after: Duration,
     /// What kind of failure it is.
     pub kind: FailureKind,
     /// The cause, in one sentence.
     pub cause: String,
-    /// The way out.
+    /// What to do.
     pub hint: Option<String>,
 }
 
-/// A cause with its kind and the way out.
+/// A cause with its kind and what to do.
 pub(super) struct Cause {
     kind: FailureKind,
     text: String,
@@ -82,7 +82,7 @@ impl Cause {
     }
 }
 
-/// A name that has no address.
+/// The failure of a name that has no address.
 pub(super) fn of_name(error: &ResolveError, after: Duration) -> Failure {
     let hint = match error {
         ResolveError::Failed { .. } => "check the name, or give an IP address",
@@ -97,28 +97,28 @@ pub(super) fn nanos<S: serde::Serializer>(time: &Duration, serializer: S) -> Res
     serializer.serialize_u64(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The way to the same server by another scheme, on the port that was asked for; the blank keeps the mark out of the URL.
+/// A question that names the same server and port by another scheme. The space keeps the question mark out of the URL.
 pub fn did_you_mean(url: &Url, scheme: Scheme) -> String {
     format!("did you mean {} ?", url.by(scheme))
 }
 
-/// What is known when something has gone wrong.
+/// What a probe knows when it has failed.
 pub(super) struct Diagnosis<'a> {
     pub(super) options: &'a Options,
     pub(super) remote: SocketAddr,
-    /// The interface that the packets took, where it was seen.
+    /// The interface that sent and received the packets, where it is known.
     pub(super) interface: Option<&'a str>,
     /// Datagrams sent on the flow.
     pub(super) datagrams_sent: usize,
-    /// What came in the step that failed: bytes of a stream, or datagrams.
+    /// Bytes of a stream, or datagrams, that arrived in the step that failed.
     pub(super) received: u64,
-    /// What the server's certificate says, where it was looked at again.
+    /// The server's certificate, where the server sent it again.
     pub(super) certificate: Option<&'a Certificate>,
     pub(super) notes: &'a Notes,
 }
 
 impl Diagnosis<'_> {
-    /// The failure, if something has gone wrong.
+    /// The failure, if the probe has failed.
     pub(super) fn failure(&self) -> Option<Failure> {
         let (step, trouble, after) = self.notes.trouble.as_ref()?;
         let cause = self.echo().or_else(|| self.wrong_protocol(*step, trouble));
@@ -142,18 +142,16 @@ impl Diagnosis<'_> {
         self.scheme().protocol().name()
     }
 
-    /// An answer in another protocol, or none from a server that may have waited for another one.
+    /// The cause where the server answered in another protocol, or closed the connection without an answer.
     fn wrong_protocol(&self, step: Step, trouble: &Trouble) -> Option<Cause> {
         let scheme = self.scheme();
         let is_over = matches!(trouble, Trouble::Closed | Trouble::Broken(ResetReason::ByPeer));
-        let is_odd = is_over
-            || matches!(
-                trouble,
-                Trouble::Foreign(_)
-                    | Trouble::TimedOut
-                    | Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
-            );
-        if !is_odd || scheme.protocol().transport() != Transport::Stream {
+        let is_no_tls = matches!(
+            trouble,
+            Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
+        );
+        let is_odd = is_over || is_no_tls || matches!(trouble, Trouble::Foreign(_) | Trouble::TimedOut);
+        if !is_odd || scheme.stack().transport() != Transport::Stream {
             return None;
         }
         if scheme.is_secure() && step != Step::Security {
@@ -162,15 +160,7 @@ impl Diagnosis<'_> {
         let answer = Answer::of(&self.notes.first_bytes);
         let port = self.remote.port();
         let meant = match answer {
-            Answer::Nothing
-                if is_over
-                    || matches!(
-                        trouble,
-                        Trouble::Insecure(Fault::Protocol { .. } | Fault::Other(_))
-                    ) =>
-            {
-                return Some(self.ended(step, trouble));
-            }
+            Answer::Nothing if is_over || is_no_tls => return Some(self.ended(step, trouble)),
             Answer::TlsAlert | Answer::TlsHandshake if !scheme.is_secure() => Some(scheme.counterpart()),
             Answer::Nothing | Answer::TlsAlert | Answer::TlsHandshake => return None,
             Answer::Greeting(_) => None,
@@ -189,7 +179,7 @@ impl Diagnosis<'_> {
         Some(Cause::refused(text, hint))
     }
 
-    /// The end of a connection on which nothing came.
+    /// The cause where the server closed the connection without an answer.
     fn ended(&self, step: Step, trouble: &Trouble) -> Cause {
         let ended = match trouble {
             Trouble::Broken(ResetReason::ByPeer) => "reset",
@@ -203,7 +193,7 @@ impl Diagnosis<'_> {
         Cause::refused(text, did_you_mean(&self.options.url, self.expected_there()))
     }
 
-    /// What may listen on the port: what it is registered for, or else the same protocol with or without protection.
+    /// The scheme that the port is registered for, or else the same protocol with or without protection.
     fn expected_there(&self) -> Scheme {
         let scheme = self.scheme();
         let registered = Scheme::registered_on(self.remote.port());
@@ -212,7 +202,7 @@ impl Diagnosis<'_> {
             .unwrap_or(scheme.counterpart())
     }
 
-    /// What the server was sent first in a step.
+    /// The first message that the client sent in a step.
     const fn greeting(&self, step: Step) -> &'static str {
         match (step, self.options.url.scheme.protocol()) {
             (Step::Security, _) => "a TLS ClientHello",
@@ -249,7 +239,7 @@ impl Diagnosis<'_> {
 
     fn broken(&self, reason: ResetReason) -> Cause {
         let remote = self.remote;
-        match (reason, self.scheme().protocol().transport()) {
+        match (reason, self.scheme().stack().transport()) {
             (ResetReason::Refused, Transport::Stream) => Cause::unreachable(
                 format!("{remote} refused the connection: nothing listens there"),
                 self.start_one(),
@@ -340,10 +330,10 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// What came while something else was awaited.
+    /// What arrived while the client waited for something else.
     fn came(&self) -> String {
         let received = self.received;
-        match (&self.notes.ignored, self.scheme().protocol().transport()) {
+        match (&self.notes.ignored, self.scheme().stack().transport()) {
             (Some(what), _) => format!("; the server answered, but with {what}"),
             (None, _) if received == 0 => "; nothing came".to_owned(),
             (None, Transport::Stream) => format!("; {received} B came, and it was not in them, or not whole"),
@@ -356,7 +346,7 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// Datagrams without an answer: all that UDP says.
+    /// The cause where no datagram was answered. UDP gives no other reason.
     fn unanswered(&self, sent: usize, within: Option<Duration>) -> Cause {
         let what = match (self.scheme(), within) {
             (_, None) => format!(

@@ -1,18 +1,18 @@
-//! One message to a real server, every step timed and its bytes by layer.
+//! Sends one message to a real server. Measures the time and the bytes by layer of each step.
 //!
-//! - [`options`]: what is asked for
-//! - [`script`]: the steps; [`notes`]: what is noted of them
+//! - [`options`]: what to probe and how
+//! - [`script`]: the steps; [`notes`]: what the script notes of them
 //! - [`resolve`](mod@resolve): from a name to addresses
-//! - `client`, `application`, `witness`, [`event`]: the endpoint, and what it reports
-//! - `attempt`: one connection to one address; `facts`: what was agreed on
-//! - [`account`]: bytes by step and layer, from packets where they can be seen
-//! - [`failure`]: what went wrong, and the way out; `answer`: protocols by their first bytes
-//! - [`report`]: what is found
-//! - [`x509`]: what a certificate says of itself
+//! - `client`, `application`, `monitor`, [`event`]: the endpoint and its events
+//! - `attempt`: one connection to one address; `facts`: what client and server negotiated
+//! - [`account`]: bytes by step and layer, from packets where they can be captured
+//! - [`failure`]: what went wrong, and what to do; `answer`: protocols by their first bytes
+//! - [`report`]: the results
+//! - [`x509`]: subject, issuer and expiry of a certificate
 //! - `capture`: the packets as a file
 //!
-//! The link is not ours: packets are seen as they pass the machine's own interface, so that only what came down has come
-//! through the network, and a segment that the interface cuts for us is counted once.
+//! wirecost does not emulate the link. It captures packets at the interface of this machine: before the network on the way up,
+//! behind it on the way down. It counts a segment that the interface cuts into several packets once.
 
 pub mod account;
 pub mod answer;
@@ -23,12 +23,12 @@ mod client;
 pub mod event;
 mod facts;
 pub mod failure;
+mod monitor;
 pub mod notes;
 pub mod options;
 pub mod report;
 pub mod resolve;
 pub mod script;
-mod witness;
 pub mod x509;
 
 use std::io;
@@ -46,58 +46,58 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::layer::Fault;
 
 use account::Account;
-use attempt::{Attempt, attempt, look};
+use attempt::{Attempt, attempt, peer_certificate};
 use client::{Client, Environment};
-use event::Fact;
+use event::{Fact, Trouble};
 use facts::{layer_fact, tls_facts};
 use failure::Diagnosis;
 pub use failure::{Failure, FailureKind};
-use notes::{Notes, Step, Trouble};
+use notes::{Notes, Step};
 pub use options::{Options, OptionsError};
 pub use report::Report;
 use report::StepReport;
 use script::ProbeScript;
 
-/// Why there is nothing to report.
+/// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// The options cannot be met.
+    /// The options conflict, or no client can do what they ask for.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The machine refused.
+    /// The operating system refused.
     #[error("cannot {action}: {error}")]
     Machine {
-        /// What was to be done.
+        /// The action that failed.
         action: &'static str,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// A probe that is over.
+/// A probe that has ended.
 #[derive(Debug)]
 pub struct Probe {
-    /// What it has found.
+    /// The results.
     pub report: Report,
     packets: Vec<(Direction, Sniffed)>,
     keys: KeyLog,
     clock: Clock,
 }
 
-/// Probes.
+/// Runs a probe.
 ///
 /// # Errors
-/// [`ProbeError`] where nothing was sent; what goes wrong with the server is in the report.
+/// [`ProbeError`] where nothing was sent. A failure of the server is in the report.
 pub fn run(options: &Options) -> Result<Probe, ProbeError> {
     options.check()?;
     let clock = Clock::start();
-    let around = surroundings(options, clock)?;
-    // What the options cannot have is said before anybody is asked.
-    Client::new(options, &around)?;
+    let environment = environment(options, clock)?;
+    // Options that no client can carry out are refused before anything is sent.
+    Client::new(options, &environment)?;
     let mut probe = Probe {
         report: Report::new(options),
         packets: Vec::new(),
-        keys: around.key_log.clone(),
+        keys: environment.key_log.clone(),
         clock,
     };
     let begun = clock.now();
@@ -124,11 +124,11 @@ pub fn run(options: &Options) -> Result<Probe, ProbeError> {
             down: Traffic::default(),
         });
     }
-    probe.try_addresses(options, &around, &addresses)?;
+    probe.try_addresses(options, &environment, &addresses)?;
     Ok(probe)
 }
 
-fn surroundings(options: &Options, clock: Clock) -> Result<Environment, ProbeError> {
+fn environment(options: &Options, clock: Clock) -> Result<Environment, ProbeError> {
     let mut seed = [0; 8];
     let filled = Entropy::system().fill(&mut seed);
     filled.map_err(|error| ProbeError::Machine {
@@ -147,15 +147,15 @@ fn surroundings(options: &Options, clock: Clock) -> Result<Environment, ProbeErr
 }
 
 impl Probe {
-    /// Tries one address after another until one takes the connection.
+    /// Tries one address after another until one accepts the connection.
     fn try_addresses(
         &mut self,
         options: &Options,
-        around: &Environment,
+        environment: &Environment,
         addresses: &[SocketAddr],
     ) -> Result<(), ProbeError> {
         for (index, remote) in addresses.iter().enumerate() {
-            let endpoint = Client::new(options, around)?;
+            let endpoint = Client::new(options, environment)?;
             let script = ProbeScript::new(options);
             let attempt = attempt(endpoint, script, options, *remote, self.clock)?;
             let unconnected = matches!(
@@ -167,11 +167,11 @@ impl Probe {
                 ))
             );
             if unconnected && index + 1 < addresses.len() {
-                let text = format!("{remote} does not take the connection; tried the next address");
+                let text = format!("{remote} does not accept the connection; tried the next address");
                 self.report.warnings.push(text);
                 continue;
             }
-            self.conclude(options, around, attempt)?;
+            self.conclude(options, environment, attempt)?;
             break;
         }
         Ok(())
@@ -180,7 +180,7 @@ impl Probe {
     fn conclude(
         &mut self,
         options: &Options,
-        around: &Environment,
+        environment: &Environment,
         attempt: Attempt,
     ) -> Result<(), ProbeError> {
         let (remote, notes) = (attempt.remote, &attempt.notes);
@@ -189,10 +189,10 @@ impl Probe {
         for step in report::steps(notes, &account) {
             self.report.push(step);
         }
-        self.tell(options, notes);
+        self.report_facts(options, notes);
         let certificate = match &notes.trouble {
             Some((_, Trouble::Insecure(Fault::Certificate(_)), _)) => {
-                look(options, around, remote, self.clock)?
+                peer_certificate(options, environment, remote, self.clock)?
             }
             _ => None,
         };
@@ -206,7 +206,7 @@ impl Probe {
             notes,
         };
         self.report.failure = diagnosis.failure();
-        // Where the server spoke another protocol, that there are such bytes is no news.
+        // Bytes of another protocol belong to no layer: the failure says so already.
         if account.unattributed_bytes > 0 && self.report.failure.is_none() {
             let text = format!(
                 "{} B belong to no layer that is known",
@@ -217,7 +217,7 @@ impl Probe {
         Ok(())
     }
 
-    /// The account of the packets where they were seen, and else of what the endpoint said.
+    /// The account of the packets where they were captured, and otherwise of the endpoint's log.
     fn account(&mut self, options: &Options, attempt: &Attempt) -> Account {
         let flows = attempt.flows(options);
         self.report.warnings.extend(attempt.flood_warning());
@@ -228,7 +228,7 @@ impl Probe {
                     "packets cannot be seen ({error}): IP and transport headers, acknowledgements and round trips are not \
                      counted; sudo, or CAP_NET_RAW, shows them"
                 ));
-                return flows.spoken();
+                return flows.from_logs();
             }
         };
         self.report.captured = true;
@@ -240,14 +240,14 @@ impl Probe {
             self.report.warnings.push(text);
         }
         self.packets = attempt.packets(options);
-        self.look_at_interface();
+        self.check_interface();
         let packets: Vec<(Direction, &Sniffed)> =
             self.packets.iter().map(|(way, packet)| (*way, packet)).collect();
         flows.account(&packets)
     }
 
-    /// Names the interface, and says where it has not sent what was counted.
-    fn look_at_interface(&mut self) {
+    /// Names the interface, and warns where it cuts packets that were counted once.
+    fn check_interface(&mut self) {
         let Some((_, first)) = self.packets.first() else {
             return;
         };
@@ -266,7 +266,7 @@ impl Probe {
         self.report.interface = Some(name);
     }
 
-    fn tell(&mut self, options: &Options, notes: &Notes) {
+    fn report_facts(&mut self, options: &Options, notes: &Notes) {
         let facts = &mut self.report.facts;
         if let Some(start) = notes.start {
             let asked = match start == options.start {
@@ -281,7 +281,7 @@ impl Probe {
             None => {}
         }
         facts.extend(notes.facts.iter().cloned());
-        let stream = options.url.scheme.protocol().transport() == Transport::Stream;
+        let stream = options.url.scheme.stack().transport() == Transport::Stream;
         if stream && notes.trouble.is_none() && !notes.peer_closed {
             let text = "the server did not close its side within 1 s of our close";
             self.report.warnings.push(text.to_owned());

@@ -2,30 +2,29 @@
 
 use std::time::Duration;
 
-use wirecost_proto::{Instant, ResetReason};
+use wirecost_proto::Instant;
 use wirecost_security::Start;
-use wirecost_security::layer::Fault;
 use wirecost_security::tls::Negotiated;
 
-use super::event::{Fact, Refusal, StreamPosition};
+use super::event::{Fact, StreamPosition, Trouble};
 
 /// A step of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// The name is looked up.
+    /// The lookup of the name.
     Dns,
-    /// A connection that brings the ticket for the measured one.
+    /// The connection that brings the ticket for the measured one.
     Ticket,
     /// The transport's handshake.
     Connect,
     /// The channel's handshake.
     Security,
-    /// What the protocol says before messages.
+    /// What the protocol exchanges before the first message.
     Open,
     /// The message and its answer.
     Message,
-    /// The end.
+    /// The close of the connection.
     Close,
 }
 
@@ -58,61 +57,35 @@ impl Step {
 /// Where a step began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Which step.
+    /// The step.
     pub step: Step,
-    /// When.
+    /// When it began.
     pub at: Instant,
-    /// Where the flow stood.
-    pub place: StreamPosition,
-}
-
-/// What kept a probe from its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// There was no connection.
-    Unconnected(ResetReason),
-    /// The step took too long.
-    TimedOut,
-    /// The protocol gave up after so many transmissions.
-    GaveUp {
-        /// Datagrams sent for the message.
-        transmissions: u32,
-    },
-    /// The channel could not be protected.
-    Insecure(Fault),
-    /// The server refused the client.
-    Rejected(Refusal),
-    /// The server refused the message; the connection was closed as usual.
-    Refused(Refusal),
-    /// The server does not speak the protocol.
-    Foreign(String),
-    /// The server ended the connection too early.
-    Closed,
-    /// The connection broke.
-    Broken(ResetReason),
+    /// The position of the flow.
+    pub position: StreamPosition,
 }
 
 /// What a probe has noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Where the steps of the measured connection began, and the connection for the ticket before them.
+    /// Where the connection that brings the ticket and the steps of the measured connection began.
     pub marks: Vec<Mark>,
-    /// When the probe was over.
+    /// When the probe ended.
     pub ended: Option<Instant>,
-    /// How the connection did start.
+    /// How the connection started.
     pub start: Option<Start>,
-    /// What was agreed on.
+    /// What TLS negotiated.
     pub negotiated: Option<Negotiated>,
     /// What the server said.
     pub facts: Vec<Fact>,
-    /// What went wrong first, in which step, and how long into it.
+    /// The first trouble, its step, and the time from the beginning of the step.
     pub trouble: Option<(Step, Trouble, Duration)>,
-    /// The first bytes that came on the flow.
+    /// The first bytes that arrived on the flow.
     pub first_bytes: Vec<u8>,
-    /// What came last and answers nothing that was asked.
+    /// The last message that answered nothing that was asked.
     pub ignored: Option<String>,
-    /// Whether what came first is what was sent first.
+    /// Whether the first bytes that arrived are the first bytes that were sent.
     pub is_echo: bool,
-    /// Whether the server has closed its direction within the time allowed.
+    /// Whether the server closed its direction in time.
     pub peer_closed: bool,
 }

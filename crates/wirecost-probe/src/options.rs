@@ -1,15 +1,15 @@
-//! What a probe is asked for.
+//! The options of a probe.
 
-use std::fmt;
 use std::time::Duration;
 
 pub use wirecost_mqtt::codec::Version as MqttVersion;
-use wirecost_proto::Buffer;
-use wirecost_proto::bare::Transport;
 use wirecost_security::Start;
 use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_RESUMPTION, Psk};
+pub use wirecost_security::tls::Trust;
+use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::url::{Family, Login, Protocol, Scheme, Url};
+use wirecost_stack::{Application, Channel, Stack};
 
 /// A version of TLS or DTLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,32 +20,14 @@ pub enum TlsVersion {
     V13,
 }
 
-/// Which servers are trusted.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Trusted {
-    /// Those with a certificate of one of these authorities (DER).
-    Authorities(Vec<Vec<u8>>),
-    /// All of them.
-    Anyone,
-}
-
-impl fmt::Debug for Trusted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Authorities(ders) => write!(f, "{} authorities", ders.len()),
-            Self::Anyone => f.write_str("anyone"),
-        }
-    }
-}
-
-/// What a probe is asked for.
+/// The options of a probe.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is probed.
+    /// The server, the protocol and the resource.
     pub url: Url,
-    /// What the message carries.
+    /// The payload of the message.
     pub payload: Vec<u8>,
-    /// MQTT QoS; 0 is also settled for AMQP.
+    /// MQTT QoS. With 0 an AMQP message is settled by the sender.
     pub qos: u8,
     /// MQTT version.
     pub mqtt_version: MqttVersion,
@@ -53,8 +35,8 @@ pub struct Options {
     pub fetch: bool,
     /// The version of TLS or DTLS; `None` lets TLS agree on one, and is 1.2 for DTLS.
     pub tls: Option<TlsVersion>,
-    /// Which servers are trusted.
-    pub trusted: Trusted,
+    /// The servers that the client trusts.
+    pub trusted: Trust,
     /// The client's certificate.
     pub identity: Option<Identity>,
     /// The pre-shared key for DTLS 1.2.
@@ -67,25 +49,31 @@ pub struct Options {
     pub timeout: Duration,
     /// How the measured connection starts.
     pub start: Start,
-    /// IPv4 or IPv6 alone.
+    /// IPv4 or IPv6 only.
     pub family: Option<Family>,
-    /// Whether secrets are kept for the capture.
+    /// Whether to keep the secrets of the connections for the capture.
     pub keeps_keys: bool,
 }
 
-/// Why options do not go together.
+/// Why a probe cannot do what its options ask for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct OptionsError(String);
+pub enum OptionsError {
+    /// The protocol has no answers.
+    #[error(
+        "nothing answers a bare payload, so that there is nothing to probe: wirecost load sends to tcp and udp"
+    )]
+    NothingAnswers,
+    /// An option does not go with the URL or with another option.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The protocol or the layer cannot do what the options ask for.
+    #[error(transparent)]
+    Stack(StackError),
+}
 
-/// Why bare payloads are not probed.
-pub(super) const NOTHING_ANSWERS: &str =
-    "nothing answers a bare payload, so that there is nothing to probe: wirecost load sends to tcp and udp";
-
-impl OptionsError {
-    /// The objection of a protocol or of a layer.
-    pub(super) fn refused(reason: impl fmt::Display) -> Self {
-        Self(reason.to_string())
+impl From<ClientError> for OptionsError {
+    fn from(error: ClientError) -> Self {
+        Self::Stack(error.reason)
     }
 }
 
@@ -100,7 +88,7 @@ impl Options {
             mqtt_version: MqttVersion::V5,
             fetch: false,
             tls: None,
-            trusted: Trusted::Authorities(Vec::new()),
+            trusted: Trust::Authorities(Vec::new()),
             identity: None,
             psk: None,
             client_id: "wc-1".to_owned(),
@@ -111,7 +99,7 @@ impl Options {
         }
     }
 
-    /// Refuses what would be ignored otherwise.
+    /// Refuses an option that would have no effect.
     ///
     /// # Errors
     /// [`OptionsError`] names the option and what it goes with.
@@ -121,8 +109,10 @@ impl Options {
         let takes_login = matches!(protocol, Protocol::Mqtt | Protocol::Amqp);
         let has_tls = scheme.is_secure();
         let fetches = matches!(protocol, Protocol::Coap | Protocol::Http1 | Protocol::Http3);
-        let objections = [
-            (matches!(protocol, Protocol::Tcp | Protocol::Udp), NOTHING_ANSWERS),
+        if matches!(protocol, Protocol::Tcp | Protocol::Udp) {
+            return Err(OptionsError::NothingAnswers);
+        }
+        let conflicts = [
             (
                 self.login.is_some() && !takes_login,
                 "a user goes with mqtt, mqtts, amqp and amqps",
@@ -160,34 +150,35 @@ impl Options {
                 NO_RESUMPTION,
             ),
         ];
-        match objections.iter().find(|(is_so, _)| *is_so) {
-            Some((_, text)) => Err(OptionsError((*text).to_owned())),
+        match conflicts.iter().find(|(is_conflict, _)| *is_conflict) {
+            Some((_, text)) => Err(OptionsError::Conflict(text)),
             None => Ok(()),
         }
     }
 
-    /// Whether what is sent is a stream of TLS records.
-    pub(super) const fn has_records(&self) -> bool {
-        let scheme = self.url.scheme;
-        scheme.is_secure() && matches!(scheme.protocol().transport(), Transport::Stream)
-    }
-
-    /// What tells the spans of datagrams that the endpoint has not described.
-    pub(super) fn describer(&self) -> fn(&[u8], &mut Buffer) {
-        match (self.url.scheme, &self.psk) {
-            (Scheme::H3, _) => wirecost_http::http3::describe,
-            (Scheme::Coaps, Some(_)) => wirecost_security::dtls::describe_psk,
-            (Scheme::Coaps, None) => wirecost_security::dtls::describe,
-            _ => wirecost_coap::describe,
-        }
-    }
-
-    /// Whether anything answers the message.
-    pub const fn is_answered(&self) -> bool {
-        match self.url.scheme.protocol() {
-            Protocol::Mqtt | Protocol::Amqp => self.qos > 0,
-            Protocol::Coap | Protocol::Http1 | Protocol::Http3 => true,
-            Protocol::Tcp | Protocol::Udp => false,
+    /// The stack that the URL and the options name.
+    pub(super) fn stack(&self) -> Stack {
+        let Stack {
+            application,
+            channel,
+            object,
+        } = self.url.scheme.stack();
+        let application = match (application, self.mqtt_version) {
+            (Application::Mqtt311(_), MqttVersion::V3_1_1) => Application::Mqtt311(self.qos),
+            (Application::Mqtt311(_), MqttVersion::V5) => Application::Mqtt5(self.qos),
+            (Application::AmqpUnsettled, _) if self.qos == 0 => Application::AmqpSettled,
+            (application, _) => application,
+        };
+        let channel = match (channel, &self.psk, self.tls) {
+            (Channel::Tls13, _, Some(TlsVersion::V12)) => Channel::Tls12,
+            (Channel::Dtls12, Some(_), _) => Channel::Dtls12Psk,
+            (Channel::Dtls12, None, Some(TlsVersion::V13)) => Channel::Dtls13,
+            (channel, ..) => channel,
+        };
+        Stack {
+            application,
+            channel,
+            object,
         }
     }
 }
@@ -221,11 +212,11 @@ mod tests {
     #[test]
     fn qos_0_is_not_answered() {
         let mut mqtt = options("mqtt://host");
-        assert!(mqtt.is_answered());
+        assert!(mqtt.stack().is_answered());
         mqtt.qos = 0;
-        assert!(!mqtt.is_answered());
+        assert!(!mqtt.stack().is_answered());
         let mut coap = options("coap://host");
         coap.qos = 0;
-        assert!(coap.is_answered());
+        assert!(coap.stack().is_answered());
     }
 }

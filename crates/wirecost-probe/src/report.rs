@@ -1,4 +1,4 @@
-//! What a probe has found, for a person and for a program.
+//! The results of a probe, for a reader and for a program.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use super::failure::Failure;
 use super::notes::{Mark, Notes, Step};
 use super::options::Options;
 
-/// What one step took and cost.
+/// The time and the cost of one step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct StepReport {
-    /// Which step.
+    /// The step.
     pub step: Step,
-    /// How long it took.
+    /// Its time.
     #[serde(rename = "time_ns", serialize_with = "crate::failure::nanos")]
     pub time: Duration,
-    /// Round trips on its critical path, where packets were seen.
+    /// Round trips on its critical path, where packets were captured.
     pub round_trips: Option<f64>,
     /// Device to server.
     #[serde(serialize_with = "write_traffic")]
@@ -32,31 +32,31 @@ pub struct StepReport {
     pub down: Traffic,
 }
 
-/// What a probe has found.
+/// The results of a probe.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Report {
-    /// Version of this form.
+    /// Version of this format.
     pub schema: u32,
-    /// What was probed, without user and password.
+    /// The URL, without user and password.
     pub url: String,
     /// The server's address.
     pub address: Option<SocketAddr>,
-    /// The interface that the packets took, where they were seen.
+    /// The interface that sent and received the packets, where they were captured.
     pub interface: Option<String>,
-    /// Whether packets were seen, so that headers are counted.
+    /// Whether packets were captured, so that headers are counted.
     pub captured: bool,
     /// Whether the server's certificate was not checked.
     pub insecure: bool,
-    /// How long each step was given.
+    /// The time-out of each step.
     #[serde(rename = "timeout_ns", serialize_with = "crate::failure::nanos")]
     pub timeout: Duration,
     /// The steps, in order.
     pub steps: Vec<StepReport>,
-    /// The sum of the measured connection: every step but the one for the ticket.
+    /// The sum of the measured connection: every step except the ticket.
     pub total: StepTotal,
     /// What the server said.
     pub facts: Vec<Fact>,
-    /// Why to look before the figures are trusted.
+    /// Reasons to check the figures before you use them.
     pub warnings: Vec<String>,
     /// Why the probe failed, if it did.
     pub failure: Option<Failure>,
@@ -86,7 +86,7 @@ fn write_traffic<S: Serializer>(traffic: &Traffic, to: S) -> Result<S::Ok, S::Er
     map.end()
 }
 
-/// The version of the report's form.
+/// The version of the report's format.
 pub const SCHEMA: u32 = 1;
 
 impl Report {
@@ -94,7 +94,7 @@ impl Report {
     pub(super) fn new(options: &Options) -> Self {
         let insecure = options.url.scheme.is_secure()
             && options.psk.is_none()
-            && options.trusted == super::options::Trusted::Anyone;
+            && options.trusted == super::options::Trust::Anyone;
         Self {
             schema: SCHEMA,
             url: options.url.to_string(),
@@ -122,7 +122,7 @@ impl Report {
     }
 }
 
-/// The steps that were begun, with what they took and cost.
+/// The steps that began, with their times and costs.
 pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
     let ended = notes.ended.unwrap_or_default();
     let marks = &notes.marks;
@@ -130,7 +130,7 @@ pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
     let report = |(index, mark): (usize, &Mark)| {
         let cost = &account.steps[mark.step as usize];
         let end = next(index).map_or(ended, |next| next.at);
-        // Datagrams are not closed: what lies behind the last one is the client's own patience.
+        // A flow of datagrams has no close: after the last datagram the client only waits.
         let end = match (mark.step, cost.last_packet) {
             (Step::Close, Some(last)) => last.max(mark.at).min(end),
             _ => end,
@@ -144,16 +144,16 @@ pub(super) fn steps(notes: &Notes, account: &Account) -> Vec<StepReport> {
             down,
         }
     };
-    // With early data the message leaves with the first flight, and the handshake has none of its own.
+    // With early data the message leaves with the first flight, and the handshake has no flight of its own.
     let has_own = |index: usize, mark: &Mark| {
-        mark.step != Step::Security || next(index).is_none_or(|next| next.place != mark.place)
+        mark.step != Step::Security || next(index).is_none_or(|next| next.position != mark.position)
     };
     let steps = marks
         .iter()
         .enumerate()
         .filter(|(index, mark)| has_own(*index, mark))
         .map(report);
-    // Where nothing is sent to close, there is no such step.
+    // A close that sends nothing is not a step.
     let is_empty = |step: &StepReport| step.up.wire_bytes() + step.down.wire_bytes() == 0;
     steps
         .filter(|step| step.step != Step::Close || !is_empty(step))

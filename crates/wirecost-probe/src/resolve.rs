@@ -1,4 +1,4 @@
-//! From a host's name to its addresses.
+//! Looks up the addresses of a host.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -8,10 +8,10 @@ use std::{io, thread};
 use wirecost_live::patience::Patience;
 use wirecost_stack::url::Family;
 
-/// Why there is no address.
+/// Why a host has no address.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The resolver says no.
+    /// The resolver refused.
     #[error("cannot resolve {host:?}: {reason}")]
     Failed {
         /// The name.
@@ -19,15 +19,15 @@ pub enum ResolveError {
         /// The resolver's words.
         reason: String,
     },
-    /// The resolver does not answer.
+    /// The resolver did not answer.
     #[error("no answer from the resolver for {host:?} within {} s", waited.as_secs())]
     TimedOut {
         /// The name.
         host: String,
-        /// How long it was given.
+        /// The time-out.
         waited: Duration,
     },
-    /// There are addresses, but none of the version that was asked for.
+    /// The host has addresses, but none of the IP version that you asked for.
     #[error("{host:?} has no address of {family}")]
     Family {
         /// The name.
@@ -37,10 +37,10 @@ pub enum ResolveError {
     },
 }
 
-/// The addresses of `host`, the best first; at least one.
+/// The addresses of `host`, the best first. There is at least one.
 ///
 /// # Errors
-/// [`ResolveError`] says whether the name, the resolver or the version of IP is at fault.
+/// [`ResolveError`] says whether the name, the resolver or the IP version is the cause.
 pub fn resolve(
     host: &str,
     port: u16,
@@ -70,14 +70,14 @@ pub fn resolve(
     Ok(wanted)
 }
 
-/// Asks the system's resolver, which has no time-out of ours: a thread that it keeps waiting is left behind.
+/// Asks the resolver of the system. Its call cannot be cancelled, so that a thread that waits too long is left running.
 fn look_up(host: &str, port: u16, patience: Patience<'_>) -> Result<Vec<SocketAddr>, ResolveError> {
     let (sender, receiver) = mpsc::channel();
     let name = host.to_owned();
     thread::spawn(move || {
         let found: io::Result<Vec<SocketAddr>> =
             (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // No socket listens any more where the time is over.
+        // The receiver is gone after a time-out.
         drop(sender.send(found));
     });
     let answer = patience.wait(|slice| match receiver.recv_timeout(slice) {
@@ -97,7 +97,7 @@ fn look_up(host: &str, port: u16, patience: Patience<'_>) -> Result<Vec<SocketAd
     }
 }
 
-/// The resolver's words without the library's in front of them.
+/// The resolver's message without the prefix of the standard library.
 fn words(error: &io::Error) -> String {
     let text = error.to_string();
     let bare = text.rsplit(": ").next().unwrap_or(&text);

@@ -1,13 +1,13 @@
-//! What a probe does, step by step, and what it notes.
+//! The script of a probe: its steps, and what it notes of them.
 //!
 //! ```text
 //! [ticket: connect, settle, close]   where the measured connection is to be resumed
 //! connect -> security -> open -> message -> close
 //! ```
 //!
-//! A step begins where the one before it ended. What is not there, is left out: datagrams are not connected, and only MQTT
-//! and AMQP have something to open. With early data the message begins before the handshake is complete, and shares its
-//! flights.
+//! Each step begins where the step before it ended. A protocol leaves out the steps that it does not have: datagrams have no
+//! connect, and only MQTT and AMQP have an open. With early data the message begins before the handshake is complete, and
+//! shares its flights.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,31 +16,35 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::script::{Context, Script, Step as Action};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
+use wirecost_stack::Command;
 
-use super::event::{Command, Event, Fact, ProbeEvent, ProtocolEvent, StreamPosition};
-use super::notes::{Mark, Notes, Step, Trouble};
+use super::event::{Event, Fact, ProbeEvent, StreamPosition, Trouble};
+use super::notes::{Mark, Notes, Step};
 use super::options::Options;
 
 /// How long a server may take to close its direction.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
 
-/// How long the connection for the ticket stays open at least: a ticket follows the handshake.
+/// How long the connection that brings the ticket stays open at least: a ticket follows the handshake.
 const TICKET_WAIT: Duration = Duration::from_millis(300);
 
-/// What the probe is about.
+/// The command that sends the client's own message.
+const SEND: Command = Command::Send { message: 0 };
+
+/// What the probe does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nothing yet.
+    /// It has not begun.
     Idle,
-    /// The connection for the ticket is made.
+    /// It opens the connection that brings the ticket.
     TicketOpening,
-    /// The ticket may come.
+    /// It waits for the ticket.
     TicketSettling,
-    /// The connection for the ticket is closed.
+    /// It closes that connection.
     TicketClosing,
-    /// The measured connection.
+    /// It runs a step of the measured connection.
     Running(Step),
-    /// Done.
+    /// It has ended.
     Over,
 }
 
@@ -56,9 +60,9 @@ pub struct ProbeScript {
     has_open: bool,
     is_answered: bool,
     needs_ticket: bool,
-    /// Whether the handshake is all.
-    only_looks: bool,
-    /// Where the flow stood when a message went out that nothing answers, until that is noted.
+    /// Whether the probe ends after the handshake.
+    is_handshake_only: bool,
+    /// The position of the flow when a message without an answer was sent, until the script closes the connection.
     sent: Option<StreamPosition>,
 }
 
@@ -72,25 +76,25 @@ impl ProbeScript {
             deadline: None,
             actions: VecDeque::new(),
             timeout: options.timeout,
-            transport: scheme.protocol().transport(),
+            transport: scheme.stack().transport(),
             has_handshake: scheme.is_secure(),
             has_open: scheme.protocol().has_open(),
-            is_answered: options.is_answered(),
+            is_answered: options.stack().is_answered(),
             needs_ticket: options.start != Start::Cold,
-            only_looks: false,
+            is_handshake_only: false,
             sent: None,
         }
     }
 
-    /// The script of one who only makes the handshake.
-    pub fn looking(options: &Options) -> Self {
+    /// A script that ends after the handshake.
+    pub fn handshake_only(options: &Options) -> Self {
         Self {
-            only_looks: true,
+            is_handshake_only: true,
             ..Self::new(options)
         }
     }
 
-    /// What was noted.
+    /// Returns the notes.
     pub fn into_notes(self) -> Notes {
         self.notes
     }
@@ -122,10 +126,10 @@ impl ProbeScript {
         self.deadline = Some(now + patience);
     }
 
-    fn step(&mut self, step: Step, place: StreamPosition, now: Instant) {
+    fn step(&mut self, step: Step, position: StreamPosition, now: Instant) {
         let is_new = self.notes.marks.last().is_none_or(|mark| mark.step != step);
         if is_new {
-            self.mark(step, place, now);
+            self.mark(step, position, now);
         }
         let patience = if step == Step::Close {
             CLOSE_WAIT
@@ -135,11 +139,11 @@ impl ProbeScript {
         self.enter(Stage::Running(step), patience, now);
     }
 
-    fn mark(&mut self, step: Step, place: StreamPosition, at: Instant) {
-        self.notes.marks.push(Mark { step, at, place });
+    fn mark(&mut self, step: Step, position: StreamPosition, at: Instant) {
+        self.notes.marks.push(Mark { step, at, position });
     }
 
-    /// Notes what went wrong first, and ends the probe.
+    /// Notes the trouble unless there was one before, and ends the probe.
     fn fail(&mut self, trouble: Trouble, now: Instant) {
         self.note_trouble(trouble, now);
         self.end(now);
@@ -163,21 +167,21 @@ impl ProbeScript {
         self.actions.clear();
     }
 
-    fn hear(&mut self, event: Event, now: Instant) {
+    fn handle(&mut self, event: Event, now: Instant) {
         self.notes.first_bytes = event.first_bytes;
         match self.stage {
             Stage::Idle | Stage::Over => {}
             Stage::TicketOpening | Stage::TicketSettling | Stage::TicketClosing => {
-                self.hear_ticket(event.happening, now);
+                self.handle_ticket(event.kind, now);
             }
-            Stage::Running(Step::Close) => self.hear_closing(&event.happening, now),
-            Stage::Running(_) => self.hear_running(event.happening, event.place, now),
+            Stage::Running(Step::Close) => self.handle_closing(&event.kind, now),
+            Stage::Running(_) => self.handle_running(event.kind, event.position, now),
         }
     }
 
-    fn hear_ticket(&mut self, happening: ProbeEvent, now: Instant) {
-        match (happening, self.stage) {
-            (ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(_)), Stage::TicketOpening) => {
+    fn handle_ticket(&mut self, kind: ProbeEvent, now: Instant) {
+        match (kind, self.stage) {
+            (ProbeEvent::Ready(_), Stage::TicketOpening) => {
                 let opened = self.notes.marks.first().map_or(now, |mark| mark.at);
                 let patience = TICKET_WAIT.max(now.saturating_since(opened));
                 self.enter(Stage::TicketSettling, patience, now);
@@ -187,87 +191,67 @@ impl ProbeScript {
                 self.connect(now);
             }
             (_, Stage::TicketClosing) => {}
-            (happening, _) => self.hear_trouble(happening, now),
+            (kind, _) => self.handle_trouble(kind, now),
         }
     }
 
-    fn hear_running(&mut self, happening: ProbeEvent, place: StreamPosition, now: Instant) {
-        match happening {
-            ProbeEvent::Opened if self.has_handshake => self.step(Step::Security, place, now),
-            ProbeEvent::Opened if self.has_open => self.step(Step::Open, place, now),
+    fn handle_running(&mut self, kind: ProbeEvent, position: StreamPosition, now: Instant) {
+        match kind {
+            ProbeEvent::Opened if self.has_handshake => self.step(Step::Security, position, now),
+            ProbeEvent::Opened if self.has_open => self.step(Step::Open, position, now),
             ProbeEvent::Established { start, negotiated } => {
                 self.notes.start = Some(start);
                 self.notes.negotiated = negotiated.map(|negotiated| *negotiated);
-                if self.only_looks {
+                if self.is_handshake_only {
                     self.end(now);
                 } else if self.has_open && self.stage == Stage::Running(Step::Security) {
-                    self.step(Step::Open, place, now);
+                    self.step(Step::Open, position, now);
                 }
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(facts)) => {
+            ProbeEvent::Ready(facts) => {
                 self.notes.facts.extend(facts);
-                self.step(Step::Message, place, now);
-                self.actions.push_back(Action::Command(Command::Send));
+                self.step(Step::Message, position, now);
+                self.actions.push_back(Action::Command(SEND));
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Sent) if !self.is_answered => {
+            ProbeEvent::Sent if !self.is_answered => {
                 self.notes
                     .facts
                     .push(Fact::new("message", "sent; nothing answers it"));
-                self.sent = Some(place);
+                self.sent = Some(position);
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(facts)) => {
+            ProbeEvent::Answered(facts) => {
                 self.notes.facts.extend(facts);
-                self.close(place, now);
+                self.close(position, now);
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Refused(refusal)) => {
+            ProbeEvent::Refused(refusal) => {
                 self.notes
                     .facts
                     .push(Fact::new("message", refusal.reason.clone()));
                 self.note_trouble(Trouble::Refused(refusal), now);
-                self.close(place, now);
+                self.close(position, now);
             }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Ignored(what)) => self.notes.ignored = Some(what),
+            ProbeEvent::Ignored(what) => self.notes.ignored = Some(what),
             ProbeEvent::Echoed => self.notes.is_echo = true,
-            happening => self.hear_trouble(happening, now),
+            kind => self.handle_trouble(kind, now),
         }
     }
 
-    fn hear_trouble(&mut self, happening: ProbeEvent, now: Instant) {
-        let trouble = match happening {
-            ProbeEvent::Insecure(fault) => Trouble::Insecure(fault),
-            ProbeEvent::PeerClosed | ProbeEvent::ProtocolEvent(ProtocolEvent::Closed) => Trouble::Closed,
-            ProbeEvent::Reset(reason) | ProbeEvent::ProtocolEvent(ProtocolEvent::Broken(reason)) => {
-                Trouble::Broken(reason)
-            }
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Rejected(refusal)) => Trouble::Rejected(refusal),
-            ProbeEvent::ProtocolEvent(ProtocolEvent::Foreign(reason)) => Trouble::Foreign(reason),
-            ProbeEvent::ProtocolEvent(ProtocolEvent::GaveUp { transmissions }) => {
-                Trouble::GaveUp { transmissions }
-            }
-            ProbeEvent::Opened
-            | ProbeEvent::Heard
-            | ProbeEvent::Echoed
-            | ProbeEvent::Closing
-            | ProbeEvent::Established { .. }
-            | ProbeEvent::ProtocolEvent(
-                ProtocolEvent::Ready(_)
-                | ProtocolEvent::Sent
-                | ProtocolEvent::Answered(_)
-                | ProtocolEvent::Refused(_)
-                | ProtocolEvent::Ignored(_)
-                | ProtocolEvent::Other,
-            ) => return,
-        };
-        self.fail(trouble, now);
+    fn handle_trouble(&mut self, kind: ProbeEvent, now: Instant) {
+        match kind {
+            ProbeEvent::Trouble(trouble) => self.fail(trouble, now),
+            ProbeEvent::PeerClosed => self.fail(Trouble::Closed, now),
+            ProbeEvent::Reset(reason) => self.fail(Trouble::Broken(reason), now),
+            _ => {}
+        }
     }
 
-    fn close(&mut self, place: StreamPosition, now: Instant) {
-        self.step(Step::Close, place, now);
+    fn close(&mut self, position: StreamPosition, now: Instant) {
+        self.step(Step::Close, position, now);
         self.actions.push_back(Action::Command(Command::Close));
     }
 
-    fn hear_closing(&mut self, happening: &ProbeEvent, now: Instant) {
-        let is_over = match happening {
+    fn handle_closing(&mut self, kind: &ProbeEvent, now: Instant) {
+        let is_over = match kind {
             ProbeEvent::PeerClosed | ProbeEvent::Reset(_) => {
                 self.notes.peer_closed = true;
                 true
@@ -280,7 +264,7 @@ impl ProbeScript {
         }
     }
 
-    /// The time of the stage is over.
+    /// Ends a stage whose time is over.
     fn expire(&mut self, now: Instant) {
         match self.stage {
             Stage::TicketSettling => {
@@ -300,7 +284,7 @@ where
     E: Endpoint<Command = Command, Event = Event>,
 {
     fn event(&mut self, event: Event, now: Instant) {
-        self.hear(event, now);
+        self.handle(event, now);
     }
 
     fn failed(&mut self, reason: ResetReason, now: Instant) {
@@ -319,7 +303,7 @@ where
             self.expire(context.now);
         }
         if let Some(StreamPosition([_, received])) = self.sent.take() {
-            // The layer below may have sent it only after the protocol had said so.
+            // The layer below may send the bytes only after the protocol's client has reported the message as sent.
             self.close(StreamPosition([context.transmitted, received]), context.now);
         }
         match self.actions.pop_front() {

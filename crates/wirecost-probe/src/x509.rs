@@ -1,15 +1,15 @@
-//! What a certificate says of itself (RFC 5280, section 4.1): just enough for a person to recognise it.
+//! Reads subject, issuer and expiry of a certificate (RFC 5280, section 4.1), by which a reader recognises it.
 
 use std::fmt;
 
 use wirecost_proto::PeerText;
 
-/// What a certificate says.
+/// Subject, issuer and expiry of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificate {
     /// The common name of its subject, or else the organisation.
     pub subject: PeerText,
-    /// The same of its issuer.
+    /// The common name of its issuer, or else the organisation.
     pub issuer: PeerText,
     /// The last day of its validity, as YYYY-MM-DD.
     pub expires: PeerText,
@@ -26,7 +26,7 @@ impl fmt::Display for Certificate {
     }
 }
 
-/// Tags of DER (X.690, section 8) as they are needed here.
+/// Tags of DER (X.690, section 8).
 mod tag {
     pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
     pub(super) const UTC_TIME: u8 = 0x17;
@@ -41,7 +41,7 @@ mod tag {
 const NAMES: [&[u8]; 2] = [&[0x55, 0x04, 0x03], &[0x55, 0x04, 0x0a]];
 
 impl Certificate {
-    /// What a certificate in DER says; `None` where it cannot be read.
+    /// Reads a certificate in DER; `None` where it is malformed.
     pub fn read(der: &[u8]) -> Option<Self> {
         let mut fields = Der(der).take(tag::SEQUENCE)?;
         let mut fields = fields.take(tag::SEQUENCE)?;
@@ -62,7 +62,7 @@ impl Certificate {
     }
 }
 
-/// The common name of a Name, or its organisation; empty where there is neither.
+/// The common name of a Name, or else its organisation; empty where it has neither.
 fn name(name: Der<'_>) -> PeerText {
     let found = NAMES.iter().find_map(|wanted| attribute(name, wanted));
     found.unwrap_or_default()
@@ -80,7 +80,7 @@ fn attribute(mut name: Der<'_>, wanted: &[u8]) -> Option<PeerText> {
     None
 }
 
-/// Values of DER, one after another.
+/// A sequence of DER values.
 #[derive(Clone, Copy)]
 struct Der<'a>(&'a [u8]);
 
@@ -119,7 +119,7 @@ impl<'a> Der<'a> {
         self.next().map(drop)
     }
 
-    /// RFC 5280, section 4.1.2.5: years of two digits from 50 on are of the 20th century.
+    /// RFC 5280, section 4.1.2.5: years of two digits from 50 on are in the 20th century.
     fn date(&mut self) -> Option<String> {
         let (tag, Self(digits)) = self.next()?;
         let text = std::str::from_utf8(digits).ok()?;

@@ -14,6 +14,11 @@ fn main() {
     for (name, transport) in [("tcp", Transport::Stream), ("udp", Transport::Datagram)] {
         let (client, server) = (Client::new(transport), Server::new(transport));
         let mut both = Loop::connected(client, server, Duration::from_millis(1));
-        bench.ours(name, || both.message(ClientCommand::Send(payload.clone())));
+        bench.ours(name, || {
+            both.message(ClientCommand::Send {
+                message: 0,
+                content: payload.clone(),
+            })
+        });
     }
 }

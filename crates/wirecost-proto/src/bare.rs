@@ -25,8 +25,13 @@ pub const LENGTH_PREFIX_BYTES: usize = 4;
 /// The commands of a bare client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientCommand {
-    /// Send this content as one message.
-    Send(Content),
+    /// Send a message under a number of the caller's.
+    Send {
+        /// The number that [`ClientEvent::Sent`] gives back.
+        message: u64,
+        /// The message's content.
+        content: Content,
+    },
     /// Close the flow.
     Close,
 }
@@ -36,6 +41,11 @@ pub enum ClientCommand {
 pub enum ClientEvent {
     /// The flow is usable.
     Opened,
+    /// The last byte of a message has been handed out.
+    Sent {
+        /// The message's number.
+        message: u64,
+    },
     /// The peer closed the flow.
     Closed,
     /// The flow broke.
@@ -47,7 +57,9 @@ pub enum ClientEvent {
 pub struct Client {
     transport: Transport,
     flow: Option<FlowId>,
-    outbox: VecDeque<Content>,
+    outbox: VecDeque<(u64, Content)>,
+    /// The message that was handed out last, until that is reported.
+    sent: Option<u64>,
     closing: bool,
     events: VecDeque<ClientEvent>,
     ignored_bytes: u64,
@@ -60,15 +72,11 @@ impl Client {
             transport,
             flow: None,
             outbox: VecDeque::new(),
+            sent: None,
             closing: false,
             events: VecDeque::new(),
             ignored_bytes: 0,
         }
-    }
-
-    /// Whether a message still waits because there is no flow.
-    pub fn has_unsent(&self) -> bool {
-        !self.outbox.is_empty()
     }
 
     /// Bytes that the server sent, although it must send none.
@@ -88,7 +96,9 @@ impl Endpoint for Client {
                 self.flow = Some(flow);
                 self.events.push_back(ClientEvent::Opened);
             }
-            Input::Command(ClientCommand::Send(payload)) => self.outbox.push_back(payload),
+            Input::Command(ClientCommand::Send { message, content }) => {
+                self.outbox.push_back((message, content));
+            }
             Input::Command(ClientCommand::Close) => self.closing = true,
             Input::Received { bytes, .. } => self.ignored_bytes += bytes.len() as u64,
             Input::PeerClosed { .. } => self.events.push_back(ClientEvent::Closed),
@@ -102,14 +112,18 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<ClientEvent> {
+        if let Some(message) = self.sent.take() {
+            return Output::Event(ClientEvent::Sent { message });
+        }
         if let Some(event) = self.events.pop_front() {
             return Output::Event(event);
         }
         let Some(flow) = self.flow else {
             return Output::Timeout(None);
         };
-        if let Some(payload) = self.outbox.pop_front() {
-            emit(self.transport, &payload, out);
+        if let Some((message, content)) = self.outbox.pop_front() {
+            emit(self.transport, &content, out);
+            self.sent = Some(message);
             return Output::Transmit { flow };
         }
         if self.closing {

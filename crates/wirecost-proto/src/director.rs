@@ -29,9 +29,9 @@ pub trait Director<E: Endpoint> {
     /// Handles the failure of a device's socket: the flow was never usable.
     fn failed(&mut self, device: usize, reason: ResetReason, now: Instant);
 
-    /// Handles an empty send buffer: the last byte that the device's endpoint transmitted has left the loop's buffer. All
-    /// commands so far are sent, except those that the endpoint holds back. Returns whether the loop must call
-    /// [`Director::next`] for the device.
+    /// Handles an empty send buffer: the last byte that the device's endpoint transmitted has left the loop's buffer. A client
+    /// reports a message as sent when it has handed out the last byte; that byte has left when `flushed` follows. Returns
+    /// whether the loop must call [`Director::next`] for the device.
     fn flushed(&mut self, device: usize, now: Instant) -> bool;
 
     /// Returns a device's next step. The loop calls it again after every step except `Wait` and `Finished`. After input of a

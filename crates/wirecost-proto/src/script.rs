@@ -48,7 +48,8 @@ pub trait Script<E: Endpoint> {
     /// Handles the failure of the socket: the flow was never usable.
     fn failed(&mut self, reason: ResetReason, now: Instant);
 
-    /// Handles an empty send buffer: the last transmitted byte has left the driver's buffer.
+    /// Handles an empty send buffer: the last transmitted byte has left the driver's buffer. A client reports a message as sent
+    /// when it has handed out the last byte; that byte has left when `flushed` follows.
     fn flushed(&mut self, now: Instant);
 
     /// Returns the next step. The driver calls it again after every step except `Wait` and `Finished`.

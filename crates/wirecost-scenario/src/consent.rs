@@ -147,7 +147,7 @@ mod tests {
                 qos: 1,
             }),
             phases: vec![CONNECT, publish(50.0)],
-            ..LoadOptions::new(url.stack(), LoadTarget::Url(url))
+            ..LoadOptions::new(url.scheme.stack(), LoadTarget::Url(url))
         };
         load.needs_consent()
     }
@@ -187,7 +187,7 @@ mod tests {
         let url: wirecost_stack::url::Url = "mqtt://192.0.2.1/x".parse().expect("a URL");
         let of = |rate| LoadOptions {
             phases: vec![CONNECT, publish(rate)],
-            ..LoadOptions::new(url.stack(), LoadTarget::Url(url.clone()))
+            ..LoadOptions::new(url.scheme.stack(), LoadTarget::Url(url.clone()))
         };
         assert_eq!(of(100.0).needs_consent(), None);
         let why = of(101.0).needs_consent().expect("too much");

@@ -216,14 +216,14 @@ pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
 fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
     match (table.one::<Stack>("stack", parsed)?, target) {
         (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
-            let (scheme, own) = (url.scheme, url.stack());
+            let (scheme, own) = (url.scheme, url.scheme.stack());
             Err(table.error(
                 "stack",
                 format!("{stack} is not what {scheme}:// says: write a stack like {own}, or leave it out"),
             ))
         }
         (Some(stack), _) => Ok(stack),
-        (None, LoadTarget::Url(url)) => Ok(url.stack()),
+        (None, LoadTarget::Url(url)) => Ok(url.scheme.stack()),
         (None, LoadTarget::Started(_)) => table.required("stack", parsed),
     }
 }

@@ -34,7 +34,10 @@ fn main() {
         });
         let mut both = connected(&client, &server);
         bench.peer(&format!("{name} message"), || {
-            both.message(ClientCommand::Send(PAYLOAD.into()));
+            both.message(ClientCommand::Send {
+                message: 0,
+                content: PAYLOAD.into(),
+            });
         });
         println!(
             "{name} memory per connection: {} bytes, both ends",
@@ -56,7 +59,10 @@ fn memory(client: &ClientConfig, server: &ServerConfig) -> i64 {
     let before = held_bytes();
     let pairs = (0..CONNECTIONS).map(|_| {
         let mut both = connected(client, server);
-        both.message(ClientCommand::Send(PAYLOAD.into()));
+        both.message(ClientCommand::Send {
+            message: 0,
+            content: PAYLOAD.into(),
+        });
         both
     });
     let pairs: Vec<Both> = pairs.collect();

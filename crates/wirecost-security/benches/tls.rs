@@ -39,7 +39,10 @@ fn main() {
         let mut both = Loop::connected(one, other, Duration::from_millis(1));
         let before = held_bytes();
         bench.peer(&format!("{name} message"), || {
-            both.message(ClientCommand::Send(PAYLOAD.into()));
+            both.message(ClientCommand::Send {
+                message: 0,
+                content: PAYLOAD.into(),
+            });
         });
         println!(
             "{name} held more after the messages: {} bytes",

@@ -236,9 +236,10 @@ fn our_client_talks_to_openssl_s_server() {
     );
     let mut driver = Driver::new(endpoint, Some(([127, 0, 0, 1], port).into()));
     driver.run("the handshake", |driver| is_established(&driver.events));
-    driver.input(Input::Command(bare::ClientCommand::Send(
-        b"from wirecost\n".as_slice().into(),
-    )));
+    driver.input(Input::Command(bare::ClientCommand::Send {
+        message: 0,
+        content: b"from wirecost\n".as_slice().into(),
+    }));
     server.say("from openssl\n");
     driver.run("its message", |driver| {
         driver.endpoint.inner().ignored_bytes() == 13

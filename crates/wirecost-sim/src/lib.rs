@@ -58,7 +58,7 @@
 //!     remote: server,
 //!     transport: Transport::Datagram,
 //!     endpoint: Client::new(Transport::Datagram),
-//!     script: Once(vec![Step::Command(ClientCommand::Send(payload)), Step::Connect]),
+//!     script: Once(vec![Step::Command(ClientCommand::Send { message: 0, content: payload }), Step::Connect]),
 //! };
 //! let service = Service {
 //!     address: server,

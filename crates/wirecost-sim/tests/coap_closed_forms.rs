@@ -44,6 +44,7 @@ impl Script<Client> for Exchanges {
         match event {
             Event::Response(response) => self.acknowledged.push(response.transmissions),
             Event::TimedOut { .. } => self.timed_out += 1,
+            Event::Sent { .. } => return,
             Event::Opened => {}
             other => panic!("{other:?}"),
         }

@@ -67,7 +67,10 @@ impl Director<Client> for OneByOne {
             Stage::Named => (Step::Connect, Stage::Connecting),
             Stage::Open => {
                 let content = Content::from([7; 100].as_slice());
-                (Step::Command(ClientCommand::Send(content)), Stage::Sending)
+                (
+                    Step::Command(ClientCommand::Send { message: 0, content }),
+                    Stage::Sending,
+                )
             }
             Stage::Sent => (Step::Finished, Stage::Sent),
             stage @ (Stage::Idle | Stage::Connecting | Stage::Sending) => (Step::Wait(None), stage),

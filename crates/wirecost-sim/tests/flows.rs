@@ -31,7 +31,12 @@ struct Returning {
 
 impl Returning {
     fn new(times: usize) -> Self {
-        let message = || Step::Command(ClientCommand::Send(Content::from([7; 100].as_slice())));
+        let message = || {
+            Step::Command(ClientCommand::Send {
+                message: 0,
+                content: Content::from([7; 100].as_slice()),
+            })
+        };
         let close = || Step::Command(ClientCommand::Close);
         let time = || {
             [

@@ -100,7 +100,10 @@ fn bare_streams_are_tallied_as_the_ledger_counts_them() {
     for bytes in [128, 20_000] {
         let payload = Content::from(vec![7; bytes].as_slice());
         let script = Exchanges::new(100, Duration::from_millis(500), move |_| {
-            bare::ClientCommand::Send(payload.clone())
+            bare::ClientCommand::Send {
+                message: 0,
+                content: payload.clone(),
+            }
         });
         let script = script.unanswered();
         let script = script.opened_by(|event| matches!(event, bare::ClientEvent::Opened));

@@ -1,4 +1,4 @@
-//! Who a server is, and whom it lets in.
+//! The identity of a server, and the clients that it accepts.
 
 use wirecost_coap::oscore;
 use wirecost_security::certificate::Identity;
@@ -6,25 +6,25 @@ use wirecost_security::{dtls, tls};
 
 use super::Credentials;
 
-/// Who a server is, and whom it lets in.
+/// The identity of a server, and the clients that it accepts.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
-    /// The server's certificate and key; TLS and QUIC need one.
+    /// The server's certificate and key. TLS and QUIC need them.
     pub identity: Option<Identity>,
-    /// The authorities (in DER) of which one has issued every client's certificate; empty where clients need none.
+    /// The authorities (in DER) that may issue clients' certificates. If empty, clients need no certificate.
     pub client_authorities: Vec<Vec<u8>>,
     /// The pre-shared keys of DTLS by identity.
     pub psks: Vec<dtls::Psk>,
     /// The OSCORE contexts of clients.
     pub oscore: Contexts,
-    /// The names and passwords of MQTT and AMQP; empty where clients need none.
+    /// The names and passwords of MQTT and AMQP. If empty, clients need no login.
     pub users: Vec<(String, String)>,
     /// The suites and groups of TLS and QUIC.
     pub suites: tls::Suites,
 }
 
 impl Admission {
-    /// The server of a run: its devices, however they are protected; with `certificates` each must have one.
+    /// The admission of a run's server: it accepts the devices over every channel. With `certificates` each device needs one.
     pub(super) fn of_devices(credentials: &Credentials, certificates: bool, devices: usize) -> Self {
         Self {
             identity: Some(credentials.server.clone()),
@@ -46,19 +46,19 @@ impl Admission {
 /// The OSCORE contexts of a server's clients (RFC 8613, section 3).
 #[derive(Clone)]
 pub enum Contexts {
-    /// One for each device of a run, of one secret; requests without protection are taken as well.
+    /// One context for each device of a run, derived from one secret. The server also accepts requests without protection.
     Devices {
         /// The master secret.
         secret: Vec<u8>,
-        /// How many devices there are.
+        /// The number of devices.
         count: usize,
     },
-    /// These; where there is one, requests without protection are refused.
+    /// These contexts. If there are any, the server refuses requests without protection.
     Given(Vec<oscore::Context>),
 }
 
 impl Contexts {
-    /// Whether requests without protection are refused.
+    /// Whether the server refuses requests without protection.
     pub const fn is_required(&self) -> bool {
         matches!(self, Self::Given(contexts) if !contexts.is_empty())
     }
@@ -66,7 +66,7 @@ impl Contexts {
     /// The contexts.
     ///
     /// # Errors
-    /// The secret is of no use.
+    /// The secret cannot be used.
     pub fn all(&self) -> Result<Vec<oscore::Context>, oscore::ContextError> {
         let (secret, count) = match self {
             Self::Given(contexts) => return Ok(contexts.clone()),

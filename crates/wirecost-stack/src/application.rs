@@ -1,4 +1,7 @@
-//! A device's application endpoint, whatever its protocol: one set of commands and events.
+//! A protocol's client with the commands of every stack and the events that its user wants.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
 
 use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
@@ -6,20 +9,17 @@ use wirecost_http::{client as http, http1, http3};
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::ReasonCode;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, bare};
-use wirecost_security::layer;
 
+use super::error::CommandError;
+use super::events::{ClientEvent, OBSERVATION};
 use super::message::{Message, Template};
-use super::{Arrival, Command, Event, Outgoing, Stamp, Subscription};
-
-/// The number under which a CoAP client observes: no message has it.
-const OBSERVATION: u64 = u64::MAX;
+use super::{Command, Outgoing};
 
 /// A protocol's client, with the message that it sends where it has one of its own.
-pub(super) struct ApplicationClient {
+pub(super) struct ApplicationClient<E> {
     protocol: Protocol,
     message: Option<Box<Message>>,
-    /// The message that was asked for last, until all of it is handed out.
-    unsent: Option<u64>,
+    events: PhantomData<fn() -> E>,
 }
 
 /// A protocol's client.
@@ -38,401 +38,178 @@ pub(super) enum Protocol {
     Http3(Box<http3::Client>),
 }
 
-impl ApplicationClient {
-    /// A client that sends `message`.
-    pub(super) fn sending(protocol: Protocol, message: Message) -> Self {
+impl<E> ApplicationClient<E> {
+    /// A client that sends `message` on [`Command::Send`].
+    pub(super) const fn new(protocol: Protocol, message: Option<Box<Message>>) -> Self {
         Self {
             protocol,
-            message: Some(Box::new(message)),
-            unsent: None,
+            message,
+            events: PhantomData,
         }
     }
 
-    /// A client that is given what it sends.
-    pub(super) const fn idle(protocol: Protocol) -> Self {
-        Self {
-            protocol,
-            message: None,
-            unsent: None,
+    /// What the client ignored last, because it answers nothing that was asked.
+    pub(super) fn last_ignored(&self) -> Option<String> {
+        match &self.protocol {
+            Protocol::Mqtt(client) => client.stats().last_unexpected.map(|what| what.to_string()),
+            Protocol::Coap(client) => client.stats().last_ignored.map(|what| what.to_string()),
+            Protocol::Amqp(client) => (client.stats().unexpected_answers > 0)
+                .then(|| "a disposition of a delivery that was not sent".to_owned()),
+            Protocol::Bare(_) | Protocol::Http1(_) | Protocol::Http3(_) => None,
         }
     }
 
-    fn send_own(&mut self, message: u64, now: Instant) -> Result<(), String> {
-        let Some(own) = &mut self.message else {
-            return Err("a client without a message of its own".into());
-        };
-        let template = own.next().map_err(|error| error.to_string())?;
-        self.send(message, template.into(), now)
-    }
-
-    fn send(&mut self, message: u64, outgoing: Outgoing, now: Instant) -> Result<(), String> {
-        self.unsent = Some(message);
-        let Outgoing { template, stamp } = outgoing;
-        let other_protocol = || Err("a message of another protocol".into());
-        match &mut self.protocol {
-            Protocol::Bare(client) => {
-                let Template::Bare(content) = template else {
-                    return other_protocol();
-                };
-                command(client, bare::ClientCommand::Send(content), now)
-            }
-            Protocol::Mqtt(client) => {
-                let Template::Mqtt(template) = template else {
-                    return other_protocol();
-                };
-                let publish = mqtt::Command::PublishAs {
-                    message,
-                    template,
-                    stamp,
-                };
-                command(&mut **client, publish, now)
-            }
-            Protocol::Coap(client) => {
-                let Template::Coap(template) = template else {
-                    return other_protocol();
-                };
-                command(&mut **client, coap::Command::Request { message, template }, now)
-            }
-            Protocol::Amqp(client) => {
-                let Template::Amqp(template) = template else {
-                    return other_protocol();
-                };
-                command(&mut **client, amqp::Command::Send { message, template }, now)
-            }
-            Protocol::Http1(client) => {
-                let Template::Http(template) = template else {
-                    return other_protocol();
-                };
-                command(&mut **client, http::Command::Request { message, template }, now)
-            }
-            Protocol::Http3(client) => {
-                let Template::Http(template) = template else {
-                    return other_protocol();
-                };
-                command(&mut **client, http::Command::Request { message, template }, now)
-            }
-        }
-    }
-
-    /// What the protocol's client says next.
-    fn poll_protocol(&mut self, out: &mut Buffer) -> Output<Event> {
-        match &mut self.protocol {
-            Protocol::Bare(client) => client.poll_output(out).map_event(bare_event),
-            Protocol::Mqtt(client) => client.poll_output(out).map_event(mqtt_event),
-            Protocol::Coap(client) => client.poll_output(out).map_event(coap_event),
-            Protocol::Amqp(client) => client.poll_output(out).map_event(amqp_event),
-            Protocol::Http1(client) => client.poll_output(out).map_event(http_event),
-            Protocol::Http3(client) => client
-                .poll_output(out)
-                .map_event(|event| layer_event(event, http_event)),
-        }
-    }
-
-    /// The message that was asked for last, if all of it is handed out and that was not reported.
-    fn take_sent(&mut self) -> Option<u64> {
-        let is_unsent = match &self.protocol {
-            Protocol::Bare(client) => client.has_unsent(),
-            Protocol::Mqtt(client) => client.has_unsent(),
-            Protocol::Coap(client) => client.has_unsent(),
-            Protocol::Amqp(client) => client.has_unsent(),
-            Protocol::Http1(client) => client.has_unsent(),
-            Protocol::Http3(client) => client.has_unsent(),
-        };
-        self.unsent.take_if(|_| !is_unsent)
-    }
-
-    fn subscribe(&mut self, subscription: &Subscription, now: Instant) -> Result<(), String> {
-        match &mut self.protocol {
-            Protocol::Mqtt(client) => command(&mut **client, subscription.subscribe()?, now),
-            Protocol::Coap(client) => command(&mut **client, subscription.observe(OBSERVATION)?, now),
-            Protocol::Bare(_) | Protocol::Amqp(_) | Protocol::Http1(_) | Protocol::Http3(_) => {
-                Err("a subscription of another protocol".into())
-            }
-        }
-    }
-
-    fn close(&mut self, now: Instant) -> Result<(), String> {
-        match &mut self.protocol {
-            Protocol::Bare(client) => command(client, bare::ClientCommand::Close, now),
-            Protocol::Mqtt(client) => {
-                command(&mut **client, mqtt::Command::Disconnect(ReasonCode::Success), now)
-            }
-            Protocol::Coap(client) => command(&mut **client, coap::Command::Close, now),
-            Protocol::Amqp(client) => command(&mut **client, amqp::Command::Close, now),
-            Protocol::Http1(client) => command(&mut **client, http::Command::Close, now),
-            Protocol::Http3(client) => command(&mut **client, http::Command::Close, now),
-        }
+    /// The command that sends the client's own message.
+    fn own(&mut self, message: u64) -> Result<Command, CommandError> {
+        let own = self.message.as_mut().ok_or(CommandError::NoMessage)?;
+        let outgoing = own.next()?.into();
+        Ok(Command::Transmit { message, outgoing })
     }
 }
 
-fn command<E: Endpoint<Error: std::fmt::Display>>(
-    endpoint: &mut E,
-    command: E::Command,
-    now: Instant,
-) -> Result<(), String> {
-    let handled = endpoint.handle_input(Input::Command(command), now);
-    handled.map_err(|error| error.to_string())
-}
-
-impl Endpoint for ApplicationClient {
+impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
     type Command = Command;
-    type Event = Event;
-    type Error = String;
+    type Event = E;
+    type Error = CommandError;
 
-    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
-        if let Input::Command(command) = input {
-            return match command {
-                Command::Transmit { message, outgoing } => self.send(message, outgoing, now),
-                Command::Send { message } => self.send_own(message, now),
-                Command::Subscribe(subscription) => self.subscribe(&subscription, now),
-                Command::Close => self.close(now),
-            };
-        }
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), CommandError> {
+        let input = if let Input::Command(Command::Send { message }) = input {
+            Input::Command(self.own(message)?)
+        } else {
+            input
+        };
         match &mut self.protocol {
-            Protocol::Bare(client) => forward(client, input, now),
-            Protocol::Mqtt(client) => forward(&mut **client, input, now),
-            Protocol::Coap(client) => forward(&mut **client, input, now),
-            Protocol::Amqp(client) => forward(&mut **client, input, now),
-            Protocol::Http1(client) => forward(&mut **client, input, now),
-            Protocol::Http3(client) => forward(&mut **client, input, now),
+            Protocol::Bare(client) => give(client, input, bare_command, now),
+            Protocol::Mqtt(client) => give(&mut **client, input, mqtt_command, now),
+            Protocol::Coap(client) => give(&mut **client, input, coap_command, now),
+            Protocol::Amqp(client) => give(&mut **client, input, amqp_command, now),
+            Protocol::Http1(client) => give(&mut **client, input, http_command, now),
+            Protocol::Http3(client) => give(&mut **client, input, http_command, now),
         }
     }
 
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        let output = self.poll_protocol(out);
-        if let Output::Event(event) = &output
-            && event.ended() == self.unsent
-        {
-            // What is over will not be handed out any more.
-            self.unsent = None;
-        } else if matches!(output, Output::Timeout(_))
-            && self.unsent.is_some()
-            && let Some(message) = self.take_sent()
-        {
-            return Output::Event(Event::Sent { message });
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<E> {
+        match &mut self.protocol {
+            Protocol::Bare(client) => client.poll_output(out).map_event(E::from),
+            Protocol::Mqtt(client) => client.poll_output(out).map_event(E::from),
+            Protocol::Coap(client) => client.poll_output(out).map_event(E::from),
+            Protocol::Amqp(client) => client.poll_output(out).map_event(E::from),
+            Protocol::Http1(client) => client.poll_output(out).map_event(E::from),
+            Protocol::Http3(client) => client.poll_output(out).map_event(E::from),
         }
-        output
     }
 }
 
-impl Event {
-    /// The message that is over by this.
-    const fn ended(&self) -> Option<u64> {
-        if let Self::Acknowledged { message } | Self::Refused { message, .. } | Self::TimedOut { message } =
-            self
-        {
-            return Some(*message);
-        }
-        None
-    }
-}
-
-/// Hands an input other than a command on.
-fn forward<E: Endpoint<Error: std::fmt::Display>>(
-    endpoint: &mut E,
+/// Hands an input to a protocol's client, a command in the protocol's own form.
+fn give<P: Endpoint<Error = Infallible>>(
+    client: &mut P,
     input: Input<'_, Command>,
+    translate: impl FnOnce(Command) -> Result<P::Command, CommandError>,
     now: Instant,
-) -> Result<(), String> {
-    let Some(input) = input.without_command() else {
-        return Ok(());
+) -> Result<(), CommandError> {
+    let Ok(()) = if let Input::Command(command) = input {
+        client.handle_input(Input::Command(translate(command)?), now)
+    } else if let Some(input) = input.without_command() {
+        client.handle_input(input, now)
+    } else {
+        Ok(())
     };
-    endpoint
-        .handle_input(input, now)
-        .map_err(|error| error.to_string())
+    Ok(())
 }
 
-/// What a layer reports, in the words of a device.
-pub(super) fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> Event) -> Event {
-    match event {
-        layer::Event::Inner(event) => inner(event),
-        layer::Event::Established { start, .. } => Event::Established { start },
-        layer::Event::EarlyData { .. } => Event::Other,
-        layer::Event::Failed {
-            fault: layer::Fault::Start { granted, .. },
-            ..
-        } => Event::Established { start: granted },
-        layer::Event::Failed { fault, .. } => {
-            let reason = fault.to_string();
-            match fault {
-                layer::Fault::TimedOut { .. } | layer::Fault::Other(_) => Event::Lost { reason },
-                layer::Fault::Certificate(_)
-                | layer::Fault::Alert(_)
-                | layer::Fault::Protocol { .. }
-                | layer::Fault::Start { .. }
-                | layer::Fault::CutOff(_) => Event::Rejected { reason },
-            }
+/// The error of a protocol that has no such command.
+const fn other_protocol(command: &Command) -> CommandError {
+    CommandError::OtherProtocol(match command {
+        Command::Subscribe(_) => "subscription",
+        Command::Send { .. } | Command::Transmit { .. } | Command::Close => "message",
+    })
+}
+
+fn bare_command(command: Command) -> Result<bare::ClientCommand, CommandError> {
+    match command {
+        Command::Transmit {
+            message,
+            outgoing:
+                Outgoing {
+                    template: Template::Bare(content),
+                    ..
+                },
+        } => Ok(bare::ClientCommand::Send { message, content }),
+        Command::Close => Ok(bare::ClientCommand::Close),
+        command @ (Command::Send { .. } | Command::Transmit { .. } | Command::Subscribe(_)) => {
+            Err(other_protocol(&command))
         }
     }
 }
 
-/// Ready, where no protocol keeps a session.
-const READY: Event = Event::Ready {
-    session_present: false,
-};
-
-fn bare_event(event: bare::ClientEvent) -> Event {
-    match event {
-        bare::ClientEvent::Opened => READY,
-        bare::ClientEvent::Closed => Event::Closed,
-        bare::ClientEvent::Reset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-    }
-}
-
-fn mqtt_event(event: mqtt::Event) -> Event {
-    match event {
-        mqtt::Event::Connected { session_present, .. } => Event::Ready { session_present },
-        mqtt::Event::Refused { reason } => Event::Rejected {
-            reason: format!("CONNACK {reason}"),
-        },
-        mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => Event::Refused {
+fn mqtt_command(command: Command) -> Result<mqtt::Command, CommandError> {
+    match command {
+        Command::Transmit {
             message,
-            reason: reason.to_string(),
-        },
-        mqtt::Event::Acknowledged { message, .. } => Event::Acknowledged { message },
-        mqtt::Event::Rejected { message, reason } => Event::Refused {
+            outgoing:
+                Outgoing {
+                    template: Template::Mqtt(template),
+                    stamp,
+                },
+        } => Ok(mqtt::Command::PublishAs {
             message,
-            reason: reason.to_string(),
-        },
-        mqtt::Event::Discarded { message } => Event::TimedOut { message },
-        mqtt::Event::Disconnected { reason } => Event::Rejected {
-            reason: format!("DISCONNECT {reason}"),
-        },
-        mqtt::Event::Failed(error) => Event::Rejected {
-            reason: error.to_string(),
-        },
-        mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::Lost {
-            reason: "no CONNACK in time".into(),
-        },
-        mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::Lost {
-            reason: "no PINGRESP in time".into(),
-        },
-        mqtt::Event::Closed => Event::Closed,
-        mqtt::Event::Reset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-        mqtt::Event::DigestReceived(digest) => Event::Received(Arrival {
-            stamp: Stamp::read(&digest.head[..digest.head.len().min(digest.payload_bytes)]),
-            payload_bytes: digest.payload_bytes as u64,
-            duplicate: digest.dup,
-            retained: digest.retain,
+            template,
+            stamp,
         }),
-        mqtt::Event::Subscribed { codes } => match codes.iter().find(|code| code.is_failure()) {
-            Some(reason) => Event::SubscriptionRefused {
-                reason: format!("SUBACK {reason}"),
-            },
-            None => Event::Subscribed,
-        },
-        mqtt::Event::Sent { .. }
-        | mqtt::Event::MessageReceived(_)
-        | mqtt::Event::Unsubscribed { .. }
-        | mqtt::Event::Pong => Event::Other,
+        Command::Subscribe(subscription) => subscription.subscribe().map_err(CommandError::Subscription),
+        Command::Close => Ok(mqtt::Command::Disconnect(ReasonCode::Success)),
+        command @ (Command::Send { .. } | Command::Transmit { .. }) => Err(other_protocol(&command)),
     }
 }
 
-fn coap_event(event: coap::Event) -> Event {
-    match event {
-        coap::Event::Opened => READY,
-        coap::Event::Response(response) if response.message == OBSERVATION => observed(&response),
-        // RFC 7641, section 4.2: an error ends the observation.
-        coap::Event::Notification(response) if !response.code.is_success() => Event::SubscriptionRefused {
-            reason: format!("the observation ended with {}", response.code),
-        },
-        coap::Event::Notification(response) => Event::Received(Arrival {
-            stamp: Stamp::read(&response.payload),
-            payload_bytes: response.payload.len() as u64,
-            duplicate: false,
-            retained: false,
-        }),
-        coap::Event::Response(response) if response.code.is_success() => Event::Acknowledged {
-            message: response.message,
-        },
-        coap::Event::Response(response) => Event::Refused {
-            message: response.message,
-            reason: response.code.to_string(),
-        },
-        coap::Event::TimedOut { message, .. } => Event::TimedOut { message },
-        coap::Event::Reset { message } => Event::Refused {
+fn coap_command(command: Command) -> Result<coap::Command, CommandError> {
+    match command {
+        Command::Transmit {
             message,
-            reason: "RST".into(),
-        },
-        coap::Event::Failed {
-            message,
-            failure: coap::Failure::FlowEnded,
-        } => Event::TimedOut { message },
-        coap::Event::Failed { message, failure } => Event::Refused {
-            message,
-            reason: failure.to_string(),
-        },
-        coap::Event::FlowReset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-        coap::Event::Closed
-        | coap::Event::Acknowledged { .. }
-        | coap::Event::Sent { .. }
-        | coap::Event::Pong { .. } => Event::Other,
+            outgoing:
+                Outgoing {
+                    template: Template::Coap(template),
+                    ..
+                },
+        } => Ok(coap::Command::Request { message, template }),
+        Command::Subscribe(subscription) => subscription
+            .observe(OBSERVATION)
+            .map_err(CommandError::Subscription),
+        Command::Close => Ok(coap::Command::Close),
+        command @ (Command::Send { .. } | Command::Transmit { .. }) => Err(other_protocol(&command)),
     }
 }
 
-/// What the answer to a registration says (RFC 7641, section 3.1).
-fn observed(response: &coap::Response) -> Event {
-    let reason = match response.options.view().observe() {
-        Some(_) if response.code.is_success() => return Event::Subscribed,
-        None if response.code.is_success() => "the resource cannot be observed".to_owned(),
-        _ => response.code.to_string(),
-    };
-    Event::SubscriptionRefused { reason }
-}
-
-fn amqp_event(event: amqp::Event) -> Event {
-    match event {
-        amqp::Event::Opened => READY,
-        amqp::Event::Sent { .. } => Event::Other,
-        amqp::Event::Acknowledged { message } => Event::Acknowledged { message },
-        amqp::Event::Refused { message, reason } => Event::Refused {
+fn amqp_command(command: Command) -> Result<amqp::Command, CommandError> {
+    match command {
+        Command::Transmit {
             message,
-            reason: reason.to_string(),
-        },
-        amqp::Event::Discarded { message } => Event::TimedOut { message },
-        amqp::Event::Failed(failure @ amqp::Failure::TimedOut(_)) => Event::Lost {
-            reason: failure.to_string(),
-        },
-        amqp::Event::Failed(failure) => Event::Rejected {
-            reason: failure.to_string(),
-        },
-        amqp::Event::Closed { error: None } => Event::Closed,
-        amqp::Event::Closed { error: Some(error) } => Event::Rejected {
-            reason: error.to_string(),
-        },
-        amqp::Event::Reset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
-    }
-}
-
-fn http_event(event: http::Event) -> Event {
-    match event {
-        http::Event::Opened => READY,
-        http::Event::Response { message, status, .. } if status.is_success() => {
-            Event::Acknowledged { message }
+            outgoing:
+                Outgoing {
+                    template: Template::Amqp(template),
+                    ..
+                },
+        } => Ok(amqp::Command::Send { message, template }),
+        Command::Close => Ok(amqp::Command::Close),
+        command @ (Command::Send { .. } | Command::Transmit { .. } | Command::Subscribe(_)) => {
+            Err(other_protocol(&command))
         }
-        http::Event::Response { message, status, .. } => Event::Refused {
+    }
+}
+
+fn http_command(command: Command) -> Result<http::Command, CommandError> {
+    match command {
+        Command::Transmit {
             message,
-            reason: status.to_string(),
-        },
-        http::Event::Failed {
-            message,
-            reason: http::Failure::Closed | http::Failure::Abandoned | http::Failure::Reset(_),
+            outgoing:
+                Outgoing {
+                    template: Template::Http(template),
+                    ..
+                },
+        } => Ok(http::Command::Request { message, template }),
+        Command::Close => Ok(http::Command::Close),
+        command @ (Command::Send { .. } | Command::Transmit { .. } | Command::Subscribe(_)) => {
+            Err(other_protocol(&command))
         }
-        | http::Event::TimedOut { message } => Event::TimedOut { message },
-        http::Event::Failed { message, reason } => Event::Refused {
-            message,
-            reason: reason.to_string(),
-        },
-        http::Event::Closed | http::Event::GoneAway => Event::Closed,
-        http::Event::Reset(reason) => Event::Lost {
-            reason: reason.to_string(),
-        },
     }
 }

@@ -1,4 +1,4 @@
-//! What protects a stack, and how its connections can start.
+//! The protection of a stack, and how its connections can start.
 
 use wirecost_proto::Buffer;
 use wirecost_proto::bare::Transport;
@@ -9,10 +9,10 @@ use super::{Application, Stack};
 /// The UDP payload that every path of QUIC must carry, in bytes (RFC 9000, section 14).
 const QUIC_DATAGRAM_BYTES: u16 = 1_200;
 
-/// What protects the channel of a stack.
+/// The protection of a stack's channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Channel {
-    /// Nothing; HTTP/3 brings its TLS 1.3 along.
+    /// None. HTTP/3 has TLS 1.3 of its own.
     #[default]
     Plain,
     /// TLS 1.3 (RFC 8446).
@@ -30,7 +30,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Every channel with its name behind the `+`.
+    /// Every channel with its name after the `+`.
     pub const NAMES: [(&'static str, Self); 6] = [
         ("tls1.3", Self::Tls13),
         ("tls1.2", Self::Tls12),
@@ -66,17 +66,18 @@ impl Application {
 }
 
 impl Stack {
-    /// Whether something must be agreed on before application data can be protected.
+    /// Whether a handshake comes before protected application data.
     pub const fn has_handshake(self) -> bool {
         self.channel.is_tls() || self.channel.is_dtls() || matches!(self.application, Application::Http3)
     }
 
-    /// Whether bytes that are sent again are protected anew and so differ.
+    /// Whether bytes that are sent again are encrypted again, so that they differ.
     pub const fn is_sealed(self) -> bool {
         self.has_handshake() || matches!(self.channel, Channel::Oscore)
     }
 
-    /// What tells the spans of a datagram that no endpoint described: a foreign server's that the link lost.
+    /// Returns the function that describes datagrams that no endpoint described: the link lost them, and another program sent
+    /// them.
     pub fn describer(self) -> fn(&[u8], &mut Buffer) {
         match (self.application, self.channel) {
             (Application::Http3, _) => wirecost_http::http3::describe,
@@ -86,7 +87,7 @@ impl Stack {
         }
     }
 
-    /// Why connections of the stack cannot start so; `None` where they can.
+    /// Why connections of the stack cannot have a start; `None` where they can.
     pub fn cannot_start(self, start: Start) -> Option<String> {
         if start == Start::Cold {
             return None;
@@ -103,7 +104,7 @@ impl Stack {
         Some(format!("{self} cannot start {start}: {why}"))
     }
 
-    /// Why a path of this MTU (an IP packet's bytes) cannot carry the stack; `None` where it can.
+    /// Why a path whose IP packets have at most `mtu` bytes cannot carry the stack; `None` where it can.
     pub fn cannot_cross(self, mtu: u16, ipv6: bool) -> Option<String> {
         let headers = if ipv6 { 48 } else { 28 };
         let needed = QUIC_DATAGRAM_BYTES + headers;
@@ -113,8 +114,7 @@ impl Stack {
         })
     }
 
-    /// Whether a message of a 0-RTT start leaves with the first flight: where nothing of the application protocol must
-    /// be answered before it.
+    /// Whether a message of a 0-RTT start leaves with the first flight: the application protocol needs no answer before it.
     pub const fn has_early_message(self) -> bool {
         let needs_no_answer = matches!(
             self.application,

@@ -1,14 +1,17 @@
-//! The layers of a run, set up once: what devices offer and what servers accept.
+//! The security layers of a run: what clients offer and what servers accept.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use wirecost_coap::oscore;
 use wirecost_proto::Rng;
 use wirecost_proto::hosts::HostIndex;
+use wirecost_security::certificate::Identity;
 use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 
 use super::admission::Admission;
 use super::credentials::{Credentials, SERVER_NAME};
+use super::error::StackError;
 use super::{Channel, Stack};
 
 /// Bytes of an IPv4 header without options and a UDP header.
@@ -16,12 +19,12 @@ const IPV4_UDP_BYTES: usize = 20 + 8;
 /// Bytes of an IPv6 header and a UDP header.
 const IPV6_UDP_BYTES: usize = 40 + 8;
 
-/// What both sides of a run agree on beside its credentials.
+/// What both sides of a run agree on besides its credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelOptions {
-    /// Whether servers accept early data, which anyone may have replayed.
+    /// Whether servers accept early data, which an attacker may replay.
     pub accept_early_data: bool,
-    /// Whether servers demand a certificate of devices.
+    /// Whether servers require a certificate of each device.
     pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie.
     pub dtls_cookie: bool,
@@ -30,7 +33,7 @@ pub struct ChannelOptions {
 }
 
 impl Default for ChannelOptions {
-    /// No early data, no certificates of clients, no cookie, and what a path of 1,500 B carries over IPv4.
+    /// No early data, no certificates of clients, no cookie, and the UDP payload of a path of 1,500 B over IPv4.
     fn default() -> Self {
         Self {
             accept_early_data: false,
@@ -41,100 +44,183 @@ impl Default for ChannelOptions {
     }
 }
 
-/// What is known of a server that wirecost has not started.
-#[derive(Clone, Debug)]
-pub struct Acquaintance {
-    /// The name that its certificate must have.
-    pub server_name: String,
-    /// Authorities that may have issued it, in DER; `None` takes any certificate.
-    pub authorities: Option<Vec<Vec<u8>>>,
-    /// The key that it shares with devices.
-    pub psk: Option<dtls::Psk>,
-}
-
-/// What devices offer: one configuration per channel, set up when a device first asks for it and shared by all that use
-/// it. What cannot be set up is an error where it is asked for.
+/// What clients offer to a server, and which servers they trust. It holds secrets, so that it has no `Debug`.
 #[derive(Clone)]
-pub struct ClientChannels(Arc<Offers>);
-
-struct Offers {
-    server: Towards,
-    tls: [OnceLock<Result<tls::ClientConfig, String>>; 2],
-    dtls: [OnceLock<Result<dtls::ClientConfig, String>>; 3],
+pub struct ClientOffer {
+    /// The run's clock among the clocks of the security libraries.
+    pub epoch: Epoch,
+    /// Where the secrets of connections go.
+    pub key_log: KeyLog,
+    /// The name that the server's certificate must have.
+    pub server_name: String,
+    /// The servers that are trusted.
+    pub trust: tls::Trust,
+    /// The clients' certificate and key.
+    pub identity: Option<Identity>,
+    /// The key that the server shares with clients (DTLS).
+    pub psk: Option<dtls::Psk>,
+    /// The versions of TLS; `None` is the one that the channel names.
+    pub versions: Option<tls::Versions>,
+    /// The suites and groups of TLS.
+    pub suites: tls::Suites,
+    /// The protocols that clients offer by ALPN (RFC 7301), the best first.
+    pub alpn: Vec<Vec<u8>>,
+    /// How long a handshake may take; `None` is the layer's default.
+    pub handshake_timeout: Option<Duration>,
+    /// Largest UDP payload that the path carries unfragmented, in bytes.
+    pub datagram_bytes: usize,
+    /// The master secret of OSCORE.
+    pub oscore_secret: Vec<u8>,
+    /// What every key and nonce of simulated clients follows from.
+    pub seed: Option<Rng>,
 }
 
-/// The server that devices connect to.
-enum Towards {
-    /// That of a run. What devices draw follows from `rng` where there is one.
-    Run {
-        credentials: Credentials,
-        options: ChannelOptions,
-        rng: Option<Rng>,
-    },
-    /// One that wirecost has not started, which may want any suite.
-    Stranger { server: Acquaintance, epoch: Epoch },
+impl ClientOffer {
+    /// The offer to a server that wirecost has not started, and whose suites it does not know. Secrets are not kept.
+    pub fn new(epoch: Epoch, server_name: impl Into<String>, trust: tls::Trust) -> Self {
+        Self {
+            epoch,
+            key_log: KeyLog::disabled(),
+            server_name: server_name.into(),
+            trust,
+            identity: None,
+            psk: None,
+            versions: None,
+            suites: tls::Suites::Wide,
+            alpn: Vec::new(),
+            handshake_timeout: None,
+            datagram_bytes: dtls::DEFAULT_MTU,
+            oscore_secret: Vec::new(),
+            seed: None,
+        }
+    }
+
+    /// The offer of a run's devices to its server.
+    fn of_run(credentials: &Credentials, options: ChannelOptions) -> Self {
+        let trust = tls::Trust::Authorities(vec![credentials.authority.clone()]);
+        Self {
+            key_log: credentials.key_log.clone(),
+            identity: credentials.client_where(options.client_certificates),
+            psk: Some(dtls::Psk::new(credentials.psk.as_bytes())),
+            suites: tls::Suites::Standard,
+            datagram_bytes: options.datagram_bytes,
+            oscore_secret: credentials.oscore_secret.to_vec(),
+            ..Self::new(credentials.epoch, SERVER_NAME, trust)
+        }
+    }
+
+    fn tls(&self, versions: tls::Versions) -> Result<tls::ClientConfig, StackError> {
+        let options = tls::ClientOptions::new(self.epoch, self.trust.clone(), self.server_name.as_str());
+        let config = tls::ClientConfig::new(tls::ClientOptions {
+            versions: self.versions.unwrap_or(versions),
+            suites: self.suites,
+            alpn: self.alpn.clone(),
+            identity: self.identity.clone(),
+            key_log: self.key_log.clone(),
+            handshake_timeout: self.handshake_timeout.unwrap_or(options.handshake_timeout),
+            ..options
+        })?;
+        Ok(match self.seed {
+            Some(rng) => config.with_seed(rng)?,
+            None => config,
+        })
+    }
+
+    fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, StackError> {
+        let certificates = || dtls::Certificates {
+            trust: match self.trust.clone() {
+                tls::Trust::Authorities(certificates) => dtls::Trust::Authorities {
+                    certificates,
+                    server_name: self.server_name.clone(),
+                },
+                tls::Trust::Anyone => dtls::Trust::Anyone,
+            },
+            identity: self.identity.clone(),
+        };
+        let offer = match channel {
+            Channel::Dtls13 => dtls::Offer::Dtls13(certificates()),
+            Channel::Dtls12 => dtls::Offer::Dtls12(certificates()),
+            Channel::Dtls12Psk => dtls::Offer::Dtls12Psk(self.psk.clone().ok_or(StackError::NoPsk)?),
+            Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
+                return Err(StackError::NotDtls(channel));
+            }
+        };
+        let mut common = dtls_common(self.epoch, self.key_log.clone(), self.datagram_bytes, self.seed);
+        if let Some(timeout) = self.handshake_timeout {
+            common.handshake_timeout = timeout;
+        }
+        Ok(dtls::ClientConfig::new(common, offer)?)
+    }
+}
+
+fn dtls_common(epoch: Epoch, key_log: KeyLog, datagram_bytes: usize, seed: Option<Rng>) -> dtls::Common {
+    let mut common = dtls::Common::new(epoch, key_log);
+    common.mtu = datagram_bytes;
+    match seed {
+        Some(rng) => common.with_seed(rng),
+        None => common,
+    }
+}
+
+/// The layers of clients. Each is set up when a client first needs it, and all clients share it.
+#[derive(Clone)]
+pub struct ClientChannels(Arc<Layers>);
+
+struct Layers {
+    offer: ClientOffer,
+    tls: [OnceLock<Result<tls::ClientConfig, StackError>>; 2],
+    dtls: [OnceLock<Result<dtls::ClientConfig, StackError>>; 3],
 }
 
 impl ClientChannels {
     /// Channels to the server of `credentials`.
     pub fn new(credentials: &Credentials, options: ChannelOptions) -> Self {
-        Self::to(Towards::Run {
-            credentials: credentials.clone(),
-            options,
-            rng: None,
-        })
+        Self::offering(ClientOffer::of_run(credentials, options))
     }
 
     /// The channels of one simulated device: every key and nonce follows from `rng`.
     pub fn simulated(credentials: &Credentials, options: ChannelOptions, rng: Rng) -> Self {
-        Self::to(Towards::Run {
-            credentials: credentials.clone(),
-            options,
-            rng: Some(rng),
+        Self::offering(ClientOffer {
+            seed: Some(rng),
+            ..ClientOffer::of_run(credentials, options)
         })
     }
 
-    /// Channels to a server that wirecost has not started, which may want any suite.
-    pub fn towards(server: Acquaintance, epoch: Epoch) -> Self {
-        Self::to(Towards::Stranger { server, epoch })
-    }
-
-    fn to(server: Towards) -> Self {
-        Self(Arc::new(Offers {
-            server,
+    /// The channels of `offer`.
+    pub fn offering(offer: ClientOffer) -> Self {
+        Self(Arc::new(Layers {
+            offer,
             tls: Default::default(),
             dtls: Default::default(),
         }))
     }
 
-    /// TLS of a channel for connections that start so; the first one of a device starts cold.
-    pub(super) fn tls(&self, channel: Channel, start: Start) -> Result<tls::ClientConfig, String> {
+    /// TLS for connections that begin with `start`. The first connection of a device starts cold.
+    pub(super) fn tls(&self, channel: Channel, start: Start) -> Result<tls::ClientConfig, StackError> {
         let (index, versions) = match channel {
             Channel::Tls12 => (1, tls::Versions::Tls12),
-            Channel::Tls13 => (0, tls::Versions::Tls13),
-            // HTTP/3 brings its TLS 1.3 along.
-            Channel::Plain => (0, tls::Versions::Tls13),
+            // HTTP/3 has TLS 1.3 of its own.
+            Channel::Tls13 | Channel::Plain => (0, tls::Versions::Tls13),
             Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Oscore => {
-                return Err(format!("{channel:?} is no TLS"));
+                return Err(StackError::NotTls(channel));
             }
         };
-        let config = self.0.tls[index].get_or_init(|| self.0.server.tls(versions));
+        let config = self.0.tls[index].get_or_init(|| self.0.offer.tls(versions));
         config.clone().map(|config| config.with_start(start))
     }
 
     /// DTLS of a channel.
-    pub(super) fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, String> {
+    pub(super) fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, StackError> {
         let index = match channel {
             Channel::Dtls13 => 0,
             Channel::Dtls12 => 1,
             Channel::Dtls12Psk => 2,
             Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
-                return Err(format!("{channel:?} is no DTLS"));
+                return Err(StackError::NotDtls(channel));
             }
         };
-        self.0.dtls[index]
-            .get_or_init(|| self.0.server.dtls(channel))
-            .clone()
+        let config = self.0.dtls[index].get_or_init(|| self.0.offer.dtls(channel));
+        config.clone()
     }
 
     /// The OSCORE context of a device, where the channel is OSCORE.
@@ -143,143 +229,18 @@ impl ClientChannels {
         channel: Channel,
         host: HostIndex,
     ) -> Option<Result<oscore::Context, oscore::ContextError>> {
-        let secret: &[u8] = match &self.0.server {
-            Towards::Run { credentials, .. } => &credentials.oscore_secret,
-            Towards::Stranger { .. } => &[],
-        };
         (channel == Channel::Oscore).then(|| {
             let device = u16::try_from(host).unwrap_or(u16::MAX);
-            oscore::Context::lab(secret, oscore::Role::Client, device)
+            oscore::Context::lab(&self.0.offer.oscore_secret, oscore::Role::Client, device)
         })
     }
 }
 
-impl Towards {
-    fn tls(&self, versions: tls::Versions) -> Result<tls::ClientConfig, String> {
-        let config = match self {
-            Self::Run {
-                credentials,
-                options,
-                rng,
-            } => {
-                let config = tls_client(credentials, *options, versions);
-                match rng {
-                    Some(rng) => config.and_then(|config| config.with_seed(*rng)),
-                    None => config,
-                }
-            }
-            Self::Stranger { server, epoch } => tls_towards(server, *epoch, versions),
-        };
-        config.map_err(|error| error.to_string())
-    }
-
-    fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, String> {
-        let (common, offer) = match self {
-            Self::Run {
-                credentials,
-                options,
-                rng,
-            } => {
-                let common = dtls_common(credentials.epoch, credentials.key_log.clone(), *options);
-                let common = match rng {
-                    Some(rng) => common.with_seed(*rng),
-                    None => common,
-                };
-                (common, dtls_offer(credentials, *options, channel))
-            }
-            Self::Stranger { server, epoch } => {
-                let common = dtls::Common::new(*epoch, KeyLog::disabled());
-                (common, dtls_towards(server, channel)?)
-            }
-        };
-        dtls::ClientConfig::new(common, offer).map_err(|error| error.to_string())
-    }
-}
-
-fn tls_client(
-    credentials: &Credentials,
-    channel: ChannelOptions,
-    versions: tls::Versions,
-) -> Result<tls::ClientConfig, tls::ConfigError> {
-    let trust = tls::Trust::Authorities(vec![credentials.authority.clone()]);
-    let options = tls::ClientOptions {
-        versions,
-        identity: credentials.client_where(channel.client_certificates),
-        key_log: credentials.key_log.clone(),
-        ..tls::ClientOptions::new(credentials.epoch, trust, SERVER_NAME)
-    };
-    tls::ClientConfig::new(options)
-}
-
-fn tls_towards(
-    server: &Acquaintance,
-    epoch: Epoch,
-    versions: tls::Versions,
-) -> Result<tls::ClientConfig, tls::ConfigError> {
-    let trust = match server.authorities.clone() {
-        Some(authorities) => tls::Trust::Authorities(authorities),
-        None => tls::Trust::Anyone,
-    };
-    let options = tls::ClientOptions {
-        versions,
-        suites: tls::Suites::Wide,
-        key_log: KeyLog::disabled(),
-        ..tls::ClientOptions::new(epoch, trust, server.server_name.as_str())
-    };
-    tls::ClientConfig::new(options)
-}
-
-fn dtls_common(epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> dtls::Common {
-    let mut common = dtls::Common::new(epoch, key_log);
-    common.mtu = options.datagram_bytes;
-    common
-}
-
-fn dtls_towards(server: &Acquaintance, channel: Channel) -> Result<dtls::Offer, String> {
-    let certificates = || dtls::Certificates {
-        trust: match server.authorities.clone() {
-            Some(certificates) => dtls::Trust::Authorities {
-                certificates,
-                server_name: server.server_name.clone(),
-            },
-            None => dtls::Trust::Anyone,
-        },
-        identity: None,
-    };
-    match channel {
-        Channel::Dtls12 => Ok(dtls::Offer::Dtls12(certificates())),
-        Channel::Dtls12Psk => {
-            let psk = server.psk.clone().ok_or("no pre-shared key was given")?;
-            Ok(dtls::Offer::Dtls12Psk(psk))
-        }
-        Channel::Dtls13 => Ok(dtls::Offer::Dtls13(certificates())),
-        Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
-            Err(format!("{channel:?} is no DTLS"))
-        }
-    }
-}
-
-fn dtls_offer(credentials: &Credentials, options: ChannelOptions, channel: Channel) -> dtls::Offer {
-    let certificates = || dtls::Certificates {
-        trust: dtls::Trust::Authorities {
-            certificates: vec![credentials.authority.clone()],
-            server_name: SERVER_NAME.to_owned(),
-        },
-        identity: credentials.client_where(options.client_certificates),
-    };
-    match channel {
-        Channel::Dtls12 => dtls::Offer::Dtls12(certificates()),
-        Channel::Dtls12Psk => dtls::Offer::Dtls12Psk(dtls::Psk::new(credentials.psk.as_bytes())),
-        Channel::Dtls13 | Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
-            dtls::Offer::Dtls13(certificates())
-        }
-    }
-}
-
-/// What servers accept, set up once per run.
+/// The security layers of a run's servers.
 #[derive(Clone, Debug)]
 pub struct ServerChannels {
-    common: dtls::Common,
+    epoch: Epoch,
+    key_log: KeyLog,
     options: ChannelOptions,
     admission: Admission,
     /// What every key and nonce of a simulated server follows from.
@@ -287,73 +248,67 @@ pub struct ServerChannels {
 }
 
 impl ServerChannels {
-    /// Channels of the server of `credentials`; each of its `devices` has an OSCORE context of its own.
+    /// Channels of the server of `credentials`, with an OSCORE context for each of its `devices`.
     pub fn new(credentials: Credentials, options: ChannelOptions, devices: usize) -> Self {
         let admission = Admission::of_devices(&credentials, options.client_certificates, devices);
         Self::admitting(admission, credentials.epoch, credentials.key_log, options)
     }
 
-    /// Channels of a server that stands alone.
+    /// Channels of a server that is not part of a run.
     pub fn admitting(admission: Admission, epoch: Epoch, key_log: KeyLog, options: ChannelOptions) -> Self {
         Self {
-            common: dtls_common(epoch, key_log, options),
+            epoch,
+            key_log,
             options,
             admission,
             seed: None,
         }
     }
 
-    /// Channels of the server of simulated devices, each with an OSCORE context of its own: every key and nonce follows from
-    /// `rng`.
+    /// Channels of the server of simulated devices. Every key and nonce follows from `rng`.
     pub fn simulated(credentials: Credentials, options: ChannelOptions, devices: usize, rng: Rng) -> Self {
-        let channels = Self::new(credentials, options, devices);
         Self {
-            common: channels.common.with_seed(rng),
             seed: Some(rng),
-            ..channels
+            ..Self::new(credentials, options, devices)
         }
     }
 
-    /// TLS, whichever version a client offers.
+    /// TLS in every version that a client offers.
     ///
     /// # Errors
     /// There is no certificate, or it cannot be used.
-    pub fn tls(&self, stack: Stack) -> Result<tls::ServerConfig, String> {
-        let Some(identity) = self.admission.identity.clone() else {
-            return Err(format!("{stack} needs a certificate"));
-        };
-        let options = tls::ServerOptions {
+    pub fn tls(&self, stack: Stack) -> Result<tls::ServerConfig, StackError> {
+        let identity = self.admission.identity.clone();
+        let identity = identity.ok_or(StackError::NoCertificate(stack))?;
+        let alpn = stack.is_http().then(|| b"http/1.1".to_vec());
+        let config = tls::ServerConfig::new(tls::ServerOptions {
             suites: self.admission.suites,
             client_authorities: self.admission.client_authorities.clone(),
-            key_log: self.common.key_log.clone(),
+            key_log: self.key_log.clone(),
             accept_early_data: self.options.accept_early_data,
-            alpn: if stack.is_http() {
-                vec![b"http/1.1".to_vec()]
-            } else {
-                Vec::new()
-            },
-            ..tls::ServerOptions::new(self.common.epoch, identity)
-        };
-        let config = tls::ServerConfig::new(options);
-        let config = match self.seed {
-            Some(rng) => config.and_then(|config| config.with_seed(rng)),
+            alpn: alpn.into_iter().collect(),
+            ..tls::ServerOptions::new(self.epoch, identity)
+        })?;
+        Ok(match self.seed {
+            Some(rng) => config.with_seed(rng)?,
             None => config,
-        };
-        config.map_err(|error| error.to_string())
+        })
     }
 
-    /// DTLS, whichever version a client offers.
+    /// DTLS in every version that a client offers.
     ///
     /// # Errors
-    /// There is neither certificate nor key, or they cannot be used.
-    pub fn dtls(&self) -> Result<dtls::ServerConfig, String> {
+    /// There is neither a certificate nor a key, or they cannot be used.
+    pub fn dtls(&self) -> Result<dtls::ServerConfig, StackError> {
         let accept = dtls::Accept {
             identity: self.admission.identity.clone(),
             psks: self.admission.psks.clone(),
             client_authorities: self.admission.client_authorities.clone(),
             cookie: self.options.dtls_cookie,
         };
-        dtls::ServerConfig::new(self.common.clone(), accept).map_err(|error| error.to_string())
+        let (key_log, datagram_bytes) = (self.key_log.clone(), self.options.datagram_bytes);
+        let common = dtls_common(self.epoch, key_log, datagram_bytes, self.seed);
+        Ok(dtls::ServerConfig::new(common, accept)?)
     }
 
     /// Whether early data is accepted.
@@ -361,7 +316,7 @@ impl ServerChannels {
         self.options.accept_early_data
     }
 
-    /// Whom the server lets in.
+    /// The clients that the server accepts.
     pub const fn admission(&self) -> &Admission {
         &self.admission
     }

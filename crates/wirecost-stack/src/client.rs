@@ -1,6 +1,5 @@
-//! A device's endpoint, whatever its stack: the application's client within the layer that protects its channel.
+//! The client of a stack: the protocol's client within the layer that protects its channel.
 
-use crate::error::ClientError;
 use std::time::Duration;
 
 use wirecost_amqp::client as amqp;
@@ -15,35 +14,61 @@ use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
 use wirecost_security::{Start, dtls, tls};
 
-use super::application::{ApplicationClient, Protocol, layer_event};
+use super::application::{ApplicationClient, Protocol};
 use super::channels::ClientChannels;
-pub use super::message::Message;
-use super::{Application, Channel, Command, Event, Stack};
+use super::error::{ClientError, CommandError, StackError};
+use super::events::ClientEvent;
+use super::message::Message;
+use super::{Application, Channel, Command, Stack};
 
-/// Longer than any message is waited for.
-const LONGEST_WAIT: Duration = Duration::from_secs(7_200);
+/// Longer than any time-out of a driver or a script: it ends a wait before the protocol does.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(7_200);
 
-/// What is a client's own.
+/// The settings of one client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// MQTT client identifier and AMQP container.
+    /// MQTT client identifier, and AMQP container and link.
     pub client_id: String,
     /// MQTT keep-alive in seconds.
     pub keep_alive: u16,
-    /// Its number on the link.
+    /// The device's number on the link.
     pub host: HostIndex,
     /// The device's own randomness.
     pub rng: Rng,
-    /// How its connections start; where that needs a ticket, the first one starts cold.
+    /// How its connections start. Where that needs a ticket, the first connection starts cold.
     pub start: Start,
     /// Whether HTTP/1.1 asks the server to close after the answer.
     pub connection_close: bool,
-    /// What it asks the server to keep and whom it says it is; `None` is a clean start without a name.
+    /// The login, the will and the session of MQTT and AMQP; `None` starts clean, without a login.
     pub session: Option<Box<Session>>,
-    /// Whether anybody asks what the bytes are that it receives; of HTTP/3, what it sends, too.
+    /// Whether the client describes the bytes that it receives; an HTTP/3 client also those that it sends.
     pub describes_received: bool,
-    /// The endpoint that it shares with others (CoAP); `None` is one of its own.
+    /// The endpoint that the client shares with others (CoAP); `None` gives it one of its own.
     pub endpoint: Option<Share>,
+    /// The host that the client names to an AMQP server.
+    pub hostname: Option<String>,
+    /// How long the client waits for a CONNACK (MQTT), a response (CoAP) or an answer while it connects (AMQP); `None` is
+    /// the protocol's default.
+    pub answer_timeout: Option<Duration>,
+}
+
+impl ClientConfig {
+    /// A cold start without keep-alive, session and shared endpoint; everything received is described.
+    pub fn new(client_id: impl Into<String>, rng: Rng) -> Self {
+        Self {
+            client_id: client_id.into(),
+            keep_alive: 0,
+            host: 0,
+            rng,
+            start: Start::Cold,
+            connection_close: false,
+            session: None,
+            describes_received: true,
+            endpoint: None,
+            hostname: None,
+            answer_timeout: None,
+        }
+    }
 }
 
 /// What a device asks of the server beyond a connection.
@@ -51,7 +76,7 @@ pub struct ClientConfig {
 pub struct Session {
     /// User name and password (MQTT, AMQP).
     pub login: Option<(String, String)>,
-    /// What the server publishes when the device is lost (MQTT).
+    /// The message that the server publishes when it loses the device (MQTT).
     pub will: Option<Will>,
     /// How long the session outlives the connection (MQTT; 3.1.1 has no limit); `None` starts clean.
     pub expiry: Option<Duration>,
@@ -66,37 +91,35 @@ pub struct Will {
     pub payload: String,
 }
 
-/// A device's endpoint.
-pub struct Client {
-    layer: Layer,
+/// The client of a stack, which reports events of type `E`.
+pub struct Client<E: ClientEvent> {
+    layer: Layer<E>,
 }
 
-enum Layer {
-    /// Nothing, or what the application brings along.
-    Plain(ApplicationClient),
+enum Layer<E: ClientEvent> {
+    /// No layer, or the one that the protocol has of its own.
+    Plain(ApplicationClient<E>),
     /// TLS.
-    Tls(Box<tls::Client<ApplicationClient>>),
+    Tls(Box<tls::Client<ApplicationClient<E>>>),
     /// DTLS.
-    Dtls(Box<dtls::Client<ApplicationClient>>),
+    Dtls(Box<dtls::Client<ApplicationClient<E>>>),
 }
 
-impl Client {
-    /// A client that sends `message`.
+impl<E: ClientEvent> Client<E> {
+    /// A client that sends `message` on [`Command::Send`].
     ///
     /// # Errors
-    /// The protocol cannot carry the client identifier, or there is no channel of that kind.
+    /// The protocol cannot carry the client identifier, or the channel cannot be set up.
     pub fn new(
         message: &Message,
         config: &ClientConfig,
         channels: &ClientChannels,
     ) -> Result<Self, ClientError> {
-        let stack = message.stack();
-        let protocol = protocol(stack, message.resource(), config, channels)?;
-        let application = ApplicationClient::sending(protocol, message.clone());
-        Self::around(application, stack, config, channels)
+        let (stack, own) = (message.stack(), Some(Box::new(message.clone())));
+        Self::build(stack, message.resource(), own, config, channels).map_err(|error| error.of(stack))
     }
 
-    /// A client that has no message of its own: it is given what it sends. `resource` is the AMQP target.
+    /// A client without a message of its own, which sends what [`Command::Transmit`] carries. `resource` is the AMQP target.
     ///
     /// # Errors
     /// As [`Client::new`].
@@ -106,28 +129,44 @@ impl Client {
         config: &ClientConfig,
         channels: &ClientChannels,
     ) -> Result<Self, ClientError> {
-        let application = ApplicationClient::idle(protocol(stack, resource, config, channels)?);
-        Self::around(application, stack, config, channels)
+        Self::build(stack, resource, None, config, channels).map_err(|error| error.of(stack))
     }
 
-    /// The layer of the stack's channel around `application`.
-    fn around(
-        application: ApplicationClient,
+    fn build(
         stack: Stack,
+        resource: &str,
+        message: Option<Box<Message>>,
         config: &ClientConfig,
         channels: &ClientChannels,
-    ) -> Result<Self, ClientError> {
-        let error = |reason| ClientError::new(stack, reason);
+    ) -> Result<Self, StackError> {
+        let application = ApplicationClient::new(protocol(stack, resource, config, channels)?, message);
         let layer = if stack.channel.is_tls() {
-            let config = channels.tls(stack.channel, config.start).map_err(error)?;
+            let config = channels.tls(stack.channel, config.start)?;
             Layer::Tls(Box::new(tls::Client::new(config, application)))
         } else if stack.channel.is_dtls() {
-            let config = channels.dtls(stack.channel).map_err(error)?;
+            let config = channels.dtls(stack.channel)?;
             Layer::Dtls(Box::new(dtls::Client::new(config, application)))
         } else {
             Layer::Plain(application)
         };
         Ok(Self { layer })
+    }
+
+    /// What TLS on a stream has negotiated with the server of the current flow.
+    pub fn negotiated(&self) -> Option<tls::Negotiated> {
+        match &self.layer {
+            Layer::Tls(client) => client.negotiated(),
+            Layer::Plain(_) | Layer::Dtls(_) => None,
+        }
+    }
+
+    /// What the protocol's client ignored last, because it answers nothing that was asked.
+    pub fn last_ignored(&self) -> Option<String> {
+        match &self.layer {
+            Layer::Plain(client) => client.last_ignored(),
+            Layer::Tls(client) => client.inner().last_ignored(),
+            Layer::Dtls(client) => client.inner().last_ignored(),
+        }
     }
 }
 
@@ -136,34 +175,17 @@ fn protocol(
     resource: &str,
     config: &ClientConfig,
     channels: &ClientChannels,
-) -> Result<Protocol, ClientError> {
-    let error = |reason: &dyn std::fmt::Display| ClientError::new(stack, reason);
+) -> Result<Protocol, StackError> {
     Ok(match stack.application {
         Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
-        Application::Mqtt311(_) | Application::Mqtt5(_) => {
-            let mqtt = mqtt(stack, config).map_err(|reason| error(&reason))?;
-            Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt)))
-        }
+        Application::Mqtt311(qos) => mqtt(stack, Version::V3_1_1, qos, config)?,
+        Application::Mqtt5(qos) => mqtt(stack, Version::V5, qos, config)?,
         Application::CoapNon | Application::CoapCon => {
-            let coap = coap::Config {
-                shared: config.endpoint.clone(),
-                ..coap::Config::new(config.rng)
-            };
-            let coap = match channels.oscore(stack.channel, config.host) {
-                Some(context) => coap.with_oscore(context.map_err(|reason| error(&reason))?),
-                None => coap,
-            };
+            let coap = coap(stack, config, channels)?;
             Protocol::Coap(Box::new(coap::Client::new(coap)))
         }
         Application::AmqpSettled | Application::AmqpUnsettled => {
-            Protocol::Amqp(Box::new(amqp::Client::new(amqp::Config {
-                container_id: config.client_id.clone(),
-                link_name: config.client_id.clone(),
-                target: resource.to_owned(),
-                settled: stack.application == Application::AmqpSettled,
-                sasl: sasl(config),
-                ..amqp::Config::default()
-            })))
+            Protocol::Amqp(Box::new(amqp::Client::new(amqp(stack, resource, config))))
         }
         Application::Http1 => Protocol::Http1(Box::new(http1::Client::new(http1::ClientConfig {
             connection_close: config.connection_close,
@@ -172,36 +194,64 @@ fn protocol(
             ..http1::ClientConfig::default()
         }))),
         Application::Http3 => {
-            let tls = channels
-                .tls(Channel::Tls13, config.start)
-                .map_err(|reason| error(&reason))?;
+            let tls = channels.tls(Channel::Tls13, config.start)?;
             let http = http3::ClientConfig {
                 // The sender of a message decides how long it waits for an answer.
                 response_timeout: LONGEST_WAIT,
                 describes: config.describes_received,
                 ..http3::ClientConfig::new(tls, config.rng)
             };
-            Protocol::Http3(Box::new(
-                http3::Client::new(http).map_err(|reason| error(&reason))?,
-            ))
+            Protocol::Http3(Box::new(http3::Client::new(http)?))
         }
     })
 }
 
-/// How an MQTT client of the stack connects.
-fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError> {
+fn coap(stack: Stack, config: &ClientConfig, channels: &ClientChannels) -> Result<coap::Config, StackError> {
+    let defaults = coap::Config::new(config.rng);
+    let coap = coap::Config {
+        shared: config.endpoint.clone(),
+        response_timeout: config.answer_timeout.unwrap_or(defaults.response_timeout),
+        ..defaults
+    };
+    Ok(match channels.oscore(stack.channel, config.host) {
+        Some(context) => coap.with_oscore(context?),
+        None => coap,
+    })
+}
+
+fn amqp(stack: Stack, resource: &str, config: &ClientConfig) -> amqp::Config {
+    let login = config.session.as_ref().and_then(|session| session.login.clone());
+    let defaults = amqp::Config::default();
+    amqp::Config {
+        container_id: config.client_id.clone(),
+        link_name: config.client_id.clone(),
+        hostname: config.hostname.clone(),
+        target: resource.to_owned(),
+        settled: stack.application == Application::AmqpSettled,
+        sasl: match login {
+            Some((user, password)) => amqp::SaslConfig::Plain { user, password },
+            None => amqp::SaslConfig::Anonymous,
+        },
+        answer_timeout: config.answer_timeout.unwrap_or(defaults.answer_timeout),
+        ..defaults
+    }
+}
+
+/// An MQTT client whose will has the quality of service `qos`.
+fn mqtt(stack: Stack, version: Version, qos: u8, config: &ClientConfig) -> Result<Protocol, FieldError> {
+    let defaults = mqtt::Config::default();
     let mut mqtt = mqtt::Config {
-        version: stack.mqtt_version(),
+        version,
         client_id: config.client_id.parse()?,
         keep_alive: config.keep_alive,
         reports_digests: true,
         // A layer around it tells its own bytes by those of its application.
         describes_received: config.describes_received || stack.channel != Channel::Plain,
-        ..mqtt::Config::default()
+        connect_timeout: config.answer_timeout.unwrap_or(defaults.connect_timeout),
+        ..defaults
     };
-    let Some(session) = &config.session else {
-        return Ok(mqtt);
-    };
+    let clean = Session::default();
+    let session = config.session.as_deref().unwrap_or(&clean);
     if let Some((name, password)) = &session.login {
         mqtt.username = Some(name.parse()?);
         mqtt.password = Some(password.as_bytes().try_into()?);
@@ -210,7 +260,7 @@ fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError>
         mqtt.will = Some(mqtt::Will {
             topic: will.topic.parse()?,
             payload: will.payload.as_bytes().try_into()?,
-            qos: stack.qos().unwrap_or_default(),
+            qos: QoS::from_bits(qos).unwrap_or_default(),
             ..mqtt::Will::default()
         });
     }
@@ -218,18 +268,10 @@ fn mqtt(stack: Stack, config: &ClientConfig) -> Result<mqtt::Config, FieldError>
         mqtt.clean_start = false;
         mqtt.session_expiry = u32::try_from(expiry.as_secs()).unwrap_or(u32::MAX);
     }
-    Ok(mqtt)
+    Ok(Protocol::Mqtt(Box::new(mqtt::Client::new(mqtt))))
 }
 
-fn sasl(config: &ClientConfig) -> amqp::SaslConfig {
-    let login = config.session.as_ref().and_then(|session| session.login.clone());
-    match login {
-        Some((user, password)) => amqp::SaslConfig::Plain { user, password },
-        None => amqp::SaslConfig::Anonymous,
-    }
-}
-
-impl std::fmt::Debug for Client {
+impl<E: ClientEvent> std::fmt::Debug for Client<E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.layer {
             Layer::Plain(_) => "Client",
@@ -239,58 +281,24 @@ impl std::fmt::Debug for Client {
     }
 }
 
-impl Stack {
-    /// The MQTT version that the stack speaks, if it speaks MQTT.
-    const fn mqtt_version(self) -> Version {
-        match self.application {
-            Application::Mqtt5(_) => Version::V5,
-            Application::Mqtt311(_)
-            | Application::Tcp
-            | Application::Udp
-            | Application::CoapNon
-            | Application::CoapCon
-            | Application::AmqpSettled
-            | Application::AmqpUnsettled
-            | Application::Http1
-            | Application::Http3 => Version::V3_1_1,
-        }
-    }
-
-    /// The quality of service of its messages, if it speaks MQTT.
-    fn qos(self) -> Option<QoS> {
-        match self.application {
-            Application::Mqtt311(qos) | Application::Mqtt5(qos) => QoS::from_bits(qos),
-            Application::Tcp
-            | Application::Udp
-            | Application::CoapNon
-            | Application::CoapCon
-            | Application::AmqpSettled
-            | Application::AmqpUnsettled
-            | Application::Http1
-            | Application::Http3 => None,
-        }
-    }
-}
-
-impl Endpoint for Client {
+impl<E: ClientEvent> Endpoint for Client<E> {
     type Command = Command;
-    type Event = Event;
-    type Error = String;
+    type Event = E;
+    type Error = CommandError;
 
-    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), String> {
+    fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), CommandError> {
         match &mut self.layer {
             Layer::Plain(client) => client.handle_input(input, now),
-            Layer::Tls(client) => client.handle_input(input, now).map_err(|error| error.to_string()),
-            Layer::Dtls(client) => client.handle_input(input, now).map_err(|error| error.to_string()),
+            Layer::Tls(client) => client.handle_input(input, now),
+            Layer::Dtls(client) => client.handle_input(input, now),
         }
     }
 
-    fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        let unwrap = |event| layer_event(event, |event| event);
+    fn poll_output(&mut self, out: &mut Buffer) -> Output<E> {
         match &mut self.layer {
             Layer::Plain(client) => client.poll_output(out),
-            Layer::Tls(client) => client.poll_output(out).map_event(unwrap),
-            Layer::Dtls(client) => client.poll_output(out).map_event(unwrap),
+            Layer::Tls(client) => client.poll_output(out).map_event(E::from),
+            Layer::Dtls(client) => client.poll_output(out).map_event(E::from),
         }
     }
 }

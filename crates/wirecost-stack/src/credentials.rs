@@ -1,4 +1,4 @@
-//! What the two sides of a run need to trust one another: made anew for every run, of the same sizes every time.
+//! The certificates and keys of both sides of a run. Each run has new ones, whose sizes are always the same.
 
 mod portable;
 
@@ -13,8 +13,6 @@ use wirecost_security::{Epoch, KeyLog};
 
 pub use portable::Portable;
 
-/// The identity under which devices use the pre-shared key (RFC 4279).
-pub const PSK_IDENTITY: &str = "wc";
 /// Bytes of the pre-shared key and of the OSCORE master secret.
 const SECRET_BYTES: usize = 16;
 
@@ -24,47 +22,48 @@ pub const SERVER_NAME: &str = "server";
 /// The name in the devices' certificate: as long as a client identifier.
 const CLIENT_NAME: &str = "wc-00001";
 
-/// Certificates, keys and where their use is logged.
+/// Certificates, keys, and the log of the secrets of connections.
 #[derive(Clone)]
 pub struct Credentials {
     /// The run's clock among the clocks of the security libraries.
     pub epoch: Epoch,
-    /// Where every endpoint leaves its secrets.
+    /// Where every endpoint writes its secrets.
     pub key_log: KeyLog,
-    /// Who has issued the server's certificate; devices trust it.
+    /// The authority that has issued the server's certificate. Devices trust it.
     pub authority: Vec<u8>,
-    /// The authority's certificate as a file for other programs.
+    /// The authority's certificate in PEM, for other programs.
     pub authority_pem: String,
     /// The server's certificate and key.
     pub server: Identity,
-    /// The devices' certificate and key, for servers that ask for one: each shows the same, so that sizes are the same.
+    /// The certificate and key of all devices, for servers that require one. All devices have the same, so that sizes are the
+    /// same.
     pub client: Identity,
-    /// The key of `+dtls1.2-psk`; printable, because servers take it on their command line.
+    /// The key of `+dtls1.2-psk`. It is printable, because servers read it from their command line.
     pub psk: String,
     /// The master secret of `+oscore` (RFC 8613, section 3.2).
     pub oscore_secret: [u8; SECRET_BYTES],
 }
 
 impl Credentials {
-    /// New credentials of a run whose clock is at `epoch`; without `keys` no secret of a connection is kept.
+    /// New credentials for a run whose clock is at `epoch`. Without `keys` the secrets of connections are not kept.
     ///
     /// # Errors
-    /// The system gives no randomness.
+    /// The operating system has no randomness.
     pub fn generate(epoch: Epoch, keys: bool) -> Result<Self, certificate::Error> {
         let key_log = if keys { KeyLog::new() } else { KeyLog::disabled() };
         Self::from_entropy(epoch, key_log, Entropy::system())
     }
 
-    /// The credentials of a simulation: they follow from its seed, byte for byte, and no secret of a connection is kept.
+    /// The credentials of a simulation. They follow from its seed, byte for byte, and the secrets of connections are not kept.
     ///
     /// # Errors
-    /// No signature had the usual length.
+    /// No signature has the usual length.
     pub fn simulated(seed: u64) -> Result<Self, certificate::Error> {
         let entropy = Entropy::seeded(Rng::new(seed).purpose(key_of("credentials")));
         Self::from_entropy(virtual_epoch(), KeyLog::disabled(), entropy)
     }
 
-    /// The same, but that the secrets of connections go elsewhere.
+    /// The same credentials with another log of secrets.
     #[must_use]
     pub fn with_key_log(self, key_log: KeyLog) -> Self {
         Self { key_log, ..self }
@@ -90,13 +89,13 @@ impl Credentials {
 }
 
 impl Credentials {
-    /// The OSCORE contexts of the first `devices` devices, as Wireshark's preference file `oscore_contexts` holds
-    /// them: sender id, recipient id, master secret, master salt, ID context and algorithm.
+    /// The OSCORE contexts of the first `devices` devices in the format of Wireshark's preference file `oscore_contexts`: sender
+    /// id, recipient id, master secret, master salt, ID context and algorithm.
     pub fn oscore_contexts(&self, devices: u16) -> String {
         oscore_contexts(&self.oscore_secret, devices)
     }
 
-    /// The devices' identity, where they need one.
+    /// The devices' certificate and key, where they are needed.
     pub(super) fn client_where(&self, needed: bool) -> Option<Identity> {
         needed.then(|| self.client.clone())
     }
@@ -120,13 +119,13 @@ impl fmt::Debug for Credentials {
 }
 
 /// The start of every simulation since 1970-01-01 00:00 UTC: 2035-01-01. Certificates are valid then, and the bytes of a
-/// simulation do not depend on the day on which it runs. It lies ahead, because the DTLS engine takes every
-/// time before the program began for that of its beginning.
+/// simulation do not depend on the day on which it runs. The time is in the future, because the DTLS engine replaces each time
+/// before the start of the program by the start of the program.
 pub const VIRTUAL_EPOCH: Duration = Duration::from_secs(2_051_222_400);
 
-/// Where virtual time stands on the clocks of the security libraries. Of the monotonic one only differences count, but
-/// that the DTLS engine makes calendar seconds of it: half a second on they are the same however far apart the two
-/// clocks are read.
+/// Virtual time on the clocks of the security libraries. Only differences of the monotonic clock matter, except that the DTLS
+/// engine turns it into calendar seconds. The half second makes these seconds the same, although the two clocks are read at
+/// different times.
 #[expect(
     clippy::disallowed_methods,
     reason = "an Instant comes from no other place, and only differences count"

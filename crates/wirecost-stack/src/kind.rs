@@ -1,17 +1,17 @@
-//! Stacks: what they run on, whether they are answered, what they can carry.
+//! The properties of stacks: transport, answers, limits, ports.
 
 use wirecost_proto::bare::Transport;
 
 use super::Channel;
 
-/// A stack: what a device speaks.
+/// A stack: the protocols of a device, from the application to the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stack {
     /// The application protocol with its reliability.
     pub application: Application,
     /// Whether the payload travels as a protected object (RFC 9052).
     pub object: bool,
-    /// What protects the channel.
+    /// The protection of the channel.
     pub channel: Channel,
 }
 
@@ -40,7 +40,7 @@ pub enum Application {
     Http3,
 }
 
-/// What a protected object may add to a payload where a limit is near, in bytes.
+/// An upper bound of the bytes that a protected object adds to a payload.
 const OBJECT_ALLOWANCE: u64 = 1_024;
 
 /// Payload above which CoAP goes block-wise, in bytes.
@@ -50,7 +50,7 @@ const COAP_BLOCK_BYTES: usize = 1_024;
 pub const UDP_PAYLOAD_LIMIT: u64 = 65_507;
 
 impl Application {
-    /// What its flow runs on.
+    /// The transport of its flow.
     pub const fn transport(self) -> Transport {
         match self {
             Self::Tcp
@@ -74,7 +74,7 @@ impl Stack {
         }
     }
 
-    /// What the stack's flow runs on.
+    /// The transport of the stack's flow.
     pub const fn transport(self) -> Transport {
         self.application.transport()
     }
@@ -115,19 +115,19 @@ impl Stack {
         )
     }
 
-    /// Whether a device hears that a message of this many bytes is over: an answer, or the answers to the blocks of a
-    /// non-confirmable body (RFC 7959, section 2.9.1), which go on until the last one.
+    /// Whether a device learns that a message of `payload_bytes` has ended: from its answer, or from the answers to the blocks of a
+    /// non-confirmable body (RFC 7959, section 2.9.1).
     pub const fn awaits_answer(self, payload_bytes: usize) -> bool {
         let is_body = matches!(self.application, Application::CoapNon) && payload_bytes > COAP_BLOCK_BYTES;
         self.is_answered() || is_body
     }
 
-    /// Whether there is something to be done before the client may send.
+    /// Whether the client must connect before it may send.
     pub const fn has_connect(self) -> bool {
         matches!(self.transport(), Transport::Stream) || self.has_handshake()
     }
 
-    /// What ends the response time of a message.
+    /// The event that ends the response time of a message.
     pub const fn response_kind(self) -> &'static str {
         if self.is_answered() {
             "to_ack"
@@ -164,9 +164,9 @@ impl Stack {
     pub const fn port(self) -> u16 {
         let secured = self.channel.is_tls() || self.channel.is_dtls();
         match (self.application, secured) {
-            // The discard service takes what it gets and says nothing (RFC 863).
+            // The discard service accepts everything and sends nothing (RFC 863).
             (Application::Tcp | Application::Udp, false) => 9,
-            // No port is registered for it.
+            // No port is registered for bare payloads in TLS or DTLS.
             (Application::Tcp | Application::Udp, true) => 10_009,
             (Application::Mqtt311(_) | Application::Mqtt5(_), false) => 1883,
             (Application::Mqtt311(_) | Application::Mqtt5(_), true) => 8883,

@@ -1,10 +1,10 @@
-//! What a packet is, in the words of its protocols: for ladders.
+//! Names packets in the terms of their protocols, for ladder diagrams.
 //!
 //! - `stream`: the messages of protocols in the clear on TCP; `tls`: records of TLS
 //! - `datagram`: messages of CoAP, records of DTLS, packets of QUIC
 //! - `handshake`: the handshake messages that TLS and DTLS share
 //!
-//! What is protected is named by what its spans say: nothing is opened.
+//! Protected bytes are named by their spans: nothing is decrypted.
 
 mod datagram;
 mod handshake;
@@ -26,13 +26,13 @@ use super::Stack;
 #[derive(Clone, Debug)]
 pub struct Labeller {
     stack: Stack,
-    /// Whether the client has sent protected handshake messages: what the server protects of its own after them is a
-    /// ticket (RFC 8446 section 4.6.1).
+    /// Whether the client has sent protected handshake messages. A protected handshake message of the server after them is a ticket
+    /// (RFC 8446 section 4.6.1).
     client_finished: bool,
 }
 
 impl Labeller {
-    /// Names for the packets of a stack.
+    /// A labeller for the packets of a stack.
     pub const fn new(stack: Stack) -> Self {
         Self {
             stack,
@@ -40,10 +40,10 @@ impl Labeller {
         }
     }
 
-    /// What an IP packet is: its TCP flags and the messages that begin in it.
+    /// The name of an IP packet: its TCP flags and the messages that begin in it.
     ///
-    /// `spans` cover the packet, as the ledger found them: a segment whose content does not begin with a message goes
-    /// on with an earlier one.
+    /// `spans` are those of the ledger and cover the packet. A segment whose content does not begin with a message continues an
+    /// earlier one.
     pub fn label(&mut self, direction: Direction, bytes: &[u8], spans: &[Span]) -> String {
         let Ok(packet) = ip::Packet::new(bytes) else {
             return "not IP".into();
@@ -94,7 +94,7 @@ impl Labeller {
     }
 }
 
-/// The flags that tell segments apart: ACK only where it stands alone, PSH never.
+/// The flags that distinguish segments: ACK only on its own or with SYN, PSH never.
 fn flag_names(flags: Flags, is_empty: bool) -> Vec<&'static str> {
     let telling = [(Flags::SYN, "SYN"), (Flags::FIN, "FIN"), (Flags::RST, "RST")];
     let mut words: Vec<&str> = telling
@@ -109,7 +109,7 @@ fn flag_names(flags: Flags, is_empty: bool) -> Vec<&'static str> {
     words
 }
 
-/// What a segment or a datagram carries, and the spans of its packet.
+/// The content of a segment or a datagram, and the spans of its packet.
 struct Content<'a> {
     bytes: &'a [u8],
     /// Bytes of the packet before the content.
@@ -138,14 +138,14 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Whether a range holds bytes of the application or of its user.
+    /// Whether a range has bytes of the application or of the payload.
     fn has_data(&self, range: Range<usize>) -> bool {
         self.spans_of(range)
             .any(|span| matches!(span.layer, Layer::Application | Layer::Payload))
     }
 }
 
-/// Adds a name unless it repeats the one before.
+/// Adds a name unless it is the same as the last one.
 fn push_new(names: &mut Vec<String>, name: String) {
     if names.last() != Some(&name) {
         names.push(name);

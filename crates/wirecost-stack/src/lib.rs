@@ -1,21 +1,21 @@
-//! Stacks: their names, and the one place where a name becomes a client and a server.
+//! Stacks: their names, and how a name becomes a client and a server.
 //!
-//! - [`kind`]: what each stack is like; [`name`]: the grammar `application[+cose][+channel]`
-//! - [`channel`]: what protects a stack, and how its connections can start
-//! - [`channels`]: the layers of a run, set up once
-//! - [`client`]: a device's endpoint, whatever its stack; `application`: the protocol's own client within
-//! - [`error`]: why there is no client
-//! - [`message`]: what devices of a comparison send; [`pool`]: what those of a load send, with a [`Stamp`], to
-//!   where a [`pattern`] says
-//! - [`subscription`]: what subscribers ask for
-//! - [`admission`]: who a server is, and whom it lets in
-//! - [`credentials`]: what the two sides need to trust one another
+//! - [`kind`]: the properties of each stack; [`name`]: the grammar `application[+cose][+channel]`
+//! - [`channel`]: the protection of a stack, and how its connections can start
+//! - [`channels`]: the security layers of a run
+//! - [`client`]: the client of a stack; `application`: the protocol's client in it; `events`: what it reports
+//! - [`error`]: why a stack cannot do what it is asked to do
+//! - [`message`]: the message of the devices of a comparison; [`pool`]: the messages of a load, with a [`Stamp`] and the
+//!   resource that a [`pattern`] gives
+//! - [`subscription`]: the subscription of a subscriber
+//! - [`admission`]: the identity of a server, and the clients that it accepts
+//! - [`credentials`]: the certificates and keys of both sides
 //! - [`server`]: the built-in servers' endpoints
-//! - [`target`]: what answers; [`url`]: where a server is, and what it speaks
-//! - [`secret`]: what must not be printed
-//! - [`label`]: what a packet is, in the words of its protocols
+//! - [`target`]: the kinds of server; [`url`]: the address and the protocol of a server
+//! - [`secret`]: how secrets are kept out of records of the command line
+//! - [`label`]: names of packets in the terms of their protocols
 
-// A new stack must not pass for another one: the compiler lists the matches that it is missing in.
+// No match on a stack has an arm for all others, so that the compiler lists the matches that a new stack is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod admission;
@@ -25,6 +25,7 @@ pub mod channels;
 pub mod client;
 pub mod credentials;
 pub mod error;
+mod events;
 pub mod kind;
 pub mod label;
 pub mod message;
@@ -46,8 +47,9 @@ use wirecost_security::Start;
 
 pub use admission::Admission;
 pub use channel::Channel;
-pub use client::{Client, ClientConfig};
+pub use client::ClientConfig;
 pub use credentials::Credentials;
+pub use events::ClientEvent;
 pub use kind::{Application, Stack};
 pub use message::Message;
 pub use name::NameError;
@@ -56,15 +58,18 @@ pub use pool::{MessagePool, Outgoing, PoolConfig};
 pub use server::Server;
 pub use subscription::Subscription;
 
-/// What a device can be asked to do, whatever its stack.
+/// The client of a device.
+pub type Client = client::Client<Event>;
+
+/// A command to a client, the same for every stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Send the client's own message under this number, counted from 0.
+    /// Send the client's own message.
     Send {
-        /// The number.
+        /// The number that events give back.
         message: u64,
     },
-    /// Send this message or request under a number of the caller's.
+    /// Send this message or request.
     Transmit {
         /// The number that events give back.
         message: u64,
@@ -77,17 +82,17 @@ pub enum Command {
     Close,
 }
 
-/// What a device's endpoint reports, whatever its stack.
+/// An event of a client, the same for every stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake of the channel is complete.
     Established {
-        /// How the connection did start.
+        /// How the connection started.
         start: Start,
     },
     /// The client may send application data.
     Ready {
-        /// Whether the server has kept a session of an earlier connection (MQTT).
+        /// Whether the server has the session of an earlier connection (MQTT).
         session_present: bool,
     },
     /// The server has accepted the subscription.
@@ -99,7 +104,8 @@ pub enum Event {
     },
     /// A message has arrived at a subscriber.
     Received(Arrival),
-    /// The last byte of a message has been handed to the transport, with those of all messages before it.
+    /// The protocol's client has handed out the last byte of a message. The driver's `flushed` follows when its buffer is
+    /// empty.
     Sent {
         /// The message's number.
         message: u64,
@@ -116,23 +122,23 @@ pub enum Event {
         /// The server's reason.
         reason: String,
     },
-    /// The protocol has given a message up.
+    /// The protocol's client has stopped waiting for the answer to a message.
     TimedOut {
         /// The message's number.
         message: u64,
     },
-    /// One side has refused the connection: the server, or a client that does not trust or understand it.
+    /// The server has refused the connection, or the client has refused the server.
     Rejected {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The server has closed the connection.
     Closed,
-    /// Nothing that a device waits for.
+    /// An event that no device needs.
     Other,
     /// The connection is lost.
     Lost {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -140,12 +146,12 @@ pub enum Event {
 /// A message that has arrived at a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The stamp at the front of its payload, if that is long enough to have one.
+    /// The stamp at the front of the payload, if the payload is long enough.
     pub stamp: Option<Stamp>,
-    /// Bytes of its payload.
+    /// Bytes of the payload.
     pub payload_bytes: u64,
-    /// Whether it is marked as one that may have arrived before.
+    /// Whether the server marked it as a possible duplicate.
     pub duplicate: bool,
-    /// Whether the server took it from its store (MQTT: retained).
+    /// Whether it is a retained message (MQTT).
     pub retained: bool,
 }

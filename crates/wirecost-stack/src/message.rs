@@ -1,4 +1,4 @@
-//! What the devices of a cell send, encoded once as far as the protocol allows.
+//! The message of a cell's devices, encoded once where the protocol allows that.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::object::{Preset, SealError};
 
 use super::credentials::SERVER_NAME;
-use super::error::ClientError;
+use super::error::{ClientError, StackError};
 use super::{Application, Stack};
 
-/// What the devices of a cell send.
+/// The message of a cell's devices.
 #[derive(Clone, Debug)]
 pub struct Message {
     stack: Stack,
@@ -27,7 +27,7 @@ pub struct Message {
 enum Body {
     /// Encoded once.
     Plain(Template),
-    /// Sealed anew for each message.
+    /// Sealed again for each message.
     Object {
         preset: Arc<Preset>,
         payload: Arc<[u8]>,
@@ -37,16 +37,16 @@ enum Body {
 
 /// A message that can be sent any number of times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Template {
+pub enum Template {
     /// The content itself.
     Bare(Content),
     /// A PUBLISH.
     Mqtt(Arc<mqtt::PublishTemplate>),
-    /// A PUT.
+    /// A CoAP request.
     Coap(Arc<coap::RequestTemplate>),
     /// A transfer.
     Amqp(Arc<amqp::MessageTemplate>),
-    /// A POST.
+    /// An HTTP request.
     Http(Arc<http::RequestTemplate>),
 }
 
@@ -63,7 +63,7 @@ impl Template {
     }
 }
 
-/// Where messages go.
+/// The destination of messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address<'a> {
     /// Topic, path or address.
@@ -86,7 +86,7 @@ impl<'a> Address<'a> {
 }
 
 impl Message {
-    /// The message of a stack: `payload` for the topic, path or address `resource`.
+    /// A message of a stack that carries `payload` to the topic, path or address `resource`.
     ///
     /// # Errors
     /// The protocol cannot carry the resource's name or the payload.
@@ -94,7 +94,7 @@ impl Message {
         Self::sealed_by(stack, resource, payload, Entropy::system(), Preset::new)
     }
 
-    /// The same for a simulation: where it is a protected object, its keys follow from `rng`.
+    /// The same for a simulation. The keys of a protected object follow from `rng`.
     ///
     /// # Errors
     /// As [`Message::new`].
@@ -113,7 +113,7 @@ impl Message {
         )
     }
 
-    /// The same message as a simulated device seals it whose randomness is `rng`.
+    /// The same message for a simulated device whose randomness is `rng`.
     #[must_use]
     pub fn with_seed(&self, rng: Rng) -> Self {
         let mut message = self.clone();
@@ -123,6 +123,15 @@ impl Message {
         message
     }
 
+    /// A message that the caller has encoded.
+    pub fn encoded(stack: Stack, resource: &str, template: Template) -> Self {
+        Self {
+            stack,
+            resource: resource.into(),
+            body: Body::Plain(template),
+        }
+    }
+
     fn sealed_by(
         stack: Stack,
         resource: &str,
@@ -130,36 +139,31 @@ impl Message {
         mut entropy: Entropy,
         preset: fn(&mut Entropy) -> Result<Preset, SealError>,
     ) -> Result<Self, ClientError> {
-        let body = if stack.object {
-            let preset = preset(&mut entropy).map_err(|error| ClientError::new(stack, error))?;
-            // What cannot be sent is found before anything is built.
-            let object = sealed(stack, &preset, payload, &mut entropy)?;
-            template(stack, Address::of(resource), object)?;
-            Body::Object {
+        if !stack.object {
+            let template = template(stack, Address::of(resource), Arc::clone(payload).into())?;
+            return Ok(Self::encoded(stack, resource, template));
+        }
+        let preset = preset(&mut entropy).map_err(|error| StackError::from(error).of(stack))?;
+        let mut message = Self {
+            stack,
+            resource: resource.into(),
+            body: Body::Object {
                 preset: Arc::new(preset),
                 payload: Arc::clone(payload),
                 entropy,
-            }
-        } else {
-            Body::Plain(template(
-                stack,
-                Address::of(resource),
-                Arc::clone(payload).into(),
-            )?)
+            },
         };
-        Ok(Self {
-            stack,
-            resource: resource.into(),
-            body,
-        })
+        // A message that cannot be sent is refused before anything is built.
+        message.next()?;
+        Ok(message)
     }
 
-    /// The stack that it is for.
+    /// The stack of the message.
     pub const fn stack(&self) -> Stack {
         self.stack
     }
 
-    /// The topic, path or address that it is for.
+    /// The topic, path or address of the message.
     pub fn resource(&self) -> &str {
         &self.resource
     }
@@ -173,90 +177,66 @@ impl Message {
                 payload,
                 entropy,
             } => {
-                let content = sealed(self.stack, preset, payload, entropy)?;
+                let sealed = preset.seal(payload, entropy);
+                let content = sealed.map_err(|error| StackError::from(error).of(self.stack))?;
                 template(self.stack, Address::of(&self.resource), content)
             }
         }
     }
 }
 
-pub(super) fn sealed(
-    stack: Stack,
-    preset: &Preset,
-    payload: &[u8],
-    entropy: &mut Entropy,
-) -> Result<Content, ClientError> {
-    let sealed = preset.seal(payload, entropy);
-    sealed.map_err(|error| ClientError::new(stack, error))
-}
-
 /// The message of a stack that carries `content`.
 pub(super) fn template(stack: Stack, to: Address<'_>, content: Content) -> Result<Template, ClientError> {
-    let error = |reason: &dyn std::fmt::Display| ClientError::new(stack, reason);
-    match stack.application {
+    let template = match stack.application {
         Application::Tcp | Application::Udp => Ok(Template::Bare(content)),
-        Application::Mqtt311(qos) | Application::Mqtt5(qos) => {
-            let qos = QoS::from_bits(qos).ok_or_else(|| error(&format_args!("there is no QoS {qos}")))?;
-            let template = mqtt::PublishTemplate::new(to.resource, qos, content);
-            let template = template.map_err(|reason| error(&reason))?;
-            Ok(Template::Mqtt(Arc::new(match to.retain {
-                true => template.retained(),
-                false => template,
-            })))
-        }
-        Application::CoapNon => coap(stack, coap::Request::put_without_response(to.resource, content)),
-        Application::CoapCon => coap(stack, coap::Request::put(to.resource, content)),
+        Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos, to, content),
+        Application::CoapNon => coap(coap::Request::put_without_response(to.resource, content)),
+        Application::CoapCon => coap(coap::Request::put(to.resource, content)),
         Application::AmqpSettled | Application::AmqpUnsettled => {
             Ok(Template::Amqp(Arc::new(amqp::MessageTemplate::new(content))))
         }
-        Application::Http1 | Application::Http3 => http(stack, http::Method::Post, to, content),
-    }
+        Application::Http1 | Application::Http3 => http(http::Method::Post, to, content),
+    };
+    template.map_err(|error| error.of(stack))
 }
 
-/// The request of a stack that asks for what the resource holds.
+/// The request of a stack that reads the resource.
 ///
 /// # Errors
-/// The stack's protocol knows no such request, or cannot carry the resource's name.
+/// The stack's protocol has no such request, or cannot carry the resource's name.
 pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientError> {
-    match stack.application {
-        Application::CoapNon => coap(
-            stack,
-            coap::Request {
-                confirmable: false,
-                ..coap::Request::get(to.resource)
-            },
-        ),
-        Application::CoapCon => coap(stack, coap::Request::get(to.resource)),
-        Application::Http1 | Application::Http3 => http(stack, http::Method::Get, to, Vec::new().into()),
+    let template = match stack.application {
+        Application::CoapNon | Application::CoapCon => coap(coap::Request {
+            confirmable: stack.application == Application::CoapCon,
+            ..coap::Request::get(to.resource)
+        }),
+        Application::Http1 | Application::Http3 => http(http::Method::Get, to, Vec::new().into()),
         Application::Tcp
         | Application::Udp
         | Application::Mqtt311(_)
         | Application::Mqtt5(_)
         | Application::AmqpSettled
-        | Application::AmqpUnsettled => Err(ClientError::new(
-            stack,
-            "its protocol has no requests: those are CoAP's and HTTP's",
-        )),
-    }
+        | Application::AmqpUnsettled => Err(StackError::NoRequests),
+    };
+    template.map_err(|error| error.of(stack))
 }
 
-fn coap(stack: Stack, request: coap::Request) -> Result<Template, ClientError> {
-    let template = coap::RequestTemplate::new(request);
-    template
-        .map(|template| Template::Coap(Arc::new(template)))
-        .map_err(|reason| ClientError::new(stack, reason))
+fn publish(qos: u8, to: Address<'_>, content: Content) -> Result<Template, StackError> {
+    let qos = QoS::from_bits(qos).ok_or(StackError::QoS(qos))?;
+    let template = mqtt::PublishTemplate::new(to.resource, qos, content)?;
+    Ok(Template::Mqtt(Arc::new(match to.retain {
+        true => template.retained(),
+        false => template,
+    })))
 }
 
-fn http(
-    stack: Stack,
-    method: http::Method,
-    to: Address<'_>,
-    content: Content,
-) -> Result<Template, ClientError> {
+fn coap(request: coap::Request) -> Result<Template, StackError> {
+    Ok(Template::Coap(Arc::new(coap::RequestTemplate::new(request)?)))
+}
+
+fn http(method: http::Method, to: Address<'_>, content: Content) -> Result<Template, StackError> {
     let path = format!("/{}", to.resource.trim_start_matches('/'));
     let octets = Some("application/octet-stream");
-    let template = http::RequestTemplate::new(method, to.authority, &path, octets, content);
-    template
-        .map(|template| Template::Http(Arc::new(template)))
-        .map_err(|reason| ClientError::new(stack, reason))
+    let template = http::RequestTemplate::new(method, to.authority, &path, octets, content)?;
+    Ok(Template::Http(Arc::new(template)))
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::Channel;
 use super::kind::{Application, Stack};
 
-/// Every stack there is, by name.
+/// The name of every application protocol.
 const NAMES: [(&str, Application); 14] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
@@ -24,10 +24,10 @@ const NAMES: [(&str, Application); 14] = [
     ("http3", Application::Http3),
 ];
 
-/// What a protected object adds to a name.
+/// The part of a name that means a protected object.
 const OBJECT: &str = "cose";
 
-/// The stacks that `compare` runs when none is named.
+/// The stacks that `compare` runs unless you name some.
 pub const DEFAULT: [&str; 11] = [
     "tcp",
     "udp",
@@ -45,7 +45,7 @@ pub const DEFAULT: [&str; 11] = [
 /// Why a text is not the name of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No such application protocol.
+    /// The application protocol is unknown.
     #[error("unknown stack {name:?}{}; the stacks are {}", did_you_mean(.nearest), all_names())]
     Unknown {
         /// What was given.
@@ -53,7 +53,7 @@ pub enum NameError {
         /// The nearest name, if one is near.
         nearest: Option<&'static str>,
     },
-    /// An application protocol that cannot run over what follows the `+`.
+    /// The application protocol cannot be combined with the part after the `+`.
     #[error(
         "{application} cannot be combined with {addition:?}; it takes {}, one channel at most",
         additions(application)
@@ -66,10 +66,9 @@ pub enum NameError {
     },
 }
 
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest
-        .map(|name| format!(" (did you mean {name}?)"))
-        .unwrap_or_default()
+/// A question for the nearest name, to follow the name that is unknown.
+pub(super) fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 
 fn all_names() -> String {
@@ -80,7 +79,7 @@ fn all_names() -> String {
     )
 }
 
-/// What can be behind the name of an application protocol.
+/// The parts that can follow the name of an application protocol.
 fn additions(application: &str) -> String {
     let found = NAMES.iter().find(|(name, _)| *name == application);
     let channels = channels(|channel| found.is_some_and(|(_, found)| found.can_run_over(channel)));
@@ -153,7 +152,7 @@ fn nearest(text: &str) -> Option<&'static str> {
         .or_else(|| nearest_of(text, NAMES.map(|(name, _)| name)))
 }
 
-/// What stacks are called elsewhere.
+/// Other common names of stacks.
 const OTHERWISE: [(&str, &str); 13] = [
     ("h1", "http1"),
     ("h3", "http3"),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wirecost_proto::Rng;
 
-/// A text in which placeholders represent what differs from device to device and from message to message.
+/// A text with placeholders for values that differ from device to device and from message to message.
 ///
 /// | placeholder | represents |
 /// |---|---|
@@ -35,21 +35,21 @@ enum Value {
     Random,
 }
 
-/// What the placeholders of a pattern represent at one message.
+/// The values of the placeholders for one message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Values {
     /// The device, from 0.
     pub device: u32,
     /// The message among the device's, from 0.
     pub message: u32,
-    /// For when the message is intended, in milliseconds since 1970.
+    /// The time for which the message is intended, in milliseconds since 1970.
     pub unix_ms: u64,
     /// The seed of random digits.
     pub seed: u64,
 }
 
 impl Values {
-    /// What is known of a device alone.
+    /// The values of a device, without a message.
     pub fn of_device(device: u32) -> Self {
         Self {
             device,
@@ -61,13 +61,13 @@ impl Values {
 /// A text that is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// A percent sign in front of something that has no meaning.
+    /// A percent sign is not followed by a placeholder.
     #[error("% must be followed by d, n, t, r, % or a width, got {0:?}")]
     Placeholder(String),
-    /// A width that nothing needs.
+    /// A width is too large.
     #[error("a number must have at most {MAXIMUM_WIDTH} digits, got {0}")]
     Width(usize),
-    /// A placeholder of messages in what a device is told once.
+    /// A text that belongs to a device has a placeholder for messages.
     #[error("only %d can stand here, got {0:?}: it is said once for each device")]
     OfMessage(String),
 }
@@ -76,10 +76,10 @@ pub enum PatternError {
 const MAXIMUM_WIDTH: usize = 20;
 
 impl Pattern {
-    /// The pattern of what is said once for each device: a topic filter, a client identifier, a user name.
+    /// The pattern of a text that belongs to a device: a topic filter, a client identifier, a user name.
     ///
     /// # Errors
-    /// It is not a pattern, or has placeholders of messages.
+    /// The text is not a pattern, or has placeholders for messages.
     pub fn of_device(text: &str) -> Result<Self, PatternError> {
         let pattern: Self = text.parse()?;
         match pattern.differs_by_message() {
@@ -103,7 +103,7 @@ impl Pattern {
         !self.differs_by_device() && !self.differs_by_message()
     }
 
-    /// The length of every text in bytes, where it is the same for the first so many devices and all their messages.
+    /// The length of the texts in bytes, where it is the same for the first `devices` devices and all their messages.
     pub fn length(&self, devices: u32) -> Option<u64> {
         let lengths = self.parts.iter().map(|part| match part {
             Part::Text(constant) => Some(constant.len()),
@@ -137,7 +137,7 @@ impl Pattern {
 }
 
 impl Value {
-    /// How long it is, where that is always the same.
+    /// The length of the value in bytes, where it is always the same.
     fn length(self, width: usize, devices: u32) -> Option<usize> {
         let digits = |largest: u64| largest.to_string().len();
         let (least, most) = match self {
@@ -157,12 +157,12 @@ impl Value {
             Self::Time => values.unix_ms,
             Self::Random => return random(width, values, text),
         };
-        // Writing to a text cannot fail.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{number:0width$}");
     }
 }
 
-/// Eight digits that follow from seed, device and message.
+/// Appends at least eight digits that follow from seed, device and message.
 fn random(width: usize, values: &Values, text: &mut String) {
     let rng = Rng::new(values.seed).host(u64::from(values.device));
     let digits = rng.at(u64::from(values.message)) >> 32;
@@ -199,7 +199,7 @@ impl FromStr for Pattern {
     }
 }
 
-/// What the percent sign in front of `text` begins, and what follows.
+/// The placeholder that `text` begins after its percent sign, and the rest of the text.
 fn placeholder(text: &str) -> Result<(Part, &str), PatternError> {
     let after = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let width = text[..text.len() - after.len()].trim_start_matches('0');

@@ -1,4 +1,4 @@
-//! What the devices of a load send: messages that are made once and used again as soon as they have no holder.
+//! The messages of a load's devices. The pool uses a message again as soon as no client holds it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::object::Preset;
 
 use super::Stack;
-use super::error::ClientError;
-use super::message::{Address, Template, request, sealed, template};
+use super::error::{ClientError, StackError};
+use super::message::{Address, Template, request, template};
 use super::pattern::{Pattern, Values};
 
-/// Templates that are asked whether they are free before a new one is made.
+/// The number of templates that the pool tries to use again before it makes a new one.
 const TRIES: usize = 4;
-/// Templates that are kept for use again; more are made where more messages wait for their answers.
+/// The most templates that the pool keeps. It makes more where more messages wait for their answers.
 const KEPT: usize = 65_536;
 
-/// A message for one exchange: given to a client, which keeps it until it is answered.
+/// A message for one exchange. The client keeps it until it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// What the protocol's client takes.
+    /// The message.
     pub(super) template: Template,
-    /// What is over the front of the payload, where the template has it not.
+    /// The stamp for the front of the payload, where the template does not have it.
     pub(super) stamp: Option<Stamp>,
 }
 
@@ -36,10 +36,10 @@ impl From<Template> for Outgoing {
     }
 }
 
-/// What messages carry.
+/// The payload of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PayloadSource {
-    /// These bytes, with a [`Stamp`] over the first of them where they are enough.
+    /// These bytes, with a [`Stamp`] in place of the first ones where there are enough.
     Stamped(Arc<[u8]>),
     /// These bytes.
     Bytes(Arc<[u8]>),
@@ -48,7 +48,7 @@ pub enum PayloadSource {
 }
 
 impl PayloadSource {
-    /// So many pseudo-random bytes that follow from `seed`, stamped.
+    /// `bytes` stamped pseudo-random bytes that follow from `seed`.
     pub fn random(bytes: usize, seed: u64) -> Self {
         let mut payload = vec![0; bytes];
         Rng::new(seed).purpose(key_of("payload")).fill(&mut payload);
@@ -56,7 +56,7 @@ impl PayloadSource {
     }
 }
 
-/// What the messages of a pool are like.
+/// The settings of a pool.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
     /// The stack.
@@ -67,25 +67,25 @@ pub struct PoolConfig {
     pub authority: String,
     /// Whether the server retains messages (MQTT).
     pub retain: bool,
-    /// What they carry.
+    /// The payload.
     pub payload: PayloadSource,
-    /// What to add to a time of `CLOCK_MONOTONIC` for one since 1970, in nanoseconds.
+    /// The nanoseconds to add to a time of `CLOCK_MONOTONIC` to get the time since 1970.
     pub utc_offset_ns: u64,
     /// Seed of random digits.
     pub seed: u64,
 }
 
-/// The messages of the devices of one loop. In steady state it allocates nothing where payloads have one length and
-/// only MQTT's topics differ.
+/// The messages of one loop's devices. In steady state it allocates nothing where all payloads have the same length, and no
+/// resource differs but an MQTT topic.
 #[derive(Debug)]
 pub struct MessagePool {
     config: PoolConfig,
-    /// The front is the one that was used first.
+    /// The front was used first.
     templates: VecDeque<Template>,
-    /// Where messages are the same but for the stamps that the protocol puts over their payloads.
+    /// The template of all messages, where they differ in their stamps alone.
     constant: Option<Template>,
     sealer: Option<Sealer>,
-    /// The request of the device that asked last.
+    /// The last request and its device.
     request: Option<(u32, Template)>,
     resource: String,
     text: String,
@@ -101,18 +101,16 @@ impl MessagePool {
     /// A pool of messages.
     ///
     /// # Errors
-    /// The stack cannot carry the resource's name, or what messages carry; the resource of AMQP differs from message
-    /// to message, where it is that of the link.
+    /// The stack cannot carry the resource's name or the payload, or the address of an AMQP link differs from message to message.
     pub fn new(config: PoolConfig) -> Result<Self, ClientError> {
         let stack = config.stack;
         if stack.is_amqp() && config.resource.differs_by_message() {
-            let reason = "its link has one address: %n, %t and %r cannot stand in it";
-            return Err(ClientError::new(stack, reason));
+            return Err(StackError::AddressByMessage.of(stack));
         }
         let mut entropy = Entropy::system();
         let sealer = match stack.object {
             true => {
-                let preset = Preset::new(&mut entropy).map_err(|error| ClientError::new(stack, error))?;
+                let preset = Preset::new(&mut entropy).map_err(|error| StackError::from(error).of(stack))?;
                 Some(Sealer { preset, entropy })
             }
             false => None,
@@ -126,7 +124,7 @@ impl MessagePool {
             resource: String::new(),
             text: String::new(),
         };
-        // What cannot be sent is found before anything is built.
+        // A message that cannot be sent is refused before anything is built.
         let first = Stamp {
             device: 0,
             message: 0,
@@ -139,7 +137,7 @@ impl MessagePool {
         Ok(pool)
     }
 
-    /// Whether payloads begin with a stamp that the receiver can read.
+    /// Whether the receiver can read a stamp at the front of payloads.
     pub fn is_stamped(&self) -> bool {
         match &self.config.payload {
             PayloadSource::Stamped(bytes) => bytes.len() >= Stamp::BYTES && self.sealer.is_none(),
@@ -150,7 +148,7 @@ impl MessagePool {
     /// The next message of the device that `stamp` names.
     ///
     /// # Errors
-    /// The protocol cannot carry what a pattern comes to.
+    /// The protocol cannot carry the text of a pattern.
     pub fn message(&mut self, stamp: Stamp) -> Result<Outgoing, ClientError> {
         if let Some(constant) = &self.constant {
             return Ok(Outgoing {
@@ -175,7 +173,7 @@ impl MessagePool {
         Ok(template.into())
     }
 
-    /// A request of a device for what the resource holds (CoAP, HTTP).
+    /// A request of a device that reads the resource (CoAP, HTTP).
     ///
     /// # Errors
     /// The stack has no requests, or cannot carry the resource's name.
@@ -199,8 +197,8 @@ impl MessagePool {
 
     fn is_constant(&self) -> bool {
         let payload = match &self.config.payload {
-            // A PUBLISH takes its stamp when it leaves, so that all devices share one template: a template for each message in
-            // flight is memory that has left the caches when its turn comes again.
+            // A PUBLISH gets its stamp when it leaves, so that all devices share one template. One template for each message in
+            // flight would have left the CPU's caches before it is used again.
             PayloadSource::Stamped(_) if self.config.stack.is_mqtt() => true,
             PayloadSource::Stamped(bytes) => bytes.len() < Stamp::BYTES,
             PayloadSource::Bytes(_) => true,
@@ -209,19 +207,19 @@ impl MessagePool {
         payload && self.has_fixed_resource() && self.sealer.is_none()
     }
 
-    /// Whether a template can be written over: objects are sealed anew, paths are encoded in their requests.
+    /// Whether a template can be changed for the next message. Objects must be sealed again, and paths are encoded in requests.
     fn is_reusable(&self) -> bool {
         (self.has_fixed_resource() || self.config.stack.is_mqtt()) && self.sealer.is_none()
     }
 
-    /// Whether all messages name the same resource, or none: AMQP's is the link's, bare messages have none.
+    /// Whether the resource is not part of a message, or is the same in all: AMQP has it in the link, bare messages have none.
     fn has_fixed_resource(&self) -> bool {
         let stack = self.config.stack;
         let is_named = stack.is_mqtt() || stack.is_coap() || stack.is_http();
         !is_named || self.config.resource.is_constant()
     }
 
-    /// Makes the next message of `template`; false where somebody holds it, or it has another length.
+    /// Turns `template` into the next message; false where a client holds it, or its payload has another length.
     fn rewrite(&mut self, template: &mut Template, stamp: Stamp) -> Result<bool, ClientError> {
         let Some(bytes) = template.content_mut().and_then(|content| content.bytes_mut()) else {
             return Ok(false);
@@ -245,7 +243,7 @@ impl MessagePool {
         self.readdress(template)
     }
 
-    /// Sends a PUBLISH to the topic that was rendered last.
+    /// Sets the topic of a PUBLISH to the text that was rendered last.
     fn readdress(&self, template: &mut Template) -> Result<bool, ClientError> {
         let Template::Mqtt(template) = template else {
             return Ok(false);
@@ -253,10 +251,9 @@ impl MessagePool {
         let Some(template) = Arc::get_mut(template) else {
             return Ok(false);
         };
-        match template.set_topic(&self.resource) {
-            Ok(()) => Ok(true),
-            Err(error) => Err(ClientError::new(self.config.stack, error)),
-        }
+        let readdressed = template.set_topic(&self.resource);
+        readdressed.map_err(|error| StackError::from(error).of(self.config.stack))?;
+        Ok(true)
     }
 
     /// A new template for the message.
@@ -271,7 +268,10 @@ impl MessagePool {
         }
         let stack = self.config.stack;
         let content = match &mut self.sealer {
-            Some(sealer) => sealed(stack, &sealer.preset, &payload, &mut sealer.entropy)?,
+            Some(Sealer { preset, entropy }) => {
+                let sealed = preset.seal(&payload, entropy);
+                sealed.map_err(|error| StackError::from(error).of(stack))?
+            }
             None => payload.into(),
         };
         template(stack, self.address(), content)

@@ -1,9 +1,9 @@
-//! What must not be kept of what somebody typed.
+//! Removes secrets from words of a command line.
 
-/// The variable of the environment from which passwords are taken. No program of others is given it.
+/// The environment variable of the password. wirecost passes it to no other program.
 pub const PASSWORD_VARIABLE: &str = "WIRECOST_PASSWORD";
 
-/// Stands where a secret stood.
+/// Replaces a secret.
 const HIDDEN: &str = "***";
 
 /// A word of a command line with `***` for the passwords of the URLs in it.
@@ -17,7 +17,7 @@ pub fn without_passwords(word: &str) -> String {
     kept + rest
 }
 
-/// The words of a command line of ours, with `***` for every secret that an option among them holds.
+/// The words of a wirecost command line, with `***` for the secrets of its options.
 pub fn without_secrets(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut follows_option = false;
     let kept = words.map(|word| {
@@ -35,10 +35,10 @@ pub fn without_secrets(words: impl Iterator<Item = String>) -> Vec<String> {
     kept.collect()
 }
 
-/// Options whose values are secrets, or hold one behind a colon.
+/// Options whose values are secrets, or have one after a colon.
 const SECRET_OPTIONS: [&str; 3] = ["--password", "--psk", "--oscore"];
 
-/// What says where a secret is, is none.
+/// A value that names the place of a secret is not a secret.
 fn hidden(value: &str) -> String {
     match value == "-" || value.starts_with('@') {
         true => value.to_owned(),
@@ -46,7 +46,8 @@ fn hidden(value: &str) -> String {
     }
 }
 
-/// Where the authority ends that `text` begins with (RFC 3986, section 3.2): where another URL follows, at the comma in front of it.
+/// The end of the authority at the start of `text` (RFC 3986, section 3.2). If another URL follows, the authority ends at the comma
+/// before it.
 fn end_of_authority(text: &str) -> usize {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (authority, rest) = text.split_at(end);
@@ -56,7 +57,7 @@ fn end_of_authority(text: &str) -> usize {
     }
 }
 
-/// RFC 3986, section 3.2.1: user information is in front of the host.
+/// RFC 3986, section 3.2.1: user information is before the host.
 fn without_password(authority: &str) -> String {
     let login = authority.rsplit_once('@');
     match login.and_then(|(login, host)| Some((login.split_once(':')?.0, host))) {

@@ -1,4 +1,4 @@
-//! The built-in servers' endpoints: one service per port, whatever the number of stacks that use it.
+//! The built-in servers. All stacks of a port share one service.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,14 +16,15 @@ use wirecost_security::layer::{self, Fault};
 use wirecost_security::{Start, dtls, tls};
 
 use super::channels::ServerChannels;
+use super::error::StackError;
 use super::{Application, Stack};
 
-/// Topic aliases of each direction at a broker that stands alone.
+/// Topic aliases of each direction, where the broker serves clients of any maker.
 const TOPIC_ALIASES: u16 = 32;
 
-/// A built-in server's endpoint: the application's server within the layer that protects its channel.
+/// A built-in server: the application's server within the layer that protects its channel.
 pub enum Server {
-    /// Nothing protects it, or what it brings along.
+    /// No layer, or the one that the protocol has of its own.
     Plain(ServerApplication),
     /// TLS.
     Tls(Box<tls::Server<ServerApplication>>),
@@ -60,38 +61,38 @@ pub enum ServerEvent {
     Amqp(amqp::Event),
     /// An HTTP server's event.
     Http(http::Event),
-    /// A handshake is complete.
+    /// The handshake of a flow is complete.
     Established {
         /// The flow.
         flow: FlowId,
-        /// How the connection did start.
+        /// How the connection started.
         start: Start,
     },
-    /// The next bytes came as early data: anyone may have replayed them.
+    /// The next bytes are early data, which an attacker may have replayed.
     EarlyData {
         /// The flow.
         flow: FlowId,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
     },
     /// A flow's security failed.
     Failed {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
 }
 
-/// What a server is for.
+/// The clients that a server is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
     /// The devices of a run.
     Devices,
-    /// Clients of any maker: the broker takes topic aliases, and gives them to clients that take them, at the cost of a
-    /// property in the CONNACK of MQTT 5, and holds no more than its bound for all of them together.
+    /// Clients of any maker. The broker uses topic aliases in both directions, which costs a property in the CONNACK of MQTT 5, and
+    /// limits the memory that all clients use together.
     Anyone {
-        /// The bound of the broker in bytes, where it is not its own.
+        /// The limit in bytes; `None` is the broker's default.
         held_bytes: Option<usize>,
     },
 }
@@ -101,7 +102,12 @@ impl Server {
     ///
     /// # Errors
     /// The certificate or a key cannot be used.
-    pub fn new(stack: Stack, clients: Clients, channels: &ServerChannels, seed: u64) -> Result<Self, String> {
+    pub fn new(
+        stack: Stack,
+        clients: Clients,
+        channels: &ServerChannels,
+        seed: u64,
+    ) -> Result<Self, StackError> {
         let application = application(stack, clients, channels, seed)?;
         Ok(if stack.channel.is_tls() {
             Self::Tls(Box::new(tls::Server::new(&channels.tls(stack)?, application)))
@@ -112,7 +118,7 @@ impl Server {
         })
     }
 
-    /// What the broker has dropped or ignored; `None` where it is another server.
+    /// The statistics of the broker; `None` where the server is not a broker.
     pub fn broker_stats(&self) -> Option<mqtt::Stats> {
         let application = match self {
             Self::Plain(application) => application,
@@ -131,7 +137,7 @@ fn application(
     clients: Clients,
     channels: &ServerChannels,
     seed: u64,
-) -> Result<ServerApplication, String> {
+) -> Result<ServerApplication, StackError> {
     let rng = Rng::new(seed);
     Ok(match stack.application {
         Application::Tcp | Application::Udp => ServerApplication::Bare(bare::Server::new(stack.transport())),
@@ -142,8 +148,7 @@ fn application(
         Application::CoapNon | Application::CoapCon => {
             let config = coap::Config::new(rng.purpose(key_of("coap server")));
             let oscore = &channels.admission().oscore;
-            let contexts = oscore.all().map_err(|error| error.to_string())?;
-            let config = config.with_oscore(contexts, oscore.is_required());
+            let config = config.with_oscore(oscore.all()?, oscore.is_required());
             ServerApplication::Coap(Box::new(coap::Server::new(config)))
         }
         Application::AmqpSettled | Application::AmqpUnsettled => {
@@ -162,13 +167,12 @@ fn application(
                 resources: resources(channels),
                 ..http3::ServerConfig::new(channels.tls(stack)?, rng.purpose(key_of("http3 server")))
             };
-            let server = http3::Server::new(config).map_err(|error| error.to_string())?;
-            ServerApplication::Http3(Box::new(server))
+            ServerApplication::Http3(Box::new(http3::Server::new(config)?))
         }
     })
 }
 
-/// A server that takes early data takes requests in it that change something, too: that is what it is asked for.
+/// A server that accepts early data also accepts requests in it that change something: the options ask for that.
 fn resources(channels: &ServerChannels) -> resource::Config {
     resource::Config {
         unsafe_early_data: channels.accepts_early_data(),
@@ -178,7 +182,7 @@ fn resources(channels: &ServerChannels) -> resource::Config {
 
 fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
     let config = match clients {
-        // What the devices of a run make a broker hold is what the run asks for.
+        // The run asks for everything that its devices make the broker store.
         Clients::Devices => mqtt::Config {
             maximum_held_bytes: usize::MAX,
             ..mqtt::Config::default()
@@ -206,7 +210,7 @@ fn container(users: &[(String, String)]) -> amqp::Config {
     }
 }
 
-/// The services that a list of stacks needs, each once, at their ports of `address`.
+/// The services of `stacks` at `address`, one for each port.
 ///
 /// # Errors
 /// The certificate or a key cannot be used.
@@ -215,7 +219,7 @@ pub fn services(
     address: IpAddr,
     channels: &ServerChannels,
     seed: u64,
-) -> Result<Vec<Service<Server>>, String> {
+) -> Result<Vec<Service<Server>>, StackError> {
     let mut services: BTreeMap<(u16, bool), Service<Server>> = BTreeMap::new();
     for stack in stacks {
         let key = (stack.port(), stack.transport() == Transport::Stream);
@@ -245,16 +249,16 @@ impl std::fmt::Debug for Server {
 impl Endpoint for ServerApplication {
     type Command = Infallible;
     type Event = ServerEvent;
-    type Error = String;
+    type Error = Infallible;
 
-    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), String> {
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), Infallible> {
         match self {
-            Self::Bare(server) => forward(server, input, now),
-            Self::Mqtt(server) => forward(&mut **server, input, now),
-            Self::Coap(server) => forward(&mut **server, input, now),
-            Self::Amqp(server) => forward(&mut **server, input, now),
-            Self::Http1(server) => forward(&mut **server, input, now),
-            Self::Http3(server) => forward(&mut **server, input, now),
+            Self::Bare(server) => server.handle_input(input.map_command(never), now),
+            Self::Mqtt(server) => server.handle_input(input.map_command(never), now),
+            Self::Coap(server) => server.handle_input(input.map_command(never), now),
+            Self::Amqp(server) => server.handle_input(input.map_command(never), now),
+            Self::Http1(server) => server.handle_input(input.map_command(never), now),
+            Self::Http3(server) => server.handle_input(input.map_command(never), now),
         }
     }
 
@@ -265,10 +269,7 @@ impl Endpoint for ServerApplication {
             Self::Coap(server) => server.poll_output(out).map_event(ServerEvent::Coap),
             Self::Amqp(server) => server.poll_output(out).map_event(ServerEvent::Amqp),
             Self::Http1(server) => server.poll_output(out).map_event(ServerEvent::Http),
-            Self::Http3(server) => {
-                let outward = |event| layer_event(event, ServerEvent::Http);
-                server.poll_output(out).map_event(outward)
-            }
+            Self::Http3(server) => server.poll_output(out).map_event(ServerEvent::from),
         }
     }
 }
@@ -276,18 +277,17 @@ impl Endpoint for ServerApplication {
 impl Endpoint for Server {
     type Command = Infallible;
     type Event = ServerEvent;
-    type Error = String;
+    type Error = Infallible;
 
-    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), String> {
+    fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), Infallible> {
         match self {
             Self::Plain(server) => server.handle_input(input, now),
-            Self::Tls(server) => forward(&mut **server, input, now),
-            Self::Dtls(server) => forward(&mut **server, input, now),
+            Self::Tls(server) => server.handle_input(input, now),
+            Self::Dtls(server) => server.handle_input(input, now),
         }
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<ServerEvent> {
-        let outward = |event| layer_event(event, |event| event);
         match self {
             Self::Plain(server) => server.poll_output(out),
             Self::Tls(server) => {
@@ -295,16 +295,15 @@ impl Endpoint for Server {
                 if let Output::Event(layer::Event::EarlyData { flow, bytes }) = &output {
                     server.inner_mut().expect_early_data(*flow, *bytes);
                 }
-                output.map_event(outward)
+                output.map_event(ServerEvent::from)
             }
-            Self::Dtls(server) => server.poll_output(out).map_event(outward),
+            Self::Dtls(server) => server.poll_output(out).map_event(ServerEvent::from),
         }
     }
 }
 
 impl ServerApplication {
-    /// Lets the application know that what it receives next may have been replayed. Only HTTP has a way to say no
-    /// (RFC 8470).
+    /// Tells the application that the next bytes may have been replayed. Only HTTP can refuse them (RFC 8470).
     fn expect_early_data(&mut self, flow: FlowId, bytes: usize) {
         if let Self::Http1(server) = self {
             server.expect_early_data(flow, bytes);
@@ -312,29 +311,32 @@ impl ServerApplication {
     }
 }
 
-fn layer_event<E>(event: layer::Event<E>, inner: impl FnOnce(E) -> ServerEvent) -> ServerEvent {
-    match event {
-        layer::Event::Inner(event) => inner(event),
-        layer::Event::Established { flow, start } => ServerEvent::Established { flow, start },
-        layer::Event::EarlyData { flow, bytes } => ServerEvent::EarlyData { flow, bytes },
-        layer::Event::Failed { flow, fault } => ServerEvent::Failed { flow, fault },
+/// A command that a server's user cannot give.
+const fn never<C>(command: Infallible) -> C {
+    match command {}
+}
+
+impl From<http::Event> for ServerEvent {
+    fn from(event: http::Event) -> Self {
+        Self::Http(event)
     }
 }
 
-fn forward<E: Endpoint<Error: std::fmt::Display>>(
-    endpoint: &mut E,
-    input: Input<'_, Infallible>,
-    now: Instant,
-) -> Result<(), String> {
-    let Some(input) = input.without_command() else {
-        return Ok(());
-    };
-    endpoint
-        .handle_input(input, now)
-        .map_err(|error| error.to_string())
+impl<E> From<layer::Event<E>> for ServerEvent
+where
+    Self: From<E>,
+{
+    fn from(event: layer::Event<E>) -> Self {
+        match event {
+            layer::Event::Inner(event) => event.into(),
+            layer::Event::Established { flow, start } => Self::Established { flow, start },
+            layer::Event::EarlyData { flow, bytes } => Self::EarlyData { flow, bytes },
+            layer::Event::Failed { flow, fault } => Self::Failed { flow, fault },
+        }
+    }
 }
 
-/// An observer that has no use for what servers report: delivery is judged by the link.
+/// An observer that ignores the events of servers: the link shows what is delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 

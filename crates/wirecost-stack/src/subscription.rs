@@ -1,4 +1,4 @@
-//! What a subscriber asks for: a topic filter (MQTT) or a resource to observe (CoAP).
+//! The subscription of a subscriber: a topic filter (MQTT) or a resource to observe (CoAP).
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use wirecost_mqtt::codec::SubscriptionOptions;
 use wirecost_mqtt::quality::QoS;
 
 use super::Stack;
-use super::error::ClientError;
+use super::error::{ClientError, StackError};
 
-/// What a subscriber asks for.
+/// The subscription of a subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// Topic filter, `$share/GROUP/` included, or path.
+    /// The topic filter with its `$share/GROUP/`, or the path.
     pub filter: String,
-    /// The highest quality of service of messages that are sent for it (MQTT).
+    /// The highest quality of service of its messages (MQTT).
     pub qos: u8,
 }
 
@@ -23,11 +23,11 @@ impl Subscription {
     /// A subscription to `filter`, shared in `group` where there is one.
     ///
     /// # Errors
-    /// The stack has no subscriptions, knows no groups, or the filter is ill-formed.
+    /// The stack has no subscriptions or no groups, or the filter is ill-formed.
     pub fn new(stack: Stack, filter: &str, group: Option<&str>, qos: u8) -> Result<Self, ClientError> {
         let filter = match group {
             Some(group) if stack.is_mqtt() => format!("$share/{group}/{filter}"),
-            Some(_) => return Err(ClientError::new(stack, "only MQTT has shared subscriptions")),
+            Some(_) => return Err(StackError::NoSharedSubscriptions.of(stack)),
             None => filter.to_owned(),
         };
         let subscription = Self { filter, qos };
@@ -36,24 +36,25 @@ impl Subscription {
         } else if stack.is_coap() {
             subscription.observe(0).map(drop)
         } else {
-            Err("its client has no way to receive: subscriptions are MQTT's, observation is CoAP's".into())
+            Err(StackError::NoSubscriptions)
         };
-        known.map_err(|reason| ClientError::new(stack, reason))?;
+        known.map_err(|error| error.of(stack))?;
         Ok(subscription)
     }
 
     /// The SUBSCRIBE.
-    pub(super) fn subscribe(&self) -> Result<mqtt::Command, String> {
-        let qos = QoS::from_bits(self.qos).ok_or_else(|| format!("there is no QoS {}", self.qos))?;
-        let options = SubscriptionOptions::of_qos(qos);
-        mqtt::Command::subscribe(&self.filter, options)
-            .map_err(|error| format!("topic filter {:?} is ill-formed: {error}", self.filter))
+    pub(super) fn subscribe(&self) -> Result<mqtt::Command, StackError> {
+        let qos = QoS::from_bits(self.qos).ok_or(StackError::QoS(self.qos))?;
+        let subscribe = mqtt::Command::subscribe(&self.filter, SubscriptionOptions::of_qos(qos));
+        subscribe.map_err(|error| StackError::Filter {
+            filter: self.filter.clone(),
+            error,
+        })
     }
 
     /// The registration under the number `message`.
-    pub(super) fn observe(&self, message: u64) -> Result<coap::Command, String> {
-        let request = coap::Request::get(self.filter.as_str());
-        let template = coap::RequestTemplate::new(request).map_err(|error| error.to_string())?;
+    pub(super) fn observe(&self, message: u64) -> Result<coap::Command, StackError> {
+        let template = coap::RequestTemplate::new(coap::Request::get(self.filter.as_str()))?;
         Ok(coap::Command::Observe {
             message,
             template: Arc::new(template),

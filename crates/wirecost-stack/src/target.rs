@@ -1,14 +1,14 @@
-//! What answers the devices: the built-in servers, or real ones that wirecost starts itself.
+//! The servers of a run: the built-in servers, or programs that wirecost starts.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{Application, Channel, Stack};
 
-/// What answers the devices.
+/// The server of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Our reference servers.
+    /// The built-in servers.
     Builtin,
     /// Mosquitto, an MQTT broker.
     Mosquitto,
@@ -33,18 +33,18 @@ impl Target {
         ("libcoap-gnutls", Self::LibcoapGnutls),
     ];
 
-    /// Whether wirecost's own servers answer.
+    /// Whether the target is the built-in servers.
     pub const fn is_builtin(self) -> bool {
         matches!(self, Self::Builtin)
     }
 
-    /// Whether the target speaks a stack.
+    /// Whether the target supports a stack.
     pub const fn speaks(self, stack: Stack) -> bool {
         let is_plain_or_tls = matches!(stack.channel, Channel::Plain) || stack.channel.is_tls();
         match self {
             Self::Builtin => true,
             Self::Mosquitto => stack.is_mqtt() && is_plain_or_tls,
-            // Its MQTT plug-in takes 3.1.1, and QoS 2 for QoS 1.
+            // Its MQTT plug-in supports 3.1.1, and handles QoS 2 as QoS 1.
             Self::Rabbitmq => {
                 let mqtt = matches!(stack.application, Application::Mqtt311(0 | 1));
                 (mqtt || stack.is_amqp()) && is_plain_or_tls
@@ -60,7 +60,7 @@ impl Target {
         }
     }
 
-    /// The stacks that the target speaks, in words.
+    /// The stacks that the target supports, as text.
     pub const fn spoken(self) -> &'static str {
         match self {
             Self::Builtin => "every stack",
@@ -79,11 +79,11 @@ impl fmt::Display for Target {
     }
 }
 
-/// A text that names no target.
+/// A text that is not the name of a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown target {name:?}; the targets are {}", Target::ALL.map(|(name, _)| name).join(", "))]
 pub struct UnknownTarget {
-    /// What was given.
+    /// The text.
     name: String,
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use wirecost_proto::pair::Pair;
 use wirecost_proto::path::FixedDelay;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
-use wirecost_security::Start;
 
 use super::channels::{ChannelOptions, ClientChannels, ServerChannels};
 use super::client::ClientConfig;
@@ -58,17 +57,7 @@ fn simulated(stack: Stack, credentials: &Credentials, seed: u64) -> Ends {
 }
 
 fn config() -> ClientConfig {
-    ClientConfig {
-        client_id: "wc-00001".into(),
-        keep_alive: 0,
-        host: 0,
-        rng: Rng::new(9),
-        start: Start::Cold,
-        connection_close: false,
-        describes_received: true,
-        session: None,
-        endpoint: None,
-    }
+    ClientConfig::new("wc-00001", Rng::new(9))
 }
 
 /// Every byte that both ends send for a connect and a message, where all else that is random is the same.

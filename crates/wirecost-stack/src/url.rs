@@ -1,13 +1,14 @@
-//! What is probed: a URL, whose scheme says which protocol and which security.
+//! URLs of servers. The scheme names the protocol and the channel.
 
 use std::fmt;
 use std::str::FromStr;
 
 use wirecost_proto::bare::Transport;
 
+use crate::name::{did_you_mean, nearest_of};
 use crate::{Application, Channel, Stack};
 
-/// What a URL begins with.
+/// The scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// MQTT on TCP.
@@ -28,13 +29,13 @@ pub enum Scheme {
     Https,
     /// HTTP/3 on QUIC.
     H3,
-    /// Bare payload on TCP; nothing is registered for it.
+    /// Bare payload on TCP. The scheme is not registered.
     Tcp,
-    /// Bare payload on UDP; nothing is registered for it.
+    /// Bare payload on UDP. The scheme is not registered.
     Udp,
 }
 
-/// What is spoken within the channel.
+/// The protocol within the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// MQTT.
@@ -67,53 +68,41 @@ impl Protocol {
         }
     }
 
-    /// What its flow runs on.
-    pub const fn transport(self) -> Transport {
-        match self {
-            Self::Mqtt | Self::Amqp | Self::Http1 | Self::Tcp => Transport::Stream,
-            Self::Coap | Self::Http3 | Self::Udp => Transport::Datagram,
-        }
-    }
-
-    /// Whether client and server talk before a message can be sent.
+    /// Whether client and server exchange something before a message can be sent.
     pub const fn has_open(self) -> bool {
         matches!(self, Self::Mqtt | Self::Amqp)
     }
 }
 
 impl Scheme {
-    /// Every scheme, with its name, protocol and registered port; that of bare payloads is the discard service's (RFC 863).
-    const TABLE: [(Self, &'static str, Protocol, u16); 11] = [
-        (Self::Mqtt, "mqtt", Protocol::Mqtt, 1_883),
-        (Self::Mqtts, "mqtts", Protocol::Mqtt, 8_883),
-        (Self::Coap, "coap", Protocol::Coap, 5_683),
-        (Self::Coaps, "coaps", Protocol::Coap, 5_684),
-        (Self::Amqp, "amqp", Protocol::Amqp, 5_672),
-        (Self::Amqps, "amqps", Protocol::Amqp, 5_671),
-        (Self::Http, "http", Protocol::Http1, 80),
-        (Self::Https, "https", Protocol::Http1, 443),
-        (Self::H3, "h3", Protocol::Http3, 443),
-        (Self::Tcp, "tcp", Protocol::Tcp, 9),
-        (Self::Udp, "udp", Protocol::Udp, 9),
+    /// Every scheme with its name and protocol, in the order of the variants.
+    const TABLE: [(Self, &'static str, Protocol); 11] = [
+        (Self::Mqtt, "mqtt", Protocol::Mqtt),
+        (Self::Mqtts, "mqtts", Protocol::Mqtt),
+        (Self::Coap, "coap", Protocol::Coap),
+        (Self::Coaps, "coaps", Protocol::Coap),
+        (Self::Amqp, "amqp", Protocol::Amqp),
+        (Self::Amqps, "amqps", Protocol::Amqp),
+        (Self::Http, "http", Protocol::Http1),
+        (Self::Https, "https", Protocol::Http1),
+        (Self::H3, "h3", Protocol::Http3),
+        (Self::Tcp, "tcp", Protocol::Tcp),
+        (Self::Udp, "udp", Protocol::Udp),
     ];
-
-    const fn row(self) -> (Self, &'static str, Protocol, u16) {
-        Self::TABLE[self as usize]
-    }
 
     /// The scheme's name.
     pub const fn name(self) -> &'static str {
-        self.row().1
+        Self::TABLE[self as usize].1
     }
 
-    /// What is spoken within the channel.
+    /// The protocol within the channel.
     pub const fn protocol(self) -> Protocol {
-        self.row().2
+        Self::TABLE[self as usize].2
     }
 
     /// The registered port.
     pub const fn port(self) -> u16 {
-        self.row().3
+        self.stack().port()
     }
 
     /// Whether the channel is protected.
@@ -124,14 +113,38 @@ impl Scheme {
         )
     }
 
-    /// The scheme that a port on a stream is registered for.
-    pub fn registered_on(port: u16) -> Option<Self> {
-        let of_stream =
-            |row: &&(Self, &str, Protocol, u16)| row.3 == port && row.2.transport() == Transport::Stream;
-        Self::TABLE.iter().find(of_stream).map(|row| row.0)
+    /// The stack that a load uses for the scheme, unless it names another one.
+    pub const fn stack(self) -> Stack {
+        let application = match self.protocol() {
+            Protocol::Mqtt => Application::Mqtt311(1),
+            Protocol::Coap => Application::CoapCon,
+            Protocol::Amqp => Application::AmqpUnsettled,
+            Protocol::Http1 => Application::Http1,
+            Protocol::Http3 => Application::Http3,
+            Protocol::Tcp => Application::Tcp,
+            Protocol::Udp => Application::Udp,
+        };
+        let channel = if !self.is_secure() || matches!(self, Self::H3) {
+            Channel::Plain
+        } else if matches!(self, Self::Coaps) {
+            // This is what servers in the field speak.
+            Channel::Dtls12
+        } else {
+            Channel::Tls13
+        };
+        Stack {
+            channel,
+            ..Stack::plain(application)
+        }
     }
 
-    /// The same protocol with protection where this one has none, and the other way round; bare payloads have no other.
+    /// The scheme that a port on a stream is registered for.
+    pub fn registered_on(port: u16) -> Option<Self> {
+        let mut schemes = Self::TABLE.iter().map(|(scheme, ..)| *scheme);
+        schemes.find(|scheme| scheme.port() == port && scheme.stack().transport() == Transport::Stream)
+    }
+
+    /// The scheme of the same protocol with protection, or without it where this scheme has it. Bare payloads have no other.
     pub const fn counterpart(self) -> Self {
         match self {
             Self::Mqtt => Self::Mqtts,
@@ -170,7 +183,7 @@ impl fmt::Debug for Login {
     }
 }
 
-/// What is probed.
+/// The URL of a server and a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// Protocol and security.
@@ -181,34 +194,30 @@ pub struct Url {
     pub port: u16,
     /// Path and query as they were written, without the leading slash.
     pub resource: String,
-    /// Who the URL says that the client is.
+    /// The login in the URL.
     pub login: Option<Login>,
 }
 
-/// Why a text is no URL that can be probed.
+/// Why a text is not the URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// No scheme.
+    /// The text has no scheme.
     #[error("{0:?} has no scheme; write mqtt://HOST, coaps://HOST/PATH, ...")]
     NoScheme(String),
-    /// A scheme that is not known.
+    /// The scheme is unknown.
     #[error("unknown scheme {scheme:?}{}; the schemes are {}", did_you_mean(.nearest), all_schemes())]
     Scheme {
-        /// What was given.
+        /// The scheme.
         scheme: String,
         /// The nearest scheme, if one is near.
         nearest: Option<&'static str>,
     },
-    /// No host.
+    /// The URL has no host.
     #[error("{0:?} names no host")]
     NoHost(String),
-    /// A port that is none.
+    /// The port is not a number, or is 0.
     #[error("port must be a number from 1 to 65535, got {0:?}")]
     Port(String),
-}
-
-fn did_you_mean(nearest: &Option<&'static str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(" (did you mean {name}?)"))
 }
 
 fn all_schemes() -> String {
@@ -247,22 +256,15 @@ fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
     let lower = text.to_ascii_lowercase();
     let found = Scheme::TABLE.iter().find(|(_, name, ..)| *name == lower);
     found.map(|row| row.0).ok_or_else(|| {
-        let close = Scheme::TABLE.iter().map(|(_, name, ..)| *name);
-        let nearest = close.min_by_key(|name| letters_apart(&lower, name));
+        let names = Scheme::TABLE.map(|(_, name, _)| name);
         UrlError::Scheme {
-            nearest: nearest.filter(|name| letters_apart(&lower, name) <= 2),
+            nearest: nearest_of(&lower, names),
             scheme: lower,
         }
     })
 }
 
-/// Letters that one text has and the other has not.
-fn letters_apart(one: &str, other: &str) -> usize {
-    let missing = |of: &str, from: &str| of.chars().filter(|letter| !from.contains(*letter)).count();
-    missing(one, other) + missing(other, one) + one.len().abs_diff(other.len())
-}
-
-/// RFC 3986, section 3.2.1: user information in front of the host.
+/// RFC 3986, section 3.2.1: user information is before the host.
 fn login_of(text: &str) -> Login {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     Login {
@@ -288,7 +290,7 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
     Ok((host, port.map(number).transpose()?))
 }
 
-/// A text with its %xx read (RFC 3986, section 2.1); what is no UTF-8 then is replaced.
+/// A text with its %xx decoded (RFC 3986, section 2.1). Bytes that are not UTF-8 are replaced.
 pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -309,7 +311,7 @@ pub fn percent_decoded(text: &str) -> String {
 }
 
 impl Url {
-    /// Host and port as a URL writes them; the port where it is not the scheme's.
+    /// The host, with the port where it is not the scheme's.
     pub fn authority(&self) -> String {
         let host = self.bracketed();
         if self.port == self.scheme.port() {
@@ -319,7 +321,7 @@ impl Url {
         }
     }
 
-    /// Host and port, the port always.
+    /// The host and the port.
     pub fn host_and_port(&self) -> String {
         format!("{}:{}", self.bracketed(), self.port)
     }
@@ -332,56 +334,27 @@ impl Url {
         }
     }
 
-    /// The stack that a load speaks to it.
-    pub const fn stack(&self) -> Stack {
-        let application = match self.scheme.protocol() {
-            Protocol::Mqtt => Application::Mqtt311(1),
-            Protocol::Coap => Application::CoapCon,
-            Protocol::Amqp => Application::AmqpUnsettled,
-            Protocol::Http1 => Application::Http1,
-            Protocol::Http3 => Application::Http3,
-            Protocol::Tcp => Application::Tcp,
-            Protocol::Udp => Application::Udp,
-        };
-        let channel = match self.scheme {
-            Scheme::Mqtts | Scheme::Amqps | Scheme::Https => Channel::Tls13,
-            // What servers in the field speak.
-            Scheme::Coaps => Channel::Dtls12,
-            Scheme::Mqtt
-            | Scheme::Coap
-            | Scheme::Amqp
-            | Scheme::Http
-            | Scheme::H3
-            | Scheme::Tcp
-            | Scheme::Udp => Channel::Plain,
-        };
-        Stack {
-            channel,
-            ..Stack::plain(application)
-        }
-    }
-
-    /// The topic, path or address that it names, as a pattern of messages; `None` where it names none. HTTP's empty path is
-    /// the root (RFC 9110, section 4.2.3).
+    /// The topic, path or address as a pattern; `None` where the URL has none. An empty path of HTTP is the root (RFC 9110, section
+    /// 4.2.3).
     pub fn resource_pattern(&self) -> Option<String> {
         if self.resource.is_empty() {
             let is_http = matches!(self.scheme.protocol(), Protocol::Http1 | Protocol::Http3);
             return is_http.then(|| "/".to_owned());
         }
-        // HTTP carries what the URL says, encoded characters as they are (RFC 9112, section 3.2); topics, CoAP's options and
-        // addresses are carried decoded.
+        // HTTP carries the encoded characters of the URL (RFC 9112, section 3.2). Topics, CoAP's options and addresses are
+        // decoded.
         let carried = match self.scheme.protocol() {
             Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
             Protocol::Mqtt | Protocol::Coap | Protocol::Amqp | Protocol::Tcp | Protocol::Udp => {
                 percent_decoded(&self.resource)
             }
         };
-        // A percent sign of a URL is an encoded character, one of a pattern a placeholder.
+        // In a pattern a percent sign begins a placeholder.
         Some(carried.replace('%', "%%"))
     }
 
-    /// A percent sign of topic, path or address that no two hexadecimal digits follow, with what is there (RFC 3986,
-    /// section 2.1): a placeholder, most likely.
+    /// A percent sign in the topic, path or address that is not followed by two hexadecimal digits, with the text after it (RFC
+    /// 3986, section 2.1). It is probably a placeholder.
     pub fn stray_percent(&self) -> Option<&str> {
         let signs = self.resource.match_indices('%');
         let mut behind = signs.map(|(at, _)| &self.resource[at..]);
@@ -391,36 +364,31 @@ impl Url {
         Some(&stray[..end])
     }
 
-    /// Whether a stack is one of those that the scheme names: of its protocol, and protected as it says.
+    /// Whether the scheme names the protocol and the protection of a stack.
     pub fn names(&self, stack: Stack) -> bool {
-        let protocol = match stack.application {
-            Application::Mqtt311(_) | Application::Mqtt5(_) => Protocol::Mqtt,
-            Application::CoapCon | Application::CoapNon => Protocol::Coap,
-            Application::AmqpSettled | Application::AmqpUnsettled => Protocol::Amqp,
-            Application::Http1 => Protocol::Http1,
-            Application::Http3 => Protocol::Http3,
-            Application::Tcp => Protocol::Tcp,
-            Application::Udp => Protocol::Udp,
-        };
+        let named = self.scheme.stack();
+        let kinds = [Stack::is_mqtt, Stack::is_coap, Stack::is_amqp, Stack::is_http];
+        let is_same = kinds.iter().all(|is_of| is_of(stack) == is_of(named));
         // No scheme is for bare payloads that are protected.
-        let is_bare = matches!(protocol, Protocol::Tcp | Protocol::Udp);
-        protocol == self.scheme.protocol() && (is_bare || stack.has_handshake() == self.scheme.is_secure())
+        let is_bare = matches!(self.scheme, Scheme::Tcp | Scheme::Udp);
+        let is_as_secure = is_bare || stack.has_handshake() == self.scheme.is_secure();
+        is_same && stack.transport() == named.transport() && is_as_secure
     }
 
-    /// The same server by another scheme, without user and resource.
+    /// The URL of the same server by another scheme, without user and resource.
     pub fn by(&self, scheme: Scheme) -> String {
         format!("{scheme}://{}", self.host_and_port())
     }
 }
 
 impl fmt::Display for Url {
-    /// Without user and password.
+    /// Leaves out user and password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}/{}", self.scheme, self.authority(), self.resource)
     }
 }
 
-/// The version of IP that a name is looked up for.
+/// The IP version of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// IPv4.

@@ -158,7 +158,10 @@ fn our_client_talks_to_wolfssl() {
     let mut peer = Peer::server(world.server.certificate(), world.server.private_key());
     let mut ours = Ours::new(world.client());
     ours.shake_hands(&mut peer);
-    ours.input(Input::Command(bare::ClientCommand::Send(FROM_US.into())));
+    ours.input(Input::Command(bare::ClientCommand::Send {
+        message: 0,
+        content: FROM_US.into(),
+    }));
     ours.exchange(&mut peer);
     assert_eq!(peer.read(), FROM_US);
     peer.write(FROM_THEM);

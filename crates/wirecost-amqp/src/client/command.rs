@@ -77,7 +77,7 @@ pub enum Command {
 pub enum Event {
     /// The link has credit for the first time: the client can send messages.
     Opened,
-    /// A settled message was handed to the transport: nothing will answer.
+    /// The last byte of a message has been handed out. Nothing else follows where the sender settles.
     Sent {
         /// Its number.
         message: u64,

@@ -105,12 +105,6 @@ impl Client {
         self.requests.len()
     }
 
-    /// Whether a message has not been handed out as a whole: it waits for credit, or for the session's window.
-    pub fn has_unsent(&self) -> bool {
-        let link = self.connection.as_ref().and_then(Connection::link);
-        !self.requests.is_empty() || link.is_some_and(|link| link.current.is_some())
-    }
-
     fn open(&mut self, flow: FlowId) {
         self.discard();
         self.connection = Some(Connection::open(flow, &self.config, self.now));

@@ -72,10 +72,10 @@ impl Client {
         else {
             return;
         };
-        match self.config.settled {
-            true => self.events.push_back(Event::Sent { message }),
-            false => link.unsettled.push_back((delivery_id, message)),
+        if !self.config.settled {
+            link.unsettled.push_back((delivery_id, message));
         }
+        self.events.push_back(Event::Sent { message });
     }
 }
 

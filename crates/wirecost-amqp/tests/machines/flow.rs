@@ -6,7 +6,11 @@ use wirecost_amqp::client::{self, Awaited, Command, Event, Failure, Refusal};
 use wirecost_amqp::container;
 use wirecost_proto::{Cause, Direction, FlowId, Layer, Phase, ResetReason};
 
-use crate::pair::{FLOW, bytes, events, open, send, server_events};
+use crate::pair::{FLOW, bytes, events, events_but_sent, open, send, server_events};
+
+fn sent(message: u64) -> Event {
+    Event::Sent { message }
+}
 
 fn acknowledged(message: u64) -> Event {
     Event::Acknowledged { message }
@@ -25,7 +29,7 @@ fn a_message_of_100_kb_is_split_to_the_peers_frame_size() {
     let before = pair.sent.len();
     pair.command(send(0, &[5; 100_000]));
     pair.drive_for(Duration::from_secs(1));
-    assert_eq!(events(&pair)[1..], [acknowledged(0)]);
+    assert_eq!(events(&pair)[1..], [sent(0), acknowledged(0)]);
     let up: Vec<usize> = pair.sent[before..]
         .iter()
         .filter(|sent| sent.direction == Direction::Up)
@@ -58,7 +62,7 @@ fn a_small_window_is_renewed_and_never_overrun() {
     let in_first_flight = pair.sent.iter().filter(|sent| sent.at == start).count();
     assert_eq!(in_first_flight, 4, "the window");
     pair.drive_for(Duration::from_secs(10));
-    assert_eq!(events(&pair)[1..], [acknowledged(0)]);
+    assert_eq!(events(&pair)[1..], [sent(0), acknowledged(0)]);
     assert_eq!(pair.server.stats().faults, 0);
     assert_eq!(pair.unconsumed(), 0);
 }
@@ -74,7 +78,10 @@ fn messages_wait_for_credit_and_go_in_order() {
     assert_eq!((pair.client.in_flight(), pair.client.queued()), (3, 17));
     pair.drive_for(Duration::from_secs(10));
     let expected: Vec<Event> = (0..20).map(acknowledged).collect();
-    assert_eq!(events(&pair)[1..], expected);
+    assert_eq!(events_but_sent(&pair)[1..], expected);
+    let is_sent = |event: &Event| matches!(event, Event::Sent { .. });
+    let reported: Vec<Event> = events(&pair).into_iter().filter(is_sent).collect();
+    assert_eq!(reported, (0..20).map(sent).collect::<Vec<_>>());
     // Only the first flow belongs to phase connect.
     let kind = (Layer::Application, Phase::Message, Cause::Acknowledgement);
     assert!(bytes(&pair, Direction::Down, kind.0, kind.1, kind.2) > 20 * 22);
@@ -97,7 +104,7 @@ fn a_message_above_the_receivers_limit_is_not_sent() {
     };
     assert_eq!(
         events(&pair)[1..],
-        [Event::Refused { message: 0, reason }, acknowledged(1)]
+        [Event::Refused { message: 0, reason }, sent(1), acknowledged(1)]
     );
 }
 
@@ -107,6 +114,7 @@ fn a_new_connection_starts_with_new_state() {
     pair.command(send(0, &[1; 2_000]));
     pair.reset(FLOW, ResetReason::TimedOut);
     let broke = [
+        sent(0),
         Event::Discarded { message: 0 },
         Event::Reset(ResetReason::TimedOut),
     ];
@@ -114,7 +122,7 @@ fn a_new_connection_starts_with_new_state() {
     pair.command(send(1, b"waits for the next connection"));
     pair.open_flow(FlowId(1));
     pair.drive_for(Duration::from_secs(1));
-    assert_eq!(events(&pair)[3..], [Event::Opened, acknowledged(1)]);
+    assert_eq!(events(&pair)[4..], [Event::Opened, sent(1), acknowledged(1)]);
     assert_eq!(pair.server.connections(), 1);
     assert_eq!(pair.unconsumed(), 0);
     assert_eq!(pair.client.stats().foreign_inputs, 0);
@@ -181,7 +189,11 @@ fn a_close_reports_the_messages_in_flight() {
     pair.command(send(4, b"x"));
     pair.command(Command::Close);
     pair.drive_for(Duration::from_secs(1));
-    let ends = [Event::Discarded { message: 4 }, Event::Closed { error: None }];
+    let ends = [
+        sent(4),
+        Event::Discarded { message: 4 },
+        Event::Closed { error: None },
+    ];
     assert_eq!(events(&pair)[1..], ends);
     assert_eq!(pair.unconsumed(), 0);
 }

@@ -42,6 +42,13 @@ pub(crate) fn events(pair: &TestPair) -> Vec<client::Event> {
         .collect()
 }
 
+/// The client's events, without those that report a message as sent.
+pub(crate) fn events_but_sent(pair: &TestPair) -> Vec<client::Event> {
+    let mut events = events(pair);
+    events.retain(|event| !matches!(event, client::Event::Sent { .. }));
+    events
+}
+
 pub(crate) fn server_events(pair: &TestPair) -> Vec<container::Event> {
     pair.server_events
         .iter()

@@ -53,7 +53,8 @@ fn busy() -> Harness<Client> {
         harness.input(Input::Command(send(message, b"x")), Instant::START);
     }
     assert_eq!(harness.received(), ["transfer 44", "transfer 44"]);
-    assert_eq!(harness.events, [Event::Opened]);
+    let sent = |message| Event::Sent { message };
+    assert_eq!(harness.events, [Event::Opened, sent(0), sent(1)]);
     harness.events.clear();
     harness
 }

@@ -125,12 +125,10 @@ pub enum Event {
     Response(Response),
     /// A whole notification of an observed resource arrived.
     Notification(Response),
-    /// A request was sent to which no response will come.
+    /// The last byte of a request has been handed out. Where no response is wanted (RFC 7967), nothing else may follow.
     Sent {
         /// The caller's number.
         message: u64,
-        /// The datagrams sent for the message.
-        transmissions: u32,
     },
     /// No answer arrived in time.
     TimedOut {

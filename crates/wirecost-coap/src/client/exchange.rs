@@ -104,13 +104,12 @@ impl Exchange {
         self.token == token && waits && matches!(self.subject, Subject::Transfer(_))
     }
 
-    /// Whether a part of the content has not been sent, or nothing of it.
-    pub(super) fn is_unsent(&self) -> bool {
-        let has_more = match &self.subject {
-            Subject::Ping => false,
-            Subject::Transfer(transfer) => transfer.has_more_content(),
-        };
-        has_more || matches!(self.state, State::Blocked { .. })
+    /// The number of the message whose last byte the current request carries, once.
+    fn take_sent(&mut self) -> Option<u64> {
+        match &mut self.subject {
+            Subject::Ping => None,
+            Subject::Transfer(transfer) => transfer.take_sent().then_some(self.message),
+        }
     }
 
     pub(super) fn is_confirmable(&self) -> bool {
@@ -173,9 +172,8 @@ impl Exchange {
             Some(transfer) => (Kind::ORIGINAL, Some(transfer.content())),
         };
         let kind = if again { first.again() } else { first };
-        match content {
-            None => outbox.send_encoded(flow, &self.datagram, self.layout, kind),
-            Some(content) => outbox.send_content(flow, &self.datagram, (self.layout, kind), content),
-        }
+        let content = content.map(|(content, offset)| (content.clone(), offset));
+        let sent = self.take_sent();
+        outbox.send_content(flow, &self.datagram, (self.layout, kind), content, sent);
     }
 }

@@ -113,12 +113,6 @@ impl Client {
         self.exchanges.len() + self.waiting.len()
     }
 
-    /// Whether a message has not been handed out as a whole: it waits for its turn under NSTART or for a message id, or
-    /// it has blocks to come.
-    pub fn has_unsent(&self) -> bool {
-        !self.waiting.is_empty() || self.exchanges.iter().any(Exchange::is_unsent)
-    }
-
     fn command(&mut self, command: Command) {
         match command {
             Command::Request { message, template } => self.request(message, template, Purpose::Request),
@@ -272,11 +266,6 @@ impl Client {
         } else if intermediate {
             exchange.state = State::AwaitContinue(backoff(&mut self.timeout_rng));
         } else if exchange.suppresses_all() {
-            let (message, transmissions) = (exchange.message, exchange.transmissions);
-            self.outbox.event(Event::Sent {
-                message,
-                transmissions,
-            });
             self.end(at);
         } else {
             let outstanding = match exchange.tolerates_silence() {
@@ -343,6 +332,9 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(message) = self.outbox.take_sent() {
+            return Output::Event(Event::Sent { message });
+        }
         if let Some(output) = self.outbox.poll(out) {
             return output;
         }

@@ -75,16 +75,13 @@ impl Client {
         let exchange = self.end(at);
         let (message, transmissions) = (exchange.message, exchange.transmissions);
         let answered = matches!(exchange.state, State::AwaitResponse { .. });
-        self.outbox.event(match answered && exchange.tolerates_silence() {
-            true => Event::Sent {
+        // RFC 7967: silence is what the request asked for.
+        if !(answered && exchange.tolerates_silence()) {
+            self.outbox.event(Event::TimedOut {
                 message,
                 transmissions,
-            },
-            false => Event::TimedOut {
-                message,
-                transmissions,
-            },
-        });
+            });
+        }
     }
 
     /// Registers again if no notification arrived within Max-Age (RFC 7641 section 3.3.1). The registration keeps the

@@ -42,6 +42,8 @@ pub(super) struct Transfer {
     stage: Stage,
     restarts: u8,
     announces_size: bool,
+    /// Whether the end of the content has been sent.
+    is_sent: bool,
 }
 
 #[derive(Debug)]
@@ -114,6 +116,7 @@ impl Transfer {
             stage,
             restarts: 0,
             announces_size: config.announces_size,
+            is_sent: false,
         }
     }
 
@@ -167,6 +170,12 @@ impl Transfer {
             Stage::Upload { offset, size } => offset + size.bytes() < self.template.content.len(),
             Stage::Whole | Stage::Download(_) => false,
         }
+    }
+
+    /// Whether the current request is the first that carries the end of the content of a user's request.
+    pub(super) fn take_sent(&mut self) -> bool {
+        let ends = self.purpose == Purpose::Request && !self.has_more_content();
+        ends && !core::mem::replace(&mut self.is_sent, true)
     }
 
     /// Whether only the first request was sent.

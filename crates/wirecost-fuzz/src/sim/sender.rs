@@ -68,6 +68,7 @@ impl Script<Client> for Sender {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {
             ClientEvent::Opened => self.stage = Stage::Open(0, now),
+            ClientEvent::Sent { .. } => {}
             ClientEvent::Closed => self.stage = Stage::Closed(now + LINGERS),
             ClientEvent::Reset(_) => self.lose(),
         }
@@ -103,7 +104,10 @@ impl Script<Client> for Sender {
             Stage::Open(sent, due) => {
                 self.sent += 1;
                 self.stage = Stage::Open(sent + 1, due + self.interval);
-                Step::Command(ClientCommand::Send(Content::from(vec![7; self.bytes].as_slice())))
+                Step::Command(ClientCommand::Send {
+                    message: 0,
+                    content: Content::from(vec![7; self.bytes].as_slice()),
+                })
             }
             Stage::Closing(until) | Stage::Closed(until) if now < until => Step::Wait(Some(until)),
             Stage::Closing(_) => {

@@ -129,13 +129,20 @@ impl Connection {
         }
     }
 
-    /// Leaves those streams whose end has not been sent, hence not all of them.
-    pub(crate) fn retain_unsent(&mut self, streams: &mut Vec<StreamId>) {
-        match &self.attribution {
-            Some(attribution) => streams.retain(|id| !attribution.has_sent_end((*id).into())),
-            None => streams.retain(|id| !self.ended.contains(&(*id).into())),
-        }
-        self.ended.clear();
+    /// Removes the streams from `streams` whose last byte QUIC has sent, and calls `sent` for each.
+    pub(crate) fn remove_sent(&mut self, streams: &mut Vec<StreamId>, mut sent: impl FnMut(StreamId)) {
+        let (attribution, ended) = (&self.attribution, &mut self.ended);
+        streams.retain(|&id| {
+            let is_sent = match attribution {
+                Some(attribution) => attribution.has_sent_end(id.into()),
+                None => ended.contains(&id.into()),
+            };
+            if is_sent {
+                sent(id);
+            }
+            !is_sent
+        });
+        ended.clear();
     }
 
     /// Forgets everything written. The server refused early data, and every stream begins anew.

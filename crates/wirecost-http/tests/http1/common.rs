@@ -39,14 +39,20 @@ pub(crate) fn post(message: u64, content: &[u8]) -> Command {
     request(message, Method::Post, "/test", content)
 }
 
-/// The client's events in one word each, without times.
+/// The client's events in one word each, without times and without the requests reported as sent.
 pub(crate) fn words<P>(pair: &Pair<Client, Server, P>) -> Vec<String> {
-    pair.client_events.iter().map(|(_, event)| word(event)).collect()
+    let events = pair.client_events.iter().map(|(_, event)| event);
+    without_sent(events).map(word).collect()
+}
+
+pub(crate) fn without_sent<'a>(events: impl Iterator<Item = &'a Event>) -> impl Iterator<Item = &'a Event> {
+    events.filter(|event| !matches!(event, Event::Sent { .. }))
 }
 
 pub(crate) fn word(event: &Event) -> String {
     match event {
         Event::Opened => "opened".into(),
+        Event::Sent { message } => format!("{message}: sent"),
         Event::Response {
             message,
             status,

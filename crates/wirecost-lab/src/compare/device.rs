@@ -40,16 +40,13 @@ pub(super) fn client_config(
     number: HostIndex,
     sample: u32,
 ) -> ClientConfig {
+    let client_id = format!("wc-{:05}", u64::from(number) + 1);
     ClientConfig {
-        client_id: format!("wc-{:05}", u64::from(number) + 1),
         keep_alive: options.keep_alive,
         host: number,
-        rng: cell.rng.host(u64::from(sample)),
         start: cell.start,
         connection_close: closes_after_answer(cell),
-        describes_received: true,
-        session: None,
-        endpoint: None,
+        ..ClientConfig::new(client_id, cell.rng.host(u64::from(sample)))
     }
 }
 

@@ -28,7 +28,7 @@ use wirecost_results::{Ladder, SampleRow};
 use wirecost_scenario::options::compare::{Options, resolved_link};
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::{KeyLog, certificate};
-use wirecost_stack::error::ClientError;
+use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::target::Target;
 use wirecost_stack::{Credentials, Message};
 
@@ -78,7 +78,7 @@ pub enum SimulationError {
     Client(#[from] ClientError),
     /// A server could not be made.
     #[error("cannot make the server: {0}")]
-    Server(String),
+    Server(StackError),
     /// There are no certificates and keys.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] certificate::Error),

@@ -164,5 +164,8 @@ pub(crate) fn free_address(transport: Transport) -> SocketAddr {
 
 /// A payload of `len` bytes as a command.
 pub(crate) fn send(len: usize) -> Step<ClientCommand> {
-    Step::Command(ClientCommand::Send(vec![0x55; len].into()))
+    Step::Command(ClientCommand::Send {
+        message: 0,
+        content: vec![0x55; len].into(),
+    })
 }

@@ -45,16 +45,15 @@ impl Share {
     ) -> Result<Client, String> {
         let options = &self.options;
         let of_device = |pattern: &Pattern| pattern.text(&Values::of_device(device));
+        let client_id = format!("{prefix}{}", of_device(&identities.client_id));
         let config = ClientConfig {
-            client_id: format!("{prefix}{}", of_device(&identities.client_id)),
             keep_alive: options.keep_alive,
             host,
-            rng: self.rng(prefix).host(u64::from(device)),
             start: options.start,
-            connection_close: false,
             describes_received: false,
             session: identities.session(device, options).map(Box::new),
             endpoint,
+            ..ClientConfig::new(client_id, self.rng(prefix).host(u64::from(device)))
         };
         let resource = of_device(&identities.resource);
         let client = Client::idle(options.stack, &resource, &config, channels);

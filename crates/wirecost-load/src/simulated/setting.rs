@@ -151,7 +151,8 @@ impl<'a> Setting<'a> {
         Ok(Service {
             address: self.share.destination.address,
             transport: self.options.stack.transport(),
-            endpoint: Server::new(self.options.stack, Clients::Devices, &channels, seed)?,
+            endpoint: Server::new(self.options.stack, Clients::Devices, &channels, seed)
+                .map_err(|error| error.to_string())?,
         })
     }
 }

@@ -124,7 +124,7 @@ fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Re
     };
     let channels = ServerChannels::new(credentials, channel_options, contexts);
     let seed = u64::from(std::process::id());
-    Server::new(stack, Clients::Devices, &channels, seed)
+    Server::new(stack, Clients::Devices, &channels, seed).map_err(|error| error.to_string())
 }
 
 /// Serves on a thread of its own from now on; returns where.

@@ -140,7 +140,7 @@ fn reconnects(host: &str, is_permitted: bool) -> u64 {
                 duration: Duration::from_secs(10),
             },
         ],
-        ..LoadOptions::new(url.stack(), LoadTarget::Url(url))
+        ..LoadOptions::new(url.scheme.stack(), LoadTarget::Url(url))
     };
     let all_are_there = Instant::START + Duration::from_secs(22);
     let all_are_lost = Instant::START + Duration::from_secs(23);

@@ -305,7 +305,7 @@ pub enum Event {
         /// The reason.
         reason: ReasonCode,
     },
-    /// A message of QoS 0 was handed to the transport: nothing will answer.
+    /// The last byte of a message has been handed out. At QoS 0 nothing else follows.
     Sent {
         /// Its number.
         message: u64,

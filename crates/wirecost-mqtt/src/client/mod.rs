@@ -157,6 +157,8 @@ impl From<Timer> for usize {
 pub struct Client {
     now: Instant,
     actions: VecDeque<Action>,
+    /// The message that was handed out last, until that is reported.
+    sent: Option<u64>,
     state: State,
     version: Version,
     framer: Framer,
@@ -178,6 +180,7 @@ impl Client {
             now: Instant::START,
             // The capacity that one message needs. A larger ring would use more of the caches.
             actions: VecDeque::with_capacity(2),
+            sent: None,
             state: State::Idle,
             version: config.version,
             framer: Framer::default(),
@@ -210,11 +213,6 @@ impl Client {
     /// The number of commands in the queue.
     pub fn queued(&self) -> usize {
         self.requests.len()
-    }
-
-    /// Whether a command has not been handed out: it waits for the connection or for the server's receive maximum.
-    pub fn has_unsent(&self) -> bool {
-        !self.requests.is_empty()
     }
 
     const fn flow(&self) -> Option<FlowId> {
@@ -333,6 +331,9 @@ impl Endpoint for Client {
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
+        if let Some(message) = self.sent.take() {
+            return Output::Event(Event::Sent { message });
+        }
         while let Some(action) = self.actions.pop_front() {
             if let Some(output) = self.perform(action, out) {
                 return output;

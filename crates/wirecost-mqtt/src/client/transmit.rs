@@ -115,12 +115,12 @@ impl Client {
         }
         if qos == QoS::AtMostOnce {
             outgoing.emit(publish, version, out);
-            self.actions.push_back(Action::Event(Event::Sent { message }));
         } else {
             publish.delivery = Delivery::new(qos, self.outbound.next_id()?);
             outgoing.emit(publish, version, out);
             self.outbound.publish(qos, Subject::Message(outgoing))?;
         }
+        self.sent = Some(message);
         Some(self.transmitted(flow))
     }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a server's certificate, and the way out: in the same words wherever a connection ends by it.
+//! What is wrong with a server's certificate, and what to do: `probe` and `load` use the same words.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,33 +7,33 @@ use wirecost_live::Clock;
 use wirecost_security::tls::Flaw;
 use wirecost_stack::url::Url;
 
-use crate::options::{Options, Trusted};
+use crate::options::{Options, Trust};
 use crate::x509::Certificate;
-use crate::{look, surroundings};
+use crate::{environment, peer_certificate};
 
 const ANYWAY: &str = "--insecure to measure anyway (bytes are the same, the report says so)";
 
 const SERVERS_OWN: &str = "give the server one that the authority has issued, or make it without that right: openssl req \
                            -x509 with -addext basicConstraints=critical,CA:FALSE; ";
 
-/// How long a server has to show its certificate once more.
+/// How long a server may take to send its certificate again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A certificate that was not accepted.
+/// A certificate that the client refused.
 pub struct Refused<'a> {
     /// The host in the URL.
     pub host: &'a str,
-    /// What is wrong with it, as the end of a sentence that it begins.
+    /// What is wrong with the certificate: a sentence whose subject is the certificate.
     pub reason: &'a str,
-    /// What it says of itself, where it was looked at again.
+    /// The certificate, where the server sent it again.
     pub seen: Option<&'a Certificate>,
-    /// Who is trusted.
-    pub trusted: &'a Trusted,
+    /// The authorities that the client trusts.
+    pub trusted: &'a Trust,
 }
 
 impl Refused<'_> {
-    /// The cause in one sentence, and the way out: each thing that can be wrong has its own.
-    pub fn told(&self) -> [String; 2] {
+    /// The cause in one sentence, and what to do.
+    pub fn explanation(&self) -> [String; 2] {
         let Self { host, reason, .. } = self;
         let seen = self
             .seen
@@ -65,22 +65,22 @@ impl Refused<'_> {
 
     fn issuer(&self) -> String {
         let store = match self.trusted {
-            Trusted::Authorities(all) if all.len() == 1 => "not the authority trusted here".to_owned(),
-            Trusted::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
-            Trusted::Anyone => "although anybody is trusted".to_owned(),
+            Trust::Authorities(all) if all.len() == 1 => "not the authority trusted here".to_owned(),
+            Trust::Authorities(all) => format!("not among the {} authorities trusted here", all.len()),
+            Trust::Anyone => "although every server is trusted".to_owned(),
         };
         match (self.seen, self.reason) {
             (Some(certificate), _) => format!("issued by {:?}, {store}", certificate.issuer),
-            // Without the certificate itself nothing more is known of who issued it.
+            // Only the certificate names its issuer.
             (None, "its issuer is not trusted") => format!("its issuer is unknown, {store}"),
             (None, reason) => format!("{reason}, {store}"),
         }
     }
 }
 
-/// Tells of a certificate that was refused for a `reason` on a connection to `remote`, for which it is looked at again where the
-/// server can be asked for it.
-pub fn told_of(url: &Url, remote: SocketAddr, reason: &str, trusted: Trusted) -> [String; 2] {
+/// Explains why the client refused the certificate of `remote` for a `reason`, and what to do. It asks the server for the
+/// certificate again.
+pub fn explain(url: &Url, remote: SocketAddr, reason: &str, trusted: Trust) -> [String; 2] {
     let options = Options {
         trusted,
         timeout: PATIENCE,
@@ -88,14 +88,15 @@ pub fn told_of(url: &Url, remote: SocketAddr, reason: &str, trusted: Trusted) ->
         ..Options::new(url.clone())
     };
     let clock = Clock::start();
-    let seen = surroundings(&options, clock).and_then(|around| look(&options, &around, remote, clock));
+    let environment = environment(&options, clock);
+    let seen = environment.and_then(|environment| peer_certificate(&options, &environment, remote, clock));
     Refused {
         host: &url.host,
         reason,
         seen: seen.ok().flatten().as_ref(),
         trusted: &options.trusted,
     }
-    .told()
+    .explanation()
 }
 
 #[cfg(test)]
@@ -114,9 +115,9 @@ mod tests {
                 host: "broker.lab",
                 reason,
                 seen,
-                trusted: &Trusted::Authorities(vec![Vec::new(); 2]),
+                trusted: &Trust::Authorities(vec![Vec::new(); 2]),
             };
-            refused.told().join("\n")
+            refused.explanation().join("\n")
         };
         let seen = "(it is \"lab\", issued by \"lab CA\", valid until 2036-01-01)";
         let issuer = format!(

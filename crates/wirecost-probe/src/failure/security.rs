@@ -1,4 +1,4 @@
-//! What a channel that is not secure means: a certificate, an alert, a start that was not granted.
+//! Failures of TLS and DTLS: a refused certificate, an alert, a start that the server did not grant.
 
 use wirecost_security::layer::Fault;
 
@@ -32,12 +32,12 @@ impl Diagnosis<'_> {
             seen: self.certificate,
             trusted: &self.options.trusted,
         };
-        let [text, hint] = refused.told();
+        let [text, hint] = refused.explanation();
         Cause::refused(text, hint)
     }
 }
 
-/// RFC 8446, section 6.2: what an alert asks for.
+/// What to do about an alert (RFC 8446, section 6.2).
 fn alert_hint(name: &str) -> &'static str {
     match name {
         "protocol_version" => "try --tls 1.2 or --tls 1.3",

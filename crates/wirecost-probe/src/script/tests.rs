@@ -1,7 +1,7 @@
 use super::*;
 use crate::client::Client;
 use crate::event::{Refusal, RefusalKind};
-use crate::witness::Witness;
+use crate::monitor::Monitor;
 
 /// The script as the driver sees it.
 struct Rig(ProbeScript);
@@ -21,21 +21,21 @@ impl Rig {
             transmitted,
             congested: false,
         };
-        Script::<Witness<Client>>::next(&mut self.0, context)
+        Script::<Monitor<Client>>::next(&mut self.0, context)
     }
 
-    fn hear(&mut self, happening: ProbeEvent, place: [u64; 2]) {
+    fn handle(&mut self, kind: ProbeEvent, position: [u64; 2]) {
         let event = Event {
-            happening,
-            place: StreamPosition(place),
+            kind,
+            position: StreamPosition(position),
             first_bytes: Vec::new(),
         };
-        self.0.hear(event, Instant::from_millis(1));
+        self.0.handle(event, Instant::from_millis(1));
     }
 
     fn steps(self) -> Vec<(Step, [u64; 2])> {
         let marks = self.0.into_notes().marks;
-        marks.iter().map(|mark| (mark.step, mark.place.0)).collect()
+        marks.iter().map(|mark| (mark.step, mark.position.0)).collect()
     }
 }
 
@@ -43,26 +43,20 @@ impl Rig {
 fn steps_begin_where_the_ones_before_them_ended() {
     let mut rig = Rig::new("mqtts://host", |_| {});
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(ProbeEvent::Opened, [0, 0]);
+    rig.handle(ProbeEvent::Opened, [0, 0]);
     let negotiated = None;
-    rig.hear(
+    rig.handle(
         ProbeEvent::Established {
             start: Start::Cold,
             negotiated,
         },
         [200, 900],
     );
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [300, 1_000],
-    );
-    assert_eq!(rig.next(1, 300), Action::Command(Command::Send));
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Answered(Vec::new())),
-        [500, 1_100],
-    );
+    rig.handle(ProbeEvent::Ready(Vec::new()), [300, 1_000]);
+    assert_eq!(rig.next(1, 300), Action::Command(SEND));
+    rig.handle(ProbeEvent::Answered(Vec::new()), [500, 1_100]);
     assert_eq!(rig.next(1, 500), Action::Command(Command::Close));
-    rig.hear(ProbeEvent::PeerClosed, [550, 1_150]);
+    rig.handle(ProbeEvent::PeerClosed, [550, 1_150]);
     assert_eq!(rig.next(1, 550), Action::Finished);
     let expected = [
         (Step::Connect, [0, 0]),
@@ -78,13 +72,10 @@ fn steps_begin_where_the_ones_before_them_ended() {
 fn what_nothing_answers_is_over_when_it_has_left() {
     let mut rig = Rig::new("mqtt://host", |options| options.qos = 0);
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(ProbeEvent::Opened, [0, 0]);
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [19, 8],
-    );
-    assert_eq!(rig.next(1, 19), Action::Command(Command::Send));
-    rig.hear(ProbeEvent::ProtocolEvent(ProtocolEvent::Sent), [19, 8]);
+    rig.handle(ProbeEvent::Opened, [0, 0]);
+    rig.handle(ProbeEvent::Ready(Vec::new()), [19, 8]);
+    assert_eq!(rig.next(1, 19), Action::Command(SEND));
+    rig.handle(ProbeEvent::Sent, [19, 8]);
     assert_eq!(rig.next(1, 158), Action::Command(Command::Close));
     assert_eq!(rig.steps().last(), Some(&(Step::Close, [158, 8])));
 }
@@ -93,22 +84,16 @@ fn what_nothing_answers_is_over_when_it_has_left() {
 fn a_ticket_is_fetched_by_a_connection_of_its_own() {
     let mut rig = Rig::new("h3://host", |options| options.start = Start::ZeroRtt);
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [2, 2],
-    );
+    rig.handle(ProbeEvent::Ready(Vec::new()), [2, 2]);
     assert!(
         matches!(rig.next(2, 2), Action::Wait(Some(_))),
         "the ticket may be on its way"
     );
     assert_eq!(rig.next(1_000, 2), Action::Command(Command::Close));
-    rig.hear(ProbeEvent::Closing, [3, 2]);
+    rig.handle(ProbeEvent::Closing, [3, 2]);
     assert_eq!(rig.next(1_001, 3), Action::Connect);
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Ready(Vec::new())),
-        [0, 0],
-    );
-    assert_eq!(rig.next(1_001, 0), Action::Command(Command::Send));
+    rig.handle(ProbeEvent::Ready(Vec::new()), [0, 0]);
+    assert_eq!(rig.next(1_001, 0), Action::Command(SEND));
     let names: Vec<Step> = rig.steps().into_iter().map(|(step, _)| step).collect();
     assert_eq!(names, [Step::Ticket, Step::Security, Step::Message]);
 }
@@ -117,13 +102,10 @@ fn a_ticket_is_fetched_by_a_connection_of_its_own() {
 fn the_first_trouble_is_noted_with_its_step() {
     let mut rig = Rig::new("mqtt://host", |_| {});
     assert_eq!(rig.next(0, 0), Action::Connect);
-    rig.hear(ProbeEvent::Opened, [0, 0]);
+    rig.handle(ProbeEvent::Opened, [0, 0]);
     let refusal = Refusal::new(RefusalKind::Authentication, "CONNACK 0x87");
-    rig.hear(
-        ProbeEvent::ProtocolEvent(ProtocolEvent::Rejected(refusal.clone())),
-        [19, 4],
-    );
-    rig.hear(ProbeEvent::PeerClosed, [19, 4]);
+    rig.handle(ProbeEvent::Trouble(Trouble::Rejected(refusal.clone())), [19, 4]);
+    rig.handle(ProbeEvent::PeerClosed, [19, 4]);
     assert_eq!(rig.next(1, 19), Action::Finished);
     let trouble = rig
         .0

@@ -111,7 +111,10 @@ impl World {
 }
 
 fn send(payload: usize) -> bare::ClientCommand {
-    bare::ClientCommand::Send(vec![7; payload].into())
+    bare::ClientCommand::Send {
+        message: 0,
+        content: vec![7; payload].into(),
+    }
 }
 
 fn established_at<E, F>(events: &[(Instant, Event<E>)], found: F) -> Option<Instant>

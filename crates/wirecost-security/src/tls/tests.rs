@@ -91,7 +91,10 @@ fn with_ticket(start: Start, client: ClientOptions, server: ServerOptions) -> Ba
 }
 
 fn send(payload: &[u8]) -> ClientCommand {
-    ClientCommand::Send(payload.into())
+    ClientCommand::Send {
+        message: 0,
+        content: payload.into(),
+    }
 }
 
 /// Runs until nothing is left to do, and checks that every byte was accounted.

@@ -58,7 +58,10 @@ impl OnlyLink {
 pub(crate) fn datagrams(messages: u32, tap: impl Tap) -> (u64, u64) {
     let payload = Content::from(PAYLOAD.as_slice());
     let script = Exchanges::new(messages, Duration::from_millis(1), move |_| {
-        bare::ClientCommand::Send(payload.clone())
+        bare::ClientCommand::Send {
+            message: 0,
+            content: payload.clone(),
+        }
     })
     .unanswered()
     .opened_by(|event| matches!(event, bare::ClientEvent::Opened));
@@ -124,8 +127,9 @@ fn bare_stream(
     tap: impl Tap,
 ) -> (u64, u64) {
     let payload = Content::from(payload);
-    let script = Exchanges::new(messages, interval, move |_| {
-        bare::ClientCommand::Send(payload.clone())
+    let script = Exchanges::new(messages, interval, move |_| bare::ClientCommand::Send {
+        message: 0,
+        content: payload.clone(),
     })
     .unanswered()
     .opened_by(|event| matches!(event, bare::ClientEvent::Opened));

@@ -72,6 +72,7 @@ impl Script<Client> for Talker {
     fn event(&mut self, event: ClientEvent, now: Instant) {
         match event {
             ClientEvent::Opened => self.opened = Some(now),
+            ClientEvent::Sent { .. } => {}
             ClientEvent::Closed => self.closed = Some(now),
             ClientEvent::Reset(reason) => self.failures.push(reason),
         }
@@ -106,7 +107,10 @@ impl Script<Client> for Talker {
                 return Step::Wait((!context.congested).then_some(due));
             }
             self.sent_messages += 1;
-            return Step::Command(ClientCommand::Send(Content::from(vec![7; self.bytes].as_slice())));
+            return Step::Command(ClientCommand::Send {
+                message: 0,
+                content: Content::from(vec![7; self.bytes].as_slice()),
+            });
         }
         match self.closing {
             None if now < due => Step::Wait(Some(due)),

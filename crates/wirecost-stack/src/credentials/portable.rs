@@ -1,4 +1,4 @@
-//! Credentials on their way to another process of the same run.
+//! Credentials in a form for another process of the same run.
 
 use serde::{Deserialize, Serialize};
 use wirecost_security::certificate::{self, Identity, authorities_from_pem};
@@ -6,7 +6,7 @@ use wirecost_security::{Epoch, KeyLog};
 
 use super::{Credentials, SECRET_BYTES, oscore_contexts};
 
-/// Credentials as text. They are secrets: a pipe is the way for them, no file and no command line.
+/// Credentials as text. They are secrets: send them over a pipe, not in a file or on a command line.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Portable {
     authority: String,
@@ -17,20 +17,20 @@ pub struct Portable {
 }
 
 impl Portable {
-    /// The authority's certificate in PEM: what other programs must trust.
+    /// The authority's certificate in PEM, which other programs must trust.
     pub fn authority_pem(&self) -> &str {
         &self.authority
     }
 
-    /// The OSCORE contexts of the first `devices` devices, as [`Credentials::oscore_contexts`] gives them.
+    /// The same as [`Credentials::oscore_contexts`].
     pub fn oscore_contexts(&self, devices: u16) -> String {
         oscore_contexts(&self.oscore_secret, devices)
     }
 
-    /// The credentials in a process whose clock is at `epoch`; no secret of a connection is kept.
+    /// The credentials for a process whose clock is at `epoch`. The secrets of connections are not kept.
     ///
     /// # Errors
-    /// A text is not what [`Credentials::portable`] has written.
+    /// [`Credentials::portable`] did not write the texts.
     pub fn unpack(&self, epoch: Epoch) -> Result<Credentials, certificate::Error> {
         let authority = authorities_from_pem(&self.authority)?;
         let identity =
@@ -52,7 +52,7 @@ impl Credentials {
     /// The credentials for another process.
     ///
     /// # Errors
-    /// The encoder of PEM fails.
+    /// The PEM encoder fails.
     pub fn portable(&self) -> Result<Portable, certificate::Error> {
         let identity = |identity: &Identity| -> Result<_, certificate::Error> {
             Ok([identity.certificates_to_pem()?, identity.private_key_to_pem()?])

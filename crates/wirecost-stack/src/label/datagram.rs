@@ -1,4 +1,4 @@
-//! What a datagram holds: a message of CoAP, records of DTLS, packets of QUIC.
+//! Names datagrams: messages of CoAP, records of DTLS, packets of QUIC.
 
 use wirecost_coap::message::{Repr, View};
 use wirecost_coap::option::OptionNumber;
@@ -27,7 +27,7 @@ pub(super) fn name(stack: Stack, content: &Content<'_>) -> String {
     }
 }
 
-/// Type and code; of a protected message those that its option hides the true ones behind (RFC 8613 section 4.2).
+/// Type and code. A message with OSCORE has its outer code (RFC 8613 section 4.2).
 fn coap(bytes: &[u8]) -> Option<String> {
     let view = View::new(bytes);
     let (kind, code) = (view.kind()?, view.code()?);
@@ -70,7 +70,7 @@ fn record_name(record: &Record<'_>, content: &Content<'_>, range: std::ops::Rang
         } => handshake::FINISHED,
         Form::Protected12 { .. } => "alert",
         Form::Protected13 { .. } if content.has_data(range.clone()) => return data(),
-        // Records of the handshake have epoch 2, what follows it has a higher one (RFC 9147 section 6.1).
+        // Records of the handshake have epoch 2, later records a higher one (RFC 9147 section 6.1).
         Form::Protected13 { epoch: 2 } => handshake::ENCRYPTED,
         Form::Protected13 { .. } if is_ack() => "ACK (encrypted)",
         Form::Protected13 { .. } => "DTLS record",

@@ -1,4 +1,4 @@
-//! Messages of protocols in the clear on TCP.
+//! Names messages of protocols without protection on TCP.
 
 use wirecost_amqp::codec::{Frame, FrameType, Performative, Sasl};
 use wirecost_mqtt::codec::PacketType;
@@ -8,7 +8,7 @@ use wirecost_proto::Layer;
 use super::Content;
 use crate::Application;
 
-/// The messages that begin in a segment; none where its content goes on with an earlier one.
+/// The messages that begin in a segment; empty where its content continues an earlier message.
 pub(super) fn messages(application: Application, content: &Content<'_>) -> Vec<String> {
     let mut spans = content.spans_of(0..content.bytes.len());
     // A message begins with bytes of its protocol.
@@ -62,12 +62,12 @@ const fn header_name(protocol: u8) -> &'static str {
     }
 }
 
-/// What a frame carries; the frame may go on in the next segment.
+/// The content of a frame. The frame may continue in the next segment.
 fn frame_name(bytes: &[u8]) -> Option<&'static str> {
     let frame = Frame::new(bytes);
     let body = frame.body().ok()?;
     match frame.frame_type().ok()? {
-        // A frame without a body only says that its sender lives (part 2, section 2.4.5).
+        // A frame without a body only keeps the connection alive (part 2, section 2.4.5).
         FrameType::Amqp if body.is_empty() => Some("empty frame"),
         FrameType::Amqp => Performative::decode(body).ok().map(|(found, _)| found.name()),
         FrameType::Sasl => Sasl::decode(body).ok().map(|found| found.name()),

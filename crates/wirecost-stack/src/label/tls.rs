@@ -5,9 +5,9 @@ use wirecost_security::tls::record::{ContentType, HEADER_BYTES, Header};
 
 use super::{Content, handshake, push_new};
 
-/// The records that begin in a segment; none where its content does not begin with one.
+/// The records that begin in a segment; empty where its content does not begin with a record.
 ///
-/// `may_be_ticket`: what the sender protects of its own is a ticket, since the handshake is over.
+/// `may_be_ticket`: a protected handshake message of the sender is a ticket, because the handshake is complete.
 pub(super) fn records(content: &Content<'_>, may_be_ticket: bool) -> Vec<String> {
     let mut names = Vec::new();
     let mut at = 0;
@@ -42,7 +42,7 @@ impl Record<'_> {
         }
     }
 
-    /// Handshake messages in the clear, or the one that follows a ChangeCipherSpec.
+    /// Handshake messages in plaintext, or the one that follows a ChangeCipherSpec.
     fn handshake(&self, names: &mut Vec<String>) {
         if names
             .last()
@@ -60,13 +60,14 @@ impl Record<'_> {
         names.extend(messages.into_iter().map(str::to_owned));
     }
 
-    /// TLS 1.3 shows everything that it protects as application data (RFC 8446 section 5.2): the spans know better.
+    /// The name of a protected record, from its spans. In TLS 1.3 every protected record has the type of application data (RFC 8446
+    /// section 5.2).
     fn protected(&self, content: &Content<'_>, may_be_ticket: bool, before: &[String]) -> String {
         let range = self.at..self.at + self.bytes.len();
         let closes = content
             .spans_of(range.clone())
             .all(|span| span.phase == Phase::Close);
-        // Early data follows the ClientHello before anything is agreed on (RFC 8446 section 2.3).
+        // Early data follows the ClientHello (RFC 8446 section 2.3).
         let is_early = before.first().is_some_and(|name| name == "ClientHello");
         match content.has_data(range) {
             true if is_early => format!("0-RTT data {} B", self.header.record_bytes()),

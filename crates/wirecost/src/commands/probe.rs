@@ -5,7 +5,7 @@ mod table;
 use std::path::Path;
 use std::process::ExitCode;
 
-use wirecost_probe::options::{MqttVersion, TlsVersion, Trusted};
+use wirecost_probe::options::{MqttVersion, TlsVersion, Trust};
 use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
 use wirecost_security::certificate::{Identity, authorities_from_pem};
 use wirecost_stack::url::Family;
@@ -104,12 +104,12 @@ fn identity(arguments: &ProbeArguments) -> Result<Option<Identity>, Failure> {
     identity.map(Some).map_err(Failure::usage)
 }
 
-fn trusted(arguments: &ProbeArguments) -> Result<Trusted, Failure> {
+fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {
     if arguments.insecure {
-        return Ok(Trusted::Anyone);
+        return Ok(Trust::Anyone);
     }
     if !arguments.url.scheme.is_secure() || arguments.psk.is_some() {
-        return Ok(Trusted::Authorities(Vec::new()));
+        return Ok(Trust::Authorities(Vec::new()));
     }
     let store = match arguments.cacert.as_deref() {
         Some(path) => path,
@@ -117,7 +117,7 @@ fn trusted(arguments: &ProbeArguments) -> Result<Trusted, Failure> {
     };
     let authorities = authorities_from_pem(&text(store)?);
     authorities
-        .map(Trusted::Authorities)
+        .map(Trust::Authorities)
         .map_err(|error| Failure::usage(format!("{}: {error}", store.display())))
 }
 

@@ -171,13 +171,6 @@ impl Client {
         self.commands.len()
     }
 
-    /// Whether a request has not been handed out as a whole: it waits for its turn.
-    pub fn has_unsent(&self) -> bool {
-        let exchange = self.connection.as_ref().and_then(|open| open.exchange.as_ref());
-        let is_sending = exchange.is_some_and(|exchange| exchange.unsent.is_some());
-        is_sending || self.commands.iter().any(|command| *command != Command::Close)
-    }
-
     fn open(&mut self, flow: FlowId) {
         // The last connection will bring no further response.
         self.fail(Failure::Abandoned);
@@ -315,6 +308,8 @@ impl Client {
         *sent = emit::request(template, self.config.connection_close, *sent, out);
         if *sent == template.content().len() {
             exchange.unsent = None;
+            let sent = exchange.message.map(|message| Event::Sent { message });
+            self.actions.extend(sent.map(Action::Event));
         }
         Some(connection.flow)
     }

@@ -61,6 +61,8 @@ struct Request {
     order: u64,
     message: u64,
     template: Arc<RequestTemplate>,
+    /// Whether [`Event::Sent`] has been reported: a server that refuses early data makes the request go out again.
+    is_sent: bool,
 }
 
 enum State {
@@ -100,16 +102,6 @@ impl Client {
             scratch: Vec::new(),
             config,
         })
-    }
-
-    /// Whether a request has not been handed out as a whole: it waits for a stream, or for QUIC to send its last
-    /// byte.
-    pub fn has_unsent(&self) -> bool {
-        let is_sending = match &self.state {
-            State::Idle => false,
-            State::Connected(session) => session.has_unsent(),
-        };
-        is_sending || !self.waiting.is_empty()
     }
 
     fn monotonic(&self) -> std::time::Instant {
@@ -201,6 +193,7 @@ impl Client {
                     order,
                     message,
                     template,
+                    is_sent: false,
                 });
                 self.release();
                 self.send_waiting();
@@ -290,8 +283,13 @@ impl Client {
         let connection = &mut session.connection;
         let has_sent = may_send && connection.transmit(now, &self.tap, &mut self.scratch, out);
         connection.exchange_events(&mut self.endpoint);
-        session.note_sent();
-        has_sent.then_some(session.connection.flow)
+        let flow = session.connection.flow;
+        let outputs = &mut self.outputs;
+        session.report_sent(|message| {
+            let event = layer::Event::Inner(Event::Sent { message });
+            outputs.push_back(Output::Event(event));
+        });
+        has_sent.then_some(flow)
     }
 }
 

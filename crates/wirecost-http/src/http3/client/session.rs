@@ -70,14 +70,16 @@ impl Session {
         Ok(())
     }
 
-    /// Takes that a datagram has been handed out.
-    pub(super) fn note_sent(&mut self) {
-        self.connection.retain_unsent(&mut self.unsent);
-    }
-
-    /// Whether a request that is not over has not been handed out as a whole.
-    pub(super) fn has_unsent(&self) -> bool {
-        self.unsent.iter().any(|id| self.exchanges.contains_key(id))
+    /// Calls `sent` with the number of each request whose last byte QUIC has handed out, once.
+    pub(super) fn report_sent(&mut self, mut sent: impl FnMut(u64)) {
+        let exchanges = &mut self.exchanges;
+        self.connection.remove_sent(&mut self.unsent, |id| {
+            if let Some(Exchange { request, .. }) = exchanges.get_mut(&id)
+                && !std::mem::replace(&mut request.is_sent, true)
+            {
+                sent(request.message);
+            }
+        });
     }
 
     /// Takes back the requests that were sent as refused early data. Their streams are gone, and the client sends

@@ -143,7 +143,7 @@ fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure
                 .with_hint("name a stack instead of the URL, or leave out --target"));
         }
         let url: Url = text.parse().map_err(Failure::usage)?;
-        let stack = with_qos(url.stack(), arguments.qos)?;
+        let stack = with_qos(url.scheme.stack(), arguments.qos)?;
         return Ok((vec![stack], LoadTarget::Url(url)));
     }
     let stacks = text.split(',').map(|name| started(arguments, name));

@@ -1,38 +1,39 @@
-//! Around a probed endpoint: counts what passes, and keeps the first bytes of the answer, so that an answer in another
-//! protocol can be told by its beginning.
+//! Watches the flow of a probed endpoint: it counts the bytes, and keeps the first bytes of the answer, by which an answer in
+//! another protocol is recognised.
 
 use std::collections::VecDeque;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Buffer, Direction, Endpoint, Input, Instant, Output};
+use wirecost_stack::Command;
 
-use super::event::{Command, Event, ProbeEvent, StreamPosition};
+use super::event::{Event, ProbeEvent, StreamPosition};
 
-/// First bytes that are kept.
+/// The number of first bytes that are kept.
 const FIRST_BYTES: usize = 64;
 
 /// An endpoint whose flow is watched.
-pub(super) struct Witness<E> {
+pub(super) struct Monitor<E> {
     inner: E,
     transport: Transport,
-    place: StreamPosition,
-    /// What had been sent before the input at hand.
+    position: StreamPosition,
+    /// What had been sent before the current input.
     sent_before: u64,
     first_bytes: Vec<u8>,
     first_sent: Vec<u8>,
-    /// What happened before the endpoint has its say.
+    /// Events that come before those of the endpoint.
     before: VecDeque<ProbeEvent>,
-    /// What happened after.
+    /// Events that come after those of the endpoint.
     after: VecDeque<ProbeEvent>,
 }
 
-impl<E> Witness<E> {
+impl<E> Monitor<E> {
     /// Watches `inner`.
     pub(super) const fn new(inner: E, transport: Transport) -> Self {
         Self {
             inner,
             transport,
-            place: StreamPosition([0; 2]),
+            position: StreamPosition([0; 2]),
             sent_before: 0,
             first_bytes: Vec::new(),
             first_sent: Vec::new(),
@@ -41,13 +42,13 @@ impl<E> Witness<E> {
         }
     }
 
-    /// Whether what was sent came back. Both ends of AMQP begin with the same 8 bytes.
+    /// Whether the server sent back what it received. Both sides of AMQP begin with the same 8 bytes.
     fn is_echo(&self) -> bool {
         self.first_bytes.len() > 8 && self.first_bytes == self.first_sent
     }
 
     fn pass(&mut self, direction: Direction, bytes: usize) {
-        self.place.0[direction as usize] += match self.transport {
+        self.position.0[direction as usize] += match self.transport {
             Transport::Stream => bytes as u64,
             Transport::Datagram => 1,
         };
@@ -56,7 +57,7 @@ impl<E> Witness<E> {
     fn note<C>(&mut self, input: &Input<'_, C>) {
         match input {
             Input::Opened { .. } => {
-                self.place = StreamPosition::default();
+                self.position = StreamPosition::default();
                 self.first_bytes.clear();
                 self.first_sent.clear();
                 self.before.push_back(ProbeEvent::Opened);
@@ -79,38 +80,38 @@ impl<E> Witness<E> {
         }
     }
 
-    /// What is sent in answer to an input comes after what the input made happen.
-    fn event(&self, happening: ProbeEvent) -> Event {
-        let [_, received] = self.place.0;
+    /// An event of the current input. Its position leaves out what the endpoint sends in answer to the input.
+    fn event(&self, kind: ProbeEvent) -> Event {
+        let [_, received] = self.position.0;
         Event {
-            happening,
-            place: StreamPosition([self.sent_before, received]),
+            kind,
+            position: StreamPosition([self.sent_before, received]),
             first_bytes: self.first_bytes.clone(),
         }
     }
 }
 
-impl<E: Endpoint<Command = Command, Event = ProbeEvent>> Endpoint for Witness<E> {
+impl<E: Endpoint<Command = Command, Event = ProbeEvent>> Endpoint for Monitor<E> {
     type Command = Command;
     type Event = Event;
     type Error = E::Error;
 
     fn handle_input(&mut self, input: Input<'_, Command>, now: Instant) -> Result<(), E::Error> {
         self.note(&input);
-        self.sent_before = self.place.0[Direction::Up as usize];
+        self.sent_before = self.position.0[Direction::Up as usize];
         self.inner.handle_input(input, now)
     }
 
     fn poll_output(&mut self, out: &mut Buffer) -> Output<Event> {
-        if let Some(happening) = self.before.pop_front() {
-            return Output::Event(self.event(happening));
+        if let Some(kind) = self.before.pop_front() {
+            return Output::Event(self.event(kind));
         }
         match self.inner.poll_output(out) {
             Output::Timeout(at) => match self.after.pop_front() {
-                Some(happening) => Output::Event(self.event(happening)),
+                Some(kind) => Output::Event(self.event(kind)),
                 None => Output::Timeout(at),
             },
-            Output::Event(happening) => Output::Event(self.event(happening)),
+            Output::Event(kind) => Output::Event(self.event(kind)),
             Output::Transmit { flow } => {
                 let bytes = out.bytes();
                 let room = FIRST_BYTES.saturating_sub(self.first_sent.len());
@@ -162,14 +163,14 @@ mod tests {
         }
     }
 
-    fn events(witness: &mut Witness<Echo>, inputs: &[Input<'_, Command>]) -> Vec<Event> {
+    fn events(monitor: &mut Monitor<Echo>, inputs: &[Input<'_, Command>]) -> Vec<Event> {
         let mut events = Vec::new();
         for input in inputs {
-            witness
+            monitor
                 .handle_input(input.clone(), Instant::START)
                 .expect("infallible");
             loop {
-                match witness.poll_output(&mut Buffer::new()) {
+                match monitor.poll_output(&mut Buffer::new()) {
                     Output::Timeout(_) => break,
                     Output::Event(event) => events.push(event),
                     _ => {}
@@ -182,14 +183,14 @@ mod tests {
     #[test]
     fn what_comes_back_as_it_was_sent_is_an_echo() {
         let bytes = b"more than 8 bytes";
-        let mut witness = Witness::new(Echo::default(), Transport::Stream);
-        witness.first_sent = bytes.to_vec();
+        let mut monitor = Monitor::new(Echo::default(), Transport::Stream);
+        monitor.first_sent = bytes.to_vec();
         let received = [Input::Received {
             flow: FlowId(0),
             bytes,
         }];
-        let events = events(&mut witness, &received);
-        assert!(events.iter().any(|event| event.happening == ProbeEvent::Echoed));
+        let events = events(&mut monitor, &received);
+        assert!(events.iter().any(|event| event.kind == ProbeEvent::Echoed));
     }
 
     #[test]
@@ -201,18 +202,18 @@ mod tests {
             Input::Received { flow, bytes: b"/1.1" },
             Input::Reset { flow, reason },
         ];
-        for (transport, place) in [(Transport::Stream, [8, 8]), (Transport::Datagram, [2, 2])] {
-            let mut witness = Witness::new(Echo::default(), transport);
-            let [heard, event] = &events(&mut witness, &inputs)[..] else {
+        for (transport, position) in [(Transport::Stream, [8, 8]), (Transport::Datagram, [2, 2])] {
+            let mut monitor = Monitor::new(Echo::default(), transport);
+            let [heard, event] = &events(&mut monitor, &inputs)[..] else {
                 panic!("two events");
             };
             assert_eq!(
-                (&heard.happening, heard.first_bytes.as_slice()),
+                (&heard.kind, heard.first_bytes.as_slice()),
                 (&ProbeEvent::Heard, &b"HTTP"[..])
             );
-            assert_eq!(event.place, StreamPosition(place));
+            assert_eq!(event.position, StreamPosition(position));
             assert_eq!(event.first_bytes, b"HTTP/1.1");
-            assert_eq!(event.happening, ProbeEvent::Reset(reason));
+            assert_eq!(event.kind, ProbeEvent::Reset(reason));
         }
     }
 }

@@ -1,0 +1,214 @@
+//! What a device's client reports, in one form for every stack.
+
+use wirecost_amqp::client as amqp;
+use wirecost_coap::client as coap;
+use wirecost_http::client as http;
+use wirecost_mqtt::client as mqtt;
+use wirecost_proto::bare;
+use wirecost_security::layer;
+
+use super::{Arrival, Event, Stamp};
+
+/// The number under which a CoAP client observes. No message has it.
+pub(super) const OBSERVATION: u64 = u64::MAX;
+
+/// An event that can be made of the events of every protocol's client, and of the layers around it.
+pub trait ClientEvent:
+    From<bare::ClientEvent>
+    + From<mqtt::Event>
+    + From<coap::Event>
+    + From<amqp::Event>
+    + From<http::Event>
+    + From<layer::Event<http::Event>>
+    + From<layer::Event<Self>>
+{
+}
+
+impl<T> ClientEvent for T where
+    T: From<bare::ClientEvent>
+        + From<mqtt::Event>
+        + From<coap::Event>
+        + From<amqp::Event>
+        + From<http::Event>
+        + From<layer::Event<http::Event>>
+        + From<layer::Event<T>>
+{
+}
+
+impl<E> From<layer::Event<E>> for Event
+where
+    Self: From<E>,
+{
+    fn from(event: layer::Event<E>) -> Self {
+        match event {
+            layer::Event::Inner(event) => event.into(),
+            layer::Event::Established { start, .. } => Event::Established { start },
+            layer::Event::EarlyData { .. } => Event::Other,
+            layer::Event::Failed {
+                fault: layer::Fault::Start { granted, .. },
+                ..
+            } => Event::Established { start: granted },
+            layer::Event::Failed { fault, .. } => match fault {
+                layer::Fault::TimedOut { .. } | layer::Fault::Other(_) => Event::lost(fault),
+                layer::Fault::Certificate(_)
+                | layer::Fault::Alert(_)
+                | layer::Fault::Protocol { .. }
+                | layer::Fault::Start { .. }
+                | layer::Fault::CutOff(_) => Event::rejected(fault),
+            },
+        }
+    }
+}
+
+impl Event {
+    fn lost(reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::Lost { reason }
+    }
+
+    fn rejected(reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::Rejected { reason }
+    }
+
+    fn refused(message: u64, reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::Refused { message, reason }
+    }
+
+    fn subscription_refused(reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::SubscriptionRefused { reason }
+    }
+}
+
+/// The event of a protocol that has no sessions.
+const READY: Event = Event::Ready {
+    session_present: false,
+};
+
+impl From<bare::ClientEvent> for Event {
+    fn from(event: bare::ClientEvent) -> Self {
+        match event {
+            bare::ClientEvent::Opened => READY,
+            bare::ClientEvent::Sent { message } => Event::Sent { message },
+            bare::ClientEvent::Closed => Event::Closed,
+            bare::ClientEvent::Reset(reason) => Event::lost(reason),
+        }
+    }
+}
+
+impl From<mqtt::Event> for Event {
+    fn from(event: mqtt::Event) -> Self {
+        match event {
+            mqtt::Event::Connected { session_present, .. } => Event::Ready { session_present },
+            mqtt::Event::Refused { reason } => Event::rejected(format!("CONNACK {reason}")),
+            mqtt::Event::Acknowledged { message, reason } if reason.is_failure() => {
+                Event::refused(message, reason)
+            }
+            mqtt::Event::Acknowledged { message, .. } => Event::Acknowledged { message },
+            mqtt::Event::Rejected { message, reason } => Event::refused(message, reason),
+            mqtt::Event::Discarded { message } => Event::TimedOut { message },
+            mqtt::Event::Disconnected { reason } => Event::rejected(format!("DISCONNECT {reason}")),
+            mqtt::Event::Failed(error) => Event::rejected(error),
+            mqtt::Event::TimedOut(mqtt::Awaited::Connack) => Event::lost("no CONNACK in time"),
+            mqtt::Event::TimedOut(mqtt::Awaited::Pingresp) => Event::lost("no PINGRESP in time"),
+            mqtt::Event::Closed => Event::Closed,
+            mqtt::Event::Reset(reason) => Event::lost(reason),
+            mqtt::Event::DigestReceived(digest) => Event::Received(Arrival {
+                stamp: Stamp::read(&digest.head[..digest.head.len().min(digest.payload_bytes)]),
+                payload_bytes: digest.payload_bytes as u64,
+                duplicate: digest.dup,
+                retained: digest.retain,
+            }),
+            mqtt::Event::Subscribed { codes } => match codes.iter().find(|code| code.is_failure()) {
+                Some(reason) => Event::subscription_refused(format!("SUBACK {reason}")),
+                None => Event::Subscribed,
+            },
+            mqtt::Event::Sent { message } => Event::Sent { message },
+            mqtt::Event::MessageReceived(_) | mqtt::Event::Unsubscribed { .. } | mqtt::Event::Pong => {
+                Event::Other
+            }
+        }
+    }
+}
+
+impl From<coap::Event> for Event {
+    fn from(event: coap::Event) -> Self {
+        match event {
+            coap::Event::Opened => READY,
+            coap::Event::Response(response) if response.message == OBSERVATION => observed(&response),
+            // RFC 7641, section 4.2: an error ends the observation.
+            coap::Event::Notification(response) if !response.code.is_success() => {
+                Event::subscription_refused(format!("the observation ended with {}", response.code))
+            }
+            coap::Event::Notification(response) => Event::Received(Arrival {
+                stamp: Stamp::read(&response.payload),
+                payload_bytes: response.payload.len() as u64,
+                duplicate: false,
+                retained: false,
+            }),
+            coap::Event::Response(response) if response.code.is_success() => Event::Acknowledged {
+                message: response.message,
+            },
+            coap::Event::Response(response) => Event::refused(response.message, response.code),
+            coap::Event::TimedOut { message, .. } => Event::TimedOut { message },
+            coap::Event::Reset { message } => Event::refused(message, "RST"),
+            coap::Event::Failed {
+                message,
+                failure: coap::Failure::FlowEnded,
+            } => Event::TimedOut { message },
+            coap::Event::Failed { message, failure } => Event::refused(message, failure),
+            coap::Event::FlowReset(reason) => Event::lost(reason),
+            coap::Event::Sent { message } => Event::Sent { message },
+            coap::Event::Closed | coap::Event::Acknowledged { .. } | coap::Event::Pong { .. } => Event::Other,
+        }
+    }
+}
+
+/// What the answer to a registration says (RFC 7641, section 3.1).
+fn observed(response: &coap::Response) -> Event {
+    match response.options.view().observe() {
+        Some(_) if response.code.is_success() => Event::Subscribed,
+        None if response.code.is_success() => Event::subscription_refused("the resource cannot be observed"),
+        _ => Event::subscription_refused(response.code),
+    }
+}
+
+impl From<amqp::Event> for Event {
+    fn from(event: amqp::Event) -> Self {
+        match event {
+            amqp::Event::Opened => READY,
+            amqp::Event::Sent { message } => Event::Sent { message },
+            amqp::Event::Acknowledged { message } => Event::Acknowledged { message },
+            amqp::Event::Refused { message, reason } => Event::refused(message, reason),
+            amqp::Event::Discarded { message } => Event::TimedOut { message },
+            amqp::Event::Failed(failure @ amqp::Failure::TimedOut(_)) => Event::lost(failure),
+            amqp::Event::Failed(failure) => Event::rejected(failure),
+            amqp::Event::Closed { error: None } => Event::Closed,
+            amqp::Event::Closed { error: Some(error) } => Event::rejected(error),
+            amqp::Event::Reset(reason) => Event::lost(reason),
+        }
+    }
+}
+
+impl From<http::Event> for Event {
+    fn from(event: http::Event) -> Self {
+        match event {
+            http::Event::Opened => READY,
+            http::Event::Sent { message } => Event::Sent { message },
+            http::Event::Response { message, status, .. } if status.is_success() => {
+                Event::Acknowledged { message }
+            }
+            http::Event::Response { message, status, .. } => Event::refused(message, status),
+            http::Event::Failed {
+                message,
+                reason: http::Failure::Closed | http::Failure::Abandoned | http::Failure::Reset(_),
+            }
+            | http::Event::TimedOut { message } => Event::TimedOut { message },
+            http::Event::Failed { message, reason } => Event::refused(message, reason),
+            http::Event::Closed | http::Event::GoneAway => Event::Closed,
+            http::Event::Reset(reason) => Event::lost(reason),
+        }
+    }
+}
