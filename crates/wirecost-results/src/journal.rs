@@ -134,6 +134,16 @@ impl Entry {
         }
     }
 
+    /// Version and command of the run that began or resumed here.
+    pub(crate) fn opened_by(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Started { version, command, .. } | Self::Resumed { version, command, .. } => {
+                Some((version, command))
+            }
+            Self::Cell { .. } | Self::Ended { .. } => None,
+        }
+    }
+
     /// Whether it says that a cell need not be run again.
     pub fn is_finished(&self) -> bool {
         self.finished_key().is_some()

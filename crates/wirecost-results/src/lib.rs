@@ -17,7 +17,7 @@
 //! - [`curves`]: `latency/*.hgrm` of a load
 //! - [`samples`]: `samples.csv`, one row per device
 //! - [`journal`]: `journal.jsonl`, what happened to the run
-//! - [`resume`]: what an earlier run has left, and whether it was the same question
+//! - [`open_run`]: the life cycle of a folder; [`resume`]: what an earlier run has measured, and whether it had the same scenario
 //! - [`time`]: moments as text
 //! - [`times`]: samples of time as they are printed
 //! - [`shard`]: a part of the cells or loads, by their keys
@@ -39,6 +39,7 @@ pub mod load;
 pub mod merge;
 pub mod metrics;
 pub mod missing;
+pub mod open_run;
 pub mod profile;
 pub mod resolved;
 pub mod resume;
@@ -59,5 +60,6 @@ pub use environment::Environment;
 pub use folder::{Results, ResultsError, RunFolder};
 pub use ladder::{Ladder, LadderPacket};
 pub use load::{Load, LoadFile, LoadSummary};
+pub use open_run::{OpenRun, RunStart};
 pub use samples::SampleRow;
 pub use summary::{Cell, Section, Summary};

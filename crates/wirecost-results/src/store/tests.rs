@@ -71,10 +71,10 @@ fn summary(folder: &RunFolder) -> LoadSummary {
     folder.read_json("summary.json").expect("a summary")
 }
 
-fn scenario(folder: &RunFolder) -> serde_json::Value {
-    let scenario = serde_json::json!({"clients": 10});
+fn scenario(folder: &RunFolder) -> &'static str {
+    let scenario = "clients: 10\n";
     folder
-        .write("scenario.resolved.yaml", b"clients: 10\n")
+        .write("scenario.resolved.yaml", scenario.as_bytes())
         .expect("written");
     scenario
 }
@@ -132,7 +132,7 @@ fn what_is_partial_is_run_again_and_the_rest_is_not() {
             .expect("written")
             .interrupted
     );
-    let earlier = Earlier::open(&folder, &scenario, false).expect("an earlier run");
+    let earlier = Earlier::open(&folder, scenario, false).expect("an earlier run");
     let mut store = open(&folder, earlier);
     assert_eq!(store.missing(), [1]);
     assert_eq!(
