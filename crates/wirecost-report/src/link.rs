@@ -8,7 +8,7 @@ use minijinja::value::Serde;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use wirecost_proto::Layer;
-use wirecost_results::resolved::ResolvedLink;
+use wirecost_results::link::text::LinkText;
 
 use crate::{ReportError, number};
 
@@ -25,7 +25,7 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
     let ways = sections
         .iter()
         .flat_map(|section| [&section["up"], &section["down"]]);
-    let link = ResolvedLink::deserialize(&summary["link"]).map_err(ReportError::Link)?;
+    let link = LinkText::deserialize(&summary["link"]).map_err(ReportError::Link)?;
     let page = Page {
         css: include_str!("../templates/style.css"),
         summary,

@@ -10,7 +10,8 @@
 //! - [`figures`]: what a load comes to, second by second, in a form that adds up; [`store`]: loads in their folder;
 //!   [`metrics`]: the same for Prometheus
 //! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
-//! - [`resolved`]: a comparison without anything left open; [`link`], [`link_use`]: its link
+//! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_use`]: its link
+//! - [`value`]: texts with units
 //! - [`threshold`]: a demand of a figure, judged; [`thresholds`]: figures of which something can be demanded
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`columns`]: files of rows
@@ -53,6 +54,7 @@ pub mod thresholds;
 pub mod time;
 pub mod times;
 pub mod usage;
+pub mod value;
 pub mod warning;
 
 pub use cells::CellFile;

@@ -1,4 +1,6 @@
-//! A link as results have it: what was asked for, and what it has come to.
+//! A link as results have it: what was asked for, and what it achieved.
+
+pub mod text;
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::cells;
 use super::folder::{ResultsError, RunFolder};
 use super::journal::{self, Entry};
-use crate::resolved::ResolvedLink;
+use crate::link::text::LinkText;
 
 /// What an earlier run has left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,7 +130,7 @@ fn fields(scenario: Value) -> Map<String, Value> {
 }
 
 fn say_link(link: &mut Value) {
-    if let Ok(resolved) = serde_json::from_value::<ResolvedLink>(link.take()) {
+    if let Ok(resolved) = serde_json::from_value::<LinkText>(link.take()) {
         *link = Value::String(resolved.to_string());
     }
 }

@@ -12,7 +12,7 @@ use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
-use super::table::{MAX_LIST, Table, flag, keep_alive, parsed, text, time, whole};
+use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, text, time, whole};
 use crate::options::compare::{Engine, Medium, Options, Schedule, SharedLink, Target};
 use crate::plan;
 
@@ -238,12 +238,12 @@ fn one_of<T>(
     }
 }
 
-fn medium(text: &str) -> Result<Option<Medium>, String> {
+fn medium(text: &str) -> Result<Option<Medium>, ValueError> {
     match text {
         "auto" => Ok(None),
         "tun" => Ok(Some(Medium::Tun)),
         "veth" => Ok(Some(Medium::Veth)),
-        _ => Err(format!("{text:?} is none of auto, tun, veth")),
+        _ => Err(ValueError::form(text, "one of auto, tun, veth")),
     }
 }
 

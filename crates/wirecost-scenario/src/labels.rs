@@ -4,9 +4,9 @@ use wirecost_link::LinkConfig;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
 
-use crate::options::compare::loss_text;
+use crate::link::{loss_text, rate_text};
 use crate::options::load::{Arrivals, LoadOptions, Offer, Payload, Phase};
-use crate::selector::{Labels, rate_text};
+use crate::selector::Labels;
 use crate::table::message_rate_text;
 
 /// The dimensions of a load with its values; of its phases, `phase` names them.

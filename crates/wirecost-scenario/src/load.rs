@@ -17,7 +17,7 @@ use wirecost_stack::url::Url;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::table::{Table, clients, flag, keep_alive, parsed, text, time, whole};
+use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, text, time, whole};
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
@@ -304,16 +304,16 @@ fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     Ok(())
 }
 
-fn qos(text: &str) -> Result<u8, String> {
+fn qos(text: &str) -> Result<u8, ValueError> {
     let qos = text.parse().ok().filter(|qos| *qos <= 2);
-    qos.ok_or_else(|| format!("{text:?} is no QoS: 0, 1 or 2"))
+    qos.ok_or_else(|| ValueError::form(text, "a QoS: 0, 1 or 2"))
 }
 
 /// Reads a target: a name, or a URL.
 ///
 /// # Errors
 /// It is neither.
-pub fn target(text: &str) -> Result<LoadTarget, String> {
+pub fn target(text: &str) -> Result<LoadTarget, ValueError> {
     if text.contains("://") {
         return parsed::<Url>(text).map(LoadTarget::Url);
     }
@@ -384,8 +384,8 @@ fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, 
     }
 }
 
-fn hex(text: &str) -> Result<Arc<[u8]>, String> {
-    let wrong = || "pairs of hexadecimal digits are expected".to_owned();
+fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {
+    let wrong = || ValueError::Refused("pairs of hexadecimal digits are expected".to_owned());
     let digits = text.as_bytes();
     let (pairs, rest) = digits.as_chunks::<2>();
     if !rest.is_empty() {

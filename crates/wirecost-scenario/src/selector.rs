@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_proto::{BitRate, ByteSize};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
-use super::table::{clients, meant, message_rate_text, parsed, rate, time, whole};
+use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
 
 /// The dimensions of one cell or load with its values, as texts.
 pub type Labels = BTreeMap<&'static str, String>;
@@ -18,6 +18,22 @@ pub type Labels = BTreeMap<&'static str, String>;
 /// Conditions on dimensions: each must hold, by any of its values; none hold for everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector(BTreeMap<&'static str, Vec<String>>);
+
+/// Why a condition cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectorError {
+    /// The key is not a dimension.
+    #[error("{key:?} is not a dimension ({hint})")]
+    NoDimension {
+        /// The key.
+        key: String,
+        /// What the key may have meant.
+        hint: String,
+    },
+    /// The dimension cannot have the value.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
 
 /// The dimensions by which cells of a comparison are told apart.
 pub fn of_cells() -> Vec<&'static str> {
@@ -39,13 +55,15 @@ impl Selector {
         key: &str,
         values: &[String],
         dimensions: &[&'static str],
-    ) -> Result<(), String> {
+    ) -> Result<(), SelectorError> {
         let Some(key) = dimensions.iter().find(|name| **name == key) else {
-            let hint = meant(key, dimensions);
-            return Err(format!("{key:?} tells nothing apart ({hint})"));
+            return Err(SelectorError::NoDimension {
+                key: key.to_owned(),
+                hint: meant(key, dimensions),
+            });
         };
-        let values: Result<Vec<String>, String> = values.iter().map(|value| canonical(key, value)).collect();
-        self.0.insert(key, values?);
+        let values = values.iter().map(|value| canonical(key, value));
+        self.0.insert(key, values.collect::<Result<_, _>>()?);
         Ok(())
     }
 
@@ -80,7 +98,7 @@ impl fmt::Display for Selector {
 }
 
 /// A value as labels write it, so that 1000us is 1ms.
-fn canonical(key: &str, value: &str) -> Result<String, String> {
+fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     let value = value.trim();
     if value.contains('*') {
         return Ok(value.to_owned());
@@ -90,18 +108,13 @@ fn canonical(key: &str, value: &str) -> Result<String, String> {
         "start" => parsed::<Start>(value).map(|start| start.to_string()),
         "size" => parsed::<ByteSize>(value).map(|size| size.to_string()),
         "link.rtt" | "interval" => time(value).map(|time| DisplayDuration(time).to_string()),
-        "link.rate" => link::rate(value).map(rate_text),
+        "link.rate" => link::rate(value).map(link::rate_text),
         "link.mtu" => link::mtu(value).map(|mtu| ByteSize::from_bytes(mtu.into()).to_string()),
         "messages_per_connection" | "inflight" => whole::<u64>(value).map(|number| number.to_string()),
         "clients" => clients(value).map(|number| number.to_string()),
         "rate" => rate(value).map(message_rate_text),
         _ => Ok(value.to_owned()),
     }
-}
-
-/// A rate of a link as labels write it.
-pub fn rate_text(rate: Option<BitRate>) -> String {
-    rate.map_or_else(|| "unlimited".into(), |rate| rate.to_string())
 }
 
 /// Whether a text fits a pattern in which `*` matches any letters. Each piece is looked for once, from the left, so
@@ -167,6 +180,7 @@ mod tests {
             selector
                 .require(key, &[value.to_owned()], &of_cells())
                 .expect_err(value)
+                .to_string()
         };
         assert!(refused("stak", "tcp").contains("did you mean \"stack\"?"));
         assert!(refused("stack", "h3").contains("unknown stack"));

@@ -167,7 +167,7 @@ fn flags_take_the_place_of_keys_and_say_so_in_errors() {
         .to_string();
     assert_eq!(
         error,
-        "--set count=x: count: \"x\" is not a whole number, or too large a one"
+        "--set count=x: count: \"x\" is not a whole number, or is too large a one"
     );
 }
 
@@ -232,7 +232,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         ),
         (
             "wirecost: 1\nipv6: yes\n",
-            "line 2: ipv6: \"yes\" is neither true nor false",
+            "line 2: ipv6: \"yes\" is not true or false",
             "",
         ),
         (
@@ -283,7 +283,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         ),
         (
             "wirecost: 1\nthresholds:\n  response_time:\n    - p(98)<1s\n",
-            "line 4: thresholds: response_time: \"p(98)\" is no figure of response_time: it has p(50), p(90)",
+            "line 4: thresholds: response_time: \"p(98)\" is not a figure of response_time: it has p(50), p(90)",
             "",
         ),
         (

@@ -12,6 +12,7 @@ pub mod nature;
 pub mod verdict;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
@@ -21,7 +22,7 @@ use wirecost_results::thresholds::metric::Metric;
 use super::Work;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
-use super::selector::{self, Selector};
+use super::selector::{self, Selector, SelectorError};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
 use nature::Subject;
@@ -68,10 +69,10 @@ impl Thresholds {
         let subjects = nature::subjects(work);
         let mut demands = Vec::new();
         for (key, node) in entries {
-            let at = |why: String| ScenarioError::new(&key.place, format!("thresholds: {why}"));
-            let (metric, selector) = named(&key.name, work).map_err(at)?;
+            let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("thresholds: {why}"));
+            let (metric, selector) = named(&key.name, work).map_err(|why| at(&why))?;
             let meant = meant_by(&key.name, metric, &selector, &subjects);
-            let meant = meant.map_err(|(why, hint)| at(why).with_hint(hint))?;
+            let meant = meant.map_err(|(why, hint)| at(&why).with_hint(hint))?;
             for node in listed(node) {
                 let demand = demand(node, metric, &selector, &key.name)?;
                 demand.check_link(node, &meant)?;
@@ -114,20 +115,30 @@ fn meant_by<'a>(
         let hint = "a selector names values that the scenario has";
         return Err((format!("{name}: nothing of this run is {selector}"), hint));
     };
-    let why = format!("{name}: what it names has no such metric: {}", lack.why());
-    Err((why, lack.hint()))
+    let why = format!("{name}: what it names has no such metric: {}", lack.why);
+    Err((why, lack.hint))
+}
+
+/// Why a text does not name a metric of some cells or loads.
+#[derive(Debug, thiserror::Error)]
+enum NameError {
+    #[error("{0:?} has no closing brace")]
+    NoBrace(String),
+    #[error("unknown metric {metric:?} ({hint})")]
+    NoMetric { metric: String, hint: String },
+    #[error("{0:?} is not a condition: write stack=tcp")]
+    NoCondition(String),
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
 }
 
 /// The metric and the selector of `metric{key=value,key=value}`.
-fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String> {
+fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
     let (metric, conditions) = match name.split_once('{') {
         None => (name, ""),
         Some((metric, rest)) => {
             let inner = rest.trim_end().strip_suffix('}');
-            (
-                metric,
-                inner.ok_or_else(|| format!("{name:?} has no closing brace"))?,
-            )
+            (metric, inner.ok_or_else(|| NameError::NoBrace(name.to_owned()))?)
         }
     };
     let of_loads = matches!(work, Work::Loads(_));
@@ -138,11 +149,10 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String>
         .copied()
         .ok_or_else(|| {
             let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
-            format!(
-                "unknown metric {:?} ({})",
-                metric.trim(),
-                meant(metric.trim(), &names)
-            )
+            NameError::NoMetric {
+                metric: metric.trim().to_owned(),
+                hint: meant(metric.trim(), &names),
+            }
         })?;
     let dimensions = if of_loads {
         selector::of_phases()
@@ -156,7 +166,7 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String>
     {
         let (key, value) = condition
             .split_once('=')
-            .ok_or_else(|| format!("{condition:?} is no condition: write stack=tcp"))?;
+            .ok_or_else(|| NameError::NoCondition(condition.to_owned()))?;
         let values: Vec<String> = value.split('|').map(str::to_owned).collect();
         selector.require(key.trim(), &values, &dimensions)?;
     }
@@ -176,7 +186,7 @@ fn demand(
     selector: &Selector,
     name: &str,
 ) -> Result<Demand, ScenarioError> {
-    let at = |why: String| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
+    let at = |why: &dyn Display| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
     let (expression, abort_on_fail, after) = match &node.value {
         Value::Table(_) => {
             let table = Table::new(node, "thresholds.", &DEMAND_KEYS)?;
@@ -190,14 +200,14 @@ fn demand(
         _ => {
             let expression = node
                 .scalar()
-                .ok_or_else(|| at("an expression is expected, e.g. \"p(99)<150ms\"".into()))?;
+                .ok_or_else(|| at(&"an expression is expected, e.g. \"p(99)<150ms\""))?;
             (expression, false, Duration::ZERO)
         }
     };
     Ok(Demand {
         metric,
         selector: selector.clone(),
-        expression: Expression::read(&expression, metric).map_err(at)?,
+        expression: Expression::read(&expression, metric).map_err(|why| at(&why))?,
         name: name.to_owned(),
         abort_on_fail,
         after,

@@ -1,6 +1,5 @@
 //! The phases of a load: what happens, in order.
 
-use crate::table::rate;
 use std::time::Duration;
 
 use wirecost_security::Start;
@@ -8,7 +7,7 @@ use wirecost_security::Start;
 use crate::error::ScenarioError;
 use crate::node::{Node, Value};
 use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
-use crate::table::{Table, flag, meant, parsed, text, time, whole};
+use crate::table::{Table, ValueError, flag, meant, parsed, rate, time, whole};
 
 /// What a phase can do, and the keys that it may have beside `do`.
 pub const PHASES: [(&str, &[&str]); 9] = [
@@ -166,10 +165,13 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
     Ok(backoff)
 }
 
-fn positive(text: &str) -> Result<Duration, String> {
+fn positive(text: &str) -> Result<Duration, ValueError> {
     let duration = time(text)?;
     if duration.is_zero() {
-        Err("it must be above 0 s".into())
+        Err(ValueError::Range {
+            range: "above 0 s",
+            got: text.to_owned(),
+        })
     } else {
         Ok(duration)
     }
@@ -182,25 +184,25 @@ const WHO: [(&str, Who); 3] = [
     ("subscribers", Who::Subscribers),
 ];
 
-fn who(text: &str) -> Result<Who, String> {
+fn who(text: &str) -> Result<Who, ValueError> {
     let found = WHO.into_iter().find(|(name, _)| *name == text);
     found
         .map(|(_, who)| who)
-        .ok_or_else(|| format!("{text:?} is none of all, senders, subscribers"))
+        .ok_or_else(|| ValueError::form(text, "one of all, senders, subscribers"))
 }
 
-fn poisson(text: &str) -> Result<bool, String> {
+fn poisson(text: &str) -> Result<bool, ValueError> {
     match text {
         "constant" => Ok(false),
         "poisson" => Ok(true),
-        _ => Err(format!("{text:?} is neither constant nor poisson")),
+        _ => Err(ValueError::form(text, "constant or poisson")),
     }
 }
 
-fn jitter(words: &str) -> Result<bool, String> {
-    match text(words)?.as_str() {
+fn jitter(text: &str) -> Result<bool, ValueError> {
+    match text {
         "none" => Ok(false),
         "full" => Ok(true),
-        _ => Err(format!("{words:?} is neither none nor full")),
+        _ => Err(ValueError::form(text, "none or full")),
     }
 }

@@ -188,11 +188,11 @@ fn what_is_wrong_is_said_with_its_line() {
         ("stack: h3\n", "line 1: stack: unknown stack \"h3\""),
         (
             "stack: tcp\nrate: 5\n",
-            "line 2: rate: \"5\" is no rate: write 5000/s, 30/min or 2/h",
+            "line 2: rate: \"5\" is not a rate: write 5000/s, 30/min or 2/h",
         ),
         (
             "stack: tcp\nrate: 99999999/s\n",
-            "line 2: rate: \"99999999/s\" is too high: the highest rate is 10000000/s",
+            "line 2: rate: must be at most 10000000/s, got 99999999/s",
         ),
         (
             "stack: tcp\nphases:\n  - {do: publsh}\n",
@@ -208,11 +208,11 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "stack: tcp\nengine: ns3\n",
-            "line 2: engine: unknown engine \"ns3\"; a load runs on sim or live",
+            "line 2: engine: \"ns3\" is not an engine of loads: a load runs on sim or live",
         ),
         (
             "stack: tcp\nclients: 0\n",
-            "line 2: clients: \"0\" is no number of devices: write 1500 or 50k",
+            "line 2: clients: \"0\" is not a number of devices: write 1500 or 50k",
         ),
         (
             "stack: tcp\npayload: {file: /etc/passwd}\n",

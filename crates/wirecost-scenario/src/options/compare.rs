@@ -8,17 +8,15 @@ use std::time::Duration;
 pub use wirecost_link::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, Medium, QueueLimit, Reorder,
 };
+use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_proto::{BitRate, ByteSize};
-use wirecost_results::resolved::{
-    ResolvedDirection, ResolvedLink, ResolvedRecord, ResolvedScenario, ResolvedSchedule,
-};
+use wirecost_results::link::text::LinkText;
+use wirecost_results::resolved::{ResolvedRecord, ResolvedScenario, ResolvedSchedule};
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
-use crate::link::{delay_variation_text, reorder_text};
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
 pub use valid::MAX_DEVICES;
@@ -114,9 +112,88 @@ pub enum OptionsError {
         /// The stacks that it speaks.
         speaks: &'static str,
     },
-    /// A list is empty or a number absurd.
-    #[error("{0}")]
-    Absurd(String),
+    /// A number is zero.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// A time is zero or too long.
+    #[error("{flag} must be above 0 ms and at most 1 h, got {}", DisplayDuration(*got))]
+    Time {
+        /// The flag.
+        flag: &'static str,
+        /// The time.
+        got: Duration,
+    },
+    /// A number, a size or a time is too large.
+    #[error("{flag} must be at most {most}, got {got}")]
+    TooLarge {
+        /// The flag.
+        flag: &'static str,
+        /// The largest value.
+        most: &'static str,
+        /// The value.
+        got: String,
+    },
+    /// Client certificates with a server that does not ask for one.
+    #[error("--client-certificates works with the built-in servers: no other server asks for a certificate")]
+    ClientCertificates,
+    /// A real server in virtual time.
+    #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
+    SimulatedTarget(Target),
+    /// More devices than one run has addresses for.
+    #[error(
+        "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{instead}"
+    )]
+    TooManyDevices {
+        /// Samples of a cell.
+        samples: u64,
+        /// Devices of one run.
+        most: u64,
+        /// What else to do.
+        instead: &'static str,
+    },
+    /// Devices share a link outside virtual time.
+    #[error("--shared-link works in virtual time only, so far: add --engine sim")]
+    SharedLinkLive,
+    /// Devices that share a link do not send at an interval.
+    #[error("devices that share a link send at an interval: add --interval")]
+    SharedLinkSettles,
+    /// Devices that share a link do not start cold.
+    #[error("devices that share a link start cold, so far: leave out --start")]
+    SharedLinkStart,
+    /// No stack can start as asked; why the first one cannot.
+    #[error("nothing to run: {0}")]
+    NothingToRun(String),
+    /// The payloads of all messages take more than a day.
+    #[error(
+        "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
+         lower -n, --size or --messages-per-connection"
+    )]
+    TooMuchPayload {
+        /// The payload of the run.
+        gigabytes: u64,
+    },
+    /// PINGREQs follow one another faster than the link settles.
+    #[error(
+        "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
+        DisplayDuration(*keep_alive),
+        DisplayDuration(*settle)
+    )]
+    KeepAlive {
+        /// The keep-alive.
+        keep_alive: Duration,
+        /// The settle time.
+        settle: Duration,
+    },
+    /// Two cells would be the same.
+    #[error("{what} {position} of {count} has been asked for before: name each {what} once")]
+    Twice {
+        /// What a list is of.
+        what: &'static str,
+        /// The position in the list, from 1.
+        position: usize,
+        /// The length of the list.
+        count: usize,
+    },
     /// The link cannot exist.
     #[error(transparent)]
     Link(#[from] wirecost_link::ConfigError),
@@ -160,7 +237,7 @@ impl Options {
             stacks: self.stacks.iter().map(Stack::to_string).collect(),
             start: self.starts.iter().map(Start::to_string).collect(),
             size: self.sizes.iter().map(ByteSize::to_string).collect(),
-            links: self.links.iter().map(resolved_link).collect(),
+            links: self.links.iter().copied().map(LinkText).collect(),
             samples: u64::from(self.samples),
             settle: duration(self.settle),
             timeout: duration(self.timeout),
@@ -236,56 +313,6 @@ pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {
         interval: schedule
             .interval
             .map(|interval| DisplayDuration(interval).to_string()),
-    }
-}
-
-/// A link as results have it, in words that a scenario file takes.
-pub fn resolved_link(link: &LinkConfig) -> ResolvedLink {
-    ResolvedLink {
-        up: resolved_direction(&link.up, link.rtt()),
-        down: resolved_direction(&link.down, link.rtt()),
-    }
-}
-
-fn resolved_direction(direction: &DirectionConfig, rtt: Duration) -> ResolvedDirection {
-    // Without `..`: an impairment that is added is missing here until it is written down.
-    let DirectionConfig {
-        delay,
-        delay_variation,
-        loss,
-        reorder,
-        duplicate,
-        corrupt,
-        rate,
-        queue,
-        mtu,
-    } = direction;
-    ResolvedDirection {
-        delay: DisplayDuration(*delay).to_string(),
-        delay_variation: delay_variation_text(*delay_variation),
-        loss: loss_text(loss),
-        reorder: reorder_text(*reorder, rtt),
-        duplicate: duplicate.to_string(),
-        corrupt: corrupt.to_string(),
-        rate: rate.map_or("unlimited".into(), |rate: BitRate| rate.to_string()),
-        queue: match queue {
-            None => "auto".into(),
-            Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
-            Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(*bytes).to_string(),
-        },
-        mtu: ByteSize::from_bytes((*mtu).into()).to_string(),
-    }
-}
-
-/// A loss as a scenario file has it.
-pub fn loss_text(loss: &Loss) -> String {
-    match loss {
-        Loss::None => "0%".into(),
-        Loss::Bernoulli(probability) => probability.to_string(),
-        Loss::GilbertElliott(model) => format!(
-            "gilbert-elliott {} {} {} {}",
-            model.good_to_bad, model.bad_to_good, model.loss_in_good, model.loss_in_bad
-        ),
     }
 }
 

@@ -25,6 +25,7 @@ use wirecost_stack::{Application, Pattern, Stack};
 use wirecost_wire::ipv6;
 
 use crate::options::compare::OptionsError;
+use crate::table::ValueError;
 
 /// A load: devices, a target, and phases one after the other.
 ///
@@ -305,11 +306,11 @@ impl fmt::Display for LoadEngine {
 }
 
 impl FromStr for LoadEngine {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
-        found.ok_or_else(|| format!("unknown engine {text:?}; a load runs on sim or live"))
+        found.ok_or_else(|| ValueError::form(text, "an engine of loads: a load runs on sim or live"))
     }
 }
 

@@ -6,14 +6,15 @@ use serde::Serialize;
 use wirecost_proto::ByteSize;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::resolved::{ResolvedLink, ResolvedSchedule};
+use wirecost_results::link::text::LinkText;
+use wirecost_results::resolved::ResolvedSchedule;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 
 use super::PlannedCell;
 use crate::labels::labels_of_link;
-use crate::options::compare::{Options, Schedule, resolved_link, resolved_schedule};
+use crate::options::compare::{Options, Schedule, resolved_schedule};
 use crate::selector::Labels;
 
 /// The question that a cell answers: its random stream is the question's, so that both engines and every version
@@ -23,7 +24,7 @@ struct Question {
     stack: String,
     start: String,
     size: String,
-    link: ResolvedLink,
+    link: LinkText,
     schedule: ResolvedSchedule,
 }
 
@@ -136,7 +137,7 @@ fn question(options: &Options, cell: Dimensions) -> Question {
         stack: cell.stack.to_string(),
         start: cell.start.to_string(),
         size: cell.size.to_string(),
-        link: resolved_link(&options.links[cell.link]),
+        link: LinkText(options.links[cell.link]),
         schedule: resolved_schedule(&cell.schedule),
     }
 }

@@ -7,9 +7,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_results::link::text::LinkText;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
-use crate::options::compare::resolved_link;
 use crate::options::load::{LoadOptions, LoadTarget};
 use crate::table::message_rate_text;
 
@@ -100,7 +100,7 @@ pub(crate) fn optional_rate<S: Serializer>(per_second: &Option<f64>, to: S) -> R
 }
 
 pub(crate) fn link<S: Serializer>(link: &Option<LinkConfig>, to: S) -> Result<S::Ok, S::Error> {
-    link.as_ref().map(resolved_link).serialize(to)
+    link.map(LinkText).serialize(to)
 }
 
 pub(crate) fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
