@@ -52,7 +52,16 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
         many if many > MANY => best::lines(summary, &style, options.width),
         _ => cells(summary, options, &style),
     };
-    lines.extend(thresholds::lines(summary, &style, options.width));
+    let has_invalid = summary
+        .cells
+        .iter()
+        .any(|cell| cell.not_run.is_none() && !cell.valid);
+    lines.extend(thresholds::lines(
+        &summary.thresholds,
+        has_invalid,
+        &style,
+        options.width,
+    ));
     finished(lines)
 }
 

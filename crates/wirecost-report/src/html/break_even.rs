@@ -6,9 +6,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::Cell;
 
 use super::Figure;
-use super::ends::{self, End};
-use super::logplot::{LogPlot, TOP};
-use super::svg::Svg;
+use super::logplot::{Curve, LogFigure, Mark};
 use crate::columns::{ANYTHING, Column, overlap};
 use crate::export::quoted;
 use crate::figures::BothWays;
@@ -91,11 +89,9 @@ pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
     let lines = Line::all(group, quantity);
     let crossings = Crossing::all(&lines);
     let name = format!("{} by messages per connection, {}", quantity.name, group.heading);
+    let figure = log_figure(&lines, &crossings, quantity, &name);
     BreakEven {
-        figure: Figure::new(
-            |width| draw(&lines, &crossings, quantity, &name, width),
-            data(&lines, quantity),
-        ),
+        figure: Figure::new(|width| figure.draw(width), data(&lines, quantity)),
         crossings: crossings
             .iter()
             .map(|crossing| crossing.words(&lines, quantity))
@@ -197,41 +193,40 @@ impl Crossing {
     }
 }
 
-fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, width: f64) -> String {
-    let ends = lines.iter().flat_map(|line| [line.at(1.0), line.at(MOST)]);
-    let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-    let plot = LogPlot::new([1.0, MOST], ends, &labels, width);
-    let mut svg = Svg::new(width, plot.height());
-    let ticks = TICKS.map(|(n, text)| (n, text.to_owned()));
-    plot.value_axis(&mut svg, &ticks, "messages per connection");
-    plot.cost_axis(&mut svg, quantity.unit);
-    for line in lines {
-        let points: Vec<[f64; 2]> = counts().map(|n| [plot.x(n), plot.y(line.at(n))]).collect();
-        svg.polyline(
-            &format!("curve {}", ends::class(line.number)),
-            &points,
-            &summary(line, quantity),
-        );
-    }
-    for crossing in crossings {
-        let line = &lines[crossing.cheaper];
-        let at = [plot.x(crossing.at), plot.y(line.at(crossing.at))];
-        let class = format!("mark {}", ends::class(line.number));
-        svg.circle(&class, at, 3.0, &crossing.words(lines, quantity));
-    }
-    let end = |line: &Line| End {
+/// The figure before its width is known.
+fn log_figure<'a>(
+    lines: &[Line],
+    crossings: &[Crossing],
+    quantity: Quantity,
+    name: &'a str,
+) -> LogFigure<'a> {
+    let curve = |line: &Line| Curve {
         label: line.label.clone(),
         number: line.number,
-        at: [plot.x(MOST), plot.y(line.at(MOST))],
+        points: counts().map(|n| (n, line.at(n))).collect(),
+        title: summary(line, quantity),
+        marks: Vec::new(),
     };
-    ends::draw(
-        &mut svg,
-        lines.iter().map(end).collect(),
-        plot.right,
-        [TOP, plot.bottom()],
-    );
+    let mark = |crossing: &Crossing| {
+        let line = &lines[crossing.cheaper];
+        Mark {
+            at: (crossing.at, line.at(crossing.at)),
+            number: line.number,
+            radius: 3.0,
+            title: crossing.words(lines, quantity),
+        }
+    };
     let description: Vec<String> = lines.iter().map(|line| summary(line, quantity)).collect();
-    svg.finish(name, &description.join(". "))
+    LogFigure {
+        name,
+        description: description.join(". "),
+        across: [1.0, MOST],
+        ticks: TICKS.map(|(n, text)| (n, text.to_owned())).to_vec(),
+        axis: "messages per connection",
+        unit: quantity.unit,
+        curves: lines.iter().map(curve).collect(),
+        marks: crossings.iter().map(mark).collect(),
+    }
 }
 
 /// The numbers of messages that curves are drawn at, evenly spread over the axis.

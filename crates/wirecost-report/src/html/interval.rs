@@ -11,10 +11,9 @@ use wirecost_results::{Cell, Section, Summary};
 
 use super::Figure;
 use super::controls::{Control, Controls, panel_classes};
-use super::ends::{self, End};
-use super::logplot::{LogPlot, TOP};
+use super::ends;
+use super::logplot::{Curve, LogFigure, Mark};
 use super::selection::{DRAWN, spread_out};
-use super::svg::Svg;
 use super::sweep::{Dimension, Slice, Sweep};
 use crate::columns::{ANYTHING, Column};
 use crate::export::quoted;
@@ -181,12 +180,10 @@ impl Quantity {
         let name = [vec![format!("{} by interval", self.name)], slice.words.clone()]
             .concat()
             .join(", ");
+        let figure = self.log_figure(&lines, &crossings, intervals, &name);
         Drawn {
             name: self.name,
-            figure: Figure::new(
-                |width| self.draw(&lines, &crossings, intervals, &name, width),
-                self.data(&lines),
-            ),
+            figure: Figure::new(|width| figure.draw(width), self.data(&lines)),
             crossings: crossings
                 .iter()
                 .map(|crossing| crossing.words(&lines, self))
@@ -252,60 +249,41 @@ impl Quantity {
         intervals.iter().filter_map(point).collect()
     }
 
-    fn draw(
-        &self,
+    /// The figure before its width is known.
+    fn log_figure<'a>(
+        &'a self,
         lines: &[Line],
         crossings: &[Crossing],
         intervals: &[u64],
-        name: &str,
-        width: f64,
-    ) -> String {
-        let costs = lines
-            .iter()
-            .flat_map(|line| line.points.iter().map(|(_, cost)| cost.each));
-        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-        let ends = [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64));
-        let plot = LogPlot::new(ends, costs, &labels, width);
-        let mut svg = Svg::new(width, plot.height());
-        let ticks: Vec<(f64, String)> = intervals
-            .iter()
-            .map(|nanos| (*nanos as f64, time(*nanos)))
-            .collect();
-        plot.value_axis(&mut svg, &ticks, "interval between messages");
-        plot.cost_axis(&mut svg, self.unit);
-        for line in lines {
-            let points: Vec<[f64; 2]> = line
-                .points
-                .iter()
-                .map(|(at, cost)| [plot.x(*at), plot.y(cost.each)])
-                .collect();
-            svg.polyline(
-                &format!("curve {}", ends::class(line.number)),
-                &points,
-                &self.summary(line),
-            );
-        }
-        for crossing in crossings {
-            let class = format!("mark {}", ends::class(lines[crossing.cheaper].number));
-            let at = [plot.x(crossing.at), plot.y(crossing.cost)];
-            svg.circle(&class, at, 3.0, &crossing.words(lines, self));
-        }
-        let end = |line: &Line| {
-            let (at, cost) = line.points.last()?;
-            Some(End {
-                label: line.label.clone(),
-                number: line.number,
-                at: [plot.x(*at), plot.y(cost.each)],
-            })
+        name: &'a str,
+    ) -> LogFigure<'a> {
+        let curve = |line: &Line| Curve {
+            label: line.label.clone(),
+            number: line.number,
+            points: line.points.iter().map(|(at, cost)| (*at, cost.each)).collect(),
+            title: self.summary(line),
+            marks: Vec::new(),
         };
-        ends::draw(
-            &mut svg,
-            lines.iter().filter_map(end).collect(),
-            plot.right,
-            [TOP, plot.bottom()],
-        );
+        let mark = |crossing: &Crossing| Mark {
+            at: (crossing.at, crossing.cost),
+            number: lines[crossing.cheaper].number,
+            radius: 3.0,
+            title: crossing.words(lines, self),
+        };
         let description: Vec<String> = lines.iter().map(|line| self.summary(line)).collect();
-        svg.finish(name, &description.join(". "))
+        LogFigure {
+            name,
+            description: description.join(". "),
+            across: [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64)),
+            ticks: intervals
+                .iter()
+                .map(|nanos| (*nanos as f64, time(*nanos)))
+                .collect(),
+            axis: "interval between messages",
+            unit: self.unit,
+            curves: lines.iter().map(curve).collect(),
+            marks: crossings.iter().map(mark).collect(),
+        }
     }
 
     fn summary(&self, line: &Line) -> String {

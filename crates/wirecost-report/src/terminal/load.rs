@@ -34,7 +34,13 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     if words::is_interrupted(summary) {
         lines.push(page.alarm("interrupted: what is above is what was measured until then"));
     }
-    lines.extend(thresholds::lines(summary, &page.style, page.width));
+    let has_invalid = summary.loads.iter().any(|load| !load.valid);
+    lines.extend(thresholds::lines(
+        &summary.thresholds,
+        has_invalid,
+        &page.style,
+        page.width,
+    ));
     finished(lines)
 }
 

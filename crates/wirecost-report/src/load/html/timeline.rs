@@ -5,7 +5,7 @@ use wirecost_results::load::Load;
 use wirecost_results::seconds::SecondRow;
 
 use super::bands::{self, Band, Slot, length, middle};
-use super::timeplot::{Line, Scale, TimePlot};
+use super::timeplot::{self, Line, Scale};
 use super::{outcomes, usage};
 use crate::html::Figure;
 use crate::load::LoadResults;
@@ -107,14 +107,8 @@ fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
 
 fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
     let most = Line::range(lines).map_or(0.0, |[_, most]| most);
-    let describe = |line: &Line| line.told(|most| format!("{}/s", number::rate(most)));
-    let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
-        plot.lines(lines, describe);
-        let told: Vec<String> = lines.iter().map(describe).collect();
-        plot.svg.finish(name, &told.join(". "))
-    };
-    Figure::new(draw, csv(lines))
+    let write = |value| format!("{}/s", number::rate(value));
+    timeplot::figure(name, bands, lines, (Scale::linear(most), unit), write)
 }
 
 fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Option<Figure> {
@@ -146,19 +140,13 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         line(p99, 1, slots, span, |slot| millis(slot, tail)),
     ];
     let scale = Scale::for_times(Line::range(&lines)?);
-    let describe = |line: &Line| line.told(|most| format!("{} ms", number::latency(most * 1e6)));
-    let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, scale, "ms", width);
-        plot.lines(&lines, describe);
-        let told: Vec<String> = lines.iter().map(describe).collect();
-        let what = if is_delivery {
-            "Delivery time"
-        } else {
-            "Response time"
-        };
-        plot.svg.finish(&format!("{what} by second"), &told.join(". "))
+    let name = if is_delivery {
+        "Delivery time by second"
+    } else {
+        "Response time by second"
     };
-    Some(Figure::new(draw, csv(&lines)))
+    let write = |millis: f64| format!("{} ms", number::latency(millis * 1e6));
+    Some(timeplot::figure(name, bands, &lines, (scale, "ms"), write))
 }
 
 /// A line through the middles of what the slots have of a kind of time.
@@ -181,26 +169,6 @@ fn line(
 pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
     let seconds = length(span);
     (seconds > 0.0).then(|| count as f64 / seconds)
-}
-
-pub(super) fn csv(lines: &[Line]) -> String {
-    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
-    let mut text = format!("second,{}\n", names.join(","));
-    let count = lines.first().map_or(0, |line| line.points.len());
-    for index in 0..count {
-        let at = lines[0].points[index].0;
-        let values: Vec<String> = lines
-            .iter()
-            .map(|line| {
-                line.points[index]
-                    .1
-                    .map(|value| number::trimmed(value, 6))
-                    .unwrap_or_default()
-            })
-            .collect();
-        text += &format!("{},{}\n", number::trimmed(at, 1), values.join(","));
-    }
-    text
 }
 
 #[cfg(test)]

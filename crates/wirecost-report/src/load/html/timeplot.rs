@@ -2,6 +2,7 @@
 //! their ends.
 
 use super::bands::Band;
+use crate::html::Figure;
 use crate::html::ends::{self, End};
 use crate::html::svg::{Anchor, Svg, fitted};
 use crate::number;
@@ -38,12 +39,43 @@ impl Line {
     }
 
     /// Name and largest value, in words; that there is none is said, for 0 would be a value.
-    pub(super) fn told(&self, words: impl Fn(f64) -> String) -> String {
+    fn told(&self, words: impl Fn(f64) -> String) -> String {
         match Self::range(std::slice::from_ref(self)) {
             Some([_, most]) => format!("{}: at most {}", self.label, words(most)),
             None => format!("{}: no value", self.label),
         }
     }
+}
+
+/// The lines over time as a figure; `write` is a value with its unit.
+pub(super) fn figure(
+    name: &str,
+    bands: &[Band],
+    lines: &[Line],
+    (scale, unit): (Scale, &str),
+    write: impl Fn(f64) -> String,
+) -> Figure {
+    let told = |line: &Line| line.told(&write);
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, scale, unit, width);
+        plot.lines(lines, told);
+        let all: Vec<String> = lines.iter().map(told).collect();
+        plot.svg.finish(name, &all.join(". "))
+    };
+    Figure::new(draw, csv(lines))
+}
+
+fn csv(lines: &[Line]) -> String {
+    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let mut text = format!("second,{}\n", names.join(","));
+    let count = lines.first().map_or(0, |line| line.points.len());
+    for index in 0..count {
+        let value = |line: &Line| line.points[index].1.map(|value| number::trimmed(value, 6));
+        let values: Vec<String> = lines.iter().map(|line| value(line).unwrap_or_default()).collect();
+        let at = number::trimmed(lines[0].points[index].0, 1);
+        text += &format!("{at},{}\n", values.join(","));
+    }
+    text
 }
 
 /// How values are placed.
@@ -198,7 +230,7 @@ impl TimePlot {
     }
 
     /// Draws lines and names them.
-    pub(super) fn lines(&mut self, lines: &[Line], describe: impl Fn(&Line) -> String) {
+    fn lines(&mut self, lines: &[Line], describe: impl Fn(&Line) -> String) {
         let mut named = Vec::new();
         for line in lines {
             let class = format!("curve {}", ends::class(line.number));

@@ -3,8 +3,7 @@
 use wirecost_results::usage::UsageRow;
 
 use super::bands::{Band, POINTS};
-use super::timeline::csv;
-use super::timeplot::{Line, Scale, TimePlot};
+use super::timeplot::{self, Line, Scale};
 use crate::html::{Figure, ends};
 use crate::load::LoadResults;
 use crate::number;
@@ -88,14 +87,14 @@ fn figure(
     let mut lines: Vec<Line> = of.iter().map(line).collect();
     lines.retain(|line| line.points.iter().any(|(_, value)| value.is_some()));
     let [_, most] = Line::range(&lines)?;
-    let describe = |line: &Line| line.told(|most| format!("{} {unit}", number::trimmed(most, 1)));
-    let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
-        plot.lines(&lines, describe);
-        let told: Vec<String> = lines.iter().map(describe).collect();
-        plot.svg.finish(name, &told.join(". "))
-    };
-    Some(Figure::new(draw, csv(&lines)))
+    let write = |value| format!("{} {unit}", number::trimmed(value, 1));
+    Some(timeplot::figure(
+        name,
+        bands,
+        &lines,
+        (Scale::linear(most), unit),
+        write,
+    ))
 }
 
 /// The middle of a row's time, in seconds from the start of the load.
