@@ -246,21 +246,13 @@ impl Column {
         times.zip(self.quantile()).is_some_and(named)
     }
 
-    const fn quantile(self) -> Option<&'static str> {
-        match self {
-            Self::P50 => Some("p50"),
-            Self::P99 => Some("p99"),
-            Self::Up
-            | Self::Down
-            | Self::Total
-            | Self::Connection
-            | Self::Packets
-            | Self::RoundTrips
-            | Self::FirstMessage
-            | Self::Mean
-            | Self::Goodput
-            | Self::Ratio => None,
-        }
+    /// The quantile that the column shows, where it shows one.
+    fn quantile(self) -> Option<&'static str> {
+        let quantiles = [(Self::P50, "p50"), (Self::P99, "p99")];
+        quantiles
+            .into_iter()
+            .find(|(column, _)| *column == self)
+            .map(|(_, name)| name)
     }
 }
 

@@ -33,7 +33,7 @@ use wirecost_results::{Cell, Results, Summary};
 use crate::ReportError;
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
-use crate::names::{Names, is_modelled};
+use crate::names::{Names, distinct, is_modelled};
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
@@ -213,16 +213,7 @@ fn asked(results: &Results) -> String {
     const NAMED: usize = 4;
     let summary = &results.summary;
     let scenario = &summary.scenario;
-    let mut links: Vec<String> = Vec::new();
-    for link in summary
-        .cells
-        .iter()
-        .map(|cell: &Cell| figures::link_words(&cell.link))
-    {
-        if !links.contains(&link) {
-            links.push(link);
-        }
-    }
+    let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
     let sizes = match scenario.size.len() {
         0..=NAMED => scenario.size.join(" or "),
         sizes => format!("{sizes} sizes"),

@@ -24,6 +24,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod columns;
+mod csv;
 mod error;
 pub mod export;
 mod figures;

@@ -58,12 +58,6 @@ impl Names {
             ),
             (any(|cell| cell.agreement.is_some()), Key::Agreement),
         ];
-        let mut differences: Vec<String> = Vec::new();
-        for difference in summary.cells.iter().filter_map(difference) {
-            if !differences.contains(&difference) {
-                differences.push(difference);
-            }
-        }
         Self {
             has_target: summary.scenario.target != BUILTIN || any(|cell| cell.target != BUILTIN),
             keys: keys
@@ -71,7 +65,7 @@ impl Names {
                 .filter(|(any, _)| *any)
                 .map(|(_, key)| key)
                 .collect(),
-            differences,
+            differences: distinct(summary.cells.iter().filter_map(difference)),
         }
     }
 
@@ -194,6 +188,17 @@ fn difference(cell: &Cell) -> Option<String> {
 
 fn difference_of(agreement: &Agreement) -> Option<String> {
     agreement.first_difference.as_deref().map(number::plain)
+}
+
+/// The items, each once, in the order of their first.
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
 }
 
 /// A number as a footnote's mark.

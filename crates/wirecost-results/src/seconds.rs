@@ -7,8 +7,8 @@
 use wirecost_stats::Histogram;
 
 use super::columns::{Field, Row};
-use super::summary::Times;
-use crate::figures::Interval;
+use super::summary::{Outcomes, Times};
+use crate::figures::{Connects, Deliveries, Interval};
 
 /// One second of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,50 +21,14 @@ pub struct SecondRow {
     pub second: u64,
     /// 1 in the warm-up, which is in no figure.
     pub warm_up: u64,
-    /// Messages intended.
-    pub offered: u64,
+    /// How the messages that were intended in it ended.
+    pub outcomes: Outcomes,
     /// Messages whose last byte the kernel has taken.
     pub sent: u64,
-    /// Acknowledged by the server in time.
-    pub acknowledged: u64,
-    /// Refused by the server with a reason.
-    pub refused: u64,
-    /// Not sent: there was no connection.
-    pub failed: u64,
-    /// Acknowledged after the time-out.
-    pub late: u64,
-    /// Sent, and no reply ever came.
-    pub unknown: u64,
-    /// Delivered, where nothing answers.
-    pub delivered: u64,
-    /// Not delivered, where nothing answers.
-    pub lost: u64,
-    /// Connects begun.
-    pub connects_attempted: u64,
-    /// Connects after which the client may send.
-    pub connects_established: u64,
-    /// Of those, resumed.
-    pub connects_resumed: u64,
-    /// Of those, with early data that the server took.
-    pub connects_early: u64,
-    /// Connects that the server refused.
-    pub connects_refused: u64,
-    /// Connects that failed.
-    pub connects_failed: u64,
-    /// Connects that were not there within the connect time-out.
-    pub connects_timed_out: u64,
-    /// Connects that were left before anything came of them.
-    pub connects_given_up: u64,
-    /// Established connections that were lost.
-    pub connections_lost: u64,
-    /// Messages that arrived at subscribers or the sink.
-    pub arrived: u64,
-    /// Of those, duplicates.
-    pub duplicates: u64,
-    /// Of those, behind a later one of the same sender.
-    pub out_of_order: u64,
-    /// Of those, from the server's store.
-    pub replayed: u64,
+    /// How connections came about.
+    pub connects: Connects,
+    /// What arrived at subscribers or the sink; `expected` and `subscriptions_refused` are not in the file.
+    pub deliveries: Deliveries,
     /// Bytes given to sockets.
     pub socket_bytes_up: u64,
     /// Bytes taken from sockets.
@@ -94,7 +58,6 @@ pub struct SecondRow {
 impl SecondRow {
     /// The row of an interval that all parts of load number `load` have added up to.
     pub fn of(load: u64, interval: &Interval) -> Self {
-        let (outcomes, connects, deliveries) = (&interval.outcomes, &interval.connects, &interval.deliveries);
         let (response, service) = (times(&interval.response_time), times(&interval.service_time));
         let (connect, delay) = (times(&interval.connect_time), times(&interval.one_way_delay));
         Self {
@@ -102,28 +65,10 @@ impl SecondRow {
             phase: interval.phase.into(),
             second: interval.second.into(),
             warm_up: interval.warm_up.into(),
-            offered: outcomes.offered,
+            outcomes: interval.outcomes,
             sent: interval.sent,
-            acknowledged: outcomes.acknowledged,
-            refused: outcomes.refused,
-            failed: outcomes.failed,
-            late: outcomes.late,
-            unknown: outcomes.unknown,
-            delivered: outcomes.delivered,
-            lost: outcomes.lost,
-            connects_attempted: connects.attempted,
-            connects_established: connects.established,
-            connects_resumed: connects.resumed,
-            connects_early: connects.early,
-            connects_refused: connects.refused,
-            connects_failed: connects.failed,
-            connects_timed_out: connects.timed_out,
-            connects_given_up: connects.given_up,
-            connections_lost: connects.lost,
-            arrived: deliveries.arrived,
-            duplicates: deliveries.duplicates,
-            out_of_order: deliveries.out_of_order,
-            replayed: deliveries.replayed,
+            connects: interval.connects,
+            deliveries: interval.deliveries,
             socket_bytes_up: interval.socket_bytes[0],
             socket_bytes_down: interval.socket_bytes[1],
             response_p50_ns: response.p50,
@@ -148,28 +93,28 @@ impl Row for SecondRow {
             ("phase", Count(&mut self.phase)),
             ("second", Count(&mut self.second)),
             ("warm_up", Count(&mut self.warm_up)),
-            ("offered", Count(&mut self.offered)),
+            ("offered", Count(&mut self.outcomes.offered)),
             ("sent", Count(&mut self.sent)),
-            ("acknowledged", Count(&mut self.acknowledged)),
-            ("refused", Count(&mut self.refused)),
-            ("failed", Count(&mut self.failed)),
-            ("late", Count(&mut self.late)),
-            ("unknown", Count(&mut self.unknown)),
-            ("delivered", Count(&mut self.delivered)),
-            ("lost", Count(&mut self.lost)),
-            ("connects_attempted", Count(&mut self.connects_attempted)),
-            ("connects_established", Count(&mut self.connects_established)),
-            ("connects_resumed", Count(&mut self.connects_resumed)),
-            ("connects_early", Count(&mut self.connects_early)),
-            ("connects_refused", Count(&mut self.connects_refused)),
-            ("connects_failed", Count(&mut self.connects_failed)),
-            ("connects_timed_out", Count(&mut self.connects_timed_out)),
-            ("connects_given_up", Count(&mut self.connects_given_up)),
-            ("connections_lost", Count(&mut self.connections_lost)),
-            ("arrived", Count(&mut self.arrived)),
-            ("duplicates", Count(&mut self.duplicates)),
-            ("out_of_order", Count(&mut self.out_of_order)),
-            ("replayed", Count(&mut self.replayed)),
+            ("acknowledged", Count(&mut self.outcomes.acknowledged)),
+            ("refused", Count(&mut self.outcomes.refused)),
+            ("failed", Count(&mut self.outcomes.failed)),
+            ("late", Count(&mut self.outcomes.late)),
+            ("unknown", Count(&mut self.outcomes.unknown)),
+            ("delivered", Count(&mut self.outcomes.delivered)),
+            ("lost", Count(&mut self.outcomes.lost)),
+            ("connects_attempted", Count(&mut self.connects.attempted)),
+            ("connects_established", Count(&mut self.connects.established)),
+            ("connects_resumed", Count(&mut self.connects.resumed)),
+            ("connects_early", Count(&mut self.connects.early)),
+            ("connects_refused", Count(&mut self.connects.refused)),
+            ("connects_failed", Count(&mut self.connects.failed)),
+            ("connects_timed_out", Count(&mut self.connects.timed_out)),
+            ("connects_given_up", Count(&mut self.connects.given_up)),
+            ("connections_lost", Count(&mut self.connects.lost)),
+            ("arrived", Count(&mut self.deliveries.arrived)),
+            ("duplicates", Count(&mut self.deliveries.duplicates)),
+            ("out_of_order", Count(&mut self.deliveries.out_of_order)),
+            ("replayed", Count(&mut self.deliveries.replayed)),
             ("socket_bytes_up", Count(&mut self.socket_bytes_up)),
             ("socket_bytes_down", Count(&mut self.socket_bytes_down)),
             ("response_p50_ns", Optional(&mut self.response_p50_ns)),

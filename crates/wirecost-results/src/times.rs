@@ -5,11 +5,6 @@ use wirecost_stats::{Histogram, MeanInterval, Quantile, Sample, Summary};
 use super::summary::Times;
 
 impl Times {
-    /// The times of exact values in nanoseconds; `None` without a value.
-    pub fn of_values(nanos: Vec<u64>) -> Option<Self> {
-        Some(Sample::new(nanos)?.summary().into())
-    }
-
     /// The times of the messages of each device, in nanoseconds; `None` without a value.
     ///
     /// A device's messages depend on each other, so that the mean's interval is that of the devices' means. Where something
@@ -172,7 +167,10 @@ mod tests {
     fn exact_values_and_a_histogram_of_small_ones_are_the_same() {
         // Below 2,048 ns the histogram has a counter for each value.
         let values: Vec<u64> = (1..=2_000).collect();
-        let (exact, kept) = (Times::of_values(values.clone()), of_histogram(values));
+        let (exact, kept) = (
+            Times::of_devices(std::slice::from_ref(&values), 0),
+            of_histogram(values.clone()),
+        );
         let quantiles = |times: Option<Times>| times.map(|times| (times.quantile_ci95, times.p50, times.p99));
         assert_eq!(quantiles(exact), quantiles(kept));
     }

@@ -139,13 +139,6 @@ impl Plan {
         (options, plan)
     }
 
-    /// The cell of a device.
-    pub fn cell_of(&self, host: HostIndex) -> Option<&PlannedCell> {
-        self.devices
-            .get(host as usize)
-            .map(|device| &self.cells[device.cell])
-    }
-
     /// Whether the capture holds the packets of a device: of every one up to [`FULL_CAPTURE_MESSAGES`] of the whole
     /// comparison, else of the first samples of each cell.
     pub fn is_recorded(&self, host: HostIndex, options: &Options) -> bool {

@@ -7,7 +7,7 @@ use wirecost_results::Cell;
 use super::Figure;
 use super::svg::{Anchor, Svg, fitted, text_width};
 use crate::columns::EARLY;
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::figures::{BothWays, ByLayer};
 use crate::groups::Group;
 use crate::names::Names;

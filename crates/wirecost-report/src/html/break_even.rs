@@ -8,7 +8,7 @@ use wirecost_results::Cell;
 use super::Figure;
 use super::logplot::{Curve, LogFigure, Mark};
 use crate::columns::{ANYTHING, Column, overlap};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::figures::BothWays;
 use crate::groups::Group;
 use crate::number;

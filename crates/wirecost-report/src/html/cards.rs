@@ -104,20 +104,15 @@ fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
     if !entries.iter().any(|(cell, _)| cell.valid) {
         return "no valid cell";
     }
-    match column {
-        Column::FirstMessage => "not counted: packets are lost or resent, or devices share a link",
-        Column::Mean => "low n: no mean has a 95 % interval",
-        Column::Up
-        | Column::Down
-        | Column::Total
-        | Column::Connection
-        | Column::Packets
-        | Column::RoundTrips
-        | Column::P50
-        | Column::P99
-        | Column::Goodput
-        | Column::Ratio => "no valid cell",
-    }
+    let reasons = [
+        (
+            Column::FirstMessage,
+            "not counted: packets are lost or resent, or devices share a link",
+        ),
+        (Column::Mean, "low n: no mean has a 95 % interval"),
+    ];
+    let reason = reasons.into_iter().find(|(of, _)| *of == column);
+    reason.map_or("no valid cell", |(_, reason)| reason)
 }
 
 /// The answer among the valid cells of a scope; null where there is none.

@@ -9,7 +9,7 @@ use super::ends::{self, End};
 use super::samples::Samples;
 use super::svg::{Anchor, Svg};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::groups::Group;
 use crate::number;
 

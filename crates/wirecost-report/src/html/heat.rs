@@ -16,7 +16,7 @@ use super::estimate::Estimate;
 use super::samples::Samples;
 use super::sweep::{Dimension, Slice, Sweep, Value};
 use crate::columns::INSEPARABLE;
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::number;
 use metric::{METRICS, Metric};
 

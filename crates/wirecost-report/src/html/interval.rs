@@ -16,8 +16,9 @@ use super::logplot::{Curve, LogFigure, Mark};
 use super::selection::{DRAWN, spread_out};
 use super::sweep::{Dimension, Slice, Sweep};
 use crate::columns::{ANYTHING, Column};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::figures::time;
+use crate::names::distinct;
 use crate::number;
 use crossing::Crossing;
 
@@ -193,13 +194,8 @@ impl Quantity {
 
     /// A line per contender and number of messages per connection; one where there is no connection.
     fn lines(&self, sweep: &Sweep<'_>, slice: &Slice<'_>, intervals: &[u64]) -> Vec<Line> {
-        let mut kinds: Vec<(usize, u64)> = Vec::new();
-        for (_, cell) in &slice.cells {
-            let kind = (sweep.contender(cell), cell.messages_per_connection);
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        }
+        let kind = |(_, cell): &(usize, &Cell)| (sweep.contender(cell), cell.messages_per_connection);
+        let kinds = distinct(slice.cells.iter().map(kind));
         let most = |contender: usize| {
             kinds
                 .iter()

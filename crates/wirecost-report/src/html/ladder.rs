@@ -11,7 +11,7 @@ use wirecost_results::{Ladder, LadderPacket};
 
 use super::selection::{DRAWN, spread_out};
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::groups::Group;
 use crate::number;
 use flights::Flight;

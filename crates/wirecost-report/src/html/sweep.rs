@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirecost_results::{Cell, Summary};
 
 use crate::figures::{both_ways, loss, other_words, rate, rtt_ns, time};
-use crate::names::{Names, is_modelled};
+use crate::names::{Names, distinct, is_modelled};
 
 /// A quantity that a run may vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,12 +120,7 @@ impl<'a> Sweep<'a> {
             (a, b) if a >= b => (live, "Drawn from what was measured, not from what was simulated."),
             _ => (simulated, "Drawn from what was simulated, as less was measured."),
         };
-        let mut contenders: Vec<String> = Vec::new();
-        for name in cells.iter().map(|(_, cell)| names.contender(cell)) {
-            if !contenders.contains(&name) {
-                contenders.push(name);
-            }
-        }
+        let contenders = distinct(cells.iter().map(|(_, cell)| names.contender(cell)));
         let varied = Dimension::ALL
             .into_iter()
             .map(|dimension| (dimension, values(&cells, dimension)));

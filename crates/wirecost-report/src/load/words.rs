@@ -401,6 +401,47 @@ pub(crate) fn service(figures: &ServiceFigures) -> String {
     )
 }
 
+/// The figures of a load in tables of several loads.
+pub(crate) struct RowValues {
+    pub(crate) offered: String,
+    pub(crate) carried: String,
+    /// Median, 90th, 99th and 99.9th percentile and the longest in milliseconds; `INVALID` where they must not be used.
+    pub(crate) times: [String; 5],
+    pub(crate) lag: String,
+    /// CPU time of generator and target, in seconds per million messages.
+    pub(crate) cpu: [String; 2],
+    pub(crate) bottleneck: String,
+}
+
+/// The figures of the phase that a load is about.
+pub(crate) fn row_values(load: &Load, phase: &PhaseFigures) -> RowValues {
+    let times = judged(phase).map(|(_, times)| times);
+    let is_invalid = invalid(load, phase).is_some();
+    let time = |of: fn(&Times) -> Option<u64>| match times.and_then(of) {
+        _ if is_invalid => "INVALID".to_owned(),
+        value => number::optional(value, |nanos| number::latency(nanos as f64)),
+    };
+    let cpu = [&load.generator, &load.target_use].map(|used| {
+        let per_million = used.as_ref().and_then(|used| used.cpu_s_per_million);
+        number::optional(per_million, |seconds| number::digits(seconds, 3))
+    });
+    let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
+    RowValues {
+        offered: number::optional(phase.offered_rate, number::rate),
+        carried: number::optional(phase.carried_rate, number::rate),
+        times: [
+            time(|times| times.p50),
+            time(|times| times.p90),
+            time(|times| times.p99),
+            time(|times| times.p999),
+            time(|times| Some(times.max)),
+        ],
+        lag: number::optional(lag, |nanos| number::duration(nanos as f64)),
+        cpu,
+        bottleneck: number::optional(load.bottleneck.as_ref(), |found| number::plain(&found.who)),
+    }
+}
+
 /// How many thresholds hold, where there are any.
 pub(crate) fn thresholds(summary: &LoadSummary) -> Option<(usize, usize)> {
     let held = summary

@@ -93,20 +93,12 @@ fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> Str
     } else {
         format!(" {INSEPARABLE}{others}")
     };
-    let value = number::optional(column.value(best), |value| match column {
-        Column::Mean => number::millis(value),
-        Column::Up
-        | Column::Down
-        | Column::Total
-        | Column::Connection
-        | Column::Packets
-        | Column::RoundTrips
-        | Column::FirstMessage
-        | Column::P50
-        | Column::P99
-        | Column::Goodput
-        | Column::Ratio => number::bytes(value),
-    });
+    let write = if column == Column::Mean {
+        number::millis
+    } else {
+        number::bytes
+    };
+    let value = number::optional(column.value(best), write);
     format!("{} {value}{tie}", group.names.contender(best))
 }
 

@@ -44,33 +44,6 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     finished(lines)
 }
 
-/// One load in one line, for output that is not a terminal.
-pub fn load_line(load: &Load) -> String {
-    let head = words::headline(load);
-    if let Some(reason) = &load.not_run {
-        return format!("{head}: not run: {}", number::plain(reason));
-    }
-    let Some(phase) = words::main_phase(load) else {
-        return format!("{head}: nothing was done");
-    };
-    if let Some(reason) = words::invalid(load, phase) {
-        return format!("{head}: INVALID: {reason}");
-    }
-    let judged = words::judged(phase).map_or(String::new(), |(name, times)| {
-        let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
-        format!(
-            ", {name} p50 {} p99 {} ms",
-            quantile(times.p50),
-            quantile(times.p99)
-        )
-    });
-    format!(
-        "{head}: carried {}/s{judged}, {}",
-        number::optional(phase.carried_rate, number::rate),
-        outcomes(phase)
-    )
-}
-
 /// How and how wide things are drawn.
 struct Page {
     style: Style,

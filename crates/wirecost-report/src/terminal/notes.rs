@@ -12,7 +12,7 @@ use super::style::Style;
 use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, ends_with_arrival};
 use crate::figures;
 use crate::groups::{Group, heading};
-use crate::names::{INVALID, Key, Names, is_modelled};
+use crate::names::{INVALID, Key, Names, distinct, is_modelled};
 use crate::number::{self, plain};
 
 /// Lines of one kind that are told at most.
@@ -300,21 +300,10 @@ fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterato
         let about = match cells[..] {
             // A figure of one cell among many of its stack.
             [cell] if is_matrix => format!("{}, {}", names.label(cell), heading(cell)),
-            _ => listed(&labels(&cells, names), all),
+            _ => listed(&distinct(cells.iter().map(|cell| names.label(cell))), all),
         };
         (text, about)
     })
-}
-
-/// The labels of cells, each once.
-fn labels(cells: &[&Cell], names: &Names) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for label in cells.iter().map(|cell| names.label(cell)) {
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    labels
 }
 
 /// The cells by name, the first of many, or that it is all of them.

@@ -89,7 +89,7 @@ impl Slot {
     fn add(&mut self, next: &Self) {
         self.span[1] = next.span[1];
         // What the phase had without offering anything is no part of the time in which it offered.
-        if next.row.offered > 0 {
+        if next.row.outcomes.offered > 0 {
             self.offering[1] = next.offering[1];
         }
         add(&mut self.row, &next.row);
@@ -109,18 +109,9 @@ pub(super) fn middle([begin, end]: [f64; 2]) -> f64 {
 /// Adds what the figures draw.
 fn add(sum: &mut SecondRow, more: &SecondRow) {
     sum.second = more.second;
-    sum.offered += more.offered;
-    sum.acknowledged += more.acknowledged;
-    sum.delivered += more.delivered;
-    sum.refused += more.refused;
-    sum.failed += more.failed;
-    sum.late += more.late;
-    sum.unknown += more.unknown;
-    sum.lost += more.lost;
-    sum.arrived += more.arrived;
-    sum.connects_attempted += more.connects_attempted;
-    sum.connects_established += more.connects_established;
-    sum.connections_lost += more.connections_lost;
+    sum.outcomes += more.outcomes;
+    sum.connects += more.connects;
+    sum.deliveries += more.deliveries;
     for (longest, other) in [
         (&mut sum.response_p50_ns, more.response_p50_ns),
         (&mut sum.response_p99_ns, more.response_p99_ns),
@@ -134,6 +125,8 @@ fn add(sum: &mut SecondRow, more: &SecondRow) {
 
 #[cfg(test)]
 mod tests {
+    use wirecost_results::summary::Outcomes;
+
     use super::*;
 
     /// The spans, the times of offering and the messages of a phase that begins at 4 s, from what it offered second by second.
@@ -142,7 +135,10 @@ mod tests {
             .iter()
             .map(|(second, offered)| SecondRow {
                 second: *second,
-                offered: *offered,
+                outcomes: Outcomes {
+                    offered: *offered,
+                    ..Outcomes::default()
+                },
                 ..SecondRow::default()
             })
             .collect();
@@ -156,7 +152,7 @@ mod tests {
         let (slots, _) = slots(&load, 0, &rows);
         let told = slots
             .iter()
-            .map(|slot| (slot.span, slot.offering, slot.row.offered));
+            .map(|slot| (slot.span, slot.offering, slot.row.outcomes.offered));
         told.collect()
     }
 

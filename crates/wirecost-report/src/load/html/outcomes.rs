@@ -14,13 +14,13 @@ type Count = fn(&SecondRow) -> u64;
 
 /// The outcomes from the bottom up: name, which is also the class, and count.
 const OUTCOMES: [(&str, Count); 7] = [
-    ("acknowledged", |row| row.acknowledged),
-    ("delivered", |row| row.delivered),
-    ("late", |row| row.late),
-    ("refused", |row| row.refused),
-    ("unknown", |row| row.unknown),
-    ("lost", |row| row.lost),
-    ("failed", |row| row.failed),
+    ("acknowledged", |row| row.outcomes.acknowledged),
+    ("delivered", |row| row.outcomes.delivered),
+    ("late", |row| row.outcomes.late),
+    ("refused", |row| row.outcomes.refused),
+    ("unknown", |row| row.outcomes.unknown),
+    ("lost", |row| row.outcomes.lost),
+    ("failed", |row| row.outcomes.failed),
 ];
 
 /// The outcomes that there are, by the second in which their messages were intended.

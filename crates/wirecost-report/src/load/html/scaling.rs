@@ -7,7 +7,7 @@
 use serde::Serialize;
 use wirecost_results::load::Load;
 
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::html::Figure;
 use crate::html::ends;
 use crate::html::logplot::{Curve, LogFigure, Mark};

@@ -37,10 +37,10 @@ impl TimeLine {
         if slots.is_empty() {
             return None;
         }
-        let has_messages = slots.iter().any(|slot| slot.row.offered > 0);
+        let has_messages = slots.iter().any(|slot| slot.row.outcomes.offered > 0);
         let has_connects = slots
             .iter()
-            .any(|slot| slot.row.connects_attempted + slot.row.connections_lost > 0);
+            .any(|slot| slot.row.connects.attempted + slot.row.connects.lost > 0);
         let [cpu, memory] = usage::figures(&bands, results, index);
         let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
         Some(Self {
@@ -58,7 +58,7 @@ impl TimeLine {
 
 /// Messages that went through.
 pub(super) const fn carried(row: &SecondRow) -> u64 {
-    row.acknowledged + row.delivered
+    row.outcomes.acknowledged + row.outcomes.delivered
 }
 
 fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
@@ -66,7 +66,10 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
     let has_messages = |slot: &&Slot| {
         let is_later =
             |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
-        slots.iter().filter(is_later).any(|other| other.row.offered > 0)
+        slots
+            .iter()
+            .filter(is_later)
+            .any(|other| other.row.outcomes.offered > 0)
     };
     let rate = |slot: &Slot, count: u64| {
         let slot = Some(slot).filter(has_messages)?;
@@ -75,7 +78,7 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
     let of_messages = Slot::drawn;
     let lines = [
         line("offered", 6, slots, of_messages, |slot| {
-            rate(slot, slot.row.offered)
+            rate(slot, slot.row.outcomes.offered)
         }),
         line("carried", 0, slots, of_messages, |slot| {
             rate(slot, carried(&slot.row))
@@ -98,9 +101,9 @@ fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
         line(label, number, slots, |slot| slot.span, rate)
     };
     let lines = [
-        line("begun", 6, |row| row.connects_attempted),
-        line("established", 2, |row| row.connects_established),
-        line("lost", 1, |row| row.connections_lost),
+        line("begun", 6, |row| row.connects.attempted),
+        line("established", 2, |row| row.connects.established),
+        line("lost", 1, |row| row.connects.lost),
     ];
     counts("Connects per second", "connects/s", bands, &lines)
 }
@@ -174,6 +177,7 @@ pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use wirecost_results::load::PhaseFigures;
+    use wirecost_results::summary::Outcomes;
 
     use super::*;
 
@@ -184,8 +188,11 @@ mod tests {
             offering: [second as f64, second as f64 + 1.0],
             row: SecondRow {
                 second,
-                offered,
-                acknowledged: offered,
+                outcomes: Outcomes {
+                    offered,
+                    acknowledged: offered,
+                    ..Outcomes::default()
+                },
                 ..SecondRow::default()
             },
         };

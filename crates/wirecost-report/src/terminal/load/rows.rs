@@ -50,32 +50,15 @@ fn values(load: &Load) -> [String; 12] {
         row[1] = "not run".into();
         return row;
     };
-    let times = words::judged(phase).map(|(_, times)| times);
-    let is_invalid = words::invalid(load, phase).is_some();
-    let time = |value: Option<u64>| match value {
-        _ if is_invalid => "INVALID".to_owned(),
-        value => number::optional(value, |nanos| number::latency(nanos as f64)),
-    };
     let good = phase.outcomes.acknowledged + phase.outcomes.delivered;
-    let per_million = |used: Option<f64>| number::optional(used, |seconds| number::digits(seconds, 3));
-    let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
+    let good = match phase.outcomes.offered {
+        0 => none(),
+        offered => number::percent(good as f64 / offered as f64),
+    };
+    let values = words::row_values(load, phase);
+    let ([p50, p90, p99, p999, max], [generator, target]) = (values.times, values.cpu);
+    let (offered, carried, lag, bottleneck) = (values.offered, values.carried, values.lag, values.bottleneck);
     [
-        number::optional(phase.offered_rate, number::rate),
-        number::optional(phase.carried_rate, number::rate),
-        match phase.outcomes.offered {
-            0 => none(),
-            offered => number::percent(good as f64 / offered as f64),
-        },
-        time(times.and_then(|times| times.p50)),
-        time(times.and_then(|times| times.p90)),
-        time(times.and_then(|times| times.p99)),
-        time(times.and_then(|times| times.p999)),
-        time(times.map(|times| times.max)),
-        number::optional(lag, |nanos| number::duration(nanos as f64)),
-        per_million(load.generator.as_ref().and_then(|used| used.cpu_s_per_million)),
-        per_million(load.target_use.as_ref().and_then(|used| used.cpu_s_per_million)),
-        load.bottleneck
-            .as_ref()
-            .map_or_else(none, |found| number::plain(&found.who)),
+        offered, carried, good, p50, p90, p99, p999, max, lag, generator, target, bottleneck,
     ]
 }
