@@ -3,6 +3,7 @@
 use wirecost_stats::Histogram;
 use wirecost_stats::hgrm::Hgrm;
 
+use crate::columns::Row as _;
 use crate::warning::{Warning, WarningKind};
 use crate::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow, agreement};
 
@@ -62,7 +63,7 @@ impl Default for Collected {
         Self {
             cells: Vec::new(),
             ladders: Vec::new(),
-            samples: SampleRow::COLUMNS.join(",") + "\n",
+            samples: SampleRow::head() + "\n",
         }
     }
 }

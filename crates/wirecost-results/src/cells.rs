@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::columns::Row as _;
 use super::folder::{CELLS, ResultsError, RunFolder};
 use super::summary::Cell;
 use super::{Ladder, SampleRow};
@@ -28,7 +29,7 @@ impl CellFile {
         Self {
             cell,
             ladder,
-            samples: rows.iter().map(SampleRow::to_csv).collect(),
+            samples: rows.iter().map(SampleRow::line).collect(),
             distribution: None,
         }
     }
@@ -47,7 +48,7 @@ impl CellFile {
     /// A row has other columns than this version's.
     pub fn rows(&self, folder: &RunFolder) -> Result<Vec<SampleRow>, ResultsError> {
         let row = |line: &String| {
-            SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
+            SampleRow::from_line(line).ok_or_else(|| ResultsError::Format {
                 path: folder.file(&name(&self.cell.key)),
                 reason: format!("a sample has other columns: {line:?}"),
             })

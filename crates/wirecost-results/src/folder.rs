@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Environment, Ladder, SampleRow, Summary};
+use crate::columns::Row as _;
 
 /// Why a results folder could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -286,7 +287,7 @@ impl RunFolder {
             .rfind('\n')
             .map_or(0, |end| end + 1);
         let (front, back) = rows.split_at(middle);
-        let parse = |part: &str| part.lines().map(SampleRow::from_csv).collect::<Option<Vec<_>>>();
+        let parse = |part: &str| part.lines().map(SampleRow::from_line).collect::<Option<Vec<_>>>();
         let halves = thread::scope(|scope| {
             let back = scope.spawn(|| parse(back));
             let front = parse(front);
@@ -302,7 +303,7 @@ impl RunFolder {
     /// The error of the first line of `samples.csv` that is not of this version.
     fn other_columns(&self, text: &str) -> ResultsError {
         let mut lines = text.lines().skip(1);
-        let index = lines.position(|line| SampleRow::from_csv(line).is_none());
+        let index = lines.position(|line| SampleRow::from_line(line).is_none());
         ResultsError::Format {
             path: self.file("samples.csv"),
             reason: format!("line {} has other columns", index.map_or(1, |index| index + 2)),

@@ -86,48 +86,46 @@ impl SecondRow {
 }
 
 impl Row for SecondRow {
-    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+    fn fields(&mut self, each: &mut dyn FnMut(&'static str, Field<'_>)) {
         use Field::{Count, Optional};
-        vec![
-            ("load", Count(&mut self.load)),
-            ("phase", Count(&mut self.phase)),
-            ("second", Count(&mut self.second)),
-            ("warm_up", Count(&mut self.warm_up)),
-            ("offered", Count(&mut self.outcomes.offered)),
-            ("sent", Count(&mut self.sent)),
-            ("acknowledged", Count(&mut self.outcomes.acknowledged)),
-            ("refused", Count(&mut self.outcomes.refused)),
-            ("failed", Count(&mut self.outcomes.failed)),
-            ("late", Count(&mut self.outcomes.late)),
-            ("unknown", Count(&mut self.outcomes.unknown)),
-            ("delivered", Count(&mut self.outcomes.delivered)),
-            ("lost", Count(&mut self.outcomes.lost)),
-            ("connects_attempted", Count(&mut self.connects.attempted)),
-            ("connects_established", Count(&mut self.connects.established)),
-            ("connects_resumed", Count(&mut self.connects.resumed)),
-            ("connects_early", Count(&mut self.connects.early)),
-            ("connects_refused", Count(&mut self.connects.refused)),
-            ("connects_failed", Count(&mut self.connects.failed)),
-            ("connects_timed_out", Count(&mut self.connects.timed_out)),
-            ("connects_given_up", Count(&mut self.connects.given_up)),
-            ("connections_lost", Count(&mut self.connects.lost)),
-            ("arrived", Count(&mut self.deliveries.arrived)),
-            ("duplicates", Count(&mut self.deliveries.duplicates)),
-            ("out_of_order", Count(&mut self.deliveries.out_of_order)),
-            ("replayed", Count(&mut self.deliveries.replayed)),
-            ("socket_bytes_up", Count(&mut self.socket_bytes_up)),
-            ("socket_bytes_down", Count(&mut self.socket_bytes_down)),
-            ("response_p50_ns", Optional(&mut self.response_p50_ns)),
-            ("response_p99_ns", Optional(&mut self.response_p99_ns)),
-            ("response_max_ns", Optional(&mut self.response_max_ns)),
-            ("service_p50_ns", Optional(&mut self.service_p50_ns)),
-            ("service_p99_ns", Optional(&mut self.service_p99_ns)),
-            ("lag_p99_ns", Optional(&mut self.lag_p99_ns)),
-            ("connect_p50_ns", Optional(&mut self.connect_p50_ns)),
-            ("connect_p99_ns", Optional(&mut self.connect_p99_ns)),
-            ("delay_p50_ns", Optional(&mut self.delay_p50_ns)),
-            ("delay_p99_ns", Optional(&mut self.delay_p99_ns)),
-        ]
+        each("load", Count(&mut self.load));
+        each("phase", Count(&mut self.phase));
+        each("second", Count(&mut self.second));
+        each("warm_up", Count(&mut self.warm_up));
+        each("offered", Count(&mut self.outcomes.offered));
+        each("sent", Count(&mut self.sent));
+        each("acknowledged", Count(&mut self.outcomes.acknowledged));
+        each("refused", Count(&mut self.outcomes.refused));
+        each("failed", Count(&mut self.outcomes.failed));
+        each("late", Count(&mut self.outcomes.late));
+        each("unknown", Count(&mut self.outcomes.unknown));
+        each("delivered", Count(&mut self.outcomes.delivered));
+        each("lost", Count(&mut self.outcomes.lost));
+        each("connects_attempted", Count(&mut self.connects.attempted));
+        each("connects_established", Count(&mut self.connects.established));
+        each("connects_resumed", Count(&mut self.connects.resumed));
+        each("connects_early", Count(&mut self.connects.early));
+        each("connects_refused", Count(&mut self.connects.refused));
+        each("connects_failed", Count(&mut self.connects.failed));
+        each("connects_timed_out", Count(&mut self.connects.timed_out));
+        each("connects_given_up", Count(&mut self.connects.given_up));
+        each("connections_lost", Count(&mut self.connects.lost));
+        each("arrived", Count(&mut self.deliveries.arrived));
+        each("duplicates", Count(&mut self.deliveries.duplicates));
+        each("out_of_order", Count(&mut self.deliveries.out_of_order));
+        each("replayed", Count(&mut self.deliveries.replayed));
+        each("socket_bytes_up", Count(&mut self.socket_bytes_up));
+        each("socket_bytes_down", Count(&mut self.socket_bytes_down));
+        each("response_p50_ns", Optional(&mut self.response_p50_ns));
+        each("response_p99_ns", Optional(&mut self.response_p99_ns));
+        each("response_max_ns", Optional(&mut self.response_max_ns));
+        each("service_p50_ns", Optional(&mut self.service_p50_ns));
+        each("service_p99_ns", Optional(&mut self.service_p99_ns));
+        each("lag_p99_ns", Optional(&mut self.lag_p99_ns));
+        each("connect_p50_ns", Optional(&mut self.connect_p50_ns));
+        each("connect_p99_ns", Optional(&mut self.connect_p99_ns));
+        each("delay_p50_ns", Optional(&mut self.delay_p50_ns));
+        each("delay_p99_ns", Optional(&mut self.delay_p99_ns));
     }
 }
 

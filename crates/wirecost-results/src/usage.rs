@@ -34,22 +34,20 @@ pub struct UsageRow {
 }
 
 impl Row for UsageRow {
-    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+    fn fields(&mut self, each: &mut dyn FnMut(&'static str, Field<'_>)) {
         use Field::{Count, Optional};
-        vec![
-            ("load", Count(&mut self.load)),
-            ("phase", Count(&mut self.phase)),
-            ("elapsed_ns", Count(&mut self.elapsed_ns)),
-            ("span_ns", Count(&mut self.span_ns)),
-            ("generator_cpu_ns", Count(&mut self.generator_cpu_ns)),
-            ("generator_busiest_ns", Optional(&mut self.generator_busiest_ns)),
-            (
-                "generator_resident_bytes",
-                Count(&mut self.generator_resident_bytes),
-            ),
-            ("target_cpu_ns", Optional(&mut self.target_cpu_ns)),
-            ("target_busiest_ns", Optional(&mut self.target_busiest_ns)),
-            ("target_resident_bytes", Optional(&mut self.target_resident_bytes)),
-        ]
+        each("load", Count(&mut self.load));
+        each("phase", Count(&mut self.phase));
+        each("elapsed_ns", Count(&mut self.elapsed_ns));
+        each("span_ns", Count(&mut self.span_ns));
+        each("generator_cpu_ns", Count(&mut self.generator_cpu_ns));
+        each("generator_busiest_ns", Optional(&mut self.generator_busiest_ns));
+        each(
+            "generator_resident_bytes",
+            Count(&mut self.generator_resident_bytes),
+        );
+        each("target_cpu_ns", Optional(&mut self.target_cpu_ns));
+        each("target_busiest_ns", Optional(&mut self.target_busiest_ns));
+        each("target_resident_bytes", Optional(&mut self.target_resident_bytes));
     }
 }

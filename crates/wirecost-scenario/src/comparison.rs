@@ -12,7 +12,7 @@ use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
-use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, text, time, whole};
+use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
 use crate::options::compare::{Engine, Medium, Options, Schedule, SharedLink, Target};
 use crate::plan;
 
@@ -138,12 +138,6 @@ fn everything(options: &Options) -> usize {
         options.schedules.len(),
     ];
     lists.into_iter().fold(1, usize::saturating_mul)
-}
-
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
 }
 
 /// The stacks: under `stack`, or under `stacks` in the resolved form.

@@ -17,7 +17,7 @@ use wirecost_stack::url::Url;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, text, time, whole};
+use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, set, text, time, whole};
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
@@ -225,12 +225,6 @@ fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError>
         (Some(stack), _) => Ok(stack),
         (None, LoadTarget::Url(url)) => Ok(url.stack()),
         (None, LoadTarget::Started(_)) => table.required("stack", parsed),
-    }
-}
-
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
     }
 }
 

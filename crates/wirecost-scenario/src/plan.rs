@@ -1,5 +1,6 @@
 //! Which devices there are, and when each one starts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,26 +201,15 @@ fn start_gap(cell: &PlannedCell) -> Duration {
 }
 
 fn planned_cells(options: &Options) -> Vec<PlannedCell> {
-    let payloads: Vec<Arc<[u8]>> = options
+    let payloads: BTreeMap<u64, Arc<[u8]>> = options
         .sizes
         .iter()
-        .map(|size| payload(options.seed, size.bytes()))
+        .map(|size| (size.bytes(), payload(options.seed, size.bytes())))
         .collect();
-    let mut cells = Vec::new();
-    for link in 0..options.links.len() {
-        for payload in &payloads {
-            for schedule in &options.schedules {
-                let planned = |way| planned_cell(options, link, payload, *schedule, way);
-                cells.extend(
-                    options
-                        .ways()
-                        .map(planned)
-                        .filter(|cell| is_asked(options, cell.dimensions())),
-                );
-            }
-        }
-    }
-    cells
+    all_dimensions(options)
+        .filter(|cell| is_asked(options, *cell))
+        .map(|cell| planned_cell(options, cell, Arc::clone(&payloads[&cell.size.bytes()])))
+        .collect()
 }
 
 /// The cells of a comparison as each of its engines runs them: keys and labels.
@@ -238,15 +228,15 @@ pub fn labels(options: &Options) -> Vec<(String, Labels)> {
             .map(of_engine)
             .collect::<Vec<_>>()
     };
-    let all = (0..options.links.len()).flat_map(|link| dimensions(options, link));
-    all.filter(|cell| is_asked(options, *cell))
+    all_dimensions(options)
+        .filter(|cell| is_asked(options, *cell))
         .flat_map(of_engines)
         .collect()
 }
 
-/// The cells on one link, in their order.
-fn dimensions(options: &Options, link: usize) -> impl Iterator<Item = Dimensions> {
-    let of_schedule = move |size: ByteSize, schedule: Schedule| {
+/// Every cell in its order: starts within stacks within schedules within sizes within links.
+fn all_dimensions(options: &Options) -> impl Iterator<Item = Dimensions> {
+    let of_schedule = move |link: usize, size: ByteSize, schedule: Schedule| {
         options.ways().map(move |(stack, start)| Dimensions {
             stack,
             start,
@@ -255,14 +245,12 @@ fn dimensions(options: &Options, link: usize) -> impl Iterator<Item = Dimensions
             schedule,
         })
     };
-    let of_size = move |size: &ByteSize| {
-        let size = *size;
-        options
-            .schedules
-            .iter()
-            .flat_map(move |schedule| of_schedule(size, *schedule))
+    let of_size = move |link: usize, size: ByteSize| {
+        let schedules = options.schedules.iter();
+        schedules.flat_map(move |schedule| of_schedule(link, size, *schedule))
     };
-    options.sizes.iter().flat_map(of_size)
+    let of_link = move |link: usize| options.sizes.iter().flat_map(move |size| of_size(link, *size));
+    (0..options.links.len()).flat_map(of_link)
 }
 
 /// Whether a cell is neither left out nor another shard's.
@@ -282,33 +270,32 @@ fn payload(seed: u64, bytes: u64) -> Arc<[u8]> {
     payload.into()
 }
 
-fn planned_cell(
-    options: &Options,
-    link: usize,
-    payload: &Arc<[u8]>,
-    schedule: Schedule,
-    (stack, start): (Stack, Start),
-) -> PlannedCell {
+fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -> PlannedCell {
+    let Dimensions {
+        stack,
+        start,
+        link,
+        schedule,
+        ..
+    } = dimensions;
     let config = &options.links[link];
     let speaks = options.target.speaks(stack);
     let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
-    let refused = not_spoken
+    let not_run = not_spoken
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
         .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
-    let mut cell = PlannedCell {
+    PlannedCell {
         stack,
         start,
-        payload: Arc::clone(payload),
+        payload,
         link,
         schedule,
         in_order: is_in_order(config),
-        not_run: refused,
-        rng: Rng::new(options.seed),
-    };
-    cell.rng = cell.rng.cell(identity::stream(options, &cell));
-    cell
+        not_run,
+        rng: Rng::new(options.seed).cell(identity::stream(options, dimensions)),
+    }
 }
 
 /// The largest IP packet that passes a link both ways, in bytes.
@@ -335,7 +322,7 @@ impl DeviceLinks {
     /// The links of the plan's devices, then those of the checks, then the one without delay.
     pub fn new(plan: &Plan, configs: &[LinkConfig], seed: u64) -> Self {
         let of_device =
-            |device| Link::new(configs[plan.cells[device_cell(device)].link], plan.rng_of(device));
+            |device: &PlannedDevice| Link::new(configs[plan.cells[device.cell].link], plan.rng_of(device));
         let undelayed = LinkConfig::default();
         let checks = configs
             .iter()
@@ -356,10 +343,6 @@ impl DeviceLinks {
     pub fn of(&self, host: HostIndex) -> Option<&Link> {
         self.links.get(host as usize)
     }
-}
-
-const fn device_cell(device: &PlannedDevice) -> usize {
-    device.cell
 }
 
 impl Links for DeviceLinks {

@@ -136,6 +136,13 @@ pub fn combined<T: Clone, V>(all: &[T], values: &[V], most: usize, with: fn(&mut
     all.iter().flat_map(each).take(most.saturating_add(1)).collect()
 }
 
+/// Sets a field where there is a value.
+pub(crate) fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
 /// What an unknown key may have meant.
 pub fn meant(key: &str, keys: &[&'static str]) -> String {
     let all = format!("the keys are {}", keys.join(", "));

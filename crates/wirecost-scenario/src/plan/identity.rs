@@ -51,8 +51,8 @@ struct Identity<'a> {
 }
 
 /// The key of the random stream of a cell, within the run's seed.
-pub(crate) fn stream(options: &Options, cell: &PlannedCell) -> u64 {
-    key_of(&canonical(&question(options, cell.dimensions())))
+pub(crate) fn stream(options: &Options, cell: Dimensions) -> u64 {
+    key_of(&question_key(options, cell))
 }
 
 /// The key of a cell as `engine` runs it: 16 hexadecimal digits.
