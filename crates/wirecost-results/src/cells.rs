@@ -1,4 +1,4 @@
-//! `cells/<key>.json`: what one finished cell has come to, on disk before the journal says so.
+//! `cells/<key>.json`: the results of one cell. The file is on disk before the journal names it.
 
 use std::fmt::Write as _;
 
@@ -9,22 +9,22 @@ use super::folder::{CELLS, ResultsError, RunFolder};
 use super::summary::Cell;
 use super::{Ladder, SampleRow};
 
-/// What one cell has come to.
+/// The results of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellFile {
     /// Its figures.
     pub cell: Cell,
-    /// The packets of one of its devices, where any came to its end.
+    /// The packets of one of its devices, if a device finished.
     pub ladder: Option<Ladder>,
-    /// One row of `samples.csv` per device; their first column means nothing here.
+    /// One row of `samples.csv` per device. The first column is unused here.
     pub samples: Vec<String>,
-    /// The distribution of response times as a `.hgrm` file, where there are no rows to make it from.
+    /// The distribution of response times as a `.hgrm` file, for cells without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
 }
 
 impl CellFile {
-    /// What a cell has come to.
+    /// The results of a cell with a row per device.
     pub fn new(cell: Cell, rows: &[SampleRow], ladder: Option<Ladder>) -> Self {
         Self {
             cell,
@@ -34,7 +34,7 @@ impl CellFile {
         }
     }
 
-    /// What a cell has come to of which there are sums only.
+    /// The results of a cell without rows.
     pub fn of_sums(cell: Cell, distribution: Option<String>) -> Self {
         Self {
             distribution,
@@ -56,7 +56,7 @@ impl CellFile {
         self.samples.iter().map(row).collect()
     }
 
-    /// Its part of `samples.csv`, as that of cell `index`: a line per device.
+    /// Its lines of `samples.csv` as cell `index`, one per device.
     pub fn lines(&self, index: usize) -> String {
         let mut lines = String::with_capacity(self.samples.iter().map(|line| line.len() + 8).sum());
         for line in &self.samples {
@@ -75,12 +75,12 @@ impl CellFile {
         folder.write_json(&name(&self.cell.key), self)
     }
 
-    /// Whether the cell with a key has come to something.
+    /// Whether the folder holds the cell with this key.
     pub fn is_there(folder: &RunFolder, key: &str) -> bool {
         folder.file(&name(key)).exists()
     }
 
-    /// The file of the cell with a key.
+    /// Reads the cell with this key.
     ///
     /// # Errors
     /// It cannot be read, or is not of this version.
@@ -89,7 +89,7 @@ impl CellFile {
     }
 }
 
-/// The file of the cell, or load, with a key.
+/// The name of the file of a cell or a load.
 pub(super) fn name(key: &str) -> String {
     format!("{CELLS}/{key}.json")
 }

@@ -26,7 +26,7 @@ pub enum ResultsError {
         /// Why.
         source: std::io::Error,
     },
-    /// A file of the folder is not what this version writes.
+    /// A file of the folder does not have this version's format.
     #[error("{path} is not a results file of this version: {reason}")]
     Format {
         /// The file.
@@ -34,13 +34,13 @@ pub enum ResultsError {
         /// Why.
         reason: String,
     },
-    /// There are files in the folder already, of another run or of something else.
+    /// The folder already holds files, of another run or of something else.
     #[error("{path} is not empty")]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
-    /// Another run writes to the folder at this moment.
+    /// Another run is writing to the folder.
     #[error("another run is at work in {path}")]
     Busy {
         /// The folder.
@@ -85,7 +85,7 @@ impl RunFolder {
         Self::create_with(path, &FOLDERS)
     }
 
-    /// Creates a folder with the sub-folders that it is to have.
+    /// Creates a folder with these sub-folders.
     ///
     /// # Errors
     /// It cannot be created or written to, or is not empty.
@@ -100,8 +100,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Creates what a run that goes on finds missing of its sub-folders: an earlier one removes those that are empty when
-    /// it fails.
+    /// Creates the sub-folders that are missing. An earlier run that failed has removed its empty ones.
     ///
     /// # Errors
     /// One cannot be created.
@@ -113,7 +112,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Keeps every other run out of the folder for as long as the file that is returned stays open.
+    /// Locks the folder: no other run can open it until the returned file is closed.
     ///
     /// # Errors
     /// Another run is at work in it, or the journal cannot be opened.
@@ -125,12 +124,12 @@ impl RunFolder {
             Err(fs::TryLockError::WouldBlock) => Err(ResultsError::Busy {
                 path: self.path.clone(),
             }),
-            // A file system without locks must not keep anybody from running.
+            // A file system may have no locks. The run continues without one.
             Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(file),
         }
     }
 
-    /// Removes the distributions of an earlier run, whose cells may have had other numbers.
+    /// Removes the distributions of an earlier run, in which cells may have had other numbers.
     ///
     /// # Errors
     /// One cannot be removed.
@@ -168,8 +167,7 @@ impl RunFolder {
         self.write_with_mode(name, contents, 0o666, File::sync_data)
     }
 
-    /// The same for what can be made again from other files: whole or not at all, and on disk whenever that suits the
-    /// machine.
+    /// Like [`RunFolder::write`] for a file that can be derived again from other files: it is not synced to disk.
     ///
     /// # Errors
     /// The file system refused.
@@ -185,7 +183,7 @@ impl RunFolder {
         self.write_with_mode(name, contents, 0o600, File::sync_data)
     }
 
-    /// `mode` is what the process's umask leaves of it.
+    /// The process's umask applies to `mode`.
     fn write_with_mode(
         &self,
         name: &str,
@@ -300,7 +298,7 @@ impl RunFolder {
         Ok(samples)
     }
 
-    /// The error of the first line of `samples.csv` that is not of this version.
+    /// The error for the first line of `samples.csv` that does not have the columns of this version.
     fn other_columns(&self, text: &str) -> ResultsError {
         let mut lines = text.lines().skip(1);
         let index = lines.position(|line| SampleRow::from_line(line).is_none());

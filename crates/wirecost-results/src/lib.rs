@@ -1,23 +1,23 @@
-//! The results folder: what a run leaves behind, and all that a report may read.
+//! The results folder: the output of a run, and the only input of a report.
 //!
 //! - [`summary`]: `summary.json`, the exact and the noisy figures of every cell
 //! - [`environment`]: `env.json`, the machine that measured them
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
-//! - [`cells`]: `cells/<key>.json`, what one finished cell has come to
+//! - [`cells`]: `cells/<key>.json`, the results of one cell
 //! - [`load`]: `summary.json` of a load
 //! - [`merge`]: several folders as one
 //! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
-//! - [`figures`]: what a load comes to, second by second, in a form that adds up; [`store`]: loads in their folder;
+//! - [`figures`]: the counts of a load for each second, which add up; [`store`]: loads in their folder;
 //!   [`metrics`]: the same for Prometheus
 //! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
 //! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_use`]: its link
 //! - [`value`]: texts with units
-//! - [`threshold`]: a demand of a figure, judged; [`thresholds`]: figures of which something can be demanded
+//! - [`threshold`]: a judged threshold; [`thresholds`]: the figures that a threshold can be set on
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`columns`]: files of rows
 //! - [`curves`]: `latency/*.hgrm` of a load
 //! - [`samples`]: `samples.csv`, one row per device
-//! - [`journal`]: `journal.jsonl`, what happened to the run
+//! - [`journal`]: `journal.jsonl`, the events of the run
 //! - [`open_run`]: the life cycle of a folder; [`resume`]: what an earlier run has measured, and whether it had the same scenario
 //! - [`time`]: moments as text
 //! - [`times`]: samples of time as they are printed

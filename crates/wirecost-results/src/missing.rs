@@ -1,11 +1,11 @@
-//! Deliveries that subscribers of a load were to receive and did not.
+//! Deliveries that subscribers of a load should have received and did not.
 
 use super::load::PhaseFigures;
 use crate::warning::{Warning, WarningKind};
 
-/// Notes in each phase how many of the deliveries that were expected in it have not come, and warns of them. What a phase
-/// receives beyond what is expected in it was expected before, of the phases nearest to it first: a server's store hands it
-/// out later. Where nothing was expected, nothing is known to be missing.
+/// Sets `missing` of each phase, the expected deliveries that did not arrive, and adds a warning. A phase that receives
+/// more than it expects receives deliveries that earlier phases expected, the nearest phase first: the server stored
+/// and delivered them later. `missing` stays empty where nothing was expected.
 pub fn note(phases: &mut [PhaseFigures]) {
     let mut beyond = 0;
     for phase in phases.iter_mut().rev() {

@@ -1,4 +1,4 @@
-//! What a run is asked to do, every default filled in.
+//! The scenario of a comparison with every default filled in.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::text::LinkText;
 
-/// A scenario without anything left open: what `scenario.resolved.yaml` holds. Quantities carry their units.
+/// A scenario with every default filled in, as in `scenario.resolved.yaml`. Quantities have their units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedScenario {
     /// `auto`, `sim` or `live`.
     pub engine: String,
     /// `builtin` or the name of a real server.
     pub target: String,
-    /// Names of the stacks, in the order asked for.
+    /// Names of the stacks, in order.
     pub stacks: Vec<String>,
     /// How connections start.
     pub start: Vec<String>,
     /// Payload sizes, e.g. `128B`.
     pub size: Vec<String>,
-    /// The links: every combination asked for.
+    /// Every link.
     pub links: Vec<LinkText>,
     /// Samples (devices) per cell.
     pub samples: u64,
     /// Quiet time after each step of a sample, e.g. `1s`.
     pub settle: String,
-    /// Time after which an acknowledgement is late, e.g. `30s`.
+    /// Time-out of an acknowledgement, e.g. `30s`.
     pub timeout: String,
     /// Whether devices speak IPv6.
     pub ipv6: bool,
@@ -49,7 +49,7 @@ pub struct ResolvedScenario {
     /// Time between the intended sends of one device's messages; absent in the settled case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
-    /// How devices send, where several ways were asked for; the fields above are the first one's.
+    /// Schedules, if there are several. The fields above are those of the first one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schedules: Vec<ResolvedSchedule>,
     /// Whether all devices of a cell share one link and one server.
@@ -58,26 +58,26 @@ pub struct ResolvedScenario {
     /// Time over which the starts of devices that share a link are spread; absent where it is the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<String>,
-    /// `tun` or `veth`; absent where the machine decides.
+    /// `tun` or `veth`; absent if wirecost chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_path: Option<String>,
     /// Whether link and hosts share one CPU.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_cpu: bool,
-    /// What the capture holds.
+    /// Contents of the capture.
     #[serde(default, skip_serializing_if = "ResolvedRecord::is_default")]
     pub record: ResolvedRecord,
-    /// Cells that are left out: those that have one of the values of each dimension named.
+    /// Excluded cells: a cell is excluded if it has one of the values of each named dimension.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<BTreeMap<String, Vec<String>>>,
 }
 
-/// What the capture of a comparison holds.
+/// Contents of the capture of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedRecord {
     /// Whether it holds the secrets of its connections.
     pub keys: bool,
-    /// Devices per cell whose packets it holds where a run is too long to hold all.
+    /// Recorded devices per cell, in a run that is too long to record all.
     pub hosts: u32,
 }
 
@@ -93,7 +93,7 @@ impl ResolvedRecord {
     }
 }
 
-/// What devices send on one connection, and when, quantities with units.
+/// The messages of one connection and their times, with units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedSchedule {
     /// Messages per connection, the warm-up message not counted.

@@ -1,4 +1,4 @@
-//! What an earlier run has left in a results folder, and whether it was the same question.
+//! What an earlier run has measured, and how its scenario differs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,25 +10,25 @@ use super::folder::{ResultsError, RunFolder};
 use super::journal::{self, Entry};
 use crate::link::text::LinkText;
 
-/// What an earlier run has left.
+/// The results of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// Keys of the cells, or loads, that need not be run again.
+    /// Keys of the cells, or loads, that are finished.
     pub finished: BTreeSet<String>,
 }
 
-/// Why a run cannot go on where an earlier one ended.
+/// Why a run cannot resume an earlier one.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     /// The folder holds no run, or cannot be read.
     #[error("there is no run to resume: {0}")]
     Nothing(#[source] ResultsError),
-    /// The earlier run was asked something else.
+    /// The earlier run had another scenario.
     #[error("{folder} holds another run: {differences}")]
     Changed {
         /// The folder.
         folder: PathBuf,
-        /// What differs, in words.
+        /// The differences as text.
         differences: String,
         /// The command of the run that last wrote to the folder.
         command: Option<String>,
@@ -67,7 +67,7 @@ impl Earlier {
     }
 }
 
-/// Differences in one sentence: of many the first ones.
+/// The first differences in one sentence.
 fn in_words(differences: &[String]) -> String {
     const MOST: usize = 5;
     let mut text = differences
@@ -96,7 +96,7 @@ pub fn scenario_differences(earlier: &str, now: &str) -> Vec<String> {
     }
 }
 
-/// How one scenario differs from another one, field by field.
+/// How one scenario differs from another, field by field.
 pub(super) fn differences_of(earlier: Value, now: Value) -> Vec<String> {
     let (earlier, now) = (fields(earlier), fields(now));
     let names: BTreeSet<&String> = earlier.keys().chain(now.keys()).collect();
@@ -106,7 +106,7 @@ pub(super) fn differences_of(earlier: Value, now: Value) -> Vec<String> {
         .collect()
 }
 
-/// A scenario by its fields, those of its loads among them; a link is told by its words.
+/// The fields of a scenario and of its loads. A link is one text.
 fn fields(scenario: Value) -> Map<String, Value> {
     let mut fields = match scenario {
         Value::Object(fields) => fields,
@@ -135,7 +135,7 @@ fn say_link(link: &mut Value) {
     }
 }
 
-/// How a field differs, in words: of a list only what has come and gone.
+/// How a field differs, as text. For a list: the added and the removed items.
 fn difference(name: &str, was: Option<&Value>, is: Option<&Value>) -> Option<String> {
     if was == is {
         return None;

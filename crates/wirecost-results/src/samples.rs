@@ -2,7 +2,7 @@
 
 use super::columns::{Field, Row};
 
-/// What one device measured. Times in nanoseconds, empty where there is none.
+/// The measurements of one device. Times are in nanoseconds; a missing time is an empty field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleRow {
     /// Index of the cell in `summary.json`.

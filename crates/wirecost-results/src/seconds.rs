@@ -1,8 +1,8 @@
 //! `intervals.csv`: one row per load, phase and second, in that order.
 //!
-//! Outcomes and times are in the second in which their messages were *intended*; connects, deliveries and bytes in
-//! the second in which they came about. Times are in nanoseconds, empty where there is none, and a quantile pX where there
-//! are fewer than 1/(1-X) of them.
+//! Outcomes and times belong to the second in which their messages were *intended*. Connects, deliveries and bytes
+//! belong to the second in which they happened. Times are in nanoseconds. A missing time is an empty field, and so is a
+//! quantile pX of fewer than 1/(1-X) times.
 
 use wirecost_stats::Histogram;
 
@@ -19,15 +19,15 @@ pub struct SecondRow {
     pub phase: u64,
     /// Second of the phase, from 0.
     pub second: u64,
-    /// 1 in the warm-up, which is in no figure.
+    /// 1 in the warm-up, which no figure includes.
     pub warm_up: u64,
-    /// How the messages that were intended in it ended.
+    /// The outcomes of the messages that were intended in this second.
     pub outcomes: Outcomes,
     /// Messages whose last byte the kernel has taken.
     pub sent: u64,
     /// How connections came about.
     pub connects: Connects,
-    /// What arrived at subscribers or the sink; `expected` and `subscriptions_refused` are not in the file.
+    /// Deliveries at subscribers or the sink. The file does not hold `expected` and `subscriptions_refused`.
     pub deliveries: Deliveries,
     /// Bytes given to sockets.
     pub socket_bytes_up: u64,
@@ -56,7 +56,7 @@ pub struct SecondRow {
 }
 
 impl SecondRow {
-    /// The row of an interval that all parts of load number `load` have added up to.
+    /// The row of an interval of load number `load`, after all parts have been added.
     pub fn of(load: u64, interval: &Interval) -> Self {
         let (response, service) = (times(&interval.response_time), times(&interval.service_time));
         let (connect, delay) = (times(&interval.connect_time), times(&interval.one_way_delay));
@@ -129,7 +129,7 @@ impl Row for SecondRow {
     }
 }
 
-/// The times of a second; without a figure where it has none.
+/// The times of a second; empty where there are none.
 fn times(histogram: &Option<Histogram>) -> Times {
     histogram
         .as_ref()

@@ -1,23 +1,23 @@
-//! `usage.csv`: what both sides of a load used, about once a second, in the order of time.
+//! `usage.csv`: CPU and memory of both sides of a load, about once a second, in the order of time.
 //!
-//! A row is the time since the row before. Empty is "not known": a target elsewhere cannot be looked into, and threads are not
-//! always told apart.
+//! A row covers the time since the row before. An empty field is unknown: a remote target cannot be inspected, and
+//! threads are not always told apart.
 
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Field, Row};
 
-/// What both sides used over about a second.
+/// CPU and memory of both sides over about a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageRow {
-    /// Index of the load in `summary.json`, from 0; means nothing in the file of a load.
+    /// Index of the load in `summary.json`, from 0; unused in the file of a load.
     #[serde(default, skip_serializing)]
     pub load: u64,
     /// Index of the phase in its load, from 0.
     pub phase: u64,
     /// From the start of the load to the end of this time.
     pub elapsed_ns: u64,
-    /// How long it was.
+    /// The length of this time.
     pub span_ns: u64,
     /// CPU time of the generator, all its processes together.
     pub generator_cpu_ns: u64,

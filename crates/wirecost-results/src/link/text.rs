@@ -73,7 +73,7 @@ impl<'de> Deserialize<'de> for LinkText {
 }
 
 impl fmt::Display for LinkText {
-    /// What differs from a perfect link, once where both directions are alike. The delay is always there.
+    /// Writes the delay and everything that differs from a perfect link, once if both directions are equal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rtt = self.0.rtt();
         let [up, down] = [&self.0.up, &self.0.down].map(|direction| texts(direction, rtt));

@@ -9,7 +9,7 @@ use crate::figures::Interval;
 use crate::load::ProcessUse;
 use crate::metrics::Usage;
 
-/// How a counter is read of what was counted.
+/// Reads a counter from an interval.
 type Count = fn(&Interval) -> u64;
 
 /// The metrics of `loads`.
@@ -28,11 +28,11 @@ pub(super) fn of(loads: &[LoadMetrics], format: Format) -> String {
     page.finish()
 }
 
-/// What a counter of loads is read of.
+/// How a family of counters is read.
 enum Read {
     /// One counter for each load and phase.
     All(Count),
-    /// Several, told apart by one more label.
+    /// Several counters with one more label.
     Each(&'static str, &'static [(&'static str, Count)]),
 }
 
@@ -106,7 +106,7 @@ const fn counted(name: &'static str, help: &'static str, count: Count) -> Counte
     (name, "", help, Read::All(count))
 }
 
-/// A family of counters that one more label tells apart.
+/// A family of counters with one more label.
 const fn told_apart(
     name: &'static str,
     help: &'static str,
@@ -159,7 +159,7 @@ const WHILE_RUNNING: [Gauge<fn(&LoadMetrics) -> Option<f64>>; 1] = [(
     "Devices that are connected now.",
     |load| Some(load.connected? as f64),
 )];
-/// What the sides of a load use while it runs.
+/// CPU and memory of both sides of a running load.
 const USAGE: [Gauge<fn(&Usage) -> f64>; 2] = [
     (
         "wirecost_cpu_ratio",
@@ -174,7 +174,7 @@ const USAGE: [Gauge<fn(&Usage) -> f64>; 2] = [
         |usage| usage.resident_bytes as f64,
     ),
 ];
-/// What the sides of a load have used, where it is over.
+/// CPU and memory of both sides of a finished load.
 const USED: [Gauge<fn(&ProcessUse) -> f64>; 3] = [
     (
         "wirecost_cpu_user_seconds",
@@ -232,7 +232,7 @@ fn sides<'a, T: 'a>(
     samples
 }
 
-/// What was counted in each phase of each load, with the labels that tell it.
+/// The counts of each phase of each load, with their labels.
 fn in_phases(loads: &[LoadMetrics]) -> impl Iterator<Item = (Labels<'_>, &Interval)> {
     loads.iter().flat_map(|load| {
         load.phases.values().map(|phase| {
@@ -250,7 +250,7 @@ fn all(loads: &[LoadMetrics], count: Count) -> Vec<(Labels<'_>, u64)> {
         .collect()
 }
 
-/// The counters of each load and phase, told apart by one more label.
+/// The counters of each load and phase, with one more label.
 fn each<'a>(
     loads: &'a [LoadMetrics],
     label: &'static str,
