@@ -1,4 +1,4 @@
-//! A comparison as a scenario has it: its keys and what they mean.
+//! The keys of a comparison in a scenario, and how they are read.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub const KEYS: [&str; 28] = [
     "record",
     "exclude",
 ];
-/// The keys of what the capture holds.
+/// The keys of the contents of a capture.
 pub const RECORD_KEYS: [&str; 2] = ["keys", "hosts"];
 /// The keys of a schedule.
 pub const SCHEDULE_KEYS: [&str; 3] = ["messages_per_connection", "warm_up", "interval"];
@@ -83,7 +83,7 @@ impl Options {
     }
 }
 
-/// Reads a comparison: a key of the matrix has a value or a list.
+/// Reads a comparison. Each key of the matrix has a value or a list.
 ///
 /// # Errors
 /// A key is unknown, has no value that it can have, or the comparison cannot be run.
@@ -128,7 +128,7 @@ pub fn read(node: &Node) -> Result<Options, ScenarioError> {
 /// The most cells of a scenario.
 pub const MAX_CELLS: usize = 100_000;
 
-/// How many cells there would be without `exclude`.
+/// The number of cells without `exclude`.
 fn everything(options: &Options) -> usize {
     let lists = [
         options.stacks.len(),
@@ -156,7 +156,7 @@ fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
         .map_err(|why| table.error("stack", why))
 }
 
-/// What can have several values.
+/// Reads the keys that can have several values.
 fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
     let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
     set(&mut options.sizes, filled(table.many("size", parsed)?));
@@ -183,7 +183,7 @@ fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
     schedules(table, options)
 }
 
-/// How devices send: every interval with every number of messages, or a list of both together.
+/// Reads the schedules: every combination of intervals and numbers of messages, or a list of both together.
 fn schedules(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
     let Some(node) = table.get("schedules") else {
         options.schedules = schedules_of(table)?;
@@ -241,7 +241,7 @@ fn medium(text: &str) -> Result<Option<Medium>, ValueError> {
     }
 }
 
-/// The cells that are left out: a list of tables of dimensions with a value or a list.
+/// Reads the excluded cells: a list of tables of dimensions, each with a value or a list.
 fn exclude(table: &Table<'_>) -> Result<Vec<Selector>, ScenarioError> {
     let Some(node) = table.get("exclude") else {
         return Ok(Vec::new());
@@ -249,7 +249,7 @@ fn exclude(table: &Table<'_>) -> Result<Vec<Selector>, ScenarioError> {
     selectors(node, &OF_COMPARISONS)
 }
 
-/// Refuses conditions that leave out nothing, or everything.
+/// Refuses conditions that exclude nothing, or every cell.
 fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioError> {
     if options.exclude.is_empty() {
         return Ok(());
@@ -273,7 +273,7 @@ fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioErr
 /// Reads a list of tables as selectors.
 ///
 /// # Errors
-/// It is none, a table is empty, or a dimension is not among `dimensions`.
+/// It is not a list, a table is empty, or a key is not among `dimensions`.
 pub(super) fn selectors(node: &Node, dimensions: &[&'static str]) -> Result<Vec<Selector>, ScenarioError> {
     let Value::List(list) = &node.value else {
         let message = format!("exclude: a list of tables is expected, this is {}", node.kind());

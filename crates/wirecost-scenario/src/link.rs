@@ -1,5 +1,5 @@
-//! The emulated link as flags or a file ask for it: lists of which each combination is a link, and what each direction has of
-//! its own.
+//! The settings of the emulated link, from flags or from a file: lists of which each combination is a link, and the
+//! settings of each direction.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -43,7 +43,8 @@ type QueueSetting = Option<QueueLimit>;
 /// A delay variation; `None` is none.
 type VariationSetting = Option<DelayVariation>;
 
-/// Links as flags or a file ask for them. Every combination of the lists is a link; an empty list takes its default.
+/// The settings of links, from flags or from a file. Every combination of the lists is a link; an empty list has a
+/// default.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct LinkLists {
     /// Rates per direction, of IP packets; the flag has another name beside the rate of messages.
@@ -95,7 +96,7 @@ pub struct LinkLists {
     pub down: Option<OwnSettings>,
 }
 
-/// Keys of one direction with their texts, which take the place of what both directions share.
+/// The settings of one direction, as texts. They replace the shared settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnSettings(Vec<(String, String)>);
 
@@ -113,7 +114,7 @@ impl FromStr for OwnSettings {
     }
 }
 
-/// Why lists make no links.
+/// Why lists cannot be turned into links.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LinkError {
     /// There are too many combinations.

@@ -1,6 +1,6 @@
-//! A load as a scenario has it: its keys and what they mean.
+//! The keys of a load in a scenario, and how they are read.
 //!
-//! - [`phases`]: what happens, in order
+//! - [`phases`]: the phases of a load
 
 pub mod phases;
 
@@ -66,29 +66,29 @@ pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
 pub const PAYLOAD_KEYS: [&str; 4] = ["size", "file", "template", "hex"];
 /// The keys of a will.
 pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
-/// The keys of what a capture holds.
+/// The keys of the contents of a capture.
 pub const RECORD_KEYS: [&str; 1] = ["keys"];
 /// The keys of a login.
 pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
-/// Devices, by default.
+/// The default number of devices.
 pub const DEFAULT_CLIENTS: u32 = 10;
-/// Payload, by default.
+/// The default payload.
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
-/// What client identifiers are made of: eight characters up to 99,999 devices.
+/// The default client identifiers: eight characters up to 99,999 devices.
 pub const CLIENT_ID: &str = "wc-%05d";
 
-/// What a scenario may take from where it is read.
+/// The files and variables that a scenario may use.
 #[derive(Clone, Copy)]
 pub struct Environment<'a> {
-    /// The folder that names of files are relative to; `None` where no files may be read.
+    /// The folder of the scenario, to which names of files are relative; `None` refuses files.
     pub folder: Option<&'a Path>,
-    /// The environment's variables.
+    /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Environment<'_> {
-    /// Neither files nor variables.
+    /// No files and no variables.
     pub const NONE: Environment<'static> = Environment {
         folder: None,
         variable: &|_| None,
@@ -104,7 +104,7 @@ impl std::fmt::Debug for Environment<'_> {
 }
 
 impl LoadOptions {
-    /// A load of a stack on a target without phases, every default filled in.
+    /// A load without phases, every default filled in.
     pub fn new(stack: Stack, target: LoadTarget) -> Self {
         Self {
             stack,
@@ -143,7 +143,7 @@ impl LoadOptions {
         }
     }
 
-    /// The default topic, path or address of messages. What CoAP servers for trials let be observed is `obs`.
+    /// The default topic, path or address of messages. The observable resource of CoAP test servers is `obs`.
     pub fn unnamed_resource(stack: Stack, has_subscribers: bool) -> &'static str {
         match stack.is_coap() && has_subscribers {
             true => "obs",
@@ -155,12 +155,12 @@ impl LoadOptions {
 /// Reads a load from the text that [`Resolved`](crate::options::load::print::Resolved) gives, in YAML or JSON.
 ///
 /// # Errors
-/// It is no load, or leaves open what is not the default.
+/// The text is not a load in the resolved form.
 pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
     read(&Node::parse(text)?, Environment::NONE)
 }
 
-/// Reads one load: every key has one value.
+/// Reads one load. Every key has one value.
 ///
 /// # Errors
 /// A key is unknown, is missing, or has no value that it can have.
@@ -187,7 +187,7 @@ pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, S
     Ok(load)
 }
 
-/// Refuses a load that cannot be run, at what `node` says of it.
+/// Validates a load. An error is placed at the value that causes it.
 ///
 /// # Errors
 /// [`LoadOptions::validate`] refuses it.
@@ -212,14 +212,14 @@ pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
     ))
 }
 
-/// The stack: as it is named, or as the scheme of a URL says.
+/// The stack: the named one, or that of the scheme of a URL.
 fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
     match (table.one::<Stack>("stack", parsed)?, target) {
         (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
             let (scheme, own) = (url.scheme, url.stack());
             Err(table.error(
                 "stack",
-                format!("{stack} is not what {scheme}:// says: write a stack like {own}, or leave it out"),
+                format!("{scheme}:// does not name {stack}: write a stack like {own}, or leave it out"),
             ))
         }
         (Some(stack), _) => Ok(stack),
@@ -228,7 +228,7 @@ fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError>
     }
 }
 
-/// How devices come to their target.
+/// Reads the connection of devices to their target.
 fn connection(
     table: &Table<'_>,
     load: &mut LoadOptions,
@@ -259,7 +259,7 @@ fn connection(
     Ok(())
 }
 
-/// Who sends and who receives.
+/// Reads senders and subscribers.
 fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
     set(&mut load.clients, table.one("clients", clients)?);
     load.inflight = table.one("inflight", whole)?;
@@ -282,7 +282,7 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     Ok(())
 }
 
-/// What the generator takes of its machine.
+/// Reads the layout of the generator.
 fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
     set(&mut load.shared_socket, table.one("shared_socket", flag)?);
     load.sources = table.many("sources", parsed::<IpAddr>)?;
@@ -306,7 +306,7 @@ fn qos(text: &str) -> Result<u8, ValueError> {
 /// Reads a target: a name, or a URL.
 ///
 /// # Errors
-/// It is neither.
+/// It is not a target.
 pub fn target(text: &str) -> Result<LoadTarget, ValueError> {
     if text.contains("://") {
         return parsed::<Url>(text).map(LoadTarget::Url);

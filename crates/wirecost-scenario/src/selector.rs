@@ -1,4 +1,4 @@
-//! Which cells or loads are meant: values of their dimensions, as `exclude` and thresholds name them.
+//! Conditions on the dimensions of cells or loads, as `exclude` and thresholds give them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,10 +12,10 @@ use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
 use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
 
-/// The dimensions of one cell or load with its values, as texts.
+/// The dimensions of one cell or load with their values, as texts.
 pub type Labels = BTreeMap<&'static str, String>;
 
-/// Conditions on dimensions: each must hold, by any of its values; none hold for everything.
+/// Conditions on dimensions. Each must hold, by any of its values. An empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector(BTreeMap<&'static str, Vec<String>>);
 
@@ -35,12 +35,12 @@ pub enum SelectorError {
     Value(#[from] ValueError),
 }
 
-/// The dimensions by which cells of a comparison are told apart.
+/// The dimensions of cells.
 pub fn of_cells() -> Vec<&'static str> {
     [&OF_COMPARISONS[..], &["engine", "target"]].concat()
 }
 
-/// The dimensions by which phases of loads are told apart.
+/// The dimensions of phases of loads.
 pub fn of_phases() -> Vec<&'static str> {
     [&OF_LOADS[..], &["phase"]].concat()
 }
@@ -67,7 +67,7 @@ impl Selector {
         Ok(())
     }
 
-    /// Whether labels fulfil every condition. A label that is not there fulfils none.
+    /// Whether labels fulfil every condition. A missing label fulfils none.
     pub fn matches(&self, labels: &Labels) -> bool {
         let holds = |(key, values): (&&str, &Vec<String>)| {
             let label = labels.get(*key);
@@ -81,7 +81,7 @@ impl Selector {
         self.0.is_empty()
     }
 
-    /// The conditions as a scenario has them.
+    /// The conditions in the form of a scenario.
     pub fn to_table(&self) -> BTreeMap<String, Vec<String>> {
         let entries = self.0.iter();
         entries
@@ -97,7 +97,7 @@ impl fmt::Display for Selector {
     }
 }
 
-/// A value as labels write it, so that 1000us is 1ms.
+/// A value in the form of labels: 1000us becomes 1ms.
 fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     let value = value.trim();
     if value.contains('*') {
@@ -117,8 +117,8 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     }
 }
 
-/// Whether a text fits a pattern in which `*` matches any letters. Each piece is looked for once, from the left, so
-/// that no pattern takes longer than its length times the text's.
+/// Whether a text matches a pattern in which `*` matches any characters. Each piece is searched once, from the left, so
+/// that the time is at most the product of both lengths.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

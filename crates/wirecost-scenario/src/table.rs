@@ -1,4 +1,4 @@
-//! The keys of one table of a scenario: none unknown, values with their units, errors with their lines.
+//! The keys of one table of a scenario: unknown ones are errors, values have units, errors have lines.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use wirecost_stack::name::nearest_of;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 
-/// The highest rate per second: more than any generator gives, and few enough to be counted one by one.
+/// The highest rate per second: more than any generator reaches, and few enough to count one by one.
 const HIGHEST_RATE: f64 = 10_000_000.0;
 
 /// A table of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// What is before its keys in errors, e.g. `link.`.
+    /// The prefix of its keys in errors, e.g. `link.`.
     prefix: &'a str,
     node: &'a Node,
 }
@@ -23,14 +23,14 @@ pub struct Table<'a> {
 /// The most values of a key.
 pub const MAX_LIST: usize = 1_000;
 
-/// What reads one value from its text.
+/// Reads a value from its text.
 pub type Read<T> = fn(&str) -> Result<T, ValueError>;
 
 impl<'a> Table<'a> {
     /// The table with the keys that it may have; `prefix` is before its keys in errors.
     ///
     /// # Errors
-    /// It is no table, or has a key that there is not.
+    /// It is not a table, or has an unknown key.
     pub fn new(node: &'a Node, prefix: &'a str, keys: &[&'static str]) -> Result<Self, ScenarioError> {
         let Some(entries) = node.entries() else {
             let name = if prefix.is_empty() {
@@ -65,7 +65,7 @@ impl<'a> Table<'a> {
         self.node.get(key).filter(|node| node.value != Value::Null)
     }
 
-    /// An error about a key, at its value, or at the table where it has none.
+    /// An error about a key, placed at its value, or at the table if it has none.
     pub fn error(&self, key: &str, message: impl Display) -> ScenarioError {
         let place = &self.node.get(key).unwrap_or(self.node).place;
         ScenarioError::new(place, format!("{}{key}: {message}", self.prefix))
@@ -119,8 +119,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Each of `all` with each of `values`, the values changing first; the same where there are no values. Of more than `most`
-/// one more is made, and not the others.
+/// Each of `all` combined with each of `values`, which change first; `all` if there are no values. Stops at `most` + 1
+/// combinations.
 pub fn combined<T: Clone, V>(all: &[T], values: &[V], most: usize, with: fn(&mut T, &V)) -> Vec<T> {
     if values.is_empty() {
         return all.to_vec();
@@ -143,13 +143,13 @@ pub(crate) fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// What an unknown key may have meant.
+/// A hint for an unknown key: the nearest key, or all keys.
 pub fn meant(key: &str, keys: &[&'static str]) -> String {
     let all = format!("the keys are {}", keys.join(", "));
     nearest_of(key, keys.iter().copied()).map_or(all, |name| format!("did you mean {name:?}?"))
 }
 
-/// A text as it is.
+/// Any text.
 ///
 /// # Errors
 /// Never.
@@ -165,10 +165,10 @@ pub fn flag(text: &str) -> Result<bool, ValueError> {
     text.parse().map_err(|_| ValueError::form(text, "true or false"))
 }
 
-/// A whole number that counts something.
+/// A whole number.
 ///
 /// # Errors
-/// It is none, or larger than `T` holds.
+/// It is not a whole number, or too large for `T`.
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
     let number = text.parse::<u64>().ok();
     number
@@ -176,10 +176,10 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
         .ok_or_else(|| ValueError::form(text, "a whole number, or is too large a one"))
 }
 
-/// Whole seconds in a time with its unit, as MQTT holds its keep-alive.
+/// Whole seconds, as in an MQTT keep-alive.
 ///
 /// # Errors
-/// It is no time, not whole seconds, or above 65,535 s.
+/// It is not a time, not whole seconds, or above 65,535 s.
 pub fn keep_alive(text: &str) -> Result<u16, ValueError> {
     let time = time(text)?;
     let seconds = u16::try_from(time.as_secs()).ok();
@@ -191,7 +191,7 @@ pub fn keep_alive(text: &str) -> Result<u16, ValueError> {
 /// Reads a number of devices: `1500`, `50k`.
 ///
 /// # Errors
-/// It is no whole number above 0.
+/// It is not a whole number above 0.
 pub fn clients(text: &str) -> Result<u32, ValueError> {
     let (digits, factor) = match text.strip_suffix('k') {
         Some(digits) => (digits, 1_000),
@@ -209,7 +209,7 @@ pub fn clients(text: &str) -> Result<u32, ValueError> {
 /// Reads a rate: `5000/s`, `30/min`, `2/h`.
 ///
 /// # Errors
-/// It is none, not above 0, or beyond what can be intended.
+/// It is not a rate, not above 0, or too high.
 pub fn rate(text: &str) -> Result<f64, ValueError> {
     let wrong = || ValueError::form(text, "a rate: write 5000/s, 30/min or 2/h");
     let (number, unit) = text.split_once('/').ok_or_else(wrong)?;

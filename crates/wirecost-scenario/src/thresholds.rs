@@ -1,10 +1,11 @@
-//! What is demanded of the figures, in the words of k6: `metric{selector}: ["p(99)<150ms", "count==0"]`.
+//! Thresholds on figures, in the syntax of k6: `metric{selector}: ["p(99)<150ms", "count==0"]`.
 //!
 //! - [`expression`] reads e.g. `p(99)<3*link.rtt`
-//! - [`nature`]: what has a figure, and why something has none
-//! - [`verdict`]: whether demands hold; `early`: which of them end a load
+//! - [`nature`]: which cells and phases have a figure, and why others do not
+//! - [`verdict`]: judges demands; `early`: demands that end a load
 //!
-//! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
+//! A demand must hold in each cell, or each phase of each load, that its selector matches. An invalid cell or phase
+//! never passes.
 
 mod early;
 pub mod expression;
@@ -27,7 +28,7 @@ use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
 use nature::Subject;
 
-/// What is demanded, in the order of the file.
+/// All demands, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds(pub Vec<Demand>);
 
@@ -36,27 +37,27 @@ pub struct Thresholds(pub Vec<Demand>);
 pub struct Demand {
     /// The figure.
     pub metric: &'static Metric,
-    /// Of which cells or loads.
+    /// The cells or loads.
     pub selector: Selector,
-    /// What is demanded of it.
+    /// The expression.
     pub expression: Expression,
-    /// Metric and selector as the file has them.
+    /// Metric and selector as in the file.
     pub name: String,
-    /// Whether the run ends when it fails.
+    /// Whether a failure ends the run.
     pub abort_on_fail: bool,
-    /// The time at the beginning in which it may fail.
+    /// The time at the start of a phase in which the demand may fail.
     pub after: Duration,
 }
 
-/// The keys of a demand that is more than an expression.
+/// The keys of a demand that is a table.
 pub const DEMAND_KEYS: [&str; 3] = ["expr", "abort_on_fail", "after"];
 
 impl Thresholds {
-    /// Reads the table of thresholds of a scenario, and checks that each one has something to look at.
+    /// Reads the thresholds of a scenario, and checks that each one applies to a cell or a phase.
     ///
     /// # Errors
-    /// A metric or a dimension is unknown, an expression cannot be read, a selector matches nothing, what it matches has no
-    /// such figure by its nature, or a bound is in round-trip times of a link that is not there.
+    /// A metric or a dimension is unknown, an expression cannot be read, a selector matches nothing, the matching cells
+    /// or phases do not have the metric, or a bound is in round-trip times without a link.
     pub fn read(node: &Node, work: &Work) -> Result<Self, ScenarioError> {
         let Some(entries) = node.entries() else {
             let message = format!(
@@ -82,7 +83,7 @@ impl Thresholds {
         Ok(Self(demands))
     }
 
-    /// Whether a run is to end as soon as a demand fails.
+    /// Whether any demand ends the run when it fails.
     pub fn want_abort(&self) -> bool {
         self.0.iter().any(|demand| demand.abort_on_fail)
     }
@@ -93,7 +94,7 @@ impl Thresholds {
     }
 }
 
-/// What has the metric of all that the selector names; why there is nothing, and the way out.
+/// The matching cells or phases that have the metric; otherwise the reason and the hint.
 fn meant_by<'a>(
     name: &str,
     metric: &Metric,
@@ -215,7 +216,7 @@ fn demand(
 }
 
 impl Demand {
-    /// Refuses a bound in round-trip times where nothing that is meant has a link.
+    /// Refuses a bound in round-trip times if no matching cell or phase has a link.
     fn check_link(&self, node: &Node, meant: &[&Subject<'_>]) -> Result<(), ScenarioError> {
         if !self.expression.needs_link() || meant.iter().any(|subject| subject.has_link()) {
             return Ok(());
@@ -230,7 +231,7 @@ impl Demand {
 }
 
 impl Serialize for Thresholds {
-    /// As a scenario has it: expressions by metric; a table where more is said.
+    /// The form of a scenario: expressions by metric; a table if a demand has more keys.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(untagged)]

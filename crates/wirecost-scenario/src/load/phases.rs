@@ -1,4 +1,4 @@
-//! The phases of a load: what happens, in order.
+//! The phases of a load.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::node::{Node, Value};
 use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
 use crate::table::{Table, ValueError, flag, meant, parsed, rate, time, whole};
 
-/// What a phase can do, and the keys that it may have beside `do`.
+/// The values of `do`, with the keys of each phase.
 pub const PHASES: [(&str, &[&str]); 9] = [
     ("connect", &["do", "who", "rate"]),
     ("publish", &OFFER_KEYS),
@@ -38,12 +38,12 @@ const HANDSHAKE_KEYS: [&str; 11] = [
 /// The keys of a back-off.
 pub const BACKOFF_KEYS: [&str; 3] = ["first", "max", "jitter"];
 
-/// Messages per second, by default.
+/// The default messages per second.
 const DEFAULT_RATE: f64 = 1_000.0;
-/// How long devices wait for a connection or for messages, by default.
+/// The default time that devices wait for a connection or for messages.
 const DEFAULT_WAIT: Duration = Duration::from_secs(120);
 
-/// The phases of a load; what its own `rate` and its `start` say holds for phases that say none.
+/// Reads the phases of a load. The `rate` and the `start` of the load are the defaults of the phases.
 pub(super) fn read(load: &Table<'_>, start: Start) -> Result<Vec<Phase>, ScenarioError> {
     let shared = load.one("rate", rate)?;
     let list = match load.get("phases").map(|node| &node.value) {
@@ -132,7 +132,7 @@ fn arrivals(table: &Table<'_>, shared: Option<f64>) -> Result<Arrivals, Scenario
         return match open {
             Some(key) => Err(table.error(
                 key,
-                "a closed loop has none: the answers say when the next message goes",
+                "a closed loop has none: each answer triggers the next message",
             )),
             None => Ok(Arrivals::Closed),
         };
@@ -177,7 +177,7 @@ fn positive(text: &str) -> Result<Duration, ValueError> {
     }
 }
 
-/// Some of the devices, by their names.
+/// The groups of devices by name.
 const WHO: [(&str, Who); 3] = [
     ("all", Who::All),
     ("senders", Who::Senders),

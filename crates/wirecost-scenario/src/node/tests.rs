@@ -53,7 +53,7 @@ fn what_stands_twice_or_comes_from_elsewhere_is_refused() {
         ("a: *x\n", "line 1: nothing above has the anchor"),
         ("a: [1, 2\n", "line 1: "),
         ("a:\n\tb: 1\n", "line 2: tabs"),
-        ("a: .nan\n", "line 1: .nan is no value"),
+        ("a: .nan\n", "line 1: .nan is not a value"),
     ] {
         let error = Node::parse(text).expect_err("an error");
         let said = error.to_string();

@@ -1,4 +1,4 @@
-//! What a comparison is asked to do.
+//! The options of a comparison.
 
 mod engine;
 mod valid;
@@ -21,12 +21,12 @@ use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
 pub use valid::MAX_DEVICES;
 
-/// A comparison, every default filled in.
+/// The options of a comparison, every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What cells are run by.
+    /// The engine.
     pub engine: Engine,
-    /// The stacks, in the order in which they are printed.
+    /// The stacks, in the order of the table.
     pub stacks: Vec<Stack>,
     /// How connections start.
     pub starts: Vec<Start>,
@@ -38,13 +38,13 @@ pub struct Options {
     pub samples: u32,
     /// Quiet time that ends a step.
     pub settle: Duration,
-    /// After this an acknowledgement is late.
+    /// The time-out of an acknowledgement.
     pub timeout: Duration,
     /// The servers.
     pub target: Target,
     /// Whether devices speak IPv6.
     pub ipv6: bool,
-    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    /// The packet path; `None` takes TUN if it is available.
     pub medium: Option<Medium>,
     /// Seed of every random decision.
     pub seed: u64,
@@ -60,38 +60,38 @@ pub struct Options {
     pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie before they answer.
     pub dtls_cookie: bool,
-    /// Devices per cell whose packets the capture holds where a run is too long to hold all.
+    /// Recorded devices per cell, in a run that is too long to record all.
     pub record_hosts: u32,
-    /// Whether link and hosts share one CPU, so that the kernel repeats itself packet by packet; live only.
+    /// Whether link and hosts share one CPU, so that the kernel sends the same packets in every run; live only.
     pub one_cpu: bool,
-    /// Whether all devices of a cell share one link and one server; `None` where each one has its own link.
+    /// The shared link of all devices of a cell; `None` if each device has its own link.
     pub shared_link: Option<SharedLink>,
-    /// Cells that are left out.
+    /// Excluded cells.
     pub exclude: Vec<Selector>,
-    /// The part of the cells that is run; `None` runs all.
+    /// The shard that is run; `None` runs all cells.
     pub shard: Option<Shard>,
 }
 
 /// Devices that share a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedLink {
-    /// The time over which the starts of devices are spread evenly; `None` spreads them over the interval.
+    /// The time over which the starts of devices are evenly spread; `None` spreads them over the interval.
     pub spread: Option<Duration>,
 }
 
-/// What the devices of a cell send on one connection, and when.
+/// The messages of one connection and their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Measured messages.
     pub messages: u64,
-    /// Whether a message goes before the measured ones.
+    /// Whether a warm-up message precedes the measured ones.
     pub warm_up: bool,
-    /// Time between the intended sends of measured messages; `None` where each one settles.
+    /// Time between the intended sends of measured messages; `None` if each one settles.
     pub interval: Option<Duration>,
 }
 
 impl Default for Schedule {
-    /// One message that settles, after one that warms up.
+    /// A warm-up message, then one measured message that settles.
     fn default() -> Self {
         Self {
             messages: 1,
@@ -101,10 +101,10 @@ impl Default for Schedule {
     }
 }
 
-/// Why a comparison cannot be run as asked.
+/// Why a comparison cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OptionsError {
-    /// The target cannot answer any of the stacks.
+    /// The target does not speak any of the stacks.
     #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
     TargetSpeaksNone {
         /// The target.
@@ -203,7 +203,7 @@ pub enum OptionsError {
 }
 
 impl Options {
-    /// Every stack with every way in which connections start.
+    /// Every combination of stack and start.
     pub(crate) fn ways(&self) -> impl Iterator<Item = (Stack, Start)> {
         let of_stack = |stack: &Stack| {
             let stack = *stack;
@@ -212,12 +212,13 @@ impl Options {
         self.stacks.iter().flat_map(of_stack)
     }
 
-    /// The longest that a device may be at work.
+    /// An upper bound of the life of a device.
     pub fn longest_life(&self) -> Duration {
         let messages = self.schedules.iter().map(|schedule| schedule.messages).max();
         let messages = u32::try_from(messages.unwrap_or(1)).unwrap_or(u32::MAX);
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
-        // Connect, warm-up and close settle too, and the connection for a ticket. Where packets are lost, each step may take twice the time-out.
+        // Connect, warm-up and close settle too, and so does the connection for a ticket. On a lossy link each step may
+        // take twice the time-out.
         let steps = messages.saturating_add(if self.starts == [Start::Cold] { 3 } else { 5 });
         let lossless = self.links.iter().all(LinkConfig::is_lossless);
         let waiting = if lossless { rtt * 4 } else { self.timeout * 2 };
@@ -226,7 +227,7 @@ impl Options {
         (self.settle + waiting + pace).saturating_mul(steps)
     }
 
-    /// The scenario as the results folder keeps it.
+    /// The scenario in its resolved form.
     pub fn to_scenario(&self) -> ResolvedScenario {
         let duration = |duration: Duration| DisplayDuration(duration).to_string();
         let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
@@ -268,7 +269,7 @@ impl Options {
     }
 }
 
-/// A packet path as files and flags name it.
+/// The name of a packet path in files and flags.
 pub const fn medium_name(medium: Medium) -> &'static str {
     match medium {
         Medium::Tun => "tun",
@@ -277,8 +278,8 @@ pub const fn medium_name(medium: Medium) -> &'static str {
 }
 
 impl Schedule {
-    /// Every interval with every number of messages per connection. One message asked for is the whole of its
-    /// connection, without a warm-up, where `warm_up` does not say otherwise.
+    /// Every combination of intervals and numbers of messages. A single message has no warm-up message before it,
+    /// unless `warm_up` says otherwise.
     pub fn every(intervals: &[Duration], messages: &[u64], warm_up: Option<bool>) -> Vec<Self> {
         let intervals: Vec<Option<Duration>> = match intervals {
             [] => vec![None],

@@ -1,4 +1,4 @@
-//! What tells a cell from every other one, whatever else its run holds and wherever it is in it.
+//! The key of a cell. It does not depend on the other cells of the run.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::labels::labels_of_link;
 use crate::options::compare::{Options, Schedule, resolved_schedule};
 use crate::selector::Labels;
 
-/// The question that a cell answers: its random stream is the question's, so that both engines and every version
-/// throw the same dice for it.
+/// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
+/// draw the same random numbers.
 #[derive(Debug, Serialize)]
 struct Question {
     stack: String,
@@ -28,7 +28,7 @@ struct Question {
     schedule: ResolvedSchedule,
 }
 
-/// Everything that its figures depend on, in a fixed order of fields.
+/// Everything that the figures of a cell depend on, in a fixed order of fields.
 #[derive(Debug, Serialize)]
 struct Identity<'a> {
     question: Question,
@@ -60,10 +60,10 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
     key_of_cell(options, cell.dimensions(), engine)
 }
 
-/// The same of a cell that is not planned yet.
+/// The key of a cell that is not planned yet.
 pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
     let text = |duration: Duration| DisplayDuration(duration).to_string();
-    // Virtual time has no servers but the built-in ones.
+    // Virtual time has only the built-in servers.
     let target = if engine == "sim" {
         Target::Builtin
     } else {
@@ -91,10 +91,10 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
     format!("{:016x}", key_of(&canonical(&identity)))
 }
 
-/// What tells a cell of a comparison from the others, without its payload.
+/// The dimensions of a cell of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimensions {
-    /// What its devices speak.
+    /// The stack of its devices.
     pub stack: Stack,
     /// How their connections start.
     pub start: Start,
@@ -102,12 +102,11 @@ pub struct Dimensions {
     pub size: ByteSize,
     /// Index of its link in the options.
     pub link: usize,
-    /// What a device sends on a connection, and when.
+    /// The messages of a connection and their times.
     pub schedule: Schedule,
 }
 
-/// The key of the question that a cell answers, whatever engine does: what shards are made by, so that both engines'
-/// cells are in one shard.
+/// The key of a cell whatever the engine. Shards are formed by it, so that the cells of both engines are in one shard.
 pub(crate) fn question_key(options: &Options, cell: Dimensions) -> String {
     canonical(&question(options, cell))
 }
@@ -142,7 +141,7 @@ fn question(options: &Options, cell: Dimensions) -> Question {
     }
 }
 
-/// JSON without blanks, fields in the order of the type.
+/// JSON without spaces, fields in the order of the type.
 fn canonical(value: &impl Serialize) -> String {
     // Strings, numbers and flags: there is nothing that JSON cannot hold.
     serde_json::to_string(value).unwrap_or_default()

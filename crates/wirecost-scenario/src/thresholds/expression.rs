@@ -7,12 +7,12 @@ use wirecost_results::thresholds::metric::{Metric, Quantity};
 
 use crate::table::{ValueError, parsed, rate, time};
 
-/// What is demanded of a figure.
+/// A condition on a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// As it is written.
+    /// The text in the scenario.
     pub text: String,
-    /// Which figure of the metric.
+    /// The figure of the metric.
     pub aggregation: Aggregation,
     operator: Operator,
     bound: Bound,
@@ -61,7 +61,7 @@ enum Operator {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     Fixed(f64),
-    /// So many round-trip times of the cell's link.
+    /// A multiple of the round-trip time of the link.
     RoundTrips(f64),
 }
 
@@ -79,7 +79,7 @@ impl Expression {
     /// Reads an expression about a metric.
     ///
     /// # Errors
-    /// It has no comparison, the metric has no such figure, or the bound is not of its kind.
+    /// There is no comparison, the metric does not have the figure, or the bound has the wrong unit.
     pub fn read(text: &str, metric: &Metric) -> Result<Self, ExpressionError> {
         let found = text.find(['<', '>', '=', '!']);
         let wrong = || ExpressionError::NoDemand {
@@ -107,12 +107,12 @@ impl Expression {
         })
     }
 
-    /// Whether a figure holds, on a link of this round-trip time in seconds.
+    /// Whether a figure fulfils the condition, on a link of this round-trip time in seconds.
     pub fn holds(&self, figure: f64, rtt: Option<f64>) -> bool {
         let Some(bound) = self.bound.figure(rtt) else {
             return false;
         };
-        // What is computed as a share or a mean carries a rounding error.
+        // Shares and means have rounding errors.
         let equal = (figure - bound).abs() <= 1e-12 * bound.abs().max(1.0);
         match self.operator {
             Operator::Less => figure < bound && !equal,
@@ -124,8 +124,7 @@ impl Expression {
         }
     }
 
-    /// Whether a figure fails whatever comes, where it is one of a run that goes on. What only `grows` may still reach a bound
-    /// that is below.
+    /// Whether the figure of a running phase fails for certain. A figure that only `grows` may still reach a bound.
     pub fn fails_for_good(&self, figure: f64, rtt: Option<f64>, grows: bool) -> bool {
         let is_final = match self.operator {
             _ if !grows => true,
@@ -136,7 +135,7 @@ impl Expression {
         is_final && !self.holds(figure, rtt)
     }
 
-    /// Of two figures the one that is nearer to failing.
+    /// The one of two figures that is nearer to failing.
     pub fn worse(&self, one: f64, other: f64) -> f64 {
         match self.operator {
             Operator::Less | Operator::AtMost | Operator::Equal | Operator::NotEqual => one.max(other),

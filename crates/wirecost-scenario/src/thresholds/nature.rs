@@ -1,5 +1,5 @@
-//! Which cells, and which phases of which loads, have a figure by their nature: what they do, what answers, who receives.
-//! One that has it by its nature and comes to none fails what is demanded of it; others have no part in that.
+//! Which cells and phases have a figure: it depends on what they do, what answers, and who receives. A cell or phase
+//! that should have the figure but does not have it fails a demand. A demand does not apply to the others.
 
 use wirecost_results::thresholds::metric::Metric;
 use wirecost_stack::target::Target;
@@ -84,17 +84,17 @@ const UNSTAMPED: Unavailable = Unavailable::new(
     "payloads that are given as a size do, from 16B on, but for +cose",
 );
 
-/// Something that a run will have figures of.
+/// A cell or a phase of a run.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// What tells it apart.
+    /// Its labels.
     pub labels: Labels,
     /// The load and the index of its phase; `None` for a cell.
     phase: Option<(&'a LoadOptions, usize)>,
 }
 
 impl Subject<'_> {
-    /// Why it has no such figure; `None` where it has one.
+    /// Why it does not have the metric; `None` if it does.
     pub fn unavailable(&self, metric: &Metric) -> Option<Unavailable> {
         match self.phase {
             Some((load, index)) => unavailable_in_phase(metric, load, index),
@@ -108,7 +108,7 @@ impl Subject<'_> {
     }
 }
 
-/// Everything that a run will have figures of.
+/// All cells or phases of a run.
 pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
     match work {
         Work::Comparison(options) => plan::labels(options)
@@ -126,7 +126,7 @@ fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
     })
 }
 
-/// Why the phase of this index has no such figure; `None` where it has one.
+/// Why the phase with this index does not have the metric; `None` if it does.
 pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: usize) -> Option<Unavailable> {
     let Some(phase) = load.phases.get(index) else {
         return Some(OTHER_PHASE);
@@ -152,7 +152,7 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
     }
 }
 
-/// Why a cell with these labels has no such figure; `None` where it has one.
+/// Why a cell with these labels does not have the metric; `None` if it does.
 pub(super) fn unavailable_in_cell(metric: &Metric, labels: &Labels) -> Option<Unavailable> {
     let stack: Stack = labels.get("stack")?.parse().ok()?;
     match metric.name {
@@ -178,7 +178,7 @@ fn no_connects(phase: &Phase) -> Option<Unavailable> {
     unless(connects, OTHER_PHASE)
 }
 
-/// Why nothing says that what is offered has come about.
+/// Why messages are not answered.
 fn no_answers(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
     match phase {
         Phase::Publish(_) | Phase::Request(_) => unless(load.is_answered(), UNANSWERED),
@@ -187,7 +187,7 @@ fn no_answers(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
     }
 }
 
-/// Why no message ends by being delivered.
+/// Why no message has the outcome delivered.
 fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     match load.phases.get(index)? {
         Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(ANSWERED),
@@ -200,12 +200,12 @@ fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     }
 }
 
-/// Whether its target says what has arrived.
+/// Whether the target counts arrivals.
 const fn counts(load: &LoadOptions) -> bool {
     matches!(load.target, LoadTarget::Started(Target::Builtin))
 }
 
-/// Why nothing arrives at a receiver of ours.
+/// Why no message arrives at our receivers.
 fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     let is_publish = matches!(load.phases.get(index), Some(Phase::Publish(_)));
     if load.subscribers.is_none() {
@@ -224,7 +224,7 @@ fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     }
 }
 
-/// Why it is not known how long messages take to a receiver of ours. What comes from a store tells of the store.
+/// Why the one-way delay is unknown. The delay of a stored message is that of the store.
 fn no_delays(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     if !matches!(load.phases.get(index)?, Phase::Publish(_)) {
         return Some(OTHER_PHASE);
@@ -234,7 +234,7 @@ fn no_delays(load: &LoadOptions, index: usize) -> Option<Unavailable> {
         .or(unless(load.is_stamped(), UNSTAMPED))
 }
 
-/// Why subscribers are to receive nothing that can be counted.
+/// Why the number of expected deliveries is unknown or zero.
 fn no_expectation(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     match load.phases.get(index)? {
         Phase::Publish(_) if load.subscribers.is_none() => Some(NO_SUBSCRIBERS),
@@ -248,8 +248,8 @@ fn no_expectation(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     }
 }
 
-/// Why the messages of a phase match no subscriptions that can be counted. Where topics differ by device, that of the first one
-/// says nothing of the others.
+/// Why the number of matching subscriptions is unknown or zero. If topics differ by device, the first one says nothing
+/// about the others.
 fn no_match(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     load.subscribers.as_ref()?;
     let is_constant = |topic: &str| topic.parse().is_ok_and(|topic: Pattern| topic.is_constant());
@@ -260,7 +260,7 @@ fn no_match(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     }
 }
 
-/// The number by which a load calls its phase.
+/// The index as the type that loads use.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a comparison before it is run.
+//! Validates a comparison before it is run.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use wirecost_wire::ipv6;
 
 use super::{Engine, Options, OptionsError, SharedLink};
 
-/// Devices that one live run can hold: as many as the network has addresses, less those of the link checks.
+/// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
-/// Devices of one cell in virtual time: as many as there are addresses for them.
+/// The largest number of devices of a cell in virtual time: the number of addresses.
 const MAX_SIMULATED_DEVICES: u64 = 4_000_000;
-/// The largest payload: it is held in memory, on both sides and on the link.
+/// The largest payload. It is held in memory by both sides and the link.
 const MAX_SIZE: u64 = 1_000_000_000;
-/// Payload bytes that one run may send: more than half a day at the pace at which devices start.
+/// The largest sum of payloads of a run: more than half a day at the pace at which devices start.
 const MAX_PAYLOAD: u64 = 1_000_000_000_000;
 /// The most messages of one device.
 const MAX_MESSAGES: u64 = 1_000_000;
-/// Beside the RTTs, what a PINGREQ and its answer keep a link from quiet: a delayed acknowledgement (RFC 9293,
-/// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), generously.
+/// The time that a PINGREQ and its answer keep a link busy beyond the round trips: a delayed acknowledgement (RFC 9293,
+/// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), with a margin.
 const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
-/// The longest that a device may wait for anything.
+/// The longest time-out, settle time and interval.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
 impl Options {
     /// Checks that the comparison can be run.
     ///
     /// # Errors
-    /// The first thing that cannot be.
+    /// The first reason why it cannot be run.
     pub fn validate(&self) -> Result<(), OptionsError> {
         if self.samples == 0 {
             return Err(OptionsError::Zero("-n"));
@@ -118,7 +118,7 @@ impl Options {
         }
     }
 
-    /// Some stack must be able to start in some way that is asked for.
+    /// At least one combination of stack and start must be possible.
     fn validate_starts(&self) -> Result<(), OptionsError> {
         let mut refusals = Vec::new();
         for (stack, start) in self.ways() {
@@ -134,7 +134,7 @@ impl Options {
         Err(OptionsError::NothingToRun(reason))
     }
 
-    /// Why devices of a stack cannot share a link; `None` where they can, or have a link each.
+    /// Why devices of a stack cannot share a link; `None` if they can, or do not share one.
     pub(crate) fn cannot_share(&self, stack: Stack) -> Option<String> {
         self.shared_link?;
         if !stack.is_answered() {
@@ -146,7 +146,7 @@ impl Options {
             .then(|| format!("{stack} is protected: devices that share a link speak in the clear, so far"))
     }
 
-    /// What is to be sent must fit into memory and into a day.
+    /// The payloads must fit into memory, and the run into a day.
     fn validate_amount(&self) -> Result<(), OptionsError> {
         let messages = self.schedules.iter().map(|schedule| schedule.messages);
         if let Some(messages) = messages.clone().find(|messages| *messages > MAX_MESSAGES) {
@@ -177,7 +177,7 @@ impl Options {
         Ok(())
     }
 
-    /// A step ends when the link is quiet, which it never is where PINGREQs follow one another faster.
+    /// A step ends when the link is quiet. PINGREQs that follow one another faster keep it busy.
     fn validate_keep_alive(&self) -> Result<(), OptionsError> {
         let keep_alive = Duration::from_secs(self.keep_alive.into());
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
@@ -195,7 +195,7 @@ impl Options {
     }
 }
 
-/// Refuses a list in which something occurs twice: its cells could not be told apart.
+/// Refuses a list with duplicates: their cells would be equal.
 fn once<T: PartialEq>(what: &'static str, list: &[T]) -> Result<(), OptionsError> {
     let mut places = list.iter().enumerate();
     let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {

@@ -1,4 +1,4 @@
-//! A load as text that reads back as the same: what serde needs for the quantities of [`LoadOptions`].
+//! Writes a load as text that reads back as the same load: the serde functions for the fields of [`LoadOptions`].
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use wirecost_stack::secret::PASSWORD_VARIABLE;
 use crate::options::load::{LoadOptions, LoadTarget};
 use crate::table::message_rate_text;
 
-/// A load without anything left open: what a results folder keeps, and what worker processes are given.
+/// A load in its resolved form: in results folders, and for worker processes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resolved<'a> {
     #[serde(flatten)]
@@ -27,7 +27,7 @@ pub struct Resolved<'a> {
 pub enum Secrets {
     /// For a worker process, by a pipe.
     Shown,
-    /// For a file: it names the environment's variable that is to hold the password.
+    /// For a file, which names the environment variable of the password instead.
     Hidden,
 }
 
