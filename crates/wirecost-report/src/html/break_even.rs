@@ -1,5 +1,5 @@
-//! What a message costs on average when a connection carries N of them: (connect + close) / N + message, for N from 1 to
-//! 10,000, both axes logarithmic. A mark stands where one stack becomes cheaper than another.
+//! The mean cost of a message on a connection with N messages: (connect + close) / N + message, for N from 1 to 10,000,
+//! both axes logarithmic. A mark shows where one stack becomes cheaper than another.
 
 use serde::Serialize;
 use wirecost_proto::units::counted;
@@ -13,7 +13,7 @@ use crate::figures::BothWays;
 use crate::groups::Group;
 use crate::number;
 
-/// Most messages of a connection that are drawn, and its decades.
+/// The largest number of messages on the axis, and its decades.
 const MOST: f64 = 10_000.0;
 const DECADES: f64 = 4.0;
 const TICKS: [(f64, &str); 5] = [
@@ -26,23 +26,23 @@ const TICKS: [(f64, &str); 5] = [
 /// Points of a curve per decade.
 const STEPS: u32 = 12;
 
-/// The curves of one quantity, and in words where they cross.
+/// The curves of one quantity, and their crossings as text.
 #[derive(Serialize)]
 pub(super) struct BreakEven {
     figure: Figure,
     crossings: Vec<String>,
 }
 
-/// What is counted per message.
+/// A cost per message.
 #[derive(Clone, Copy)]
 pub(super) struct Quantity {
     name: &'static str,
     unit: &'static str,
     write: fn(f64) -> String,
-    /// Connect and close, then the measured message.
+    /// The cost of connect and close, and of the measured message.
     of: fn(&Cell) -> Option<(f64, f64)>,
-    /// The 95 % interval of the message, where it is noisy: without ends where nothing may be concluded from the mean of the
-    /// message or of the connect.
+    /// The 95 % interval of the cost of the message, if it is noisy; infinite if the mean of the message or of the
+    /// connect has no interval.
     interval: fn(&Cell) -> Option<[f64; 2]>,
 }
 
@@ -60,7 +60,7 @@ pub(super) const BYTES: Quantity = Quantity {
     interval: |_| None,
 };
 
-/// Time in ms; no one waits for a close.
+/// Time in ms, without the close.
 pub(super) const TIME: Quantity = Quantity {
     name: "Time per message",
     unit: "ms",
@@ -76,7 +76,7 @@ pub(super) const TIME: Quantity = Quantity {
     interval: |cell| Some(interval_of_times(cell).unwrap_or(ANYTHING)),
 };
 
-/// The interval of the message's mean time, where that of the connect has one as well.
+/// The interval of the mean time of the message, if that of the connect has one as well.
 fn interval_of_times(cell: &Cell) -> Option<[f64; 2]> {
     if let Some(connect) = &cell.connect {
         connect.response_time_ns.as_ref()?.ci95?;
@@ -138,14 +138,14 @@ impl Line {
         }
     }
 
-    /// What each of `n` messages costs.
+    /// The cost of each of `n` messages.
     fn at(&self, n: f64) -> f64 {
         self.fixed / n + self.each
     }
 }
 
-/// The cell whose message is like those after the first: the cell itself, but where its message was early data, one of
-/// the same stack that starts otherwise.
+/// The cell whose message is like the later messages of a connection: the cell itself, or, if its message was early
+/// data, a cell of the same stack with another start.
 fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
     let is_sibling = |other: &&Cell| {
         !other.early_message && other.valid && group.names.stack(other) == group.names.stack(cell)
@@ -154,7 +154,7 @@ fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
     sibling.unwrap_or(cell)
 }
 
-/// Where the curve of one stack falls below that of another.
+/// A point where the curve of one stack falls below that of another.
 struct Crossing {
     /// Messages per connection.
     at: f64,
@@ -169,7 +169,7 @@ impl Crossing {
         for (cheaper, a) in lines.iter().enumerate() {
             for (dearer, b) in lines.iter().enumerate() {
                 let at = (a.fixed - b.fixed) / (b.each - a.each);
-                // The one that falls below is the one that pays more for its connection.
+                // The curve that falls below has the more expensive connection.
                 let falls_below = a.fixed > b.fixed && a.each < b.each && !a.cannot_be_told_from(b);
                 if falls_below && (1.0..=MOST).contains(&at) {
                     all.push(Self { at, cheaper, dearer });
@@ -229,7 +229,7 @@ fn log_figure<'a>(
     }
 }
 
-/// The numbers of messages that curves are drawn at, evenly spread over the axis.
+/// The numbers of messages of the points of a curve, evenly spaced on the axis.
 fn counts() -> impl Iterator<Item = f64> {
     let steps = DECADES as u32 * STEPS;
     (0..=steps).map(|step| 10f64.powf(f64::from(step) / f64::from(STEPS)))

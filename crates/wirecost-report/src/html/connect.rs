@@ -1,4 +1,4 @@
-//! What a connect costs, by stack and by how it starts.
+//! The cost of a connect, by stack and start.
 
 use serde::Serialize;
 use wirecost_results::{Cell, Section};
@@ -13,7 +13,7 @@ use crate::number;
 pub(crate) struct Matrix {
     starts: Vec<String>,
     rows: Vec<Row>,
-    /// Connects whose samples do not have the same size, and what is padding in them.
+    /// Notes on connects of varying sizes and on padding.
     varying: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ struct Row {
 struct Entry {
     bytes: String,
     details: Vec<String>,
-    /// Why there is no cost; empty where there is.
+    /// Why there is no cost; empty if there is one.
     reason: String,
     invalid: bool,
 }

@@ -1,4 +1,4 @@
-//! What is behind the figures: outcomes, link, CPU, machine, validity.
+//! The details of a run: outcomes, link, CPU, machine, validity.
 
 mod outcomes;
 mod validity;
@@ -15,7 +15,7 @@ use crate::names::{Names, is_modelled};
 use crate::number;
 use validity::Validity;
 
-/// The tables behind the figures.
+/// The tables of details.
 #[derive(Serialize)]
 pub(crate) struct Facts {
     outcomes: Grid,
@@ -40,10 +40,10 @@ pub(crate) fn all(results: &Results) -> Facts {
     }
 }
 
-/// How a cell is called outside its group.
+/// Names of cells outside their groups.
 struct Name {
     names: Names,
-    /// Whether the run has several groups, so that the name says which.
+    /// Whether the run has several groups, so that the name includes the group.
     says_group: bool,
 }
 
@@ -130,7 +130,7 @@ fn link_values(cell: &Cell) -> Vec<String> {
     ]
 }
 
-/// The packets that found the queue full, up and down; null where nothing queues.
+/// The packets that a full queue dropped, up and down; `None` without a queue.
 fn queue_dropped(cell: &Cell) -> Option<[u64; 2]> {
     let Achieved {
         queue_dropped_up,

@@ -1,8 +1,8 @@
-//! What a message costs when messages are far apart: everything that a device and its server sent, keep-alive included,
-//! divided by the messages, over the interval between them. Both axes are logarithmic.
+//! The cost of a message over the interval between messages: all bytes of a device and its server, keep-alive included,
+//! divided by the number of messages. Both axes are logarithmic.
 //!
-//! Where the run has connections of one message and of many, there is a line for each, and where they cross, keeping the
-//! connection stops to pay off or begins to.
+//! If the run has connections of one and of many messages, there is a line for each. Their crossing shows from where on
+//! a persistent connection pays off.
 
 mod crossing;
 
@@ -38,7 +38,7 @@ struct Panel {
     quantities: Vec<Drawn>,
 }
 
-/// One quantity, and in words where its lines cross.
+/// One quantity, and the crossings of its lines as text.
 #[derive(Serialize)]
 struct Drawn {
     name: &'static str,
@@ -46,7 +46,7 @@ struct Drawn {
     crossings: Vec<String>,
 }
 
-/// What is counted per message.
+/// A cost per message.
 struct Quantity {
     name: &'static str,
     unit: &'static str,
@@ -54,7 +54,7 @@ struct Quantity {
     of: fn(&Cell) -> Option<Cost>,
 }
 
-/// The cost of a message, and the 95 % interval where it is noisy.
+/// The cost of a message, with the 95 % interval if it is noisy.
 #[derive(Clone, Copy)]
 struct Cost {
     each: f64,
@@ -88,7 +88,8 @@ fn bytes(cell: &Cell) -> Option<Cost> {
     })
 }
 
-/// Response time and the message's share of the connect, in milliseconds. No message waits for a keep-alive or a close.
+/// Response time and the share of the connect per message, in milliseconds. A message does not wait for a keep-alive or
+/// a close.
 fn millis(cell: &Cell) -> Option<Cost> {
     let response = cell.message.as_ref()?.response_time_ns.as_ref()?.mean;
     let connects = cell
@@ -105,7 +106,7 @@ fn millis(cell: &Cell) -> Option<Cost> {
     })
 }
 
-/// The end of an interval; empty where it has none.
+/// The end of an interval; empty if it is infinite.
 fn bound(end: f64) -> String {
     if end.is_finite() {
         format!("{end:.4}")
@@ -120,7 +121,7 @@ fn messages(cell: &Cell) -> Option<f64> {
 }
 
 impl Intervals {
-    /// The lines of a run; null where the interval does not vary.
+    /// The lines of a run; `None` if the interval does not vary.
     pub(super) fn of(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
         let intervals: Vec<u64> = intervals(sweep);
         if intervals.len() < 2 {
@@ -192,7 +193,7 @@ impl Quantity {
         }
     }
 
-    /// A line per contender and number of messages per connection; one where there is no connection.
+    /// A line per stack and number of messages per connection; one line for a stack without a connection.
     fn lines(&self, sweep: &Sweep<'_>, slice: &Slice<'_>, intervals: &[u64]) -> Vec<Line> {
         let kind = |(_, cell): &(usize, &Cell)| (sweep.contender(cell), cell.messages_per_connection);
         let kinds = distinct(slice.cells.iter().map(kind));
@@ -234,7 +235,7 @@ impl Quantity {
             .collect()
     }
 
-    /// The cost at each interval. A connection per message has none, and costs the same at any.
+    /// The cost at each interval. A connection per message has no interval: its cost is the same at any.
     fn points(&self, cells: &[&Cell], intervals: &[u64]) -> Vec<(f64, Cost)> {
         let point = |nanos: &u64| {
             let here = |cell: &&&Cell| cell.interval_ns == Some(*nanos);

@@ -1,4 +1,4 @@
-//! Figures whose axes are both logarithmic: cost upwards, what it depends on to the right.
+//! Figures with two logarithmic axes: the cost upwards, a quantity to the right.
 
 use super::ends::{self, End};
 use super::svg::{Anchor, Svg, text_width};
@@ -15,7 +15,7 @@ pub(crate) struct Curve {
     pub(crate) label: String,
     /// Its colour.
     pub(crate) number: usize,
-    /// Place on the axis and cost, ascending.
+    /// Quantity and cost, ascending.
     pub(crate) points: Vec<(f64, f64)>,
     /// The tooltip.
     pub(crate) title: String,
@@ -34,7 +34,7 @@ pub(crate) struct Mark {
 /// A figure before its width is known.
 pub(crate) struct LogFigure<'a> {
     pub(crate) name: &'a str,
-    /// What the figure shows, for those who cannot see it.
+    /// The description for screen readers.
     pub(crate) description: String,
     /// Both ends of the axis to the right.
     pub(crate) across: [f64; 2],
@@ -79,7 +79,7 @@ impl LogFigure<'_> {
     }
 }
 
-/// Where things lie in a figure of one width.
+/// The geometry of a figure of one width.
 struct LogPlot {
     /// The right edge.
     right: f64,
@@ -91,7 +91,7 @@ struct LogPlot {
 }
 
 impl LogPlot {
-    /// A plot from `across[0]` to `across[1]` that has place for all positive `costs` and for `labels` beside it.
+    /// A plot from `across[0]` to `across[1]` with room for all positive `costs`, and for `labels` on the right.
     fn new(across: [f64; 2], costs: impl Iterator<Item = f64>, labels: &[&str], width: f64) -> Self {
         let costs: Vec<f64> = costs.filter(|cost| *cost > 0.0).map(f64::log10).collect();
         let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -135,7 +135,7 @@ impl LogPlot {
         self.bottom() + 40.0
     }
 
-    /// Grid lines at the `ticks`, labelled where the one before leaves place, and the axis' name.
+    /// Grid lines at the `ticks`, with as many labels as fit, and the name of the axis.
     fn value_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
         let mut edge = f64::NEG_INFINITY;
         for (value, text) in ticks {

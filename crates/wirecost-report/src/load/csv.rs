@@ -74,7 +74,7 @@ fn of_side(side: &str, used: Option<&ProcessUse>) -> [Field; 5] {
 fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
     let (outcomes, connects) = (&phase.outcomes, &phase.connects);
     let arrived = |count: fn(wirecost_results::figures::Deliveries) -> u64| phase.deliveries.map(count);
-    // Zero says that it is not known what was expected, or that nothing was.
+    // Zero: the expected number is unknown, or nothing was expected.
     let expected = phase.missing.and(arrived(|found| found.expected));
     let mut fields = vec![
         field("phase", &phase.name),

@@ -1,5 +1,4 @@
-//! `summary.md` of loads as GitHub-flavoured Markdown: a row per load, thresholds, what must be known, links to the
-//! distributions.
+//! `summary.md` of loads as GitHub-flavoured Markdown: a row per load, thresholds, remarks, links to the distributions.
 
 use wirecost_results::curves::CurveKind;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};

@@ -1,7 +1,7 @@
-//! The table at the end of a load. One load: its phases with outcomes, times and both sides' CPU. Several: one row each.
+//! The table at the end of a run of loads. One load: its phases with outcomes, times and the CPU of both sides. Several
+//! loads: one row each.
 //!
-//! No line is wider than asked for: columns go, from the right of `rows`' order of importance, and texts are clipped or
-//! broken between words.
+//! No line is wider than `width`: columns are dropped, and texts are clipped or wrapped between words.
 
 mod columns;
 mod rows;
@@ -17,10 +17,10 @@ use crate::load::words::{self, Remark};
 use crate::number;
 use columns::Columns;
 
-/// Width of the words at the beginning of a line.
+/// Width of the name at the beginning of a line.
 const NAME: usize = 13;
 
-/// The run as a table: what was asked, what came of it, who was the bottleneck, whether it may be used.
+/// The run as a table: configuration, figures, bottleneck, validity.
 pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     let page = Page {
         style: Style::new(options.color),
@@ -44,14 +44,14 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     finished(lines)
 }
 
-/// How and how wide things are drawn.
+/// Style and width of the table.
 struct Page {
     style: Style,
     width: usize,
 }
 
 impl Page {
-    /// All of one load.
+    /// All figures of one load.
     fn load(&self, load: &Load) -> Vec<String> {
         let mut lines = vec![
             self.style
@@ -178,7 +178,7 @@ impl Page {
         self.entry(name, &text)
     }
 
-    /// A row per load, then what must be known of each.
+    /// A row per load, then the remarks on each.
     fn loads(&self, loads: &[Load]) -> Vec<String> {
         let labels = words::labels(loads);
         let mut lines = rows::lines(loads, &labels, self.width, &self.style);
@@ -196,7 +196,7 @@ impl Page {
         lines
     }
 
-    /// What must be known of a load, what forbids its figures first.
+    /// The remarks on a load; reasons for invalid figures come first.
     fn remarks(&self, load: &Load, whose: &str) -> Vec<String> {
         let lines = |remark: Remark| {
             let lines = self.wrap(&format!("{}: {whose}{}", remark.kind, remark.text));
@@ -209,7 +209,7 @@ impl Page {
         words::remarks(load).into_iter().flat_map(lines).collect()
     }
 
-    /// A word and what there is to say of it, broken between words.
+    /// A name and its text, wrapped between words.
     fn entry(&self, name: &str, text: &str) -> Vec<String> {
         let room = self.width.saturating_sub(NAME).max(20);
         let mut lines = broken(text, room).into_iter();
@@ -240,12 +240,12 @@ fn broken(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Whether there is anything to say of a phase.
+/// Whether a phase has figures.
 fn has_figures(phase: &PhaseFigures) -> bool {
     phase.outcomes.offered > 0 || phase.connects.attempted > 0 || has_deliveries(phase)
 }
 
-/// Whether anything has arrived at subscribers, or should have.
+/// Whether deliveries arrived or are missing.
 fn has_deliveries(phase: &PhaseFigures) -> bool {
     phase.deliveries.is_some_and(|found| found.arrived > 0) || words::missing(phase).is_some()
 }
@@ -327,7 +327,7 @@ fn time_values(of: &Times) -> [String; 7] {
     ]
 }
 
-/// Which quantiles stand on few samples.
+/// The quantiles from too few samples.
 fn low_n(name: &str, of: &Times) -> Option<String> {
     (!of.low_n.is_empty()).then(|| format!("{} of {name}", of.low_n.join(" and ")))
 }

@@ -1,4 +1,4 @@
-//! What was demanded of a run, and what came of it.
+//! The judged thresholds of a run.
 
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::figure_text;
@@ -7,8 +7,8 @@ use super::style::Style;
 use crate::names::INVALID_FAILS;
 use crate::number;
 
-/// One line for each threshold, the worst figure beside it; none where nothing was demanded.
-/// `has_invalid` says whether the run has figures that must not be used.
+/// One line for each threshold, with the worst figure; no lines without thresholds. `has_invalid` says whether the run
+/// has invalid figures.
 pub(super) fn lines(thresholds: &[Threshold], has_invalid: bool, style: &Style, width: usize) -> Vec<String> {
     if thresholds.is_empty() {
         return Vec::new();

@@ -94,7 +94,7 @@ fn the_scheme_of_a_url_names_the_stack_and_its_path_the_resource() {
     round_trip(&load);
     let error = parse("stack: mqtt-qos1\ntarget: mqtts://broker.lab\n").expect_err("another stack");
     let error = error.to_string();
-    let expected = "line 1: stack: mqtt-qos1 is not what mqtts:// says: write a stack like mqtt-qos1+tls1.3, or leave it out";
+    let expected = "line 1: stack: mqtts:// does not name mqtt-qos1: write a stack like mqtt-qos1+tls1.3, or leave it out";
     assert_eq!(error, expected);
     let error = parse("target: mosquitto\n").expect_err("no stack").to_string();
     assert!(error.starts_with("line 1: stack is missing"), "{error}");
@@ -125,7 +125,7 @@ fn what_cannot_be_run_is_refused_where_it_is_said() {
         ),
         (
             "stack: mqtt-qos1\ntarget: mqtt://broker.lab\nlink: {rtt: 40ms}\n",
-            "line 3: link: mqtt://broker.lab/ is not behind a link of ours: name a stack",
+            "line 3: link: mqtt://broker.lab/ is not behind an emulated link: name a stack",
         ),
         (
             "stack: tcp\nsources: [127.0.0.2]\nlink: {rtt: 40ms}\n",

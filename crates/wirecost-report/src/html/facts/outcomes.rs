@@ -1,4 +1,4 @@
-//! How the offered messages ended, and what was sent again on the way.
+//! The outcomes of the offered messages, and retransmitted bytes.
 
 use wirecost_results::{Cell, Section, Summary};
 
@@ -6,7 +6,7 @@ use super::super::grid::{Grid, GridRow};
 use super::{Name, run};
 use crate::number;
 
-/// The columns; the last one only where anything was sent again.
+/// The columns. The last one is shown only with retransmissions.
 const HEAD: [(&str, &str); 11] = [
     ("cell", ""),
     ("offered", ""),

@@ -1,4 +1,4 @@
-//! What the maps compare, and how sure each figure is.
+//! The metrics that maps compare, with their intervals.
 
 use wirecost_results::{Cell, SampleRow};
 
@@ -7,7 +7,7 @@ use super::super::scope::Scope;
 use crate::columns::Column;
 use crate::number;
 
-/// What a map compares.
+/// A metric of a map.
 #[derive(Clone, Copy)]
 pub(super) struct Metric {
     pub(super) name: &'static str,
@@ -47,7 +47,7 @@ const fn metric(
 }
 
 impl Metric {
-    /// The cell's figure; null where it has none or does not compete.
+    /// The figure of the cell; `None` without one, or if the cell does not compete.
     pub(super) fn of(&self, cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
         if !self.scope.holds(cell) {
             return None;

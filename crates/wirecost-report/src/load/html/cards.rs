@@ -12,14 +12,14 @@ pub(super) struct Card {
     title: &'static str,
     value: String,
     unit: &'static str,
-    /// Whose value it is, or what it means.
+    /// The load with the value, or an explanation.
     winner: String,
     scope: String,
-    /// Whether it must alarm.
+    /// Whether it is shown as an alarm.
     alarm: bool,
 }
 
-/// The cards: of one load what came of it, of several who did best.
+/// The cards: the figures of one load, or the best of several loads.
 pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
     let mut cards = match summary.loads.as_slice() {
         [load] => of_one(load),

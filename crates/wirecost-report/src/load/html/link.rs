@@ -1,4 +1,4 @@
-//! What the emulated links of loads did.
+//! Use and accuracy of the emulated links of loads.
 
 use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::Load;
@@ -7,7 +7,7 @@ use crate::html::grid::{Grid, GridRow};
 use crate::load::words;
 use crate::number;
 
-/// Each link as it was asked for, and what it did in each phase and direction; `None` where there was none.
+/// The use of each link in each phase and direction; `None` without links.
 pub(super) fn table(loads: &[Load], labels: &[String]) -> Option<Grid> {
     let head = [
         ("load, phase, direction", ""),
@@ -48,7 +48,7 @@ fn values(used: &DirectionUse) -> Vec<String> {
     values
 }
 
-/// How each link kept what was asked of it, in words.
+/// The accuracy of each link, as text.
 pub(super) fn kept(loads: &[Load], labels: &[String]) -> Vec<(String, String)> {
     let one = |(load, label): (&Load, &String)| {
         let figures = load.link.as_ref()?;

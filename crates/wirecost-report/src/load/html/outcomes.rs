@@ -1,4 +1,4 @@
-//! How the messages of each second ended, stacked.
+//! The outcomes of the messages of each second, stacked.
 
 use wirecost_results::seconds::SecondRow;
 
@@ -23,7 +23,7 @@ const OUTCOMES: [(&str, Count); 7] = [
     ("failed", |row| row.outcomes.failed),
 ];
 
-/// The outcomes that there are, by the second in which their messages were intended.
+/// The outcomes that occurred, by the second in which their messages were intended.
 pub(super) fn figure(bands: &[Band], slots: &[Slot]) -> Figure {
     let present: Vec<(&str, Count)> = OUTCOMES
         .into_iter()
@@ -69,7 +69,7 @@ fn bar(plot: &mut TimePlot, slot: &Slot, present: &[(&str, Count)]) {
             number::trimmed(end, 1),
             number::grouped(count)
         );
-        // A hair over its place, so that neighbours leave no gap.
+        // Slightly wider, so that neighbours leave no gap.
         let place = [left, top, right - left + 0.15, (bottom - top).max(0.6)];
         plot.svg.rect(&format!("outcome {name}"), place, &title);
         below = above;

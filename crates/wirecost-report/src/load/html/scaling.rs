@@ -1,8 +1,8 @@
 //! Throughput and time against clients and against offered load, over the loads of a matrix.
 //!
-//! The knee of a series is the highest offered load that the target still bore: at least 99 % of it was carried and the
-//! median time was at most twice that of the least offered load. It is marked only where a higher load of the series
-//! breaks that rule.
+//! The knee of a series is the highest offered load that the target sustained: at least 99 % of it was carried, and the
+//! median time was at most twice that of the lowest load. It is marked only if a higher load of the series breaks this
+//! rule.
 
 use serde::Serialize;
 use wirecost_results::load::Load;
@@ -19,7 +19,7 @@ const CARRIED: f64 = 0.99;
 /// How many times the median at the least load a median may be up to the knee.
 const SLOWER: f64 = 2.0;
 
-/// What the axis to the right is.
+/// The quantity of the axis to the right.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Axis {
     Clients,
@@ -55,11 +55,11 @@ pub(super) struct Scaling {
     axis: &'static str,
     throughput: Figure,
     time: Figure,
-    /// The knee of each series that has one, in words.
+    /// The knees as text.
     knees: Vec<String>,
 }
 
-/// Loads that differ in the axis alone.
+/// Loads that differ only in the quantity of the axis.
 struct Series {
     label: String,
     number: usize,
@@ -70,7 +70,7 @@ struct Series {
 struct Point {
     at: f64,
     carried: f64,
-    /// Median and 99th percentile in milliseconds; absent where they must not be used.
+    /// Median and 99th percentile in milliseconds; `None` if they must not be used.
     times: [Option<f64>; 2],
 }
 

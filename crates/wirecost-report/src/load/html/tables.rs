@@ -35,7 +35,7 @@ pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
 }
 
 fn time_row(kind: &str, times: &Times, invalid: bool) -> Vec<String> {
-    // How late the generator was is why it is invalid: it is always told.
+    // The schedule lag is the reason for the invalidity, so it is always shown.
     let is_hidden = invalid && kind != "schedule lag";
     let quantile = |value: Option<u64>| match value {
         _ if is_hidden => "INVALID".to_owned(),
@@ -195,7 +195,7 @@ pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
     Grid::new("Connections", &head, connecting.map(row).collect())
 }
 
-/// Whether the generator kept its schedule, and who was the bottleneck.
+/// The schedule lag of the generator, and the bottleneck.
 pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
     let head = [
         ("load", ""),
@@ -286,7 +286,7 @@ pub(super) fn sides(loads: &[Load], labels: &[String]) -> Grid {
     )
 }
 
-/// What must be known of each load: class and text.
+/// The remarks on each load: class and text.
 pub(super) fn remarks(loads: &[Load], labels: &[String]) -> Vec<(&'static str, String)> {
     let of_load = |(load, label): (&Load, &String)| {
         let named = |remark: words::Remark| (remark.kind, format!("{label}: {}", remark.text));
@@ -298,7 +298,7 @@ pub(super) fn remarks(loads: &[Load], labels: &[String]) -> Vec<(&'static str, S
     loads.iter().zip(labels).flat_map(of_load).collect()
 }
 
-/// What was demanded of the figures.
+/// The judged thresholds.
 pub(super) fn thresholds(summary: &LoadSummary) -> Grid {
     let head = [
         ("metric", ""),
@@ -318,7 +318,7 @@ pub(super) fn thresholds(summary: &LoadSummary) -> Grid {
     Grid::new("Thresholds", &head, summary.thresholds.iter().map(row).collect())
 }
 
-/// The facts of `env.json` as names and values, what is within others by its path.
+/// The facts of `env.json` as names and values. The name of a nested fact is its path.
 pub(super) fn machine(environment: &Value) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     flatten("", environment, &mut facts);

@@ -1,4 +1,4 @@
-//! A load second by second: what was offered and carried, times, outcomes, connects.
+//! A load second by second: offered and carried messages, times, outcomes, connects.
 
 use serde::Serialize;
 use wirecost_results::load::Load;
@@ -62,7 +62,7 @@ pub(super) const fn carried(row: &SecondRow) -> u64 {
 }
 
 fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
-    // A phase without messages carries none, which is not to say 0; nor is any intended while the last are waited for.
+    // No rate is drawn in a phase without messages, or after the end of an offer.
     let has_messages = |slot: &&Slot| {
         let is_later =
             |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
@@ -88,7 +88,7 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
 }
 
 fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
-    // All devices at once and by command: so many in milliseconds are no rate, and none beside it would be seen.
+    // A drop phase drops all devices within milliseconds. That is not a rate, and it would hide all others.
     let is_dropping = |slot: &Slot| {
         let phase = load.phases.get(slot.row.phase as usize);
         phase.is_some_and(|phase| phase.name == "drop")
@@ -132,7 +132,7 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         ]
     };
     let [(p50, median), (p99, tail)] = quantiles;
-    // A delivery stands where the message arrives, which may be when nothing is offered any more.
+    // A delivery is drawn when the message arrives, which may be after the end of the offer.
     let span = if is_delivery {
         |slot: &Slot| slot.span
     } else {
@@ -152,7 +152,7 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
     Some(timeplot::figure(name, bands, &lines, (scale, "ms"), write))
 }
 
-/// A line through the middles of what the slots have of a kind of time.
+/// A line through the middles of the spans of the slots.
 fn line(
     label: &'static str,
     number: usize,
@@ -168,7 +168,7 @@ fn line(
     }
 }
 
-/// A count by the time in which it came about; `None` where that took none.
+/// A count divided by the length of a span; `None` for an empty span.
 pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
     let seconds = length(span);
     (seconds > 0.0).then(|| count as f64 / seconds)

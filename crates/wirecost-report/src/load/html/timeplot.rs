@@ -1,5 +1,4 @@
-//! The frame of figures over the time of a load: seconds to the right, phases shaded, lines whose names are beside
-//! their ends.
+//! Figures over the time of a load: seconds to the right, shaded phases, lines with names at their ends.
 
 use super::bands::Band;
 use crate::html::Figure;
@@ -10,12 +9,12 @@ use crate::number;
 const TOP: f64 = 30.0;
 const SPAN: f64 = 150.0;
 const LEFT: f64 = 52.0;
-/// Place for the names of lines.
+/// The width of the names of lines.
 const NAMES: f64 = 104.0;
-/// Decades of a logarithmic axis beyond which only powers of ten are labelled.
+/// Above this number of decades only powers of ten are labelled.
 const DECADES: f64 = 2.0;
 
-/// A line over time; gaps where there is no value.
+/// A line over time, with gaps at missing values.
 pub(super) struct Line {
     pub(super) label: &'static str,
     /// Its colour.
@@ -38,7 +37,7 @@ impl Line {
         values.fold(None, fold)
     }
 
-    /// Name and largest value, in words; that there is none is said, for 0 would be a value.
+    /// The name and the largest value as text, or that there is none.
     fn told(&self, words: impl Fn(f64) -> String) -> String {
         match Self::range(std::slice::from_ref(self)) {
             Some([_, most]) => format!("{}: at most {}", self.label, words(most)),
@@ -47,7 +46,7 @@ impl Line {
     }
 }
 
-/// The lines over time as a figure; `write` is a value with its unit.
+/// The lines as a figure; `write` formats a value with its unit.
 pub(super) fn figure(
     name: &str,
     bands: &[Band],
@@ -78,7 +77,7 @@ fn csv(lines: &[Line]) -> String {
     text
 }
 
-/// How values are placed.
+/// The scale of values.
 #[derive(Clone, Copy)]
 pub(super) enum Scale {
     /// From 0.
@@ -100,7 +99,7 @@ impl Scale {
         }
     }
 
-    /// A linear scale that has place for `most`.
+    /// A linear scale up to `most`.
     pub(super) const fn linear(most: f64) -> Self {
         Self::Linear {
             most: if most > 0.0 { most * 1.06 } else { 1.0 },
@@ -140,7 +139,7 @@ impl Scale {
     }
 }
 
-/// Where things lie in a figure of one width.
+/// The geometry of a figure of one width.
 pub(super) struct TimePlot {
     pub(super) svg: Svg,
     pub(super) right: f64,
@@ -170,13 +169,13 @@ impl TimePlot {
         plot
     }
 
-    /// The place of a second.
+    /// The position of a second.
     pub(super) fn x(&self, second: f64) -> f64 {
         let [begin, end] = self.span;
         LEFT + (second - begin) / (end - begin) * (self.right - LEFT)
     }
 
-    /// The place of a value.
+    /// The position of a value.
     pub(super) fn y(&self, value: f64) -> f64 {
         TOP + SPAN * (1.0 - self.scale.share(value))
     }

@@ -1,4 +1,4 @@
-//! What generator and target used over the time of a load.
+//! CPU and memory of generator and target over the time of a load.
 
 use wirecost_results::usage::UsageRow;
 
@@ -8,10 +8,10 @@ use crate::html::{Figure, ends};
 use crate::load::LoadResults;
 use crate::number;
 
-/// What a line is of.
+/// Reads the value of a line.
 type Value = fn(&UsageRow) -> Option<f64>;
 
-/// CPU time and memory of load number `index`; figures that are not known are absent.
+/// CPU time and memory of load number `index`; `None` if unknown.
 pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [Option<Figure>; 2] {
     let rows = rows(&results.usage, index);
     if rows.is_empty() {
@@ -44,7 +44,7 @@ fn share(row: &UsageRow, cpu_ns: Option<u64>) -> Option<f64> {
     (row.span_ns > 0).then_some(cpu_ns? as f64 / row.span_ns as f64 * 100.0)
 }
 
-/// The rows of a load, added up where there are more than can be told apart.
+/// The rows of a load, merged if there are too many.
 fn rows(all: &[UsageRow], index: usize) -> Vec<UsageRow> {
     let own: Vec<&UsageRow> = all.iter().filter(|row| row.load == index as u64).collect();
     own.chunks(own.len().div_ceil(POINTS).max(1))

@@ -1,4 +1,4 @@
-//! Several loads: one row each, of the phase that each is about.
+//! One row for each of several loads, about its main phase.
 
 use wirecost_results::load::Load;
 
@@ -7,7 +7,7 @@ use crate::load::words;
 use crate::number;
 use crate::terminal::style::Style;
 
-/// Characters of the longest name of a load that is not clipped.
+/// The width to which the name of a load is clipped.
 const NAMES: usize = 40;
 
 /// The lines of the table.
@@ -42,7 +42,7 @@ pub(super) fn lines(loads: &[Load], labels: &[String], width: usize, style: &Sty
     columns.lines(longest.clamp(6, NAMES), width, style)
 }
 
-/// The figures of a load; where they must not be used, `INVALID` is in their place.
+/// The figures of a load; `INVALID` instead of figures that must not be used.
 fn values(load: &Load) -> [String; 12] {
     let none = || number::NONE.to_owned();
     let Some(phase) = words::main_phase(load).filter(|_| load.not_run.is_none()) else {
