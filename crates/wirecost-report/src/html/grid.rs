@@ -64,7 +64,25 @@ impl GridRow {
     }
 }
 
+/// A column of plain values: name, unit, and the value of a row.
+pub(crate) type ValueColumn<T> = (&'static str, &'static str, fn(&T) -> String);
+
 impl Grid {
+    /// A table with a column of names, called `first`, and other columns of plain values.
+    pub(crate) fn of<T>(
+        caption: &str,
+        first: &'static str,
+        columns: &[ValueColumn<T>],
+        rows: impl Iterator<Item = (String, T)>,
+    ) -> Self {
+        let units = columns.iter().map(|(name, unit, _)| (*name, *unit));
+        let head: Vec<(&str, &str)> = std::iter::once((first, "")).chain(units).collect();
+        let row = |(name, of): (String, T)| {
+            GridRow::plain(name, columns.iter().map(|(.., value)| value(&of)).collect())
+        };
+        Self::new(caption, &head, rows.map(row).collect())
+    }
+
     /// A table of plain values; `head` is name and unit of each column.
     pub(crate) fn new(caption: &str, head: &[(&str, &str)], mut rows: Vec<GridRow>) -> Self {
         let beyond = rows.len().saturating_sub(ROWS);
