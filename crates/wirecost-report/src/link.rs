@@ -9,7 +9,7 @@ use minijinja::value::Serde;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use wirecost_proto::Layer;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 
 use crate::{ReportError, number};
 

@@ -90,7 +90,7 @@ fn a_figure_draws_one_engine() {
 }
 
 #[test]
-fn what_is_simulated_beside_a_real_server_says_that_its_own_is_builtin() {
+fn simulated_cells_name_the_builtin_server() {
     let mut summary = common::both_engines().summary;
     summary.scenario.target = "mosquitto".into();
     for cell in summary.cells.iter_mut().filter(|cell| cell.engine == "live") {

@@ -102,7 +102,7 @@ fn an_invalid_phase_has_its_reason_instead_of_its_times() {
 }
 
 #[test]
-fn deliveries_that_are_missing_are_told_wherever_there_are_figures() {
+fn missing_deliveries_are_shown_with_the_figures() {
     let mut results = loads::stalled();
     let told = "12,000 expected, 2,000 missing";
     let texts = |results: &LoadResults| {
@@ -218,7 +218,7 @@ fn junit_counts_what_went_wrong() {
 }
 
 #[test]
-fn a_figure_that_would_do_is_not_contradicted() {
+fn an_invalid_figure_is_not_contradicted() {
     let mut summary = loads::stalled().summary;
     let demanded = Threshold {
         metric: "messages_lost".into(),
@@ -260,7 +260,7 @@ fn loads_are_told_apart_by_the_rates_of_all_their_phases() {
 }
 
 #[test]
-fn seconds_without_a_percentile_are_not_called_0() {
+fn seconds_without_a_percentile_are_not_zero() {
     let mut results = loads::stalled();
     for row in &mut results.seconds {
         row.response_p99_ns = None;
@@ -271,7 +271,7 @@ fn seconds_without_a_percentile_are_not_called_0() {
 
 /// A phase of 2.2 s, of which 2,200 messages are 1,000 a second; it ends in the middle of a second.
 #[test]
-fn a_second_that_a_phase_had_in_part_has_the_rate_and_the_width_of_that_part() {
+fn a_partial_second_has_its_own_rate_and_width() {
     let mut results = loads::stalled();
     let publish = &mut results.summary.loads[0].phases[1];
     (publish.duration_s, publish.measured_s) = (2.25, 2.2);
@@ -287,7 +287,7 @@ fn a_second_that_a_phase_had_in_part_has_the_rate_and_the_width_of_that_part() {
 }
 
 #[test]
-fn connections_that_are_dropped_by_command_are_no_rate_beside_which_none_is_seen() {
+fn a_drop_phase_has_no_rate() {
     let mut results = loads::storm();
     let lost = |results: &LoadResults| {
         let page = html(results).expect("a report");
@@ -314,7 +314,7 @@ fn connections_that_are_dropped_by_command_are_no_rate_beside_which_none_is_seen
 }
 
 #[test]
-fn junit_is_not_green_where_messages_or_loads_are_missing() {
+fn junit_fails_where_messages_or_loads_are_missing() {
     let mut summary = loads::stalled().summary;
     summary.thresholds.clear();
     let ends = |xml: &str| ["<error ", "<skipped "].map(|end| xml.matches(end).count());
@@ -343,7 +343,7 @@ fn junit_is_not_green_where_messages_or_loads_are_missing() {
 }
 
 #[test]
-fn loads_without_phases_are_called_by_what_was_asked() {
+fn loads_without_phases_have_labels() {
     let mut summary = loads::linked().summary;
     for load in &mut summary.loads {
         load.asked = Some(Box::new(Asked {

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_cells_agree_and_their_medians_are_held_against_one_another() {
+    fn equal_cells_agree_and_have_a_ratio_of_medians() {
         let agreement = compare(&cell(2.0, 51_000_000), &cell(2.0, 50_000_000));
         assert!(agreement.equal);
         assert_eq!(agreement.median_ratio, Some(1.02));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn under_loss_a_difference_is_no_disagreement() {
+    fn under_loss_a_difference_is_not_a_disagreement() {
         let mut lossy = cell(2.5, 50_000_000);
         lossy.link.down.loss = 0.05;
         let agreement = compare(&lossy, &cell(2.0, 50_000_000));

@@ -40,11 +40,9 @@ fn agree(live: &mut Cell, simulated: Option<&Cell>) {
     };
     let agreement = agreement::compare(live, simulated);
     if let Some(difference) = &agreement.first_difference {
-        live.warnings.push(Warning {
-            kind: WarningKind::SimulationDiffers,
-            text: format!("the simulation says otherwise: {difference}"),
-            invalidates: false,
-        });
+        let text = format!("the simulation says otherwise: {difference}");
+        let warning = Warning::note(WarningKind::SimulationDiffers, text);
+        live.warnings.push(warning);
     }
     live.agreement = Some(agreement);
 }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_named() {
+    fn a_malformed_line_is_named() {
         assert_eq!(Pair::read("two,other\n1,2\n"), Err(1));
         assert_eq!(Pair::read("one,other\n1,2\n3\n"), Err(3));
         assert_eq!(Pair::read("one,other\nx,2\n"), Err(2));

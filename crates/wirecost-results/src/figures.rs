@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_also_on_their_way_through_text() {
+    fn intervals_add_up_after_serialization() {
         let mut sum = of(1_000, "a");
         let text = serde_json::to_string(&of(3_000, "b")).expect("a text");
         sum.add(&serde_json::from_str(&text).expect("an interval"));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_worked_off_than_was_delivered() {
+    fn the_backlog_is_at_most_what_was_delivered() {
         let mut interval = Interval::new(1, 2, false);
         interval.outcomes.delivered = 10;
         interval.deliveries_behind = 2;

@@ -10,7 +10,7 @@
 //! - [`figures`]: the counts of a load for each second, which add up; [`store`]: loads in their folder;
 //!   [`metrics`]: the same for Prometheus
 //! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
-//! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_use`]: its link
+//! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_text`], [`link_use`]: its link
 //! - [`value`]: texts with units
 //! - [`threshold`]: a judged threshold; [`thresholds`]: the figures that a threshold can be set on
 //! - [`profile`]: CPU profiles as folded stacks
@@ -35,6 +35,7 @@ pub mod folder;
 pub mod journal;
 pub mod ladder;
 pub mod link;
+pub mod link_text;
 pub mod link_use;
 pub mod load;
 pub mod merge;

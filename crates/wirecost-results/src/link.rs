@@ -1,7 +1,5 @@
 //! A link as results have it: what was asked for, and what it achieved.
 
-pub mod text;
-
 use std::time::Duration;
 
 use wirecost_link::{Counters, DelayDistribution, DirectionConfig, LinkConfig, QueueLimit};

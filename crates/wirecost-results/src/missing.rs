@@ -29,11 +29,8 @@ pub fn note(phases: &mut [PhaseFigures]) {
 }
 
 fn warning(expected: u64, missing: u64) -> Warning {
-    Warning {
-        kind: WarningKind::DeliveriesMissing,
-        text: format!("{missing} of {expected} deliveries that subscribers were to receive did not come"),
-        invalidates: false,
-    }
+    let text = format!("{missing} of {expected} deliveries that subscribers were to receive did not come");
+    Warning::note(WarningKind::DeliveriesMissing, text)
 }
 
 #[cfg(test)]
@@ -59,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_later_from_a_store_is_not_missing() {
+    fn a_late_delivery_from_a_store_is_not_missing() {
         let mut phases = [phase(100, 0, 0), PhaseFigures::default(), phase(0, 100, 0)];
         assert_eq!(missing(&mut phases), [Some(0), None, None]);
         assert!(phases.iter().all(|phase| phase.warnings.is_empty()));
@@ -68,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_warned_of_once_and_invalidates_nothing() {
+    fn missing_deliveries_are_one_warning() {
         let mut phases = [phase(6_000, 2_001, 1)];
         note(&mut phases);
         assert_eq!(missing(&mut phases), [Some(4_000)]);
@@ -80,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_expected_nothing_is_known_to_be_missing() {
+    fn without_expectations_nothing_is_missing() {
         assert_eq!(missing(&mut [phase(0, 10, 0)]), [None]);
     }
 }

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_stays_only_where_it_holds_more_than_the_start_of_a_run() {
+    fn a_folder_stays_only_if_something_was_measured() {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("run");
         for (file, content, stays) in [

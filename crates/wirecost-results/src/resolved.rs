@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::link::text::LinkText;
+use crate::link_text::LinkText;
 
 /// A scenario with every default filled in, as in `scenario.resolved.yaml`. Quantities have their units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::cells;
 use super::folder::{ResultsError, RunFolder};
 use super::journal::{self, Entry};
-use crate::link::text::LinkText;
+use crate::link_text::LinkText;
 
 /// The results of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

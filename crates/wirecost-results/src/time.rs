@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn times_are_read_back() {
         for seconds in (0..4_000_000_000).step_by(86_399 * 17) {
             let time = UNIX_EPOCH + Duration::from_secs(seconds);
             assert_eq!(from_rfc3339(&rfc3339(time)), Some(time));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_delivers_counts_as_what_it_is_sent() {
+    fn deliveries_count_like_sent_messages() {
         let far = "192.0.2.1";
         let expected = "192.0.2.1 is not on this machine, and 150 messages/s (50 sent, 100 delivered to subscribers) may harm it";
         assert_eq!(said(far, "t", 2, "t", None).as_deref(), Some(expected));

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_vary_is_said_where_it_stands() {
+    fn errors_of_vary_have_their_line() {
         for (text, expected, hint) in [
             (
                 "vary:\n  sizes: [1B]\n",

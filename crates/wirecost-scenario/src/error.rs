@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_stands_where_compilers_put_it() {
+    fn an_error_has_the_format_of_compilers() {
         let error = ScenarioError::new(&Place::Line(12), "unknown key \"sise\"");
         assert_eq!(error.to_string(), "line 12: unknown key \"sise\"");
         assert_eq!(

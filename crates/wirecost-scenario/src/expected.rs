@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_expected_once_for_each_subscription_that_matches() {
+    fn a_message_is_expected_once_per_matching_subscription() {
         assert_eq!(matching("t", 50, "t", None), Matching::Same(50));
         assert_eq!(matching("t/%d/s", 50, "t/+/s", None), Matching::Same(50));
         assert_eq!(matching("t/%d", 50, "t/#", Some("g")), Matching::Same(1));

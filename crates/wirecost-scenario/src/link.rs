@@ -7,8 +7,8 @@ use std::time::Duration;
 use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
-use wirecost_results::link::text::set;
-pub use wirecost_results::link::text::{
+use wirecost_results::link_text::set;
+pub use wirecost_results::link_text::{
     DIRECTION_KEYS, ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder,
 };
 

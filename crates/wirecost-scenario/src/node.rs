@@ -236,10 +236,6 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::Text(value.to_owned()))
     }
 
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::Text(value))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut nodes = Vec::new();
         while let Some(item) = list.next_element::<Spanned<Value>>()? {

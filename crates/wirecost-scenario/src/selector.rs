@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn a_star_matches_any_characters() {
         for (pattern, text, fits) in [
             ("amqp*", "amqp-settled", true),
             ("*tls1.3", "tcp+tls1.3", true),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn unknown_dimensions_and_values_are_refused() {
         let refused = |key: &str, value: &str| {
             let mut selector = Selector::default();
             selector

@@ -23,7 +23,7 @@ use wirecost_link::Counters;
 use wirecost_proto::Instant;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::summary::{Cell, Cpu};
 use wirecost_results::{Ladder, SampleRow};
 use wirecost_scenario::options::compare::Options;

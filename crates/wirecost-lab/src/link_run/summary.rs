@@ -9,7 +9,7 @@ use wirecost_dissect::Report;
 use wirecost_link::Medium;
 use wirecost_live::emulation::Left;
 use wirecost_live::emulation::capture::Written;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 use wirecost_stack::secret::without_passwords;
 
 use super::Options;

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cheaper_in_both_parts_never_crosses() {
+    fn a_stack_that_is_cheaper_in_both_parts_never_crosses() {
         assert!(Crossing::all(&[line(0.0, 100.0), line(200.0, 180.0)]).is_empty());
         let noisy = [(1_000.0, 100.0, [90.0, 110.0]), (200.0, 104.0, [101.0, 107.0])];
         let noisy = noisy.map(|(fixed, each, interval)| Line {

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_shows_what_was_demanded_and_what_came() {
+    fn the_table_shows_thresholds_and_figures() {
         let slow = threshold(
             "response_time{stack=tcp}",
             "p(99)<3*link.rtt",
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_would_do_and_is_invalid_says_why_it_fails() {
+    fn an_invalid_figure_says_why_it_fails() {
         let lost = threshold("messages_lost", "count==0", Some(0.0), false);
         let said = text(&[lost], true);
         assert!(said.contains("what is INVALID does not pass"), "{said}");

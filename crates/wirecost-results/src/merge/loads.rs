@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_time_for_a_message_is_the_mean_of_the_parts_by_what_they_sent() {
+    fn cpu_time_per_message_is_weighted_by_sent_messages() {
         let used = |seconds, per_million| ProcessUse {
             user_s: seconds,
             cpu_s_per_million: per_million,

@@ -136,10 +136,16 @@ fn histograms(page: &mut Page, loads: &[LoadMetrics]) {
     }
 }
 
+/// Reads a gauge of a load.
+type OfLoad = fn(&LoadMetrics) -> Option<f64>;
+/// Reads a gauge of a running side.
+type OfUsage = fn(&Usage) -> f64;
+/// Reads a gauge of a finished side.
+type OfProcesses = fn(&ProcessUse) -> f64;
 /// Name, unit and help of a gauge, and how it is read.
 type Gauge<R> = (&'static str, &'static str, &'static str, R);
 
-const OF_LOADS: [Gauge<fn(&LoadMetrics) -> Option<f64>>; 2] = [
+const OF_LOADS: [Gauge<OfLoad>; 2] = [
     (
         "wirecost_clients",
         "",
@@ -153,14 +159,14 @@ const OF_LOADS: [Gauge<fn(&LoadMetrics) -> Option<f64>>; 2] = [
         |load| Some(f64::from(u8::from(load.valid?))),
     ),
 ];
-const WHILE_RUNNING: [Gauge<fn(&LoadMetrics) -> Option<f64>>; 1] = [(
+const WHILE_RUNNING: [Gauge<OfLoad>; 1] = [(
     "wirecost_connections",
     "",
     "Devices that are connected now.",
     |load| Some(load.connected? as f64),
 )];
 /// CPU and memory of both sides of a running load.
-const USAGE: [Gauge<fn(&Usage) -> f64>; 2] = [
+const USAGE: [Gauge<OfUsage>; 2] = [
     (
         "wirecost_cpu_ratio",
         "ratio",
@@ -175,7 +181,7 @@ const USAGE: [Gauge<fn(&Usage) -> f64>; 2] = [
     ),
 ];
 /// CPU and memory of both sides of a finished load.
-const USED: [Gauge<fn(&ProcessUse) -> f64>; 3] = [
+const USED: [Gauge<OfProcesses>; 3] = [
     (
         "wirecost_cpu_user_seconds",
         "seconds",
@@ -208,7 +214,7 @@ fn gauges<R: Copy>(
 }
 
 /// A sample for each load that has one.
-fn of_load(loads: &[LoadMetrics], read: fn(&LoadMetrics) -> Option<f64>) -> Vec<(Labels<'_>, f64)> {
+fn of_load(loads: &[LoadMetrics], read: OfLoad) -> Vec<(Labels<'_>, f64)> {
     let sample = |load| Some((labels(load), read(load)?));
     loads.iter().filter_map(sample).collect()
 }

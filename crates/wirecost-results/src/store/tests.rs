@@ -115,7 +115,7 @@ fn the_folder_can_be_read_at_any_moment() {
 }
 
 #[test]
-fn what_is_partial_is_run_again_and_the_rest_is_not() {
+fn only_partial_loads_are_run_again() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create_with(&dir.path().join("run"), &crate::folder::LOAD_FOLDERS);
     let folder = folder.expect("a folder");
@@ -205,7 +205,7 @@ fn a_logged_second_is_as_long_as_it_was_measured() {
 }
 
 #[test]
-fn the_environment_tells_where_loads_came_from_and_went() {
+fn the_environment_holds_source_addresses_and_servers() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create_with(&dir.path().join("run"), &crate::folder::LOAD_FOLDERS);
     let folder = folder.expect("a folder");

@@ -87,7 +87,7 @@ fn every_key_reads_and_reads_back() {
 }
 
 #[test]
-fn the_scheme_of_a_url_names_the_stack_and_its_path_the_resource() {
+fn a_url_names_stack_and_resource() {
     let load = load("target: coaps://[::1]:7777/a%25/b\n");
     assert_eq!(load.stack.to_string(), "coap-con+dtls1.2");
     assert_eq!(load.resource, "a%%/b");

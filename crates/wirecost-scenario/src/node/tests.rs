@@ -41,7 +41,7 @@ fn only_true_and_false_are_booleans() {
 }
 
 #[test]
-fn what_stands_twice_or_comes_from_elsewhere_is_refused() {
+fn repeated_keys_and_foreign_yaml_are_refused() {
     for (text, expected) in [
         ("a: 1\nb: 2\na: 3\n", "line 3: a is given twice in this table"),
         (

@@ -10,7 +10,7 @@ pub use wirecost_link::{
 };
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::resolved::{ResolvedRecord, ResolvedScenario, ResolvedSchedule};
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use wirecost_proto::ByteSize;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::resolved::ResolvedSchedule;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_figures_changes_the_key() {
+    fn every_option_that_changes_figures_changes_the_key() {
         let changes: [fn(&mut Options); 7] = [
             |options| options.seed = 43,
             |options| options.samples = 11,

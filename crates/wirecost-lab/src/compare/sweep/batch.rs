@@ -6,7 +6,7 @@ use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::foreign::ForeignReport;
 use wirecost_results::environment::Emulator;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::{Cell, Ladder, RunFolder, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, mtu_of};

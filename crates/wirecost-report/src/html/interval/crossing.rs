@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_does_not_cross() {
+    fn overlapping_intervals_do_not_cross() {
         let mut steady = line(&[(1.0, 100.0), (100.0, 100.0)]);
         let mut rising = line(&[(1.0, 10.0), (100.0, 1_000.0)]);
         steady.points[0].1.interval = Some([5.0, 195.0]);

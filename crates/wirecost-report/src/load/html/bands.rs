@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn while_the_last_are_waited_for_a_second_is_whole() {
+    fn a_second_after_the_offer_is_whole() {
         let expected = [
             ([4.0, 5.0], [4.0, 5.0], 10),
             ([5.0, 6.0], [5.0, 5.5], 5),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_the_end_of_a_phase_is_drawn_at_its_end() {
+    fn late_events_are_drawn_at_the_end_of_the_phase() {
         let expected = [([4.0, 5.0], [4.0, 5.0], 10), ([5.0, 5.0], [5.0, 5.0], 0)];
         assert_eq!(spans(phase(0.5, 0.0), &[(0, 10), (3, 0)]), expected);
     }

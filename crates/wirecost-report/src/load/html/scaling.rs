@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_is_the_last_load_that_was_borne() {
+    fn the_knee_is_the_last_load_that_was_sustained() {
         let rising = [point(1e3, 1e3, 0.1), point(1e4, 1e4, 0.15), point(1e5, 6e4, 0.18)];
         assert_eq!(knee(&rising), Some(1));
         let slow = [point(1e3, 1e3, 0.1), point(1e4, 1e4, 0.21)];
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_load_that_is_too_much_there_is_no_knee() {
+    fn without_an_overload_there_is_no_knee() {
         assert_eq!(knee(&[point(1e3, 1e3, 0.1), point(1e4, 1e4, 0.1)]), None);
         assert_eq!(knee(&[point(1e3, 500.0, 0.1), point(1e4, 500.0, 0.1)]), None);
         assert_eq!(knee(&[]), None);

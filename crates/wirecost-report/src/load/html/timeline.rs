@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn while_the_last_are_waited_for_no_rate_is_drawn() {
+    fn no_rate_is_drawn_after_the_offer() {
         let slot = |second: u64, offered: u64| Slot {
             span: [second as f64, second as f64 + 1.0],
             offering: [second as f64, second as f64 + 1.0],
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(rate(&[], &slots).data, expected);
     }
     #[test]
-    fn times_are_drawn_where_they_stand() {
+    fn times_are_drawn_at_their_second() {
         let slot = Slot {
             span: [2.0, 3.0],
             offering: [2.0, 2.2],

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_random_arrivals_is_measured_until_the_last_of_them() {
+    fn random_arrivals_are_measured_until_the_last_one() {
         let phase = Phase::Publish(Offer {
             arrivals: Arrivals::Open {
                 rate: 100.0,

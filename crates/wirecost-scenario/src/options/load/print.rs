@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::link::text::LinkText;
+use wirecost_results::link_text::LinkText;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
 use crate::options::load::{LoadOptions, LoadTarget};

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_once_for_each_device_has_no_number_of_messages() {
+    fn names_per_device_cannot_have_the_message_number() {
         let stack = "mqtt-qos1".parse().expect("a stack");
         let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
         assert_eq!(problem(&options), None);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_sockets_as_message_ids_are_needed_at_a_time() {
+    fn the_number_of_sockets_follows_from_message_ids() {
         let closed = Offer {
             arrivals: Arrivals::Closed,
             ..open(1.0, 60)

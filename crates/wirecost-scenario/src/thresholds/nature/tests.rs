@@ -25,7 +25,7 @@ const LATE: &str = "retain: true\nphases: [{do: connect, who: senders}, {do: pub
                     {do: connect, who: subscribers}, {do: await_replay, timeout: 5s}]";
 
 #[test]
-fn what_nothing_can_come_to_is_refused_with_the_reason() {
+fn a_demand_without_a_figure_is_refused_with_the_reason() {
     let subscribed = "subscribers: {devices: 2, filter: test, qos: 1}";
     let elsewhere = "subscribers: {devices: 2, filter: other, qos: 1}";
     for (stack, more, demand, why, hint) in [
@@ -158,7 +158,7 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
 }
 
 #[test]
-fn what_comes_while_nobody_receives_has_no_delay_and_comes_later() {
+fn messages_to_absent_subscribers_have_no_delay() {
     let subscribed = "stack: mqtt-qos1\nsubscribers: {devices: 2, filter: test, qos: 1}";
     let away = format!("{subscribed}\nsession_expiry: 1h\n{AWAY}");
     let (said, hint) = refusal(&away, "one_way_delay: \"p(99)<1s\"");
@@ -186,7 +186,7 @@ fn what_comes_while_nobody_receives_has_no_delay_and_comes_later() {
 }
 
 #[test]
-fn what_has_the_figure_is_not_refused() {
+fn a_demand_with_a_figure_is_accepted() {
     let subscribers = "subscribers: {devices: 2, filter: test, qos: 1}";
     let delay = "one_way_delay: \"p(99)<1s\"";
     for (lines, demand) in [
@@ -217,7 +217,7 @@ fn what_has_the_figure_is_not_refused() {
 }
 
 #[test]
-fn of_a_matrix_one_load_with_the_figure_is_enough_and_a_selector_asks_for_it() {
+fn one_load_of_a_matrix_with_the_figure_is_enough() {
     let both = format!("stack: [mqtt-qos0, mqtt-qos1]\n{PUBLISH}");
     read(&both, "response_time: \"p(99)<1s\"").expect("one of them is answered");
     let (said, _) = refusal(&both, "\"response_time{stack=mqtt-qos0}\": \"p(99)<1s\"");
