@@ -162,8 +162,8 @@ impl GroupView {
     fn of(group: &Group<'_>, samples: &Samples<'_>) -> Self {
         let engine = match (group.has_both_engines(), group.charted().iter().any(is_modelled)) {
             (false, _) => "",
-            (true, false) => "The figures draw what was measured; what was simulated stands in the table.",
-            (true, true) => "The figures draw what was simulated, as nothing was measured.",
+            (true, false) => "The figures show the measured cells; the simulated ones are in the table.",
+            (true, true) => "The figures show the simulated cells, as none was measured.",
         };
         let group = &group.charted();
         Self {

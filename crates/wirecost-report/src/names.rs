@@ -12,7 +12,7 @@ const BUILTIN: &str = "builtin";
 /// The mark of an invalid cell.
 pub(crate) const INVALID: &str = "✗";
 /// The reason why a threshold on an invalid figure fails.
-pub(crate) const INVALID_FAILS: &str = "what is INVALID does not pass, whatever its figure";
+pub(crate) const INVALID_FAILS: &str = "an INVALID figure does not pass, whatever its value";
 
 /// The facts of a run that the names of its cells depend on.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -227,7 +227,7 @@ fn an_invalid_figure_is_not_contradicted() {
         pass: false,
     };
     summary.thresholds = vec![demanded];
-    let reason = "what is INVALID does not pass";
+    let reason = "an INVALID figure does not pass";
     assert!(!junit(&summary, &[]).contains(reason));
     summary.loads[0].valid = false;
     assert!(junit(&summary, &[]).contains(reason));

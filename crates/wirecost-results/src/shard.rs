@@ -15,7 +15,7 @@ pub struct Shard {
 
 /// A text that is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no shard: write 2/8 for the second of eight")]
+#[error("{0:?} is not a shard: write 2/8 for the second of eight")]
 pub struct NoShard(String);
 
 impl Shard {

@@ -43,7 +43,7 @@ use wirecost_results::resolved::ResolvedScenario;
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
 pub use error::{Place, ScenarioError};
-use load::Environment;
+use load::ScenarioInputs;
 pub use node::Node;
 use node::Value;
 use options::load::print::{Resolved, Secrets};
@@ -133,7 +133,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The first error in the scenario, with its line or flag.
-    pub fn read(text: &str, edits: Edits<'_>, surroundings: Environment<'_>) -> Result<Self, ScenarioError> {
+    pub fn read(text: &str, edits: Edits<'_>, inputs: ScenarioInputs<'_>) -> Result<Self, ScenarioError> {
         let mut root = Node::parse(text)?;
         check_version(&root)?;
         let is_load = ["phases", "loads"].into_iter().any(|key| root.get(key).is_some());
@@ -156,7 +156,7 @@ impl Scenario {
         }
         let demands = edit::remove(&mut root, "thresholds");
         let work = if is_load {
-            Work::Loads(loads(root, surroundings)?)
+            Work::Loads(loads(root, inputs)?)
         } else {
             Work::Comparison(Box::new(comparison::read(&root)?))
         };
@@ -277,12 +277,12 @@ fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
 }
 
 /// Every load of a file: each combination of its lists, without the excluded ones.
-fn loads(mut root: Node, surroundings: Environment<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
+fn loads(mut root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
     let exclude = edit::remove(&mut root, "exclude");
     let exclude = exclude.map(|node| comparison::selectors(&node, &edit::OF_LOADS).map(|list| (node, list)));
     let (place, exclude) = exclude.transpose()?.unzip();
     let exclude = exclude.unwrap_or_default();
-    let mut loads = combined(root, surroundings)?;
+    let mut loads = combined(root, inputs)?;
     let labels: Vec<_> = loads
         .iter()
         .map(|written| labels::labels_of_load(&written.load))
@@ -331,7 +331,7 @@ impl Written {
 }
 
 /// Every combination of the lists.
-fn combined(root: Node, surroundings: Environment<'_>) -> Result<Vec<Written>, ScenarioError> {
+fn combined(root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<Written>, ScenarioError> {
     let mut loads = Vec::new();
     for (node, is_resolved) in spelled_out(root)? {
         if loads.len() > edit::MAX_COMBINATIONS {
@@ -341,7 +341,7 @@ fn combined(root: Node, surroundings: Environment<'_>) -> Result<Vec<Written>, S
             ));
         }
         for node in edit::combinations(&node, &edit::OF_LOADS)? {
-            let load = load::read(&node, surroundings)?;
+            let load = load::read(&node, inputs)?;
             loads.push(Written {
                 node,
                 load,

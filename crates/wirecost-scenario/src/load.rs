@@ -80,24 +80,24 @@ pub const CLIENT_ID: &str = "wc-%05d";
 
 /// The files and variables that a scenario may use.
 #[derive(Clone, Copy)]
-pub struct Environment<'a> {
+pub struct ScenarioInputs<'a> {
     /// The folder of the scenario, to which names of files are relative; `None` refuses files.
     pub folder: Option<&'a Path>,
     /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Environment<'_> {
+impl ScenarioInputs<'_> {
     /// No files and no variables.
-    pub const NONE: Environment<'static> = Environment {
+    pub const NONE: ScenarioInputs<'static> = ScenarioInputs {
         folder: None,
         variable: &|_| None,
     };
 }
 
-impl std::fmt::Debug for Environment<'_> {
+impl std::fmt::Debug for ScenarioInputs<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Environment")
+        f.debug_struct("ScenarioInputs")
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
@@ -157,14 +157,14 @@ impl LoadOptions {
 /// # Errors
 /// The text is not a load in the resolved form.
 pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
-    read(&Node::parse(text)?, Environment::NONE)
+    read(&Node::parse(text)?, ScenarioInputs::NONE)
 }
 
 /// Reads one load. Every key has one value.
 ///
 /// # Errors
 /// A key is unknown, is missing, or has no value that it can have.
-pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, ScenarioError> {
+pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, ScenarioError> {
     let table = Table::new(node, "", &KEYS)?;
     let target = table.one("target", target)?;
     let target = target.unwrap_or(LoadTarget::Started(Target::Builtin));
@@ -172,10 +172,10 @@ pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, S
     set(&mut load.engine, table.one("engine", parsed)?);
     load.service_time = table.one("service_time", parsed)?;
     set(&mut load.workers, table.one("workers", whole)?);
-    connection(&table, &mut load, surroundings)?;
+    connection(&table, &mut load, inputs)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
-    load.payload = payload(&table, surroundings)?;
+    load.payload = payload(&table, inputs)?;
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -232,10 +232,10 @@ fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError>
 fn connection(
     table: &Table<'_>,
     load: &mut LoadOptions,
-    surroundings: Environment<'_>,
+    inputs: ScenarioInputs<'_>,
 ) -> Result<(), ScenarioError> {
     set(&mut load.start, table.one("start", parsed)?);
-    load.login = login(table, surroundings)?;
+    load.login = login(table, inputs)?;
     if let LoadTarget::Url(url) = &mut load.target
         && let Some(of_url) = url.login.take()
         && load.login.is_none()
@@ -314,10 +314,7 @@ pub fn target(text: &str) -> Result<LoadTarget, ValueError> {
     parsed(text).map(LoadTarget::Started)
 }
 
-fn login(
-    table: &Table<'_>,
-    surroundings: Environment<'_>,
-) -> Result<Option<(String, String)>, ScenarioError> {
+fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String, String)>, ScenarioError> {
     let Some(node) = table.get("login") else {
         return Ok(None);
     };
@@ -333,14 +330,14 @@ fn login(
             let from = Table::new(node, "login.password.", &["env"])?;
             let name = from.required("env", text)?;
             let unset = || from.error("env", format!("the environment has no variable {name}"));
-            (surroundings.variable)(&name).ok_or_else(unset)?
+            (inputs.variable)(&name).ok_or_else(unset)?
         }
         _ => own.one("password", text)?.unwrap_or_default(),
     };
     Ok(Some((user, password)))
 }
 
-fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, ScenarioError> {
+fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let Some(node) = table.get("payload") else {
         return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));
@@ -368,7 +365,7 @@ fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, 
         "hex" => Ok(Payload::File(own.required(key, hex)?)),
         _ => {
             let name = own.required(key, text)?;
-            let folder = surroundings
+            let folder = inputs
                 .folder
                 .ok_or_else(|| own.error(key, "no files can be read here"))?;
             let read = std::fs::read(folder.join(&name));

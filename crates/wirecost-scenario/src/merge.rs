@@ -9,7 +9,7 @@ use wirecost_results::merge::{MergeError, Merged, Scenarios, Sources, scenario_t
 use wirecost_results::summary::Summary;
 use wirecost_results::threshold::Threshold;
 
-use crate::load::Environment;
+use crate::load::ScenarioInputs;
 use crate::{Edits, Scenario, ScenarioError, Work, identity, plan};
 
 /// Merged folders.
@@ -97,11 +97,11 @@ impl Scenarios for Demands {
 /// It is not one of this version.
 fn read(text: &str) -> Result<Scenario, ScenarioError> {
     // A resolved scenario includes its files. It names the variable of its password, which no figure depends on.
-    let surroundings = Environment {
+    let inputs = ScenarioInputs {
         folder: None,
         variable: &|_| Some("-".into()),
     };
-    Scenario::read(text, Edits::default(), surroundings)
+    Scenario::read(text, Edits::default(), inputs)
 }
 
 /// Whether a scenario has thresholds.

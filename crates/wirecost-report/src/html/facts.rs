@@ -247,7 +247,7 @@ fn emulator(environment: &Environment) -> Option<(&'static str, String)> {
     let emulator = environment.emulator.as_ref()?;
     let micros = |nanos: u64| number::micros(nanos as f64);
     let text = format!(
-        "{} packets, late by {} µs (p50), {} µs (p99), {} µs (max); {} ms of CPU, charged to nobody",
+        "{} packets, late by {} µs (p50), {} µs (p99), {} µs (max); {} ms of CPU, not charged to any cell",
         emulator.packets,
         micros(emulator.lateness_p50_ns),
         micros(emulator.lateness_p99_ns),

@@ -117,8 +117,8 @@ impl<'a> Sweep<'a> {
         let (cells, engine) = match (live.len(), simulated.len()) {
             (_, 0) => (live, ""),
             (0, _) => (simulated, "Simulated: modelled in virtual time, not measured."),
-            (a, b) if a >= b => (live, "Drawn from what was measured, not from what was simulated."),
-            _ => (simulated, "Drawn from what was simulated, as less was measured."),
+            (a, b) if a >= b => (live, "Shows the measured cells, not the simulated ones."),
+            _ => (simulated, "Shows the simulated cells, as fewer were measured."),
         };
         let contenders = distinct(cells.iter().map(|(_, cell)| names.contender(cell)));
         let varied = Dimension::ALL

@@ -32,7 +32,7 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
         loads => page.loads(loads),
     };
     if words::is_interrupted(summary) {
-        lines.push(page.alarm("interrupted: what is above is what was measured until then"));
+        lines.push(page.alarm("interrupted: the figures above cover the time until then"));
     }
     let has_invalid = summary.loads.iter().any(|load| !load.valid);
     lines.extend(thresholds::lines(

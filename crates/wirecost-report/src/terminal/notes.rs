@@ -181,7 +181,7 @@ fn left_out(layout: &Layout, names: &Names) -> Option<String> {
     let left_out = layout.left_out(names);
     (!left_out.is_empty()).then(|| {
         format!(
-            "left out for want of width: {}; report.html has them",
+            "left out for lack of width: {}; report.html has them",
             left_out.join(", ")
         )
     })

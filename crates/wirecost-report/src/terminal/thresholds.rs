@@ -79,6 +79,6 @@ mod tests {
     fn an_invalid_figure_says_why_it_fails() {
         let lost = threshold("messages_lost", "count==0", Some(0.0), false);
         let said = text(&[lost], true);
-        assert!(said.contains("what is INVALID does not pass"), "{said}");
+        assert!(said.contains("an INVALID figure does not pass"), "{said}");
     }
 }

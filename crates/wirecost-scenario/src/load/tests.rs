@@ -169,11 +169,11 @@ fn a_password_is_not_printed_into_files() {
     assert!(!yaml.contains("s3cret"), "{yaml}");
     let variable =
         |name: &str| (name == wirecost_stack::secret::PASSWORD_VARIABLE).then(|| "s3cret".to_owned());
-    let surroundings = Environment {
+    let inputs = ScenarioInputs {
         folder: None,
         variable: &variable,
     };
-    assert_eq!(read(&Node::parse(&yaml).expect("YAML"), surroundings), Ok(load));
+    assert_eq!(read(&Node::parse(&yaml).expect("YAML"), inputs), Ok(load));
 }
 
 #[test]

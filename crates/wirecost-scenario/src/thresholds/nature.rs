@@ -50,7 +50,7 @@ const ANSWERED: Unavailable = Unavailable::new(
 );
 const NO_RECEIVER: Unavailable = Unavailable::new(
     2,
-    "nobody says what arrives at its target",
+    "its target does not report what arrives",
     "add subscribers, or leave out the target: the built-in one counts what arrives",
 );
 const NO_SUBSCRIBERS: Unavailable = Unavailable::new(
@@ -65,7 +65,7 @@ const NO_STORE: Unavailable = Unavailable::new(
 );
 const AWAY: Unavailable = Unavailable::new(
     3,
-    "nobody receives while its messages are sent",
+    "no subscriber is connected while its messages are sent",
     "demand replayed or missing, or let subscribers connect before",
 );
 const UNMATCHED: Unavailable = Unavailable::new(
@@ -75,7 +75,7 @@ const UNMATCHED: Unavailable = Unavailable::new(
 );
 const UNCOUNTED: Unavailable = Unavailable::new(
     4,
-    "nobody can say how many subscriptions its messages match",
+    "it is unknown how many subscriptions its messages match",
     "demand duplicates or one_way_delay: observers, and topics with %n, %t or %r, are not counted",
 );
 const UNSTAMPED: Unavailable = Unavailable::new(

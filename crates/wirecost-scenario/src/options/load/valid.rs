@@ -285,7 +285,7 @@ impl LoadOptions {
         let is_early = start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp();
         is_early.then(|| {
             format!(
-                "{stack} sends early data with its first message: there is no handshake alone that is 0-RTT"
+                "{stack} sends early data with its first message: a handshake without a message cannot be 0-RTT"
             )
         })
     }

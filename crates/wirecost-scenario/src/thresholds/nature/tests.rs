@@ -1,10 +1,10 @@
-use crate::load::Environment;
+use crate::load::ScenarioInputs;
 use crate::{Edits, Scenario, ScenarioError};
 
 /// Reads a load with these lines and one demand, which is in line 2.
 fn read(lines: &str, demand: &str) -> Result<Scenario, ScenarioError> {
     let text = format!("wirecost: 1\nthresholds: {{{demand}}}\n{lines}\n");
-    Scenario::read(&text, Edits::default(), Environment::NONE)
+    Scenario::read(&text, Edits::default(), ScenarioInputs::NONE)
 }
 
 /// What is said of a demand that nothing can fulfil, and the way out.
@@ -68,21 +68,21 @@ fn a_demand_without_a_figure_is_refused_with_the_reason() {
             "mqtt-qos1",
             URL,
             "one_way_delay: \"p(99)<1s\"",
-            "nobody says what arrives",
+            "does not report what arrives",
             "subscribers",
         ),
         (
             "mqtt-qos1",
             URL,
             "duplicates: \"count==0\"",
-            "nobody says what arrives",
+            "does not report what arrives",
             "subscribers",
         ),
         (
             "mqtt-qos1",
             "target: mosquitto",
             "duplicates: \"count==0\"",
-            "nobody says",
+            "does not report",
             "",
         ),
         (
@@ -137,7 +137,9 @@ fn a_demand_without_a_figure_is_refused_with_the_reason() {
     let unknown = format!("stack: mqtt-qos0\n{URL}\n{PUBLISH}");
     for demand in ["delivered: \"rate>=99%\"", "carried_rate: \"value>=1/s\""] {
         assert!(
-            refusal(&unknown, demand).0.contains("nobody says what arrives"),
+            refusal(&unknown, demand)
+                .0
+                .contains("does not report what arrives"),
             "{demand}"
         );
     }
@@ -145,7 +147,7 @@ fn a_demand_without_a_figure_is_refused_with_the_reason() {
     assert!(
         refusal(&observed, "missing: \"count==0\"")
             .0
-            .contains("nobody can say how many")
+            .contains("unknown how many")
     );
     assert!(
         refusal(&observed, "replayed: \"count==0\"")
@@ -162,10 +164,10 @@ fn messages_to_absent_subscribers_have_no_delay() {
     let subscribed = "stack: mqtt-qos1\nsubscribers: {devices: 2, filter: test, qos: 1}";
     let away = format!("{subscribed}\nsession_expiry: 1h\n{AWAY}");
     let (said, hint) = refusal(&away, "one_way_delay: \"p(99)<1s\"");
-    assert!(said.contains("nobody receives while"), "{said}");
+    assert!(said.contains("no subscriber is connected while"), "{said}");
     assert!(hint.contains("replayed"), "{hint}");
     let (said, _) = refusal(&away, "\"duplicates{phase=publish}\": \"count==0\"");
-    assert!(said.contains("nobody receives while"), "{said}");
+    assert!(said.contains("no subscriber is connected while"), "{said}");
     for demand in [
         "missing",
         "replayed",
@@ -181,7 +183,7 @@ fn messages_to_absent_subscribers_have_no_delay() {
     assert!(
         refusal(&late, "one_way_delay: \"p(99)<1s\"")
             .0
-            .contains("nobody receives while")
+            .contains("no subscriber is connected while")
     );
 }
 

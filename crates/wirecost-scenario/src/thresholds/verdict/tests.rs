@@ -2,7 +2,7 @@ use wirecost_results::figures::Deliveries;
 use wirecost_results::summary::{Outcomes, Times};
 
 use super::*;
-use crate::load::Environment;
+use crate::load::ScenarioInputs;
 use crate::options::load::Phase;
 use crate::{Edits, Scenario, Work};
 
@@ -12,7 +12,7 @@ fn verdict(name: &str, expression: &str, change: impl Fn(usize, &mut Load)) -> T
         "wirecost: 1\nstack: mqtt-qos1\nrate: [10/s, 20/s]\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
          thresholds: {{{name:?}: {expression:?}}}\n"
     );
-    let scenario = Scenario::read(&text, Edits::default(), Environment::NONE).expect(&text);
+    let scenario = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect(&text);
     let Work::Loads(options) = &scenario.work else {
         panic!("a comparison");
     };
@@ -129,7 +129,7 @@ fn a_stack_without_a_connect_has_no_time_of_it() {
             "wirecost: 1\nstack: {stacks}\nphases: [{{do: publish, rate: 10/s, duration: 1s}}]\n\
              thresholds: {{connect_time: \"p(50)<1s\"}}\n"
         );
-        Scenario::read(&text, Edits::default(), Environment::NONE)
+        Scenario::read(&text, Edits::default(), ScenarioInputs::NONE)
     };
     let refused = read("coap-con").expect_err("nothing to look at").to_string();
     assert!(
@@ -147,7 +147,7 @@ fn ends(demand: &str, seconds: u64, change: impl Fn(&mut PhaseFigures)) -> Optio
         "wirecost: 1\nstack: mqtt-qos1\nrate: 10/s\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
          thresholds: {{{demand}}}\n"
     );
-    let scenario = Scenario::read(&text, Edits::default(), Environment::NONE).expect(&text);
+    let scenario = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect(&text);
     let Work::Loads(options) = &scenario.work else {
         panic!("a comparison");
     };
@@ -259,7 +259,7 @@ fn stored_messages_add_up_over_phases() {
     };
     let judged = |demand: &str, replayed: [Option<u64>; 5]| {
         let text = text(demand);
-        let scenario = Scenario::read(&text, Edits::default(), Environment::NONE).expect(&text);
+        let scenario = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect(&text);
         let Work::Loads(options) = &scenario.work else {
             panic!("a comparison");
         };
