@@ -335,3 +335,10 @@ impl Outcomes {
         self.offered == self.ended()
     }
 }
+
+impl Cell {
+    /// Whether every offered message reached its server, as far as the stack can tell.
+    pub const fn all_arrived(&self) -> bool {
+        self.outcomes.offered == self.outcomes.acknowledged + self.outcomes.delivered
+    }
+}
