@@ -1,6 +1,6 @@
 //! Scenario files.
 
-use wirecost_scenario::load::Environment;
+use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::{Edits, Scenario};
 
 /// A text as a scenario: what reads is printed, and what is printed reads and is printed as the same again.
@@ -8,7 +8,7 @@ pub fn file(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;
     };
-    let read = |text: &str| Scenario::read(text, Edits::default(), Environment::NONE);
+    let read = |text: &str| Scenario::read(text, Edits::default(), ScenarioInputs::NONE);
     let Ok(scenario) = read(text) else {
         return false;
     };

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use wirecost_proto::units::{DisplayDuration, parse_duration};
 use wirecost_proto::{BitRate, ByteSize, Probability};
 use wirecost_results::SampleRow;
+use wirecost_results::columns::Row as _;
 use wirecost_stack::Stack;
 
 /// A quantity: what parses as one, printed, parses to the same. Returns whether it is one.
@@ -33,7 +34,7 @@ pub fn names_and_rows(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;
     };
-    let row = SampleRow::from_csv(text).map(|row| assert_eq!(SampleRow::from_csv(&row.to_csv()), Some(row)));
+    let row = SampleRow::from_line(text).map(|row| assert_eq!(SampleRow::from_line(&row.line()), Some(row)));
     is_the_same_printed::<Stack>(text) || row.is_some()
 }
 

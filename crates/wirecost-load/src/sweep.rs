@@ -197,8 +197,8 @@ mod tests {
     fn what_was_interrupted_or_failed_goes_on_and_comes_to_the_same() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = folder(&dir);
-        let scenario = serde_json::json!({"clients": [10, 20, 30, 40, 50]});
-        let earlier = || Earlier::open(&folder, &scenario, false).expect("an earlier run");
+        let scenario = "clients: [10, 20, 30, 40, 50]\n";
+        let earlier = || Earlier::open(&folder, scenario, false).expect("an earlier run");
         let (first, ran, _) = run(&folder, Earlier::default(), None, 20);
         assert_eq!((first.interrupted, ran), (true, vec![10, 20]));
         let (before, ran, failure) = run(&folder, earlier(), None, 30);

@@ -1,4 +1,4 @@
-//! The columns of every table: what each is worth, how it reads, and which cells are best in it.
+//! The columns of every table: their values, their texts, and the ranking of cells.
 
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, Section};
@@ -36,7 +36,7 @@ pub(crate) enum Column {
     Ratio,
 }
 
-/// The position of a cell in a column.
+/// The rank of a cell in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// No value is better.
@@ -45,24 +45,24 @@ pub(crate) enum Rank {
     Inseparable,
     /// Another value is better.
     Behind,
-    /// It is not known: there are too few samples for an interval.
+    /// Unknown: there are too few samples for an interval.
     Unsure,
     /// Not compared: no value, or an invalid cell.
     Unranked,
 }
 
-/// A cell that competes, and the 95 % interval of its value; exact values have none.
+/// A ranked cell with the 95 % interval of its value. An exact value has none.
 pub(crate) type Entry<'a> = (&'a Cell, Option<[f64; 2]>);
 
-/// The sign of a value that the best cannot be told apart from.
+/// The mark of a value that is not separable from the best.
 pub(crate) const INSEPARABLE: &str = "~";
-/// The interval of a mean from too few samples: it may be anything.
+/// The interval of a mean from too few samples: any value is possible.
 pub(crate) const ANYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
-/// The sign of a quantile from too few samples, and of a mean without an interval.
+/// The mark of a quantile from too few samples, and of a mean without an interval.
 pub(crate) const LOW_N: &str = "°";
-/// The sign of a time that ends with arrival because nothing answers.
+/// The mark of a time that ends with arrival because nothing answers.
 pub(crate) const TO_ARRIVAL: &str = "→";
-/// The sign of the bytes of a message that shares its packets with the handshake.
+/// The mark of the bytes of a message that shares its packets with the handshake.
 pub(crate) const EARLY: &str = "‡";
 
 impl Column {
@@ -82,7 +82,7 @@ impl Column {
         Self::Ratio,
     ];
 
-    /// What the column holds, and its unit.
+    /// The name of the column and its unit.
     pub(crate) const fn heading(self) -> (&'static str, &'static str) {
         match self {
             Self::Up => ("up", "B/msg"),
@@ -100,7 +100,7 @@ impl Column {
         }
     }
 
-    /// The cell's value as a number to compare by; null where it was not measured.
+    /// The value of the cell as a number; null if it was not measured.
     pub(crate) fn value(self, cell: &Cell) -> Option<f64> {
         let message = cell.message.as_ref()?;
         match self {
@@ -119,7 +119,7 @@ impl Column {
         }
     }
 
-    /// The cell's value as it is read, without marks.
+    /// The value of the cell as text, without marks.
     pub(crate) fn text(self, cell: &Cell) -> String {
         match self {
             Self::Packets => number::optional(cell.message.as_ref(), packets),
@@ -137,7 +137,7 @@ impl Column {
         }
     }
 
-    /// What a reader must know about the cell's value: not separable, too few samples, no answer.
+    /// The marks of the value: not separable, too few samples, no answer.
     pub(crate) fn marks(self, cell: &Cell, rank: Rank) -> String {
         let marks = [
             (self.is_shared(cell), EARLY),
@@ -155,14 +155,14 @@ impl Column {
             .collect()
     }
 
-    /// Where each cell stands. Invalid cells are not compared, nor is a time without an interval; what ends with an answer is
-    /// compared apart from what ends with arrival, and what was simulated apart from what was measured.
+    /// Ranks the cells. Invalid cells and times without an interval are not ranked. Times that end with an answer are
+    /// ranked apart from times that end with arrival, and simulated cells apart from live ones.
     pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
         let entries: Vec<Entry<'_>> = cells.iter().map(|cell| (*cell, self.interval(cell))).collect();
         self.ranks_within(&entries)
     }
 
-    /// [`Self::ranks`] by intervals that are known from elsewhere than the summary.
+    /// Like [`Self::ranks`], with intervals from another source than the summary.
     pub(crate) fn ranks_within(self, entries: &[Entry<'_>]) -> Vec<Rank> {
         entries.iter().map(|entry| self.rank(*entry, entries)).collect()
     }
@@ -191,13 +191,13 @@ impl Column {
         }
     }
 
-    /// The value as one of which less is better.
+    /// The value, negated if more is better.
     fn comparable(self, cell: &Cell) -> Option<f64> {
         let value = self.value(cell).filter(|_| cell.valid && !self.is_shared(cell))?;
         Some(if self == Self::Goodput { -value } else { value })
     }
 
-    /// Whether the value is that of a message alone, in a cell whose message shares its packets with the handshake.
+    /// Whether the column describes a message alone, in a cell whose message shares its packets with the handshake.
     const fn is_shared(self, cell: &Cell) -> bool {
         cell.early_message
             && matches!(
@@ -211,7 +211,7 @@ impl Column {
         alike && is_modelled(cell) == is_modelled(rival)
     }
 
-    /// Whether a value of it says nothing without its interval.
+    /// Whether a value is meaningless without its interval.
     const fn is_noisy(self) -> bool {
         matches!(self, Self::P50 | Self::P99 | Self::Mean)
     }
@@ -223,7 +223,7 @@ impl Column {
         )
     }
 
-    /// The 95 % interval of a noisy value in nanoseconds; exact values have none, nor have those of too few samples.
+    /// The 95 % interval of a noisy value in nanoseconds; `None` for exact values and for too few samples.
     pub(crate) fn interval(self, cell: &Cell) -> Option<[f64; 2]> {
         let times = times(cell.message.as_ref()?)?;
         if self == Self::Mean {
@@ -246,21 +246,13 @@ impl Column {
         times.zip(self.quantile()).is_some_and(named)
     }
 
-    const fn quantile(self) -> Option<&'static str> {
-        match self {
-            Self::P50 => Some("p50"),
-            Self::P99 => Some("p99"),
-            Self::Up
-            | Self::Down
-            | Self::Total
-            | Self::Connection
-            | Self::Packets
-            | Self::RoundTrips
-            | Self::FirstMessage
-            | Self::Mean
-            | Self::Goodput
-            | Self::Ratio => None,
-        }
+    /// The quantile that the column shows, if it shows one.
+    fn quantile(self) -> Option<&'static str> {
+        let quantiles = [(Self::P50, "p50"), (Self::P99, "p99")];
+        quantiles
+            .into_iter()
+            .find(|(column, _)| *column == self)
+            .map(|(_, name)| name)
     }
 }
 

@@ -35,19 +35,15 @@ use wirecost_proto::Layer;
 use wirecost_results::summary::{Bytes, Times};
 use wirecost_results::{Cell, Section, Summary};
 
+use crate::csv::{self, Field, field, optional};
 use crate::figures::{count, link_words};
 pub(crate) use markdown::escaped;
 pub use markdown::markdown;
 
-/// A column's name and a row's value in it.
-type Field = (String, String);
-
-/// The summary as CSV (RFC 4180, with `\n` as line end): a header, then one row per cell and phase.
+/// The summary as CSV: a header, then one row per cell and phase.
 pub fn csv(summary: &Summary) -> String {
     let rows: Vec<Vec<Field>> = summary.cells.iter().flat_map(rows).collect();
-    let header = rows.first().map(|row| line(row.iter().map(|(name, _)| name)));
-    let lines = rows.iter().map(|row| line(row.iter().map(|(_, value)| value)));
-    header.into_iter().chain(lines).collect()
+    csv::file(&rows)
 }
 
 fn rows(cell: &Cell) -> Vec<Vec<Field>> {
@@ -81,40 +77,31 @@ fn row(cell: &Cell, phase: &str, section: Option<&Section>) -> Vec<Field> {
 
 fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
     let agreement = cell.agreement.as_ref();
-    let fields = [
-        ("stack", cell.stack.clone()),
-        ("start", cell.start.clone()),
-        ("payload_bytes", cell.payload_bytes.to_string()),
-        ("engine", cell.engine.clone()),
-        ("target", cell.target.clone()),
-        ("link", link_words(&cell.link)),
-        ("key", cell.key.clone()),
-        (
-            "messages_per_connection",
-            cell.messages_per_connection.to_string(),
-        ),
-        ("interval_ns", text(cell.interval_ns)),
-        ("agreement_equal", text(agreement.map(|a| a.equal))),
-        (
-            "agreement_first_difference",
-            text(agreement.and_then(|a| a.first_difference.as_ref())),
-        ),
-        (
-            "agreement_median_ratio",
-            text(agreement.and_then(|a| a.median_ratio)),
-        ),
-        ("valid", cell.valid.to_string()),
-        ("not_run", cell.not_run.clone().unwrap_or_default()),
-        ("first_message_round_trips", text(cell.first_message_round_trips)),
-        ("phase", phase.to_owned()),
-    ];
-    fields.map(|(name, value)| (name.to_owned(), value)).to_vec()
+    let difference = agreement.and_then(|a| a.first_difference.as_ref());
+    vec![
+        field("stack", &cell.stack),
+        field("start", &cell.start),
+        field("payload_bytes", cell.payload_bytes),
+        field("engine", &cell.engine),
+        field("target", &cell.target),
+        field("link", link_words(&cell.link)),
+        field("key", &cell.key),
+        field("messages_per_connection", cell.messages_per_connection),
+        optional("interval_ns", cell.interval_ns),
+        optional("agreement_equal", agreement.map(|a| a.equal)),
+        optional("agreement_first_difference", difference),
+        optional("agreement_median_ratio", agreement.and_then(|a| a.median_ratio)),
+        field("valid", cell.valid),
+        optional("not_run", cell.not_run.as_ref()),
+        optional("first_message_round_trips", cell.first_message_round_trips),
+        field("phase", phase),
+    ]
 }
 
 fn section_fields(section: Option<&Section>) -> Vec<Field> {
     let mut fields = vec![
-        field("samples", section.map(|s| s.samples)),
-        field("response_kind", section.map(|s| &s.response_kind)),
+        optional("samples", section.map(|s| s.samples)),
+        optional("response_kind", section.map(|s| &s.response_kind)),
     ];
     let response = section.and_then(|s| s.response_time_ns.as_ref());
     let service = section.and_then(|s| s.service_time_ns.as_ref());
@@ -127,62 +114,40 @@ fn section_fields(section: Option<&Section>) -> Vec<Field> {
     ] {
         fields.extend(times_fields(name, times));
     }
-    fields.push(field("round_trips", section.and_then(|s| s.round_trips)));
-    fields.push(field("goodput_bps", section.and_then(|s| s.goodput_bps)));
-    fields.push(field("header_ratio", section.and_then(|s| s.header_ratio)));
+    fields.push(optional("round_trips", section.and_then(|s| s.round_trips)));
+    fields.push(optional("goodput_bps", section.and_then(|s| s.goodput_bps)));
+    fields.push(optional("header_ratio", section.and_then(|s| s.header_ratio)));
     fields
 }
 
 fn interval_fields(name: &str, times: Option<&Times>) -> [Field; 2] {
     let bound = |index: usize| times.and_then(|t| t.ci95).map(|bounds| bounds[index]);
     [
-        field(&format!("{name}_ci95_low_ns"), bound(0)),
-        field(&format!("{name}_ci95_high_ns"), bound(1)),
+        optional(&format!("{name}_ci95_low_ns"), bound(0)),
+        optional(&format!("{name}_ci95_high_ns"), bound(1)),
     ]
 }
 
 fn times_fields(name: &str, times: Option<&Times>) -> [Field; 7] {
     let named = |quantity: &str| format!("{name}_{quantity}_ns");
     [
-        field(&named("mean"), times.map(|t| t.mean)),
-        field(&named("p50"), times.and_then(|t| t.p50)),
-        field(&named("p90"), times.and_then(|t| t.p90)),
-        field(&named("p95"), times.and_then(|t| t.p95)),
-        field(&named("p99"), times.and_then(|t| t.p99)),
-        field(&named("min"), times.map(|t| t.min)),
-        field(&named("max"), times.map(|t| t.max)),
+        optional(&named("mean"), times.map(|t| t.mean)),
+        optional(&named("p50"), times.and_then(|t| t.p50)),
+        optional(&named("p90"), times.and_then(|t| t.p90)),
+        optional(&named("p95"), times.and_then(|t| t.p95)),
+        optional(&named("p99"), times.and_then(|t| t.p99)),
+        optional(&named("min"), times.map(|t| t.min)),
+        optional(&named("max"), times.map(|t| t.max)),
     ]
 }
 
 fn bytes_fields(direction: &str, bytes: Option<&Bytes>) -> Vec<Field> {
-    let packets = field(&format!("{direction}_packets"), bytes.map(|b| b.packets.mean));
+    let packets = optional(&format!("{direction}_packets"), bytes.map(|b| b.packets.mean));
     let layer = |layer: Layer| {
         let name = format!("{direction}_{}_bytes", layer.name());
-        field(&name, bytes.map(|b| count(b, layer).mean))
+        optional(&name, bytes.map(|b| count(b, layer).mean))
     };
-    let wire = field(&format!("{direction}_wire_bytes"), bytes.map(|b| b.wire.mean));
+    let wire = optional(&format!("{direction}_wire_bytes"), bytes.map(|b| b.wire.mean));
     let layers = Layer::ALL.into_iter().map(layer);
     std::iter::once(packets).chain(layers).chain([wire]).collect()
-}
-
-fn field(name: &str, value: Option<impl ToString>) -> Field {
-    (name.to_owned(), text(value))
-}
-
-fn text(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn line<'a>(values: impl Iterator<Item = &'a String>) -> String {
-    let values: Vec<String> = values.map(|value| quoted(value)).collect();
-    values.join(",") + "\n"
-}
-
-/// A field that holds a separator, a quote or a line end is in quotes (RFC 4180 section 2).
-pub(crate) fn quoted(value: &str) -> String {
-    if value.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", value.replace('"', "\"\""))
-    } else {
-        value.to_owned()
-    }
 }

@@ -1,4 +1,4 @@
-//! Bytes by layer of a cell, and its link in words.
+//! Bytes by layer of a cell, and its link as text.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ pub(crate) const fn count(bytes: &Bytes, layer: Layer) -> &Count {
     }
 }
 
-/// In how many bytes the connects of a cell differ, in words; null where they are alike or a lossy link explains it.
+/// The range of sizes of the connects of a cell, as text; `None` if they are equal or the link is lossy.
 pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     let connect = cell.connect.as_ref()?;
     let is_lossy = cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0;
@@ -119,8 +119,8 @@ pub(crate) fn varying_connect(names: &Names, cell: &Cell) -> Option<String> {
     })
 }
 
-/// How much of the connects of `cells` is padding, in words; none where no connect has any. DTLS 1.3 fills its ClientHello
-/// up to the MTU, as our library writes it, and QUIC its Initial datagrams up to 1,200 B (RFC 9000, section 14.1).
+/// The padding in the connects of `cells`, as text; `None` without padding. DTLS 1.3 pads its ClientHello to the MTU in
+/// our library, and QUIC its Initial datagrams to 1,200 B (RFC 9000, section 14.1).
 pub(crate) fn padded_connects<'a>(
     names: &Names,
     cells: impl IntoIterator<Item = &'a Cell>,
@@ -134,7 +134,7 @@ pub(crate) fn padded_connects<'a>(
     (!found.is_empty()).then(|| format!("padding within the connects: {}", found.join(", ")))
 }
 
-/// The link asked for, as one would ask for it: `rtt 25ms, loss 5%`.
+/// The link in the form of the flags: `rtt 25ms, loss 5%`.
 pub(crate) fn link_words(link: &Link) -> String {
     let rtt = format!("rtt {}", time(rtt_ns(link)));
     let words: Vec<String> = std::iter::once(rtt)
@@ -143,7 +143,7 @@ pub(crate) fn link_words(link: &Link) -> String {
     words.join(", ")
 }
 
-/// How many devices a cell has, and whether they share its link.
+/// The number of devices per cell, and whether they share a link, as text.
 pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
     let samples = scenario.samples;
     if scenario.shared_link {
@@ -153,7 +153,7 @@ pub(crate) fn samples(scenario: &ResolvedScenario) -> String {
     }
 }
 
-/// What else the link does, besides delay, loss and rate: `mtu 576B`; empty where it does nothing else.
+/// The impairments other than delay, loss and rate: `mtu 576B`; empty without any.
 pub(crate) fn other_words(link: &Link) -> String {
     let others = impairments(link)
         .into_iter()
@@ -162,12 +162,12 @@ pub(crate) fn other_words(link: &Link) -> String {
     words.join(", ")
 }
 
-/// Propagation there and back.
+/// The propagation delay of a round trip.
 pub(crate) const fn rtt_ns(link: &Link) -> u64 {
     link.up.delay_ns.saturating_add(link.down.delay_ns)
 }
 
-/// `write` of both directions, once where they are alike.
+/// The texts of both directions, once if they are equal.
 pub(crate) fn both_ways(link: &Link, write: fn(&LinkDirection) -> String) -> String {
     let (up, down) = (write(&link.up), write(&link.down));
     if up == down {
@@ -177,7 +177,7 @@ pub(crate) fn both_ways(link: &Link, write: fn(&LinkDirection) -> String) -> Str
     }
 }
 
-/// Everything but the delay: its name, and its value in words where it is not the usual one.
+/// Everything but the delay: its name, and its text if it differs from the default.
 fn impairments(link: &Link) -> [(&'static str, Option<String>); 7] {
     let both = |name: &'static str, usual: &str, write: fn(&LinkDirection) -> String| {
         let words = both_ways(link, write);

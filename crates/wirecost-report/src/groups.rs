@@ -1,4 +1,4 @@
-//! Cells that may be compared: those of one payload size, one link and one rhythm of messages.
+//! Cells that may be compared: they have the same payload size, link and schedule.
 
 use std::rc::Rc;
 
@@ -7,18 +7,18 @@ use wirecost_results::{Cell, Summary};
 use crate::figures::{link_words, time};
 use crate::names::{Names, is_modelled};
 
-/// The cells of one payload size, one link and one rhythm of messages, the engines of a stack side by side.
+/// The cells of one payload size, link and schedule. Both engines of a stack are side by side.
 pub(crate) struct Group<'a> {
     /// Each cell with its index in the summary.
     pub(crate) cells: Vec<(usize, &'a Cell)>,
-    /// Size, link and rhythm in words: `128 B, rtt 25ms`.
+    /// Size, link and schedule as text: `128 B, rtt 25ms`.
     pub(crate) heading: String,
-    /// How its cells are called.
+    /// The names of its cells.
     pub(crate) names: Rc<Names>,
 }
 
 impl<'a> Group<'a> {
-    /// The groups of a run, in the order in which the run first names them.
+    /// The groups of a run, in the order of their first cells.
     pub(crate) fn all(summary: &'a Summary) -> Vec<Self> {
         let names = Rc::new(Names::of(summary));
         let mut groups: Vec<Self> = Vec::new();
@@ -51,7 +51,7 @@ impl<'a> Group<'a> {
         self.cells.first().is_some_and(|(_, first)| of_one_kind(first))
     }
 
-    /// The live cell of a stack and start, then the simulated one, where the run first names either.
+    /// Moves the simulated cell of a stack and start to the place after the live one.
     fn put_engines_side_by_side(&mut self) {
         let of_one_name = |a: &Cell, b: &Cell| a.stack == b.stack && a.start == b.start;
         let cells: Vec<&Cell> = self.iter().collect();
@@ -70,8 +70,8 @@ impl<'a> Group<'a> {
         self.iter().any(is_modelled) && !self.iter().all(is_modelled)
     }
 
-    /// The cells that figures draw: those of one engine, as medians of two are never mixed. Live ones, unless none of them
-    /// ran.
+    /// The cells that figures show. They are of one engine, because medians of two engines must not be mixed: live
+    /// cells, unless none of them ran.
     pub(crate) fn charted(&self) -> Self {
         let ran_live = self
             .iter()
@@ -86,7 +86,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What the cells of a group have in common, in words.
+/// The common properties of the cells of a group, as text.
 pub(crate) fn heading(cell: &Cell) -> String {
     format!(
         "{} B, {}{}",
@@ -96,7 +96,7 @@ pub(crate) fn heading(cell: &Cell) -> String {
     )
 }
 
-/// How many messages a connection carries, and how often, where it is not one that settles.
+/// The messages of a connection and their interval, if they differ from the default.
 fn rhythm(cell: &Cell) -> String {
     let each = match cell.messages_per_connection {
         1 => String::new(),

@@ -1,7 +1,7 @@
 //! `report.html`: one file that asks nothing of the network and works without scripts.
 //!
-//! The figures are SVG drawn here, each in two widths of which the style sheet shows one. Names come from files and
-//! URLs: the template escapes every text, `svg` every attribute and every text of a figure.
+//! Figures are SVG, each in two widths, of which the style sheet shows one. Names come from files and URLs: the
+//! template escapes every text, and `svg` every attribute and text of a figure.
 
 pub(crate) mod bars;
 mod break_even;
@@ -33,7 +33,7 @@ use wirecost_results::{Cell, Results, Summary};
 use crate::ReportError;
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
-use crate::names::{Names, is_modelled};
+use crate::names::{Names, distinct, is_modelled};
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
@@ -46,9 +46,9 @@ use samples::Samples;
 use selection::Selection;
 use sweep::Sweep;
 
-/// The widths in CSS pixels that every figure is drawn in: for a desk and paper, and for a phone.
+/// The widths of every figure in CSS pixels: for a desktop and paper, and for a phone.
 pub(crate) const WIDTHS: [f64; 2] = [680.0, 372.0];
-/// Cells of a run beyond which figures are drawn for some of them only, and tables are closed until they are asked for.
+/// Above this number of cells, figures show some cells only, and tables are collapsed.
 pub(crate) const MANY: usize = 64;
 
 /// The report as one HTML file.
@@ -101,7 +101,7 @@ pub(crate) fn environment() -> Result<Environment<'static>, ReportError> {
     Ok(environment)
 }
 
-/// What the template reads.
+/// The data of the template.
 #[derive(Serialize)]
 struct Page<'a> {
     css: &'static str,
@@ -109,18 +109,18 @@ struct Page<'a> {
     asked: String,
     summary: &'a Summary,
     groups: Vec<GroupView>,
-    /// How many groups there are.
+    /// The number of groups.
     count: usize,
     /// Style of the panels that buttons choose.
     rules: String,
     maps: HeatMaps,
     intervals: Option<Intervals>,
-    /// Which groups are drawn, where not all are.
+    /// The text that says which groups are drawn, if not all are.
     drawn: Option<String>,
     tables: Vec<Grid>,
-    /// What live and simulated cells first differ in: number, what, and the cells.
+    /// The first differences between live and simulated cells: number, difference, cells.
     differences: Vec<(String, String, String)>,
-    /// Whether there are so many cells that tables are closed until they are asked for.
+    /// Whether tables are collapsed.
     is_long: bool,
     ladders: Ladders,
     facts: Facts,
@@ -128,7 +128,7 @@ struct Page<'a> {
     layers: [&'static str; 5],
 }
 
-/// A figure in both widths, and what is drawn in it as CSV.
+/// A figure in both widths, and its data as CSV.
 #[derive(Serialize)]
 pub(crate) struct Figure {
     wide: String,
@@ -143,11 +143,11 @@ impl Figure {
     }
 }
 
-/// What is shown of the cells of one payload size and one link.
+/// The section of one group.
 #[derive(Serialize)]
 struct GroupView {
     heading: String,
-    /// Which of both engines the figures draw; empty where there is one.
+    /// The text that says which engine the figures show; empty if there is one engine.
     engine: &'static str,
     cards: Vec<Card>,
     message: Figure,
@@ -162,8 +162,8 @@ impl GroupView {
     fn of(group: &Group<'_>, samples: &Samples<'_>) -> Self {
         let engine = match (group.has_both_engines(), group.charted().iter().any(is_modelled)) {
             (false, _) => "",
-            (true, false) => "The figures draw what was measured; what was simulated stands in the table.",
-            (true, true) => "The figures draw what was simulated, as nothing was measured.",
+            (true, false) => "The figures show the measured cells; the simulated ones are in the table.",
+            (true, true) => "The figures show the simulated cells, as none was measured.",
         };
         let group = &group.charted();
         Self {
@@ -181,7 +181,7 @@ impl GroupView {
     }
 }
 
-/// The table of each group, as long as there are not too many rows in all.
+/// The table of each group, up to a total number of rows.
 fn tables(groups: &[Group<'_>]) -> Vec<Grid> {
     let mut rows = 0;
     let has_place = |group: &&Group<'_>| {
@@ -193,7 +193,7 @@ fn tables(groups: &[Group<'_>]) -> Vec<Grid> {
 
 /// The footnotes of the agreement column.
 fn differences(summary: &Summary) -> Vec<(String, String, String)> {
-    /// Cells that are named at most.
+    /// The largest number of cells that are named.
     const NAMED: usize = 6;
     let names = Names::of(summary);
     let note = |(number, text, cells): (String, String, Vec<&Cell>)| {
@@ -207,22 +207,13 @@ fn differences(summary: &Summary) -> Vec<(String, String, String)> {
     names.differences(&summary.cells).into_iter().map(note).collect()
 }
 
-/// What was asked, in one sentence.
+/// The question of the run, in one sentence.
 fn asked(results: &Results) -> String {
-    /// Sizes or links that are named one by one.
+    /// The largest number of sizes or links that are named.
     const NAMED: usize = 4;
     let summary = &results.summary;
     let scenario = &summary.scenario;
-    let mut links: Vec<String> = Vec::new();
-    for link in summary
-        .cells
-        .iter()
-        .map(|cell: &Cell| figures::link_words(&cell.link))
-    {
-        if !links.contains(&link) {
-            links.push(link);
-        }
-    }
+    let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
     let sizes = match scenario.size.len() {
         0..=NAMED => scenario.size.join(" or "),
         sizes => format!("{sizes} sizes"),

@@ -6,9 +6,9 @@
 //! - [`link`]: the same for a program's run
 //! - [`load`]: the same for loads
 //!
-//! [`write_all`] reads a folder and writes all three into it. Below them lie the parts they share: `columns` (what a
-//! column is worth, how it reads, who is best), `figures` (bytes by layer of a cell), `groups` (cells that may be
-//! compared), `names` (how cells are called) and [`number`] (how quantities are written).
+//! [`write_all`] reads a folder and writes all three into it. The parts that they share are `columns` (the value of a
+//! column, its text, its ranking), `figures` (bytes by layer of a cell), `groups` (cells that may be compared), `names`
+//! (the names of cells), `csv` and [`number`] (the format of quantities).
 //!
 //! ```
 //! use wirecost_results::Cell;
@@ -24,6 +24,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod columns;
+mod csv;
 mod error;
 pub mod export;
 mod figures;

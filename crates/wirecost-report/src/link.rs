@@ -1,18 +1,19 @@
-//! `report.html` of a program's run: how it ended, on which link, and its bytes by server, phase and layer.
+//! `report.html` of a run of `wirecost link`: how the program ended, its link, and its bytes by server, phase and
+//! layer.
 //!
-//! What the page says is in `link.json`, the packets themselves are in the capture. There is no ladder: reading a capture
-//! adds up the spans of its packets and keeps none.
+//! The figures are those of `link.json`; the packets are in the capture. There is no ladder, because reading a capture
+//! does not keep single packets.
 
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use wirecost_proto::Layer;
-use wirecost_results::resolved::ResolvedLink;
+use wirecost_results::link_text::LinkText;
 
 use crate::{ReportError, number};
 
-/// The report as one HTML file; `summary` is what `link.json` holds.
+/// The report as one HTML file; `summary` is the content of `link.json`.
 ///
 /// # Errors
 /// The summary is of another version, or the template does not fit it, which is a fault of this crate.
@@ -25,7 +26,7 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
     let ways = sections
         .iter()
         .flat_map(|section| [&section["up"], &section["down"]]);
-    let link = ResolvedLink::deserialize(&summary["link"]).map_err(ReportError::Link)?;
+    let link = LinkText::deserialize(&summary["link"]).map_err(ReportError::Link)?;
     let page = Page {
         css: include_str!("../templates/style.css"),
         summary,
@@ -41,12 +42,12 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
     Ok(environment.get_template("link.html")?.render(Serde(&page))?)
 }
 
-/// What the template reads.
+/// The data of the template.
 #[derive(Serialize)]
 struct Page<'a> {
     css: &'static str,
     summary: &'a Value,
-    /// The link in words.
+    /// The link as text.
     link: String,
     layers: [&'static str; 5],
     /// Wire bytes of the longest bar.

@@ -1,4 +1,4 @@
-//! What a person and a program see of a load: the final table, exports, `report.html`.
+//! The output about loads: the final table, exports, `report.html`.
 //!
 //! - [`crate::terminal::load`]: the table at the end of a run
 //! - [`csv()`], [`markdown()`], [`junit()`]: `summary.csv`, `summary.md`, `junit.xml`
@@ -30,18 +30,18 @@ pub use html::report as html;
 pub use junit::{Absent, junit};
 pub use markdown::markdown;
 
-/// Everything that a report of a load reads of its results folder.
+/// Everything that a report of loads reads from its results folder.
 #[derive(Clone, Debug)]
 pub struct LoadResults {
     /// `summary.json`.
     pub summary: LoadSummary,
-    /// `env.json`, of whatever facts it has.
+    /// `env.json`, as any JSON.
     pub environment: Value,
-    /// `scenario.resolved.yaml`, as it is; empty where there is none.
+    /// `scenario.resolved.yaml`; empty if there is none.
     pub scenario: String,
     /// `intervals.csv`.
     pub seconds: Vec<SecondRow>,
-    /// `usage.csv`; empty where there is none.
+    /// `usage.csv`; empty if there is none.
     pub usage: Vec<UsageRow>,
     /// `latency/*.hgrm`, those that are there.
     pub curves: Vec<Curve>,
@@ -73,8 +73,7 @@ impl LoadResults {
     }
 }
 
-/// Reads a results folder of a load and writes its `summary.csv`, `summary.md` and `report.html`, and `junit.xml` where
-/// it has anything to say.
+/// Reads a results folder of loads and writes its `summary.csv`, `summary.md`, `junit.xml` and `report.html`.
 ///
 /// # Errors
 /// A file of the folder is missing, of another version or unreadable; the folder cannot be written to.
@@ -122,7 +121,7 @@ fn curves(folder: &RunFolder, summary: &LoadSummary) -> Vec<Curve> {
     curves
 }
 
-/// A profile lies below the folder: a path that leads elsewhere is not followed.
+/// Reads the profiles. A path outside the folder is not followed.
 fn profiles(folder: &RunFolder, summary: &LoadSummary) -> Vec<(usize, Folded)> {
     let inside = |name: &str| !Path::new(name).is_absolute() && !name.split('/').any(|part| part == "..");
     let read = |(load, name): (usize, &String)| {

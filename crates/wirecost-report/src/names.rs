@@ -1,42 +1,42 @@
-//! How the cells of a run are called, and what is in a column of its own because the name leaves it out.
+//! The names of the cells of a run, and the key columns of tables.
 
 use wirecost_results::summary::Agreement;
 use wirecost_results::{Cell, Summary};
 
 use crate::number;
 
-/// How connections start where nothing else is asked for.
+/// The default start of connections.
 const COLD: &str = "cold";
-/// The target of a cell that runs against wirecost's own server.
+/// The target of a cell that runs against the built-in server.
 const BUILTIN: &str = "builtin";
-/// The sign of a cell whose figures must not be used.
+/// The mark of an invalid cell.
 pub(crate) const INVALID: &str = "✗";
-/// Why a threshold fails whose figure would do.
-pub(crate) const INVALID_FAILS: &str = "what is INVALID does not pass, whatever its figure";
+/// The reason why a threshold on an invalid figure fails.
+pub(crate) const INVALID_FAILS: &str = "an INVALID figure does not pass, whatever its value";
 
-/// What the names of a run's cells depend on.
+/// The facts of a run that the names of its cells depend on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
-    /// Whether the run has a target of its own, so that simulated cells say that theirs is the built-in one.
+    /// Whether the run has a target other than the built-in server, so that simulated cells name theirs.
     has_target: bool,
     keys: Vec<Key>,
-    /// What live cells and simulated ones first differ in, each once, in the order of the run.
+    /// The first differences between live and simulated cells, without duplicates, in the order of the run.
     differences: Vec<String>,
 }
 
-/// What a table says of a cell in a column between its name and its figures.
+/// A column between the name and the figures of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// How connections start, where any start otherwise than cold.
+    /// The start, if any cell does not start cold.
     Start,
-    /// What ran the cell, where both engines did.
+    /// The engine, if both engines ran.
     Engine,
-    /// Whether live and simulated packets are the same, and the ratio of the medians.
+    /// Whether live and simulated packets are equal, and the ratio of the medians.
     Agreement,
 }
 
 impl Key {
-    /// The column's name, and what its values are.
+    /// The name of the column, and the meaning of its values.
     pub(crate) const fn heading(self) -> (&'static str, &'static str) {
         match self {
             Self::Start => ("start", ""),
@@ -58,12 +58,6 @@ impl Names {
             ),
             (any(|cell| cell.agreement.is_some()), Key::Agreement),
         ];
-        let mut differences: Vec<String> = Vec::new();
-        for difference in summary.cells.iter().filter_map(difference) {
-            if !differences.contains(&difference) {
-                differences.push(difference);
-            }
-        }
         Self {
             has_target: summary.scenario.target != BUILTIN || any(|cell| cell.target != BUILTIN),
             keys: keys
@@ -71,11 +65,11 @@ impl Names {
                 .filter(|(any, _)| *any)
                 .map(|(_, key)| key)
                 .collect(),
-            differences,
+            differences: distinct(summary.cells.iter().filter_map(difference)),
         }
     }
 
-    /// The names of a cell that stands by itself: all is said.
+    /// The names of a single cell, which omit nothing.
     pub(crate) fn alone() -> Self {
         Self {
             has_target: true,
@@ -88,7 +82,7 @@ impl Names {
         &self.keys
     }
 
-    /// The cell's value in such a column.
+    /// The value of the cell in a key column.
     pub(crate) fn value(&self, key: Key, cell: &Cell) -> String {
         match key {
             Key::Start => number::plain(&cell.start),
@@ -116,7 +110,7 @@ impl Names {
         parts.join(" ")
     }
 
-    /// The footnotes of the agreement column: number, what differs, and the cells that it first differs in.
+    /// The footnotes of the agreement column: number, difference, and the cells with this difference.
     pub(crate) fn differences<'a>(&self, cells: &'a [Cell]) -> Vec<(String, String, Vec<&'a Cell>)> {
         let note = |(index, text): (usize, &String)| {
             let differ = cells
@@ -127,7 +121,7 @@ impl Names {
         self.differences.iter().enumerate().map(note).collect()
     }
 
-    /// The stack of a cell, with what sets it apart: start, target and engine where they are not the usual ones.
+    /// The stack of a cell, with start, target and engine if they are not the default.
     pub(crate) fn label(&self, cell: &Cell) -> String {
         self.contender(cell) + engine(cell)
     }
@@ -146,7 +140,7 @@ impl Names {
         number::plain(&cell.stack) + &self.target(cell) + engine(cell)
     }
 
-    /// The label without what has a column of its own.
+    /// The label without the properties that have key columns.
     pub(crate) fn in_table(&self, cell: &Cell) -> String {
         let engine = if self.keys.contains(&Key::Engine) {
             ""
@@ -156,7 +150,7 @@ impl Names {
         number::plain(&cell.stack) + &self.target(cell) + engine
     }
 
-    /// The label, with the sign of a cell whose figures must not be used.
+    /// The label, with the mark of an invalid cell.
     pub(crate) fn marked_label(&self, cell: &Cell) -> String {
         marked(self.label(cell), cell)
     }
@@ -170,7 +164,7 @@ impl Names {
     }
 }
 
-/// Whether the cell's figures come from a model instead of a measurement.
+/// Whether the cell was simulated.
 pub(crate) fn is_modelled(cell: &Cell) -> bool {
     cell.engine == "sim"
 }
@@ -179,7 +173,7 @@ fn engine(cell: &Cell) -> &'static str {
     if is_modelled(cell) { " (sim)" } else { "" }
 }
 
-/// `label`, with the sign of a cell whose figures must not be used.
+/// `label`, with the mark of an invalid cell.
 pub(crate) fn marked(label: String, cell: &Cell) -> String {
     if cell.valid || cell.not_run.is_some() {
         label
@@ -196,7 +190,18 @@ fn difference_of(agreement: &Agreement) -> Option<String> {
     agreement.first_difference.as_deref().map(number::plain)
 }
 
-/// A number as a footnote's mark.
+/// The items, each once, in the order of their first.
+pub(crate) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
+}
+
+/// A number in superscript digits.
 fn raised(number: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |c: char| {

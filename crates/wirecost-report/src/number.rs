@@ -1,6 +1,6 @@
-//! How quantities are written: the same everywhere, so that a figure and a table never disagree.
+//! The format of quantities, the same in every figure and table.
 
-/// What stands where there is no value.
+/// The sign of a missing value.
 pub(crate) const NONE: &str = "–";
 
 /// `value` with at most `decimals` decimals, without trailing zeros.
@@ -23,7 +23,7 @@ pub(crate) fn digits(value: f64, digits: i32) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Bytes per sample: whole where every sample is alike, one decimal for a mean.
+/// Bytes per sample: a whole number if all samples are equal, one decimal for a mean.
 pub(crate) fn bytes(mean: f64) -> String {
     if mean == mean.round() {
         format!("{mean:.0}")
@@ -42,7 +42,7 @@ pub(crate) fn millis(nanos: f64) -> String {
     }
 }
 
-/// Nanoseconds as milliseconds for times that may be far below one: three decimals there.
+/// Nanoseconds as milliseconds, with three decimals below 10 ms.
 pub fn latency(nanos: f64) -> String {
     match nanos / 1e6 {
         m if m < 10.0 => format!("{m:.3}"),
@@ -50,7 +50,7 @@ pub fn latency(nanos: f64) -> String {
     }
 }
 
-/// Nanoseconds in the unit that suits them.
+/// Nanoseconds in a suitable unit.
 pub fn duration(nanos: f64) -> String {
     match nanos {
         n if n < 1e3 => format!("{n:.0} ns"),
@@ -60,7 +60,7 @@ pub fn duration(nanos: f64) -> String {
     }
 }
 
-/// Bytes in the unit that suits them; kB is 1,000 B.
+/// Bytes in a suitable unit; kB is 1,000 B.
 pub fn data(bytes: u64) -> String {
     match bytes as f64 {
         b if b < 1e3 => format!("{b:.0} B"),
@@ -70,7 +70,7 @@ pub fn data(bytes: u64) -> String {
     }
 }
 
-/// So many per second: whole from 100 on.
+/// A rate per second, a whole number from 100 on.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         r if r >= 100.0 => grouped(r.round() as u64),
@@ -87,7 +87,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A number with its thousands apart, so that a page of digits can be read.
+/// A number with thousands separators.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let head = digits.len() % 3;
@@ -118,24 +118,24 @@ pub(crate) fn kilobits(bits_per_second: f64) -> String {
     }
 }
 
-/// An optional value by `write`, or the sign of absence.
+/// The text of an optional value, or the sign of a missing one.
 pub(crate) fn optional<T>(value: Option<T>, write: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), write)
 }
 
-/// `text` without control characters: names come from files and URLs, and must not command a terminal.
+/// `text` without control characters. Names come from files and URLs, and must not control a terminal.
 pub fn plain(text: &str) -> String {
     let replace = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     text.chars().map(replace).collect()
 }
 
-/// The same for a text of several lines, which stay.
+/// Like [`plain`] for a text of several lines, which are kept.
 pub(crate) fn plain_lines(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(plain).collect();
     lines.join("\n")
 }
 
-/// The first `width` characters of `text`, the last of them an ellipsis where something was cut.
+/// The first `width` characters of `text`. The last one is an ellipsis if the text was cut.
 pub fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -1,9 +1,9 @@
 //! The table on a terminal: one row per cell, never wrapped.
 //!
-//! Where the width does not suffice, columns go in this order: header-to-payload ratio, goodput, packets, the
-//! interval of the mean, p99, round trips, those to the first acknowledgement, the bar, bytes per connection, the
-//! total, the agreement of live and simulated figures, the median response time. What stays is the stack and its bytes up
-//! and down; a name too long even then is clipped. Of a run of many cells only the best of each group are told.
+//! If the width does not suffice, columns are dropped in this order: header-to-payload ratio, goodput, packets, the
+//! mean with its interval, p99, round trips, round trips to the first acknowledgement, the bar, bytes per connection,
+//! the total, the agreement of live and simulated figures, the median response time. The stack and its bytes up and
+//! down always stay; a name that is still too long is clipped. A run of many cells shows only the best of each group.
 
 mod bar;
 mod best;
@@ -23,10 +23,10 @@ use crate::number;
 use layout::{Layout, Row};
 use style::Style;
 
-/// Cells of a run beyond which the table is one of the best of each group.
+/// Above this number of cells the table shows only the best of each group.
 const MANY: usize = 96;
 
-/// How the table is to be drawn.
+/// Options of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     /// Columns of the terminal.
@@ -44,19 +44,28 @@ impl Default for TableOptions {
     }
 }
 
-/// The run as a table of one row per cell, its cells grouped by payload size, link and rhythm, with a legend, footnotes,
-/// warnings, validity and thresholds below. Of a run of more than 96 cells, one row per group with the best of it.
+/// The run as a table of one row per cell, grouped by payload size, link and schedule, with legend, footnotes,
+/// warnings, validity and thresholds below. A run of more than 96 cells has one row per group with the best cells.
 pub fn table(summary: &Summary, options: &TableOptions) -> String {
     let style = Style::new(options.color);
     let mut lines = match summary.cells.len() {
         many if many > MANY => best::lines(summary, &style, options.width),
         _ => cells(summary, options, &style),
     };
-    lines.extend(thresholds::lines(summary, &style, options.width));
+    let has_invalid = summary
+        .cells
+        .iter()
+        .any(|cell| cell.not_run.is_none() && !cell.valid);
+    lines.extend(thresholds::lines(
+        &summary.thresholds,
+        has_invalid,
+        &style,
+        options.width,
+    ));
     finished(lines)
 }
 
-/// A row per cell, and what is to be said of them below.
+/// A row per cell, and the notes below.
 fn cells(summary: &Summary, options: &TableOptions, style: &Style) -> Vec<String> {
     let groups: Vec<(Group<'_>, Vec<Row>)> = Group::all(summary)
         .into_iter()

@@ -66,7 +66,7 @@ fn each_engine_has_its_own_best() {
 fn a_figure_draws_one_engine() {
     let mut results = common::both_engines();
     let html = report(&results).unwrap();
-    assert!(html.contains("The figures draw what was measured"));
+    assert!(html.contains("The figures show the measured cells"));
     assert!(!html.contains("<title>udp (sim)") && html.contains("<title>udp: "));
     assert_eq!(
         html.matches("<div class=\"ladder\">").count(),
@@ -81,7 +81,7 @@ fn a_figure_draws_one_engine() {
         common::not_run(cell, "no permission");
     }
     let html = report(&results).unwrap();
-    assert!(html.contains("The figures draw what was simulated"));
+    assert!(html.contains("The figures show the simulated cells"));
     assert!(html.contains("<title>udp (sim): ") && !html.contains("<title>udp: "));
     assert_eq!(
         html.matches("<div class=\"ladder\">").count(),
@@ -90,7 +90,7 @@ fn a_figure_draws_one_engine() {
 }
 
 #[test]
-fn what_is_simulated_beside_a_real_server_says_that_its_own_is_builtin() {
+fn simulated_cells_name_the_builtin_server() {
     let mut summary = common::both_engines().summary;
     summary.scenario.target = "mosquitto".into();
     for cell in summary.cells.iter_mut().filter(|cell| cell.engine == "live") {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use wirecost_report::export::{csv, markdown};
 use wirecost_report::write_all;
+use wirecost_results::columns::Row as _;
 use wirecost_results::summary::Times;
 use wirecost_results::{Results, RunFolder, SampleRow, Summary};
 
@@ -151,8 +152,7 @@ fn fill(path: &Path, results: &Results) -> RunFolder {
     folder.write_json("summary.json", &results.summary).unwrap();
     folder.write_json("env.json", &results.environment).unwrap();
     folder.write_json("ladder.json", &results.ladders).unwrap();
-    let rows: Vec<String> = results.samples.iter().map(SampleRow::to_csv).collect();
-    let text = format!("{}\n{}\n", SampleRow::COLUMNS.join(","), rows.join("\n"));
+    let text = SampleRow::file(&results.samples);
     folder.write("samples.csv", text.as_bytes()).unwrap();
     folder
 }

@@ -272,7 +272,7 @@ fn same_results_same_report() {
 }
 
 #[test]
-fn a_mean_without_an_interval_is_named_with_the_fastest_and_never_as_it() {
+fn a_mean_without_an_interval_never_wins() {
     let mut results = common::eight_stacks();
     for cell in &mut results.summary.cells {
         let message = cell.message.as_mut().unwrap();

@@ -8,9 +8,10 @@ use std::process::Command;
 
 use wirecost_report::load::{Absent, LoadResults, csv, html, is_load, junit, markdown, write_all};
 use wirecost_report::terminal::TableOptions;
-use wirecost_report::terminal::load::{load_line, table};
+use wirecost_report::terminal::load::table;
 use wirecost_results::RunFolder;
 use wirecost_results::columns::Row as _;
+use wirecost_results::figures::Connects;
 use wirecost_results::load::{Asked, LoadSummary, PhaseFigures};
 use wirecost_results::seconds::SecondRow;
 use wirecost_results::threshold::Threshold;
@@ -78,8 +79,6 @@ fn what_the_link_did_is_told_in_table_and_page() {
         color: false,
     };
     snapshot("load-link-140.txt", &table(&results.summary, &options));
-    let line = load_line(&results.summary.loads[0]);
-    assert!(line.contains("rtt 40ms, loss 1%, rate 100kbit up"), "{line}");
 }
 
 /// The figures of a phase that must not be used stand nowhere: not in the table, not in the exports for people. Those of the
@@ -90,12 +89,11 @@ fn an_invalid_phase_has_its_reason_instead_of_its_times() {
     let p99 = "0.651";
     assert!(table(&results.summary, &TableOptions::default()).contains(p99));
     loads::invalidate(&mut results.summary.loads[0]);
-    let load = results.summary.loads[0].clone();
     let text = table(&results.summary, &TableOptions::default());
     assert!(text.contains("INVALID: the generator was 4.1 ms late"), "{text}");
     let connect_p50 = "0.600";
     assert!(text.contains(connect_p50), "{text}");
-    for text in [text, markdown(&results.summary), load_line(&load)] {
+    for text in [text, markdown(&results.summary)] {
         assert!(text.contains("INVALID") && !text.contains(p99), "{text}");
     }
     let page = html(&results).unwrap();
@@ -104,7 +102,7 @@ fn an_invalid_phase_has_its_reason_instead_of_its_times() {
 }
 
 #[test]
-fn deliveries_that_are_missing_are_told_wherever_there_are_figures() {
+fn missing_deliveries_are_shown_with_the_figures() {
     let mut results = loads::stalled();
     let told = "12,000 expected, 2,000 missing";
     let texts = |results: &LoadResults| {
@@ -207,13 +205,6 @@ fn exports_are_as_accepted() {
     snapshot("load-matrix.md", &markdown(&matrix.summary));
     snapshot("load-matrix.xml", &junit(&matrix.summary, &[]));
     snapshot("load-stalled.md", &markdown(&loads::stalled().summary));
-    let lines: String = matrix
-        .summary
-        .loads
-        .iter()
-        .map(|load| load_line(load) + "\n")
-        .collect();
-    snapshot("load-lines.txt", &lines);
 }
 
 /// Loads and thresholds are cases; what is invalid or could not be run is an error, what does not hold a failure.
@@ -227,7 +218,7 @@ fn junit_counts_what_went_wrong() {
 }
 
 #[test]
-fn a_figure_that_would_do_is_not_contradicted() {
+fn an_invalid_figure_is_not_contradicted() {
     let mut summary = loads::stalled().summary;
     let demanded = Threshold {
         metric: "messages_lost".into(),
@@ -236,7 +227,7 @@ fn a_figure_that_would_do_is_not_contradicted() {
         pass: false,
     };
     summary.thresholds = vec![demanded];
-    let reason = "what is INVALID does not pass";
+    let reason = "an INVALID figure does not pass";
     assert!(!junit(&summary, &[]).contains(reason));
     summary.loads[0].valid = false;
     assert!(junit(&summary, &[]).contains(reason));
@@ -255,9 +246,8 @@ fn loads_are_told_apart_by_the_rates_of_all_their_phases() {
     let mut other = summary.loads[0].clone();
     other.phases[1].asked_rate = Some(70.0);
     summary.loads.push(other);
-    let lines: Vec<String> = summary.loads.iter().map(load_line).collect();
-    assert!(lines[1].contains("70/s then 3,000/s"), "{}", lines[1]);
     let xml = junit(&summary, &[]);
+    assert!(xml.contains("70/s then 3,000/s"), "{xml}");
     let names: std::collections::BTreeSet<_> = xml
         .lines()
         .filter(|line| line.contains("<testcase class"))
@@ -270,7 +260,7 @@ fn loads_are_told_apart_by_the_rates_of_all_their_phases() {
 }
 
 #[test]
-fn seconds_without_a_percentile_are_not_called_0() {
+fn seconds_without_a_percentile_are_not_zero() {
     let mut results = loads::stalled();
     for row in &mut results.seconds {
         row.response_p99_ns = None;
@@ -281,13 +271,13 @@ fn seconds_without_a_percentile_are_not_called_0() {
 
 /// A phase of 2.2 s, of which 2,200 messages are 1,000 a second; it ends in the middle of a second.
 #[test]
-fn a_second_that_a_phase_had_in_part_has_the_rate_and_the_width_of_that_part() {
+fn a_partial_second_has_its_own_rate_and_width() {
     let mut results = loads::stalled();
     let publish = &mut results.summary.loads[0].phases[1];
     (publish.duration_s, publish.measured_s) = (2.25, 2.2);
     results.seconds.retain(|row| row.phase == 0 || row.second < 3);
     let last = results.seconds.last_mut().expect("a second");
-    (last.offered, last.acknowledged) = (200, 200);
+    (last.outcomes.offered, last.outcomes.acknowledged) = (200, 200);
     let page = html(&results).expect("a report");
     assert!(page.contains("second,offered,carried\n"), "{page}");
     for row in ["2.5,1000,1000", "3.5,1000,1000", "4.1,1000,1000"] {
@@ -297,7 +287,7 @@ fn a_second_that_a_phase_had_in_part_has_the_rate_and_the_width_of_that_part() {
 }
 
 #[test]
-fn connections_that_are_dropped_by_command_are_no_rate_beside_which_none_is_seen() {
+fn a_drop_phase_has_no_rate() {
     let mut results = loads::storm();
     let lost = |results: &LoadResults| {
         let page = html(results).expect("a report");
@@ -314,14 +304,17 @@ fn connections_that_are_dropped_by_command_are_no_rate_beside_which_none_is_seen
     let before = lost(&results);
     results.seconds.push(SecondRow {
         phase: 3,
-        connections_lost: 2_000,
+        connects: Connects {
+            lost: 2_000,
+            ..Connects::default()
+        },
         ..SecondRow::default()
     });
     assert_eq!(lost(&results), before);
 }
 
 #[test]
-fn junit_is_not_green_where_messages_or_loads_are_missing() {
+fn junit_fails_where_messages_or_loads_are_missing() {
     let mut summary = loads::stalled().summary;
     summary.thresholds.clear();
     let ends = |xml: &str| ["<error ", "<skipped "].map(|end| xml.matches(end).count());
@@ -350,7 +343,7 @@ fn junit_is_not_green_where_messages_or_loads_are_missing() {
 }
 
 #[test]
-fn loads_without_phases_are_called_by_what_was_asked() {
+fn loads_without_phases_have_labels() {
     let mut summary = loads::linked().summary;
     for load in &mut summary.loads {
         load.asked = Some(Box::new(Asked {
@@ -367,7 +360,7 @@ fn loads_without_phases_are_called_by_what_was_asked() {
     let cases = xml.lines().filter(|line| line.contains("wirecost.load\""));
     let names: std::collections::BTreeSet<&str> = cases.collect();
     assert_eq!(names.len(), summary.loads.len(), "{xml}");
-    assert!(load_line(&summary.loads[2]).contains("20/s then 70/s"));
+    assert!(xml.contains("20/s then 70/s"), "{xml}");
     let links = csv(&summary);
     assert_eq!(links.matches("rtt 40ms").count(), summary.loads.len(), "{links}");
 }

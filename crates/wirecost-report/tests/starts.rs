@@ -135,7 +135,7 @@ fn curves_cross_where_a_connection_pays_off() {
 }
 
 #[test]
-fn early_data_is_not_compared_with_messages_that_pay_for_their_packets() {
+fn early_data_is_not_ranked_by_message_bytes() {
     let mut results = starts();
     let cell = &mut results.summary.cells[1];
     cell.early_message = true;

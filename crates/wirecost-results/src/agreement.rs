@@ -1,20 +1,20 @@
-//! Whether the simulated cell says what the live one measured.
+//! Compares the simulated cell with the live one.
 //!
-//! Without loss packets and bytes must be equal, phase by phase, direction by direction and layer by layer; times are
-//! held against one another by the ratio of their medians. Under loss both engines lose packets by the same seed, but one
-//! packet more or less makes all later decisions others: figures may be equal, and need not be.
+//! Without loss, packets and bytes must be equal for each phase, direction and layer. Times are compared by the ratio
+//! of their medians. Under loss both engines draw the same random numbers, but one packet more or less changes all
+//! later decisions: the figures need not be equal.
 
 use wirecost_proto::Direction;
 
 use crate::Cell;
 use crate::summary::{Agreement, Bytes, Count, Link, LinkDirection, Section};
 
-/// Means over samples are sums of whole numbers by the number of samples: closer ones are equal.
+/// Means are sums of whole numbers divided by the number of samples. Means that differ by less are equal.
 const ROUNDING: f64 = 1e-9;
 
-/// Holds a live cell against the simulated one of the same stack, start, size and link.
+/// Compares a live cell with the simulated one of the same stack, start, size and link.
 ///
-/// Where the link loses packets, figures that differ are no disagreement: neither `equal` nor a difference is said then.
+/// On a lossy link a difference is not a disagreement: `equal` is false and there is no first difference.
 pub fn compare(live: &Cell, simulated: &Cell) -> Agreement {
     let difference = first_difference(live, simulated);
     Agreement {
@@ -74,7 +74,7 @@ const fn quantities(bytes: &Bytes) -> [(&'static str, &Count); 6] {
     ]
 }
 
-/// A mean over samples: whole where all samples agree.
+/// A mean over samples: a whole number if all samples are equal.
 fn figure(mean: f64) -> String {
     if mean.fract() == 0.0 {
         format!("{mean:.0}")
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_cells_agree_and_their_medians_are_held_against_one_another() {
+    fn equal_cells_agree_and_have_a_ratio_of_medians() {
         let agreement = compare(&cell(2.0, 51_000_000), &cell(2.0, 50_000_000));
         assert!(agreement.equal);
         assert_eq!(agreement.median_ratio, Some(1.02));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn under_loss_a_difference_is_no_disagreement() {
+    fn under_loss_a_difference_is_not_a_disagreement() {
         let mut lossy = cell(2.5, 50_000_000);
         lossy.link.down.loss = 0.05;
         let agreement = compare(&lossy, &cell(2.0, 50_000_000));

@@ -1,12 +1,13 @@
-//! The files of cells as the files of the whole run.
+//! Builds the files of a comparison from the files of its cells.
 
 use wirecost_stats::Histogram;
 use wirecost_stats::hgrm::Hgrm;
 
+use crate::columns::Row as _;
 use crate::warning::{Warning, WarningKind};
 use crate::{Cell, CellFile, Ladder, ResultsError, RunFolder, SampleRow, agreement};
 
-/// Holds a live cell against the cell before, where that is the simulated one of the same question.
+/// Compares a live cell with the cell before it, if that is the simulated cell of the same question.
 pub fn agree_with(live: &mut Cell, before: Option<&Cell>) {
     let question = |cell: &Cell| {
         let (stack, start) = (cell.stack.clone(), cell.start.clone());
@@ -30,7 +31,8 @@ pub fn agree_with(live: &mut Cell, before: Option<&Cell>) {
     agree(live, simulated);
 }
 
-/// Holds a live cell against the simulated one, where both were run. What differs is a warning, not a fault.
+/// Compares a live cell with the simulated one, if both were run. A difference is a warning that leaves the figures
+/// valid.
 fn agree(live: &mut Cell, simulated: Option<&Cell>) {
     let ran = |cell: &Cell| cell.not_run.is_none() && cell.message.is_some();
     let Some(simulated) = simulated.filter(|simulated| ran(simulated) && ran(live)) else {
@@ -38,16 +40,14 @@ fn agree(live: &mut Cell, simulated: Option<&Cell>) {
     };
     let agreement = agreement::compare(live, simulated);
     if let Some(difference) = &agreement.first_difference {
-        live.warnings.push(Warning {
-            kind: WarningKind::SimulationDiffers,
-            text: format!("the simulation says otherwise: {difference}"),
-            invalidates: false,
-        });
+        let text = format!("the simulation says otherwise: {difference}");
+        let warning = Warning::note(WarningKind::SimulationDiffers, text);
+        live.warnings.push(warning);
     }
     live.agreement = Some(agreement);
 }
 
-/// What the files of the cells hold, in the order of the summary.
+/// The contents of the files of the cells, in the order of the summary.
 pub struct Collected {
     /// The cells.
     pub cells: Vec<Cell>,
@@ -62,13 +62,13 @@ impl Default for Collected {
         Self {
             cells: Vec::new(),
             ladders: Vec::new(),
-            samples: SampleRow::COLUMNS.join(",") + "\n",
+            samples: SampleRow::head() + "\n",
         }
     }
 }
 
 impl Collected {
-    /// Takes a cell's part; parts come in the order of their cells.
+    /// Adds the part of the next cell.
     pub fn add(&mut self, part: Part) {
         self.cells.push(part.cell);
         self.ladders.extend(part.ladder);
@@ -76,7 +76,7 @@ impl Collected {
     }
 }
 
-/// What the file of one cell adds to the results folder.
+/// The contribution of one cell to the files of the comparison.
 pub struct Part {
     /// The cell.
     pub cell: Cell,

@@ -1,39 +1,40 @@
-//! `cells/<key>.json`: what one finished cell has come to, on disk before the journal says so.
+//! `cells/<key>.json`: the results of one cell. The file is on disk before the journal names it.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::columns::Row as _;
 use super::folder::{CELLS, ResultsError, RunFolder};
 use super::summary::Cell;
 use super::{Ladder, SampleRow};
 
-/// What one cell has come to.
+/// The results of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellFile {
     /// Its figures.
     pub cell: Cell,
-    /// The packets of one of its devices, where any came to its end.
+    /// The packets of one of its devices, if a device finished.
     pub ladder: Option<Ladder>,
-    /// One row of `samples.csv` per device; their first column means nothing here.
+    /// One row of `samples.csv` per device. The first column is unused here.
     pub samples: Vec<String>,
-    /// The distribution of response times as a `.hgrm` file, where there are no rows to make it from.
+    /// The distribution of response times as a `.hgrm` file, for cells without rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<String>,
 }
 
 impl CellFile {
-    /// What a cell has come to.
+    /// The results of a cell with a row per device.
     pub fn new(cell: Cell, rows: &[SampleRow], ladder: Option<Ladder>) -> Self {
         Self {
             cell,
             ladder,
-            samples: rows.iter().map(SampleRow::to_csv).collect(),
+            samples: rows.iter().map(SampleRow::line).collect(),
             distribution: None,
         }
     }
 
-    /// What a cell has come to of which there are sums only.
+    /// The results of a cell without rows.
     pub fn of_sums(cell: Cell, distribution: Option<String>) -> Self {
         Self {
             distribution,
@@ -47,7 +48,7 @@ impl CellFile {
     /// A row has other columns than this version's.
     pub fn rows(&self, folder: &RunFolder) -> Result<Vec<SampleRow>, ResultsError> {
         let row = |line: &String| {
-            SampleRow::from_csv(line).ok_or_else(|| ResultsError::Format {
+            SampleRow::from_line(line).ok_or_else(|| ResultsError::Format {
                 path: folder.file(&name(&self.cell.key)),
                 reason: format!("a sample has other columns: {line:?}"),
             })
@@ -55,7 +56,7 @@ impl CellFile {
         self.samples.iter().map(row).collect()
     }
 
-    /// Its part of `samples.csv`, as that of cell `index`: a line per device.
+    /// Its lines of `samples.csv` as cell `index`, one per device.
     pub fn lines(&self, index: usize) -> String {
         let mut lines = String::with_capacity(self.samples.iter().map(|line| line.len() + 8).sum());
         for line in &self.samples {
@@ -74,12 +75,12 @@ impl CellFile {
         folder.write_json(&name(&self.cell.key), self)
     }
 
-    /// Whether the cell with a key has come to something.
+    /// Whether the folder holds the cell with this key.
     pub fn is_there(folder: &RunFolder, key: &str) -> bool {
         folder.file(&name(key)).exists()
     }
 
-    /// The file of the cell with a key.
+    /// Reads the cell with this key.
     ///
     /// # Errors
     /// It cannot be read, or is not of this version.
@@ -88,7 +89,7 @@ impl CellFile {
     }
 }
 
-/// The file of the cell, or load, with a key.
+/// The name of the file of a cell or a load.
 pub(super) fn name(key: &str) -> String {
     format!("{CELLS}/{key}.json")
 }

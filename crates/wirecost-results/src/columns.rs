@@ -1,20 +1,45 @@
 //! Files of rows: the columns' names in the first line, then a line per row, values separated by commas. A value that is
 //! not there is empty.
 
+use std::fmt::Write as _;
+
 /// A row, by its columns.
 pub trait Row: Clone + Default {
-    /// Every field by its column's name, in order: the one place that writing and reading go by.
-    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)>;
+    /// Calls `each` with every column's name and field, in the order of the file. Writing and reading both go by it.
+    fn fields(&mut self, each: &mut dyn FnMut(&'static str, Field<'_>));
+
+    /// The names of the columns, separated by commas.
+    fn head() -> String {
+        let mut names = Vec::new();
+        Self::default().fields(&mut |name, _| names.push(name));
+        names.join(",")
+    }
+
+    /// The row as one line, without line end.
+    fn line(&self) -> String {
+        let mut line = String::new();
+        self.clone().fields(&mut |_, field| {
+            field.write(&mut line);
+            line.push(',');
+        });
+        line.pop();
+        line
+    }
+
+    /// Reads a line that [`Row::line`] wrote; `None` where it is not one.
+    fn from_line(line: &str) -> Option<Self> {
+        let mut row = Self::default();
+        let mut texts = line.split(',');
+        let mut is_read = true;
+        row.fields(&mut |_, field| is_read &= texts.next().and_then(|text| field.set(text)).is_some());
+        (is_read && texts.next().is_none()).then_some(row)
+    }
 
     /// The whole file.
     fn file(rows: &[Self]) -> String {
-        let line = |row: &Self| {
-            let mut row = row.clone();
-            let values = row.fields().into_iter().map(|(_, value)| value.text());
-            values.collect::<Vec<String>>().join(",") + "\n"
-        };
-        std::iter::once(head::<Self>() + "\n")
-            .chain(rows.iter().map(line))
+        let head = std::iter::once(Self::head());
+        head.chain(rows.iter().map(Self::line))
+            .map(|line| line + "\n")
             .collect()
     }
 
@@ -25,10 +50,12 @@ pub trait Row: Clone + Default {
     fn read(file: &str) -> Result<Vec<Self>, usize> {
         let mut lines = file.lines().zip(1..);
         match lines.next() {
-            Some((first, _)) if first == head::<Self>() => {}
+            Some((first, _)) if first == Self::head() => {}
             _ => return Err(1),
         }
-        lines.map(|(line, number)| row(line).ok_or(number)).collect()
+        lines
+            .map(|(line, number)| Self::from_line(line).ok_or(number))
+            .collect()
     }
 }
 
@@ -39,40 +66,30 @@ pub enum Field<'a> {
     Count(&'a mut u64),
     /// A number that may be missing.
     Optional(&'a mut Option<u64>),
+    /// A text without commas.
+    Text(&'a mut String),
 }
 
 impl Field<'_> {
-    fn text(&self) -> String {
-        match self {
-            Self::Count(count) => count.to_string(),
-            Self::Optional(value) => value.map(|value| value.to_string()).unwrap_or_default(),
-        }
+    fn write(&self, line: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Count(count) => write!(line, "{count}"),
+            Self::Optional(count) => count.map_or(Ok(()), |count| write!(line, "{count}")),
+            Self::Text(text) => line.write_str(text),
+        };
     }
 
-    /// Takes the value of a text; `None` where it is none.
+    /// Takes the value of a text; `None` where the text is not a value.
     fn set(self, text: &str) -> Option<()> {
         match self {
             Self::Count(count) => *count = text.parse().ok()?,
             Self::Optional(value) if text.is_empty() => *value = None,
             Self::Optional(value) => *value = Some(text.parse().ok()?),
+            Self::Text(value) => text.clone_into(value),
         }
         Some(())
     }
-}
-
-fn head<R: Row>() -> String {
-    let mut row = R::default();
-    let names = row.fields().into_iter().map(|(name, _)| name);
-    names.collect::<Vec<&str>>().join(",")
-}
-
-fn row<R: Row>(line: &str) -> Option<R> {
-    let mut row = R::default();
-    let mut texts = line.split(',');
-    for (_, value) in row.fields() {
-        value.set(texts.next()?)?;
-    }
-    texts.next().is_none().then_some(row)
 }
 
 #[cfg(test)]
@@ -86,11 +103,9 @@ mod tests {
     }
 
     impl Row for Pair {
-        fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
-            vec![
-                ("one", Field::Count(&mut self.one)),
-                ("other", Field::Optional(&mut self.other)),
-            ]
+        fn fields(&mut self, each: &mut dyn FnMut(&'static str, Field<'_>)) {
+            each("one", Field::Count(&mut self.one));
+            each("other", Field::Optional(&mut self.other));
         }
     }
 
@@ -104,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_named() {
+    fn a_malformed_line_is_named() {
         assert_eq!(Pair::read("two,other\n1,2\n"), Err(1));
         assert_eq!(Pair::read("one,other\n1,2\n3\n"), Err(3));
         assert_eq!(Pair::read("one,other\nx,2\n"), Err(2));

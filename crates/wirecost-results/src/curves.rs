@@ -4,14 +4,14 @@ use wirecost_stats::Histogram;
 
 use crate::figures::Interval;
 
-/// What a distribution is of.
+/// A kind of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CurveKind {
     /// From the intended send to the answer.
     Response,
     /// From the actual send to the answer.
     Service,
-    /// How late the generator was.
+    /// Delay of the generator behind its schedule.
     Lag,
     /// From the start of a connect until the client may send.
     Connect,
@@ -40,7 +40,7 @@ impl CurveKind {
         }
     }
 
-    /// The times of this kind that an interval has counted.
+    /// The times of this kind in an interval.
     pub const fn of(self, interval: &Interval) -> Option<&Histogram> {
         match self {
             Self::Response => interval.response_time.as_ref(),
@@ -51,7 +51,7 @@ impl CurveKind {
         }
     }
 
-    /// What the times are, in words.
+    /// The name of the kind.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Response => "response time",
@@ -62,7 +62,7 @@ impl CurveKind {
         }
     }
 
-    /// What the times are, in a sentence.
+    /// The definition of the kind.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Response => "From the intended send to the answer.",
@@ -95,15 +95,15 @@ pub struct Curve {
     pub load: usize,
     /// Index of the phase in its load, from 0.
     pub phase: usize,
-    /// What it is of.
+    /// The kind of time.
     pub kind: CurveKind,
     /// Shares in [0, 1] and the nanoseconds that they do not exceed, ascending.
     pub steps: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    /// The steps of a `.hgrm` file: its lines of value (milliseconds), percentile, count and 1/(1-percentile). Lines
-    /// that are none, as its head and its foot, are left out.
+    /// The steps of a `.hgrm` file: its lines of value (milliseconds), percentile, count and 1/(1-percentile). Other
+    /// lines, such as the header and the footer, are skipped.
     pub fn steps_of(text: &str) -> Vec<(f64, f64)> {
         let step = |line: &str| {
             let mut fields = line.split_whitespace().map(str::parse::<f64>);

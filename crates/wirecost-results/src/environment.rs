@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What belongs to the machine and not to the stacks.
+/// Facts of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// When the run began, RFC 3339, UTC.
@@ -19,14 +19,14 @@ pub struct Environment {
     pub cpu_model: String,
     /// CPUs that this process may use.
     pub cpus: u64,
-    /// Frequency governor, where the machine tells.
+    /// Frequency governor, where the machine reports one.
     pub cpu_governor: Option<String>,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// The hard limit of open files of a process, where the machine tells.
+    /// The hard limit of open files of a process, where the machine reports one.
     #[serde(default)]
     pub open_files_limit: Option<u64>,
-    /// The first and the last port that the kernel gives to sockets that ask for none.
+    /// The first and the last ephemeral port.
     #[serde(default)]
     pub local_ports: Option<[u16; 2]>,
     /// Addresses of the devices of loads.
@@ -38,8 +38,8 @@ pub struct Environment {
     pub clock_resolution_ns: u64,
     /// Cost of reading it: mean.
     pub clock_read_ns: u64,
-    /// Cost of reading the thread's CPU clock: mean. It is read twice around the work that a cell is charged for, and
-    /// about one read in each pair is part of what is charged.
+    /// Mean cost of reading the thread's CPU clock. The clock is read before and after the work that is charged to a
+    /// cell. About one of these two reads is charged too.
     #[serde(default)]
     pub cpu_clock_read_ns: u64,
     /// One-minute load average before and after.
@@ -61,7 +61,7 @@ pub struct Environment {
     pub server_resident_bytes: Option<u64>,
     /// Packets in the capture that belong to no cell.
     pub unattributed_packets: u64,
-    /// Packets that a TUN, a packet socket or the recorder dropped: any makes the run invalid.
+    /// Packets that a TUN, a packet socket or the recorder dropped. Any dropped packet makes the run invalid.
     pub dropped_packets: u64,
 }
 
@@ -76,15 +76,16 @@ pub struct Emulator {
     pub lateness_p99_ns: u64,
     /// Delivery after its deadline: largest.
     pub lateness_max_ns: u64,
-    /// CPU time of the forwarder, which no cell is charged for.
+    /// CPU time of the forwarder. It is not charged to any cell.
     pub cpu_ns: u64,
-    /// Half the lowest decile of the round-trip times over a link without delay: taken off every delay, as far as there is any.
+    /// Half the lowest decile of the round-trip times over a link without delay. The emulator subtracts it from every
+    /// delay.
     #[serde(default)]
     pub head_start_ns: u64,
     /// Priority that the machine granted the forwarder's thread.
     #[serde(default)]
     pub priority: String,
-    /// Whether idle CPUs were kept awake: `awake`, or `asleep` where only root may ask for that.
+    /// Whether idle CPUs were kept awake: `awake`, or `asleep` without the permission to keep them awake.
     #[serde(default)]
     pub idle_cpus: String,
 }

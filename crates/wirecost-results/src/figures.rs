@@ -1,9 +1,9 @@
-//! What a load comes to, second by second, in a form that adds up: over threads, over worker processes, over machines.
+//! The counts of a load for each second. Counts of threads, worker processes and machines add up.
 //!
-//! A loop notes what happens in the [`Interval`] of its second and hands it over when the second is past; whoever has all
-//! intervals of a phase has everything there is to know of it. An interval belongs to the second in which its messages
-//! were *intended*, so that a stall shows where it was, and an outcome that comes later is in a later copy of the
-//! same interval, which adds up like any other.
+//! A loop counts in the [`Interval`] of the current second and passes the interval on when the second is over. The sum
+//! of all intervals of a phase holds everything that is known of the phase. An interval belongs to the second in which
+//! its messages were *intended*, so that a stall appears where it happened. A later outcome is counted in a later copy
+//! of the same interval, which is added like any other.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,46 +13,45 @@ use wirecost_stats::Histogram;
 
 use crate::summary::Outcomes;
 
-/// What one part of a run has counted of the messages that were intended in one second of a phase.
+/// The counts of one part of a run for the messages that were intended in one second of a phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// Index of the phase in the scenario, from 0.
     pub phase: u32,
     /// Second of the phase, from 0.
     pub second: u32,
-    /// Whether it is warm-up: in the time line, in no figure.
+    /// Whether the interval is warm-up: part of the time line, but not of any figure.
     pub warm_up: bool,
-    /// How messages ended; those that have not yet are in none but `offered`.
+    /// How messages ended. A message that has not ended yet is counted in `offered` only.
     pub outcomes: Outcomes,
     /// Messages whose last byte the kernel has taken.
     pub sent: u64,
-    /// Of those, that subscribers are to receive.
+    /// Of those, messages that subscribers should receive.
     #[serde(default)]
     pub awaited: u64,
-    /// Of those that were acknowledged, or delivered where nothing answers, how many were so only when nothing was offered any
-    /// more: what had waited was worked off.
+    /// Of the acknowledged messages, or of the delivered ones where nothing answers, those that ended after the phase
+    /// had offered its last message: the backlog.
     #[serde(default)]
     pub worked_off: u64,
-    /// How connections came about, in the second in which they did.
+    /// Connects, in the second in which they happened.
     pub connects: Connects,
-    /// What subscribers were to receive and did receive, in the second in which it was sent or arrived. A message that says
-    /// when it was intended counts in its own phase, also where it arrives behind the end of that; one from a server's
-    /// store, or without a stamp, counts in the phase in which it arrives.
+    /// Expected and received deliveries, in the second of the send or of the arrival. A message with a stamp counts in
+    /// the phase in which it was intended, even if it arrives after the end of that phase. A stored message, or one
+    /// without a stamp, counts in the phase in which it arrives.
     pub deliveries: Deliveries,
-    /// Of what subscribers received of messages that nothing answers, how many came only when nothing was offered any more; a
-    /// message counts once at each of them.
+    /// Of the deliveries of unanswered messages, those that arrived after the phase had offered its last message. A
+    /// message counts once for each subscriber.
     #[serde(default)]
     pub deliveries_behind: u64,
-    /// Bytes given to sockets and taken from them, in the second in which they were. What goes through them between two
-    /// phases belongs to the one before.
+    /// Bytes written to sockets and read from them, in that second. Bytes between two phases belong to the earlier one.
     pub socket_bytes: [u64; 2],
-    /// Datagrams that the generator's kernel had no room for, in the second in which it said so: they count as sent and
-    /// never left.
+    /// Datagrams that the generator's kernel dropped for lack of buffers, in the second in which the kernel reported
+    /// it. They count as sent but never left the machine.
     #[serde(default)]
     pub dropped_datagrams: u64,
-    /// How often each reason was given: by the server (`refused`), by the connection (`failed`, `unknown`), and by the machine for
-    /// a socket that devices share, once for each error that a system call returned. Such an error does not say whose datagram
-    /// it is about, so that no message and no connect counts by it.
+    /// The number of occurrences of each reason: from the server (`refused`), from the connection (`failed`,
+    /// `unknown`), and from the machine for a shared socket, once per error of a system call. Such an error does not
+    /// identify the datagram, so no message and no connect counts by it.
     pub reasons: BTreeMap<String, u64>,
     /// From the intended send to the answer, in nanoseconds.
     pub response_time: Option<Histogram>,
@@ -67,24 +66,24 @@ pub struct Interval {
     pub one_way_delay: Option<Histogram>,
 }
 
-/// How connections came about.
+/// Connects and lost connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connects {
-    /// Begun.
+    /// Connects that began.
     pub attempted: u64,
-    /// The client may send.
+    /// Connects after which the client may send.
     pub established: u64,
     /// Of those, resumed.
     pub resumed: u64,
     /// Of those, with early data that the server took.
     pub early: u64,
-    /// The server said no.
+    /// Connects that the server refused.
     pub refused: u64,
-    /// The transport or a layer failed.
+    /// Connects in which the transport or a layer failed.
     pub failed: u64,
-    /// Not there within the connect time-out.
+    /// Connects that did not end within the connect time-out.
     pub timed_out: u64,
-    /// Left before they came about or failed, because the phase or the load was over: no side has failed.
+    /// Connects that were abandoned because the phase or the load ended. Neither side has failed.
     #[serde(default)]
     pub given_up: u64,
     /// Established connections that were lost.
@@ -94,15 +93,15 @@ pub struct Connects {
 /// What arrived at subscribers and sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deliveries {
-    /// Messages that subscribers are to receive: those that were sent, once for each subscription that they match and
-    /// once for each group that shares one.
+    /// Messages that subscribers should receive: each sent message counts once per matching subscription, and once per
+    /// group with a shared subscription.
     #[serde(default)]
     pub expected: u64,
     /// Messages that arrived.
     pub arrived: u64,
     /// Of those, with the duplicate mark or a number that had arrived before.
     pub duplicates: u64,
-    /// Of those, behind one with a higher number of the same sender.
+    /// Of those, messages that arrived after one with a higher number of the same sender.
     pub out_of_order: u64,
     /// Of those, from the server's store: retained, or queued for a session.
     pub replayed: u64,
@@ -122,7 +121,7 @@ impl Interval {
         }
     }
 
-    /// Adds what another part of the run, or the same one later, has counted.
+    /// Adds the counts of another part of the run, or later counts of the same part.
     pub fn add(&mut self, other: &Self) {
         self.outcomes += other.outcomes;
         self.sent += other.sent;
@@ -145,7 +144,7 @@ impl Interval {
         merge(&mut self.one_way_delay, other.one_way_delay.as_ref());
     }
 
-    /// Counts up to so many of the messages that it has delivered as worked off; returns how many are left.
+    /// Counts up to `messages` of the delivered messages as backlog. Returns the number that is left.
     pub fn work_off(&mut self, messages: u64) -> u64 {
         let own = self
             .outcomes
@@ -156,7 +155,7 @@ impl Interval {
         messages - own
     }
 
-    /// Keeps its histograms in little memory: few intervals are added to when their second is past.
+    /// Stores the histograms compactly. Few intervals change after their second.
     pub fn pack(&mut self) {
         let times = [
             &mut self.response_time,
@@ -216,7 +215,7 @@ impl std::ops::AddAssign for Deliveries {
 }
 
 impl Deliveries {
-    /// What has arrived since `earlier`.
+    /// The deliveries since `earlier`.
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
             expected: self.expected.saturating_sub(earlier.expected),
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_also_on_their_way_through_text() {
+    fn intervals_add_up_after_serialization() {
         let mut sum = of(1_000, "a");
         let text = serde_json::to_string(&of(3_000, "b")).expect("a text");
         sum.add(&serde_json::from_str(&text).expect("an interval"));
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_worked_off_than_was_delivered() {
+    fn the_backlog_is_at_most_what_was_delivered() {
         let mut interval = Interval::new(1, 2, false);
         interval.outcomes.delivered = 10;
         interval.deliveries_behind = 2;

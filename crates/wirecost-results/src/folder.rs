@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Environment, Ladder, SampleRow, Summary};
+use crate::columns::Row as _;
 
 /// Why a results folder could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +26,7 @@ pub enum ResultsError {
         /// Why.
         source: std::io::Error,
     },
-    /// A file of the folder is not what this version writes.
+    /// A file of the folder does not have this version's format.
     #[error("{path} is not a results file of this version: {reason}")]
     Format {
         /// The file.
@@ -33,13 +34,13 @@ pub enum ResultsError {
         /// Why.
         reason: String,
     },
-    /// There are files in the folder already, of another run or of something else.
+    /// The folder already holds files, of another run or of something else.
     #[error("{path} is not empty")]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
-    /// Another run writes to the folder at this moment.
+    /// Another run is writing to the folder.
     #[error("another run is at work in {path}")]
     Busy {
         /// The folder.
@@ -84,7 +85,7 @@ impl RunFolder {
         Self::create_with(path, &FOLDERS)
     }
 
-    /// Creates a folder with the sub-folders that it is to have.
+    /// Creates a folder with these sub-folders.
     ///
     /// # Errors
     /// It cannot be created or written to, or is not empty.
@@ -99,8 +100,7 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Creates what a run that goes on finds missing of its sub-folders: an earlier one removes those that are empty when
-    /// it fails.
+    /// Creates the sub-folders that are missing. An earlier run that failed has removed its empty ones.
     ///
     /// # Errors
     /// One cannot be created.
@@ -112,7 +112,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Keeps every other run out of the folder for as long as the file that is returned stays open.
+    /// Locks the folder: no other run can open it until the returned file is closed.
     ///
     /// # Errors
     /// Another run is at work in it, or the journal cannot be opened.
@@ -124,12 +124,12 @@ impl RunFolder {
             Err(fs::TryLockError::WouldBlock) => Err(ResultsError::Busy {
                 path: self.path.clone(),
             }),
-            // A file system without locks must not keep anybody from running.
+            // A file system may have no locks. The run continues without one.
             Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(file),
         }
     }
 
-    /// Removes the distributions of an earlier run, whose cells may have had other numbers.
+    /// Removes the distributions of an earlier run, in which cells may have had other numbers.
     ///
     /// # Errors
     /// One cannot be removed.
@@ -167,8 +167,7 @@ impl RunFolder {
         self.write_with_mode(name, contents, 0o666, File::sync_data)
     }
 
-    /// The same for what can be made again from other files: whole or not at all, and on disk whenever that suits the
-    /// machine.
+    /// Like [`RunFolder::write`] for a file that can be derived again from other files: it is not synced to disk.
     ///
     /// # Errors
     /// The file system refused.
@@ -184,7 +183,7 @@ impl RunFolder {
         self.write_with_mode(name, contents, 0o600, File::sync_data)
     }
 
-    /// `mode` is what the process's umask leaves of it.
+    /// The process's umask applies to `mode`.
     fn write_with_mode(
         &self,
         name: &str,
@@ -286,7 +285,7 @@ impl RunFolder {
             .rfind('\n')
             .map_or(0, |end| end + 1);
         let (front, back) = rows.split_at(middle);
-        let parse = |part: &str| part.lines().map(SampleRow::from_csv).collect::<Option<Vec<_>>>();
+        let parse = |part: &str| part.lines().map(SampleRow::from_line).collect::<Option<Vec<_>>>();
         let halves = thread::scope(|scope| {
             let back = scope.spawn(|| parse(back));
             let front = parse(front);
@@ -299,10 +298,10 @@ impl RunFolder {
         Ok(samples)
     }
 
-    /// The error of the first line of `samples.csv` that is not of this version.
+    /// The error for the first line of `samples.csv` that does not have the columns of this version.
     fn other_columns(&self, text: &str) -> ResultsError {
         let mut lines = text.lines().skip(1);
-        let index = lines.position(|line| SampleRow::from_csv(line).is_none());
+        let index = lines.position(|line| SampleRow::from_line(line).is_none());
         ResultsError::Format {
             path: self.file("samples.csv"),
             reason: format!("line {} has other columns", index.map_or(1, |index| index + 2)),

@@ -1,4 +1,4 @@
-//! `journal.jsonl`: what happened to a run, one JSON object per line, in the order of time.
+//! `journal.jsonl`: the events of a run, one JSON object per line, in the order of time.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -22,20 +22,20 @@ pub enum Entry {
         /// The command that repeats the run.
         command: String,
     },
-    /// The run goes on where it had ended before.
+    /// A later run resumed the folder.
     Resumed {
         /// When, RFC 3339, UTC.
         at: String,
         /// Version of wirecost.
         version: String,
-        /// The command that went on.
+        /// The command of the later run.
         command: String,
     },
     /// The figures of a cell, or of a load, are in `cells/<key>.json`.
     Cell {
         /// Its index in a whole run's `summary.json`.
         cell: u64,
-        /// What tells it from every other one; empty in the journals of older versions.
+        /// The key, which identifies the cell; empty in the journals of older versions.
         #[serde(default)]
         key: String,
         /// `live` or `sim`; empty in the journals of older versions.
@@ -45,7 +45,8 @@ pub enum Entry {
         stack: String,
         /// Payload of a message in bytes; null where messages differ in it.
         payload_bytes: Option<u64>,
-        /// `finished`, `partial` (it ended before it was complete), `failed` (of a load: a part of the generator did, or no server was there) or `not-run`.
+        /// `finished`; `partial`: it ended before it was complete; `failed` (loads only): a part of the generator
+        /// failed, or there was no server; or `not-run`.
         state: String,
         /// Messages that it offered.
         offered: u64,
@@ -59,8 +60,8 @@ pub enum Entry {
     },
 }
 
-/// Appends a line and waits until it is on disk. A cell's is not waited for: what it speaks of is on disk already, and where
-/// the machine fails before the line is, the cell is run again.
+/// Appends a line and waits until the line is on disk, except for the line of a cell: the file of the cell is already
+/// on disk, and a cell whose line is lost is run again.
 ///
 /// # Errors
 /// The file system refuses.
@@ -89,7 +90,7 @@ pub fn append(folder: &RunFolder, entry: &Entry) -> Result<(), ResultsError> {
     })
 }
 
-/// The lines of a folder's journal; one that was cut short is left out.
+/// The lines of the folder's journal. A truncated line is skipped.
 ///
 /// # Errors
 /// There is no journal, or it cannot be read.
@@ -99,11 +100,11 @@ pub fn read(folder: &RunFolder) -> Result<Vec<Entry>, ResultsError> {
     Ok(lines.collect())
 }
 
-/// The state of a load that is run again, and that holds nothing else up.
+/// The state of a load that failed. A later run runs the load again.
 const FAILED: &str = "failed";
 
 impl Entry {
-    /// The key of a cell that need not be run again.
+    /// The key of a finished cell or load; `None` for any other line.
     pub fn finished_key(&self) -> Option<&str> {
         match self {
             Self::Cell { key, state, .. } if state != "partial" && state != FAILED && !key.is_empty() => {
@@ -116,7 +117,7 @@ impl Entry {
     /// The line of a load.
     pub fn of_load(index: usize, load: &Load) -> Self {
         let state = match &load.not_run {
-            // Its target may be there another time.
+            // The target may be available to a later run.
             Some(_) => FAILED,
             None if load.interrupted || load.aborted.is_some() => "partial",
             None if load.has_failed() => FAILED,
@@ -134,17 +135,27 @@ impl Entry {
         }
     }
 
-    /// Whether it says that a cell need not be run again.
+    /// Version and command of the run that began or resumed here.
+    pub(crate) fn opened_by(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Started { version, command, .. } | Self::Resumed { version, command, .. } => {
+                Some((version, command))
+            }
+            Self::Cell { .. } | Self::Ended { .. } => None,
+        }
+    }
+
+    /// Whether the line is about a finished cell or load.
     pub fn is_finished(&self) -> bool {
         self.finished_key().is_some()
     }
 
-    /// Whether it says that a load has failed.
+    /// Whether the line is about a load that failed.
     pub fn has_failed(&self) -> bool {
         matches!(self, Self::Cell { state, .. } if state == FAILED)
     }
 
-    /// The line of a cell of so many samples; a whole one has offered all their messages.
+    /// The line of a cell. A cell is finished if each of its `samples` has offered all messages.
     pub fn of_cell(index: usize, cell: &Cell, samples: u64) -> Self {
         let whole = samples * cell.messages_per_connection;
         let state = match &cell.not_run {

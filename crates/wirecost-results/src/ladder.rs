@@ -14,7 +14,7 @@ pub struct Ladder {
     pub start: String,
     /// Payload of its message in bytes.
     pub payload_bytes: u64,
-    /// The link in words, e.g. `rtt 25ms`.
+    /// The link as text, e.g. `rtt 25ms`.
     pub link: String,
     /// Packets in the order they entered the link.
     pub packets: Vec<LadderPacket>,
@@ -27,7 +27,7 @@ pub struct LadderPacket {
     pub direction: String,
     /// When it entered the link.
     pub sent_ns: u64,
-    /// When its first intact copy left the link; null where none did.
+    /// When its first intact copy left the link; null for a lost packet.
     pub delivered_ns: Option<u64>,
     /// `connect` or `message`.
     pub phase: String,
@@ -35,9 +35,9 @@ pub struct LadderPacket {
     pub cause: String,
     /// `delivered`, `lost`, ...
     pub fate: String,
-    /// What it is: TCP flags, the messages that begin in it, fragment, ...
+    /// Its content: TCP flags, the messages that begin in it, fragment, ...
     pub label: String,
-    /// The flight that it belongs to, counted from 1 along the critical path; 0 where a results folder has none.
+    /// Its flight, counted from 1 along the critical path; 0 in folders of older versions.
     #[serde(default)]
     pub flight: u32,
     /// IP header bytes.

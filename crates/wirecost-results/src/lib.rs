@@ -1,23 +1,24 @@
-//! The results folder: what a run leaves behind, and all that a report may read.
+//! The results folder: the output of a run, and the only input of a report.
 //!
 //! - [`summary`]: `summary.json`, the exact and the noisy figures of every cell
 //! - [`environment`]: `env.json`, the machine that measured them
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
-//! - [`cells`]: `cells/<key>.json`, what one finished cell has come to
+//! - [`cells`]: `cells/<key>.json`, the results of one cell
 //! - [`load`]: `summary.json` of a load
 //! - [`merge`]: several folders as one
 //! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
-//! - [`figures`]: what a load comes to, second by second, in a form that adds up; [`store`]: loads in their folder;
+//! - [`figures`]: the counts of a load for each second, which add up; [`store`]: loads in their folder;
 //!   [`metrics`]: the same for Prometheus
 //! - [`assemble`]: cells in their folder; [`agreement`]: a live cell beside the simulated one
-//! - [`resolved`]: a comparison without anything left open; [`link`], [`link_use`]: its link
-//! - [`threshold`]: a demand of a figure, judged; [`thresholds`]: figures of which something can be demanded
+//! - [`resolved`]: a comparison, every default filled in; [`link`], [`link_text`], [`link_use`]: its link
+//! - [`value`]: texts with units
+//! - [`threshold`]: a judged threshold; [`thresholds`]: the figures that a threshold can be set on
 //! - [`profile`]: CPU profiles as folded stacks
 //! - [`columns`]: files of rows
 //! - [`curves`]: `latency/*.hgrm` of a load
 //! - [`samples`]: `samples.csv`, one row per device
-//! - [`journal`]: `journal.jsonl`, what happened to the run
-//! - [`resume`]: what an earlier run has left, and whether it was the same question
+//! - [`journal`]: `journal.jsonl`, the events of the run
+//! - [`open_run`]: the life cycle of a folder; [`resume`]: what an earlier run has measured, and whether it had the same scenario
 //! - [`time`]: moments as text
 //! - [`times`]: samples of time as they are printed
 //! - [`shard`]: a part of the cells or loads, by their keys
@@ -34,11 +35,13 @@ pub mod folder;
 pub mod journal;
 pub mod ladder;
 pub mod link;
+pub mod link_text;
 pub mod link_use;
 pub mod load;
 pub mod merge;
 pub mod metrics;
 pub mod missing;
+pub mod open_run;
 pub mod profile;
 pub mod resolved;
 pub mod resume;
@@ -52,6 +55,7 @@ pub mod thresholds;
 pub mod time;
 pub mod times;
 pub mod usage;
+pub mod value;
 pub mod warning;
 
 pub use cells::CellFile;
@@ -59,5 +63,6 @@ pub use environment::Environment;
 pub use folder::{Results, ResultsError, RunFolder};
 pub use ladder::{Ladder, LadderPacket};
 pub use load::{Load, LoadFile, LoadSummary};
+pub use open_run::{OpenRun, RunStart};
 pub use samples::SampleRow;
 pub use summary::{Cell, Section, Summary};

@@ -1,4 +1,4 @@
-//! A link as results have it: what was asked for, and what it has come to.
+//! A link as results have it: what was asked for, and what it achieved.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use wirecost_stats::Sample;
 
 use crate::summary::{Achieved, Link, LinkDirection};
 
-/// What the check of a link and its own decisions have come to.
+/// The results of the link check and of the decisions of the link.
 pub fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
     let nanos: Vec<u64> = round_trips.iter().map(|rtt| rtt.as_nanos() as u64).collect();
     let rtt_samples = nanos.len() as u64;

@@ -1,8 +1,8 @@
-//! What an emulated link has done.
+//! Use of an emulated link.
 
 use serde::{Deserialize, Serialize};
 
-/// What a link has done in a phase.
+/// Use of a link in a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkUse {
     /// From the devices to the server.
@@ -11,7 +11,7 @@ pub struct LinkUse {
     pub down: DirectionUse,
 }
 
-/// What one direction of a link has done.
+/// Use of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionUse {
     /// IP packets that entered it.
@@ -22,12 +22,13 @@ pub struct DirectionUse {
     pub lost: u64,
     /// Packets that found its queue full.
     pub queue_dropped: u64,
-    /// Time in which its rate was in use, by the time that passed: 1 is all of it; null without a rate, or a packet.
+    /// Time in which the direction was transmitting divided by the time that passed: 1 is all of the time; null without
+    /// a rate or without a packet.
     pub utilisation: Option<f64>,
 }
 
 impl LinkUse {
-    /// The same with what another link has done at the same time; of utilisations the higher one counts.
+    /// The sum of this use and the use of another link at the same time. Of two utilisations the higher one counts.
     #[must_use]
     pub fn with(self, other: &Self) -> Self {
         Self {

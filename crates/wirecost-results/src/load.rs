@@ -1,5 +1,5 @@
-//! `summary.json` of a load: one entry per load, one section per phase. What is seen second by second is in
-//! `intervals.csv` and `latency/*.hlog`.
+//! `summary.json` of loads: one entry per load, one section per phase. `intervals.csv` and `latency/*.hlog` hold each
+//! second.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::warning::{Warning, WarningKind};
 pub struct LoadSummary {
     /// Version of this format: [`super::summary::SCHEMA`].
     pub schema: u32,
-    /// `load`: what tells it from a comparison's.
+    /// `load`. The summary of a comparison has no kind.
     pub kind: String,
     /// Version of wirecost.
     pub version: String,
@@ -32,9 +32,9 @@ pub struct LoadSummary {
     /// Whether the run was interrupted before it was complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// One entry per combination asked for.
+    /// One entry per load.
     pub loads: Vec<Load>,
-    /// What was demanded of the figures, and whether they hold.
+    /// The judged thresholds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Threshold>,
 }
@@ -42,52 +42,52 @@ pub struct LoadSummary {
 /// One combination of stack, start, payload, clients and rate against one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// What tells it from every other one: the same for the same resolved load, engine, version and seed.
+    /// The key of the load: equal for the same resolved load, engine, version and seed.
     pub key: String,
-    /// When it began, RFC 3339, UTC; empty where it could not be run.
+    /// When it began, RFC 3339, UTC; empty if it was not run.
     #[serde(default)]
     pub started_at: String,
     /// Name of the stack.
     pub stack: String,
     /// How connections start: `cold`, `resumed` or `0rtt`.
     pub start: String,
-    /// Payload of a message in bytes; null where messages differ in it, as those of a template may.
+    /// Payload of a message in bytes; null if messages differ in it, as those of a template may.
     pub payload_bytes: Option<u64>,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
-    /// `live`, or `sim` where everything is modelled in virtual time.
+    /// `live`, or `sim` in virtual time.
     pub engine: String,
-    /// Devices, subscribers not counted.
+    /// Devices without subscribers.
     pub clients: u64,
     /// Devices that subscribe.
     pub subscribers: u64,
-    /// The most messages of a device that wait for their answers at a time; null where nothing limits it.
+    /// The limit of unanswered messages of a device; null without a limit.
     pub inflight: Option<u64>,
     /// How messages follow one another.
     pub loop_kind: LoopKind,
     /// `constant` or `poisson`; null in a closed loop.
     pub arrivals: Option<String>,
-    /// Whether devices share sockets, told apart by token: no 5-tuple of their own then.
+    /// Whether devices share sockets. Tokens tell them apart, not 5-tuples.
     pub shared_socket: bool,
-    /// Whether devices and a target that wirecost started spoke IPv6; of a URL, its address says it.
+    /// Whether devices and the started target spoke IPv6. The address of a URL decides by itself.
     #[serde(default)]
     pub ipv6: bool,
     /// Processes that generated.
     pub processes: u32,
     /// Loops that generated, over all processes.
     pub loops: u32,
-    /// `awake` where idle CPUs were kept awake, `asleep` where only root may ask for that: then the generator is late by
-    /// what they take to wake.
+    /// `awake` if idle CPUs were kept awake; `asleep` without that permission: the generator is late by the time that a
+    /// CPU takes to wake.
     #[serde(default)]
     pub idle_cpus: String,
-    /// Whether the figures of all phases may be used; `warnings`, here and in the phases, say why not.
+    /// Whether the figures of all phases may be used; `warnings`, here and in the phases, hold the reasons.
     pub valid: bool,
     /// Reasons to look before trusting the figures of any phase.
     pub warnings: Vec<Warning>,
-    /// Why it could not be run; there are no phases then.
+    /// Why it could not be run. There are no phases in this case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
-    /// What was asked for, where no phase has begun; absent where one has, and says it.
+    /// The requested rates and link, for a load without phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<Asked>>,
     /// Whether it ended before it was complete.
@@ -102,13 +102,13 @@ pub struct Load {
     pub generator: Option<ProcessUse>,
     /// CPU and memory of the target, where it runs on this machine.
     pub target_use: Option<ProcessUse>,
-    /// The server of a simulated load, where it takes time for messages.
+    /// The simulated server, if it has a service time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceFigures>,
-    /// The emulated link that all devices shared; absent where there was none.
+    /// The emulated link that all devices shared; absent without a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Box<LinkFigures>>,
-    /// Who could give no more.
+    /// The bottleneck.
     pub bottleneck: Option<Bottleneck>,
     /// The folded stacks of the target's CPU profile, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,14 +122,14 @@ pub struct Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoopKind {
-    /// No messages are offered.
+    /// The load offers no messages.
     #[default]
     None,
-    /// At their times, whatever becomes of those before.
+    /// Each message at its scheduled time.
     Open,
-    /// Each when the one before is answered.
+    /// Each message after the answer to the one before.
     Closed,
-    /// A closed loop with several messages of a device on their way: as fast as it goes.
+    /// A closed loop with several unanswered messages per device.
     Saturation,
 }
 
@@ -146,41 +146,41 @@ impl LoopKind {
 }
 
 impl Load {
-    /// Whether it ran in virtual time, so that everything in it is modelled.
+    /// Whether it ran in virtual time.
     pub fn is_modelled(&self) -> bool {
         self.engine == "sim"
     }
 }
 
 impl Load {
-    /// Whether the generator ended before its time, by itself.
+    /// Whether the generator failed.
     pub fn has_failed(&self) -> bool {
         let mut warnings = self.phases.iter().flat_map(|phase| &phase.warnings);
         warnings.any(|warning| warning.kind == WarningKind::EndedEarly)
     }
 }
 
-/// What tells a load without phases from the others of its run.
+/// The requested rates and link of a load without phases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// `asked_rate` of each phase that would have one, in their order.
+    /// `asked_rate` of each phase that has one, in order.
     pub rates: Vec<f64>,
-    /// The emulated link; null where there would be none.
+    /// The emulated link; null without a link.
     pub link: Option<Link>,
 }
 
 /// The emulated link of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkFigures {
-    /// What was asked for and achieved, over the whole load.
+    /// The link as configured and as achieved, over the whole load.
     #[serde(flatten)]
     pub link: Link,
-    /// How packets left the namespaces: `tun` or `veth`; `virtual` where there are none, in virtual time.
+    /// The packet path: `tun` or `veth`; `virtual` in virtual time.
     pub packet_path: String,
-    /// How the link kept its deadlines, over the whole load; absent in virtual time, which keeps all of them.
+    /// The lateness of the link over the whole load; absent in virtual time, which is never late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator: Option<Emulator>,
-    /// Packets that an interface dropped or refused: any makes the load invalid.
+    /// Packets that an interface dropped or refused. Any such packet makes the load invalid.
     pub dropped_packets: u64,
 }
 
@@ -193,24 +193,23 @@ pub struct PhaseFigures {
     pub begin_s: f64,
     /// How long it took, drain included, in seconds.
     pub duration_s: f64,
-    /// Time at its beginning that is in no figure, in seconds.
+    /// Warm-up, which no figure includes, in seconds.
     #[serde(default)]
     pub warm_up_s: f64,
-    /// How much of its duration was measured: neither warm-up nor drain, in seconds.
+    /// The measured part of its duration, without warm-up and drain, in seconds.
     pub measured_s: f64,
-    /// Whether its figures may be used; its `warnings`, and those of the load, say why not.
+    /// Whether its figures may be used; its `warnings`, and those of the load, hold the reasons.
     pub valid: bool,
     /// Reasons to look before trusting its figures.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// Messages per second that were asked for; null in a closed loop and where there are none.
+    /// Requested messages per second; null in a closed loop and without messages.
     #[serde(default)]
     pub asked_rate: Option<f64>,
-    /// Messages that were offered per second of the measured time: fewer than were asked for in a ramp, and about as many where
-    /// they arrive at random. Null in a closed loop and where there are none.
+    /// Messages offered per second of the measured time: fewer than requested in a ramp, about as many with random
+    /// arrivals. Null in a closed loop and without messages.
     pub offered_rate: Option<f64>,
-    /// Messages acknowledged, or delivered where nothing answers, per second of the measured time. What was so only when
-    /// nothing was offered any more is not among them.
+    /// Messages acknowledged, or delivered if nothing answers, per second of the measured time, without the backlog.
     pub carried_rate: Option<f64>,
     /// How the messages ended; the parts sum to `offered`.
     pub outcomes: Outcomes,
@@ -218,67 +217,66 @@ pub struct PhaseFigures {
     pub sent: u64,
     /// How connections came about.
     pub connects: Connects,
-    /// What arrived at subscribers or at the sink; null where that is not known.
+    /// Deliveries at subscribers or at the sink; null if unknown.
     pub deliveries: Option<Deliveries>,
-    /// Of the deliveries that were expected, those that have not come, in a later phase either; absent where it is not known
-    /// what was expected.
+    /// Expected deliveries that did not arrive in this or a later phase; absent if the expected number is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
-    /// How often each reason was given.
+    /// The number of occurrences of each reason.
     pub reasons: BTreeMap<String, u64>,
     /// Bytes given to sockets.
     pub socket_bytes_up: u64,
     /// Bytes taken from sockets.
     pub socket_bytes_down: u64,
-    /// What ends the response time: `to_ack`, `to_reply`; null where nothing answers.
+    /// The event that ends the response time: `to_ack`, `to_reply`; null if nothing answers.
     pub response_kind: Option<String>,
     /// From the intended send to the answer.
     pub response_time_ns: Option<Times>,
     /// From the actual send to the answer.
     pub service_time_ns: Option<Times>,
-    /// How late the generator was.
+    /// Delay of the generator behind its schedule.
     pub schedule_lag_ns: Option<Times>,
     /// From the start of a connect until the client may send.
     pub connect_time_ns: Option<Times>,
     /// From the intended send to the arrival at a subscriber or sink.
     pub one_way_delay_ns: Option<Times>,
-    /// What the emulated link has done meanwhile; absent where there was none.
+    /// Use of the emulated link; absent without a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkUse>,
 }
 
-/// CPU and memory of one side over the phases that tell, their warm-up included.
+/// CPU and memory of one side over the phases with work, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessUse {
     /// CPU time in user mode, in seconds.
     pub user_s: f64,
     /// CPU time in the kernel, in seconds.
     pub system_s: f64,
-    /// Time in which that was used, in seconds.
+    /// Wall time of these phases, in seconds.
     #[serde(default)]
     pub wall_s: f64,
-    /// CPU time by wall time in the busiest phase: 1 is one CPU. Null where the phases were too short to tell.
+    /// CPU time divided by wall time in the busiest phase: 1 is one CPU. Null if the phases were too short.
     pub cpu_share: Option<f64>,
-    /// CPU time of the busiest thread by wall time; what a loop of the generator has waited awake is left out. Null where
-    /// threads are not told apart, or the phases were too short to tell.
+    /// CPU time of the busiest thread divided by wall time, without the busy waiting of the generator. Null if threads
+    /// are not told apart, or the phases were too short.
     pub busiest_thread_share: Option<f64>,
     /// Largest sum of the processes' resident memory, in bytes.
     pub resident_bytes: u64,
     /// Processes at the end.
     pub processes: u32,
-    /// CPU time of the phases that offer something per million messages that were sent in them, warm-up included, in seconds;
-    /// null where none were.
+    /// CPU time per million sent messages in the phases that offer messages, warm-up included, in seconds; null without
+    /// messages.
     pub cpu_s_per_million: Option<f64>,
 }
 
-/// A simulated server that takes time for messages.
+/// A simulated server with a service time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceFigures {
-    /// How long it works on a message, e.g. `1ms` or `exponential:1ms`.
+    /// Its service time, e.g. `1ms` or `exponential:1ms`.
     pub service_time: String,
     /// Its workers, with one queue in front of them.
     pub workers: u32,
-    /// The share of the workers' time that was in use in the busiest phase; null where the phases were too short to tell.
+    /// Utilisation of the workers in the busiest phase; null if the phases were too short.
     pub utilisation: Option<f64>,
 }
 
@@ -287,38 +285,39 @@ pub struct ServiceFigures {
 pub struct Bottleneck {
     /// `generator`, `target`, `link` or `none`.
     pub who: String,
-    /// The figures that say so, in one sentence.
+    /// The reason, in one sentence.
     pub why: String,
 }
 
-/// `cells/<key>.json` after a load: what it has come to, and all that it was made from. Loads of the same key add up.
+/// `cells/<key>.json` of a load: its figures, and all data that they were computed from. Loads with the same key can be
+/// added.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadFile {
     /// Its figures.
     pub load: Load,
-    /// What was counted, one interval for each phase and second, in their order.
+    /// The counts, one interval for each phase and second, in order.
     pub intervals: Vec<Interval>,
-    /// What both sides used meanwhile.
+    /// CPU and memory of both sides.
     #[serde(default)]
     pub usage: Vec<UsageRow>,
-    /// The folded stacks of the target's CPU profile, where one was taken.
+    /// The folded stacks of the target's CPU profile, if one was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Addresses that its devices came from.
     #[serde(default)]
     pub source_addresses: Vec<String>,
-    /// Program and version of the real server that was started for it.
+    /// Program and version of the real server that was started, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
 
 impl LoadFile {
-    /// Whether it need not be run again.
+    /// Whether the load is complete.
     pub const fn is_complete(&self) -> bool {
         !self.load.interrupted && self.load.aborted.is_none()
     }
 
-    /// Messages and handshakes that were sent, those of warm-ups among them.
+    /// Messages and handshakes that were sent, warm-up included.
     pub fn sent_in_all(&self) -> u64 {
         let offers = |phase: u32| {
             self.load
@@ -345,7 +344,7 @@ impl LoadFile {
         folder.write_json(&super::cells::name(&self.load.key), self)
     }
 
-    /// The file of the load with a key; `None` where there is none.
+    /// Reads the load with this key; `None` if the folder does not hold it.
     ///
     /// # Errors
     /// It cannot be read, or is not of this version.
@@ -359,20 +358,20 @@ impl LoadFile {
 }
 
 impl PhaseFigures {
-    /// Whether messages or handshakes were offered in it.
+    /// Whether the phase offered messages or handshakes.
     pub fn has_offer(&self) -> bool {
         matches!(self.name.as_str(), "publish" | "request" | "handshakes")
     }
 
-    /// Whether every message of it was carried, as far as anybody knows.
+    /// Whether every message was carried, as far as is known.
     pub fn is_carried(&self) -> bool {
         self.not_carried().is_empty()
     }
 
-    /// How messages ended that are known not to have been carried, and how many did so; none is zero.
+    /// The outcomes other than carried, with the number of messages; empty if every message was carried.
     pub fn not_carried(&self) -> Vec<(&'static str, u64)> {
         let outcomes = &self.outcomes;
-        // Where nothing answers, unknown is what can be known.
+        // Without answers, unknown is the usual outcome.
         let is_answered = self.response_kind.is_some();
         let ends = [
             ("refused", outcomes.refused),
@@ -384,8 +383,8 @@ impl PhaseFigures {
         ends.into_iter().filter(|(_, messages)| *messages > 0).collect()
     }
 
-    /// The same phase with the figures of `intervals`, whatever it had before; warm-up is in none of them. What is not
-    /// counted (name, times, rate asked for, kind of response) stays, and deliveries stay null where they were.
+    /// Replaces the figures of the phase by those of `intervals`, without warm-up. Fields that are not counts (name,
+    /// times, requested rate, kind of response) stay, and `deliveries` stays null if it was null.
     #[must_use]
     pub fn counted<'a>(self, intervals: impl IntoIterator<Item = &'a Interval>) -> Self {
         let mut sum = Interval::default();

@@ -1,9 +1,9 @@
-//! What loads have counted as metrics: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
+//! Counts of loads as metrics: the text format 0.0.4 of Prometheus, and OpenMetrics 1.0.
 //!
-//! Names have base units: seconds, bytes, ratios of 1. Counters and histograms add up over the seconds of a phase; a
-//! phase is told by its name and, as a load may have several of one name, by its index. While a load runs, [`Metrics::second`]
-//! counts all that happens; afterwards [`Metrics::add`] makes the same of what is in the results folder, its
-//! warm-up left out as in all figures, with validity and CPU time.
+//! Names have base units: seconds, bytes, ratios of 1. Counters and histograms add up over the seconds of a phase.
+//! Labels identify a phase by name and, as a load may have several of one name, by index. While a load runs,
+//! [`Metrics::second`] counts everything; afterwards [`Metrics::add`] builds the same metrics from a results folder,
+//! without warm-up, with validity and CPU time.
 
 mod families;
 mod text;
@@ -14,13 +14,13 @@ use super::figures::Interval;
 use crate::load::{LoadFile, ProcessUse};
 pub use text::Format;
 
-/// What any number of loads have counted.
+/// The counts of any number of loads.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     loads: Vec<LoadMetrics>,
 }
 
-/// What one load has counted.
+/// The counts of one load.
 #[derive(Clone, Debug, Default)]
 struct LoadMetrics {
     /// Which load it is, from 0.
@@ -42,7 +42,7 @@ struct LoadMetrics {
     valid: Option<bool>,
 }
 
-/// What was counted in one phase.
+/// The counts of one phase.
 #[derive(Clone, Debug, Default)]
 struct PhaseMetrics {
     name: String,
@@ -92,9 +92,9 @@ impl LoadMetrics {
     }
 }
 
-/// What runs is the last load.
+/// The last load is the running one.
 impl Metrics {
-    /// A load begins: name of its stack, what answers, its clients, the names of its phases.
+    /// Begins a load: the name of its stack, its target, its clients, the names of its phases.
     pub fn begin(&mut self, stack: &str, target: &str, clients: u64, phases: &[String]) {
         self.loads.push(LoadMetrics {
             number: self.loads.len().to_string(),
@@ -106,7 +106,7 @@ impl Metrics {
         });
     }
 
-    /// A second of a phase is over: what was counted, devices that are connected, CPU and memory of generator and target.
+    /// Adds a second of a phase: counts, connected devices, CPU and memory of generator and target.
     pub fn second(&mut self, phase: usize, counted: &Interval, connected: u64, usage: [Option<Usage>; 2]) {
         let Some(load) = self.loads.last_mut() else {
             return;
@@ -116,7 +116,7 @@ impl Metrics {
         load.usage = usage;
     }
 
-    /// The load is over.
+    /// Ends the load.
     pub fn end(&mut self) {
         if let Some(load) = self.loads.last_mut() {
             load.connected = None;
@@ -128,9 +128,9 @@ impl Metrics {
 /// CPU and memory of one side over the last second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// CPU time by wall time: 1 is one CPU.
+    /// CPU time divided by wall time: 1 is one CPU.
     pub cpu_share: f64,
-    /// CPU time of the busiest thread by wall time; null where threads are not told apart.
+    /// CPU time of the busiest thread divided by wall time; null if threads are not told apart.
     pub busiest_thread_share: Option<f64>,
     /// Resident memory of all its processes, in bytes.
     pub resident_bytes: u64,

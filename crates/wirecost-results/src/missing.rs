@@ -1,11 +1,11 @@
-//! Deliveries that subscribers of a load were to receive and did not.
+//! Deliveries that subscribers of a load should have received and did not.
 
 use super::load::PhaseFigures;
 use crate::warning::{Warning, WarningKind};
 
-/// Notes in each phase how many of the deliveries that were expected in it have not come, and warns of them. What a phase
-/// receives beyond what is expected in it was expected before, of the phases nearest to it first: a server's store hands it
-/// out later. Where nothing was expected, nothing is known to be missing.
+/// Sets `missing` of each phase, the expected deliveries that did not arrive, and adds a warning. A phase that receives
+/// more than it expects receives deliveries that earlier phases expected, the nearest phase first: the server stored
+/// and delivered them later. `missing` stays empty where nothing was expected.
 pub fn note(phases: &mut [PhaseFigures]) {
     let mut beyond = 0;
     for phase in phases.iter_mut().rev() {
@@ -29,11 +29,8 @@ pub fn note(phases: &mut [PhaseFigures]) {
 }
 
 fn warning(expected: u64, missing: u64) -> Warning {
-    Warning {
-        kind: WarningKind::DeliveriesMissing,
-        text: format!("{missing} of {expected} deliveries that subscribers were to receive did not come"),
-        invalidates: false,
-    }
+    let text = format!("{missing} of {expected} deliveries that subscribers were to receive did not come");
+    Warning::note(WarningKind::DeliveriesMissing, text)
 }
 
 #[cfg(test)]
@@ -59,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_later_from_a_store_is_not_missing() {
+    fn a_late_delivery_from_a_store_is_not_missing() {
         let mut phases = [phase(100, 0, 0), PhaseFigures::default(), phase(0, 100, 0)];
         assert_eq!(missing(&mut phases), [Some(0), None, None]);
         assert!(phases.iter().all(|phase| phase.warnings.is_empty()));
@@ -68,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_warned_of_once_and_invalidates_nothing() {
+    fn missing_deliveries_are_one_warning() {
         let mut phases = [phase(6_000, 2_001, 1)];
         note(&mut phases);
         assert_eq!(missing(&mut phases), [Some(4_000)]);
@@ -80,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_expected_nothing_is_known_to_be_missing() {
+    fn without_expectations_nothing_is_missing() {
         assert_eq!(missing(&mut [phase(0, 10, 0)]), [None]);
     }
 }

@@ -1,22 +1,21 @@
-//! CPU profiles as folded stacks: one line per stack, frames from the outermost to the innermost with `;` between them,
-//! then how often it was seen.
-//! [`fold`] reads what `perf script` prints.
+//! CPU profiles as folded stacks. Each line is one stack: its frames from the outermost to the innermost, separated by
+//! `;`, then the number of samples. [`fold`] reads the output of `perf script`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What marks a frame of the kernel.
+/// The suffix of a frame of the kernel.
 pub const KERNEL: &str = "_[k]";
 
 /// Folded stacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folded {
-    /// How often each stack was seen.
+    /// The number of samples of each stack.
     stacks: BTreeMap<String, u64>,
 }
 
 impl Folded {
-    /// Reads folded stacks; lines that are none are left out.
+    /// Reads folded stacks. Other lines are skipped.
     pub fn read(text: &str) -> Self {
         let mut folded = Self::default();
         for line in text.lines() {
@@ -39,19 +38,19 @@ impl Folded {
         text
     }
 
-    /// Each stack's frames, outermost first, and how often it was seen.
+    /// The frames of each stack, outermost first, with the number of samples.
     pub fn stacks(&self) -> impl Iterator<Item = (std::str::Split<'_, char>, u64)> {
         self.stacks
             .iter()
             .map(|(stack, count)| (stack.split(';'), *count))
     }
 
-    /// How many samples there are.
+    /// The number of samples of all stacks.
     pub fn samples(&self) -> u64 {
         self.stacks.values().sum()
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
@@ -61,9 +60,9 @@ impl Folded {
     }
 }
 
-/// Folds what `perf script -F comm,ip,sym` prints: a line with the thread's name, a line per frame from the innermost on
-/// (an address, then the symbol or `[unknown]`), an empty line. The thread's name is the outermost frame; a frame of the
-/// kernel ends with [`KERNEL`].
+/// Folds the output of `perf script -F comm,ip,sym`. Each sample is a line with the name of the thread, a line per
+/// frame from the innermost to the outermost (an address, then the symbol or `[unknown]`), and an empty line. The name
+/// of the thread becomes the outermost frame. A frame of the kernel ends with [`KERNEL`].
 pub fn fold(script: &str) -> Folded {
     let mut folded = Folded::default();
     let mut sample: Option<(String, Vec<String>)> = None;
@@ -92,11 +91,11 @@ fn finish(folded: &mut Folded, sample: Option<(String, Vec<String>)>) {
     folded.add(stack, 1);
 }
 
-/// The symbol behind the address, without the hash that Rust puts at its end.
+/// The symbol after the address, without the hash that Rust appends.
 fn symbol(line: &str) -> String {
     let (address, name) = line.split_once(' ').unwrap_or((line, "[unknown]"));
     let name = name.trim();
-    // The upper half of the address space is the kernel's.
+    // The kernel has the upper half of the address space.
     let is_kernel = address.len() == 16 && address.starts_with("ffff");
     let mark = if is_kernel { KERNEL } else { "" };
     let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -107,7 +106,7 @@ fn symbol(line: &str) -> String {
     frame(name) + mark
 }
 
-/// A frame's name, which the separators must not cut.
+/// The name of a frame, with separators replaced.
 fn frame(name: &str) -> String {
     let replace = |c: char| if c == ';' || c.is_control() { ',' } else { c };
     name.chars().map(replace).collect()

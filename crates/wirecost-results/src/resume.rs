@@ -1,60 +1,62 @@
-//! What an earlier run has left in a results folder, and whether it was the same question.
+//! What an earlier run has measured, and how its scenario differs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::cells;
 use super::folder::{ResultsError, RunFolder};
 use super::journal::{self, Entry};
-use crate::resolved::ResolvedLink;
+use crate::link_text::LinkText;
 
-/// What an earlier run has left.
+/// The results of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// Keys of the cells, or loads, that need not be run again.
+    /// Keys of the cells, or loads, that are finished.
     pub finished: BTreeSet<String>,
 }
 
-/// Why a run cannot go on where an earlier one ended.
+/// Why a run cannot resume an earlier one.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     /// The folder holds no run, or cannot be read.
-    #[error("there is no run to go on with: {0}")]
+    #[error("there is no run to resume: {0}")]
     Nothing(#[source] ResultsError),
-    /// The earlier run was asked something else.
+    /// The earlier run had another scenario.
     #[error("{folder} holds another run: {differences}")]
     Changed {
         /// The folder.
         folder: PathBuf,
-        /// What differs, in words.
+        /// The differences as text.
         differences: String,
+        /// The command of the run that last wrote to the folder.
+        command: Option<String>,
     },
+    /// The folder cannot be written to.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
 }
 
 impl Earlier {
-    /// What an earlier run of `scenario` has left in a folder. With `may_differ`, an earlier run of another scenario
-    /// will do: its cells are taken where their keys are the same.
+    /// What an earlier run of `scenario`, which is YAML, has measured. With `may_differ` the earlier run may have had another
+    /// scenario: its cells are taken where their keys are the same.
     ///
     /// # Errors
-    /// There is no earlier run, or it was asked something else.
-    pub fn open(
-        folder: &RunFolder,
-        scenario: &impl Serialize,
-        may_differ: bool,
-    ) -> Result<Self, ResumeError> {
+    /// There is no earlier run, or it had another scenario.
+    pub fn open(folder: &RunFolder, scenario: &str, may_differ: bool) -> Result<Self, ResumeError> {
         let text = folder
             .read_text("scenario.resolved.yaml")
             .map_err(ResumeError::Nothing)?;
         let entries = journal::read(folder).map_err(ResumeError::Nothing)?;
         let mut differences = scenario_differences(&text, scenario);
-        differences.extend(version_difference(&entries));
+        let last = entries.iter().rev().find_map(Entry::opened_by);
+        differences.extend(last.and_then(|(version, _)| version_difference(version)));
         if !differences.is_empty() && !may_differ {
             return Err(ResumeError::Changed {
                 folder: folder.path().to_owned(),
                 differences: in_words(&differences),
+                command: last.map(|(_, command)| command.to_owned()),
             });
         }
         let keys = entries.iter().filter_map(Entry::finished_key);
@@ -65,7 +67,7 @@ impl Earlier {
     }
 }
 
-/// Differences in one sentence: of many the first ones.
+/// The first differences in one sentence.
 fn in_words(differences: &[String]) -> String {
     const MOST: usize = 5;
     let mut text = differences
@@ -80,30 +82,23 @@ fn in_words(differences: &[String]) -> String {
     text
 }
 
-fn version_difference(entries: &[Entry]) -> Option<String> {
-    let version = entries.iter().rev().find_map(|entry| match entry {
-        Entry::Started { version, .. } | Entry::Resumed { version, .. } => Some(version),
-        _ => None,
-    })?;
+fn version_difference(version: &str) -> Option<String> {
     const NOW: &str = env!("CARGO_PKG_VERSION");
     (version != NOW).then(|| format!("version was {version}, is {NOW}"))
 }
 
-/// What was asked for then and now, field by field.
-pub fn scenario_differences(earlier: &str, now: &impl Serialize) -> Vec<String> {
-    let earlier = match serde_saphyr::from_str::<Value>(earlier) {
-        Ok(earlier) => fields(earlier),
-        Err(error) => return vec![format!("scenario.resolved.yaml cannot be read: {error}")],
-    };
-    differences_between(&earlier, &fields(serde_json::json!(now)))
+/// How two scenarios, which are YAML, differ field by field.
+pub fn scenario_differences(earlier: &str, now: &str) -> Vec<String> {
+    let read = serde_saphyr::from_str::<Value>;
+    match (read(earlier), read(now)) {
+        (Ok(earlier), Ok(now)) => differences_of(earlier, now),
+        (Err(error), _) | (_, Err(error)) => vec![format!("scenario.resolved.yaml cannot be read: {error}")],
+    }
 }
 
-/// How one scenario differs from another one, field by field.
+/// How one scenario differs from another, field by field.
 pub(super) fn differences_of(earlier: Value, now: Value) -> Vec<String> {
-    differences_between(&fields(earlier), &fields(now))
-}
-
-fn differences_between(earlier: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> {
+    let (earlier, now) = (fields(earlier), fields(now));
     let names: BTreeSet<&String> = earlier.keys().chain(now.keys()).collect();
     names
         .into_iter()
@@ -111,7 +106,7 @@ fn differences_between(earlier: &Map<String, Value>, now: &Map<String, Value>) -
         .collect()
 }
 
-/// A scenario by its fields, those of its loads among them; a link is told by its words.
+/// The fields of a scenario and of its loads. A link is one text.
 fn fields(scenario: Value) -> Map<String, Value> {
     let mut fields = match scenario {
         Value::Object(fields) => fields,
@@ -135,12 +130,12 @@ fn fields(scenario: Value) -> Map<String, Value> {
 }
 
 fn say_link(link: &mut Value) {
-    if let Ok(resolved) = serde_json::from_value::<ResolvedLink>(link.take()) {
+    if let Ok(resolved) = serde_json::from_value::<LinkText>(link.take()) {
         *link = Value::String(resolved.to_string());
     }
 }
 
-/// How a field differs, in words: of a list only what has come and gone.
+/// How a field differs, as text. For a list: the added and the removed items.
 fn difference(name: &str, was: Option<&Value>, is: Option<&Value>) -> Option<String> {
     if was == is {
         return None;

@@ -1,14 +1,14 @@
 //! `intervals.csv`: one row per load, phase and second, in that order.
 //!
-//! Outcomes and times are in the second in which their messages were *intended*; connects, deliveries and bytes in
-//! the second in which they came about. Times are in nanoseconds, empty where there is none, and a quantile pX where there
-//! are fewer than 1/(1-X) of them.
+//! Outcomes and times belong to the second in which their messages were *intended*. Connects, deliveries and bytes
+//! belong to the second in which they happened. Times are in nanoseconds. A missing time is an empty field, and so is a
+//! quantile pX of fewer than 1/(1-X) times.
 
 use wirecost_stats::Histogram;
 
 use super::columns::{Field, Row};
-use super::summary::Times;
-use crate::figures::Interval;
+use super::summary::{Outcomes, Times};
+use crate::figures::{Connects, Deliveries, Interval};
 
 /// One second of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,52 +19,16 @@ pub struct SecondRow {
     pub phase: u64,
     /// Second of the phase, from 0.
     pub second: u64,
-    /// 1 in the warm-up, which is in no figure.
+    /// 1 in the warm-up, which no figure includes.
     pub warm_up: u64,
-    /// Messages intended.
-    pub offered: u64,
+    /// The outcomes of the messages that were intended in this second.
+    pub outcomes: Outcomes,
     /// Messages whose last byte the kernel has taken.
     pub sent: u64,
-    /// Acknowledged by the server in time.
-    pub acknowledged: u64,
-    /// Refused by the server with a reason.
-    pub refused: u64,
-    /// Not sent: there was no connection.
-    pub failed: u64,
-    /// Acknowledged after the time-out.
-    pub late: u64,
-    /// Sent, and no reply ever came.
-    pub unknown: u64,
-    /// Delivered, where nothing answers.
-    pub delivered: u64,
-    /// Not delivered, where nothing answers.
-    pub lost: u64,
-    /// Connects begun.
-    pub connects_attempted: u64,
-    /// Connects after which the client may send.
-    pub connects_established: u64,
-    /// Of those, resumed.
-    pub connects_resumed: u64,
-    /// Of those, with early data that the server took.
-    pub connects_early: u64,
-    /// Connects that the server refused.
-    pub connects_refused: u64,
-    /// Connects that failed.
-    pub connects_failed: u64,
-    /// Connects that were not there within the connect time-out.
-    pub connects_timed_out: u64,
-    /// Connects that were left before anything came of them.
-    pub connects_given_up: u64,
-    /// Established connections that were lost.
-    pub connections_lost: u64,
-    /// Messages that arrived at subscribers or the sink.
-    pub arrived: u64,
-    /// Of those, duplicates.
-    pub duplicates: u64,
-    /// Of those, behind a later one of the same sender.
-    pub out_of_order: u64,
-    /// Of those, from the server's store.
-    pub replayed: u64,
+    /// How connections came about.
+    pub connects: Connects,
+    /// Deliveries at subscribers or the sink. The file does not hold `expected` and `subscriptions_refused`.
+    pub deliveries: Deliveries,
     /// Bytes given to sockets.
     pub socket_bytes_up: u64,
     /// Bytes taken from sockets.
@@ -92,9 +56,8 @@ pub struct SecondRow {
 }
 
 impl SecondRow {
-    /// The row of an interval that all parts of load number `load` have added up to.
+    /// The row of an interval of load number `load`, after all parts have been added.
     pub fn of(load: u64, interval: &Interval) -> Self {
-        let (outcomes, connects, deliveries) = (&interval.outcomes, &interval.connects, &interval.deliveries);
         let (response, service) = (times(&interval.response_time), times(&interval.service_time));
         let (connect, delay) = (times(&interval.connect_time), times(&interval.one_way_delay));
         Self {
@@ -102,28 +65,10 @@ impl SecondRow {
             phase: interval.phase.into(),
             second: interval.second.into(),
             warm_up: interval.warm_up.into(),
-            offered: outcomes.offered,
+            outcomes: interval.outcomes,
             sent: interval.sent,
-            acknowledged: outcomes.acknowledged,
-            refused: outcomes.refused,
-            failed: outcomes.failed,
-            late: outcomes.late,
-            unknown: outcomes.unknown,
-            delivered: outcomes.delivered,
-            lost: outcomes.lost,
-            connects_attempted: connects.attempted,
-            connects_established: connects.established,
-            connects_resumed: connects.resumed,
-            connects_early: connects.early,
-            connects_refused: connects.refused,
-            connects_failed: connects.failed,
-            connects_timed_out: connects.timed_out,
-            connects_given_up: connects.given_up,
-            connections_lost: connects.lost,
-            arrived: deliveries.arrived,
-            duplicates: deliveries.duplicates,
-            out_of_order: deliveries.out_of_order,
-            replayed: deliveries.replayed,
+            connects: interval.connects,
+            deliveries: interval.deliveries,
             socket_bytes_up: interval.socket_bytes[0],
             socket_bytes_down: interval.socket_bytes[1],
             response_p50_ns: response.p50,
@@ -141,52 +86,50 @@ impl SecondRow {
 }
 
 impl Row for SecondRow {
-    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+    fn fields(&mut self, each: &mut dyn FnMut(&'static str, Field<'_>)) {
         use Field::{Count, Optional};
-        vec![
-            ("load", Count(&mut self.load)),
-            ("phase", Count(&mut self.phase)),
-            ("second", Count(&mut self.second)),
-            ("warm_up", Count(&mut self.warm_up)),
-            ("offered", Count(&mut self.offered)),
-            ("sent", Count(&mut self.sent)),
-            ("acknowledged", Count(&mut self.acknowledged)),
-            ("refused", Count(&mut self.refused)),
-            ("failed", Count(&mut self.failed)),
-            ("late", Count(&mut self.late)),
-            ("unknown", Count(&mut self.unknown)),
-            ("delivered", Count(&mut self.delivered)),
-            ("lost", Count(&mut self.lost)),
-            ("connects_attempted", Count(&mut self.connects_attempted)),
-            ("connects_established", Count(&mut self.connects_established)),
-            ("connects_resumed", Count(&mut self.connects_resumed)),
-            ("connects_early", Count(&mut self.connects_early)),
-            ("connects_refused", Count(&mut self.connects_refused)),
-            ("connects_failed", Count(&mut self.connects_failed)),
-            ("connects_timed_out", Count(&mut self.connects_timed_out)),
-            ("connects_given_up", Count(&mut self.connects_given_up)),
-            ("connections_lost", Count(&mut self.connections_lost)),
-            ("arrived", Count(&mut self.arrived)),
-            ("duplicates", Count(&mut self.duplicates)),
-            ("out_of_order", Count(&mut self.out_of_order)),
-            ("replayed", Count(&mut self.replayed)),
-            ("socket_bytes_up", Count(&mut self.socket_bytes_up)),
-            ("socket_bytes_down", Count(&mut self.socket_bytes_down)),
-            ("response_p50_ns", Optional(&mut self.response_p50_ns)),
-            ("response_p99_ns", Optional(&mut self.response_p99_ns)),
-            ("response_max_ns", Optional(&mut self.response_max_ns)),
-            ("service_p50_ns", Optional(&mut self.service_p50_ns)),
-            ("service_p99_ns", Optional(&mut self.service_p99_ns)),
-            ("lag_p99_ns", Optional(&mut self.lag_p99_ns)),
-            ("connect_p50_ns", Optional(&mut self.connect_p50_ns)),
-            ("connect_p99_ns", Optional(&mut self.connect_p99_ns)),
-            ("delay_p50_ns", Optional(&mut self.delay_p50_ns)),
-            ("delay_p99_ns", Optional(&mut self.delay_p99_ns)),
-        ]
+        each("load", Count(&mut self.load));
+        each("phase", Count(&mut self.phase));
+        each("second", Count(&mut self.second));
+        each("warm_up", Count(&mut self.warm_up));
+        each("offered", Count(&mut self.outcomes.offered));
+        each("sent", Count(&mut self.sent));
+        each("acknowledged", Count(&mut self.outcomes.acknowledged));
+        each("refused", Count(&mut self.outcomes.refused));
+        each("failed", Count(&mut self.outcomes.failed));
+        each("late", Count(&mut self.outcomes.late));
+        each("unknown", Count(&mut self.outcomes.unknown));
+        each("delivered", Count(&mut self.outcomes.delivered));
+        each("lost", Count(&mut self.outcomes.lost));
+        each("connects_attempted", Count(&mut self.connects.attempted));
+        each("connects_established", Count(&mut self.connects.established));
+        each("connects_resumed", Count(&mut self.connects.resumed));
+        each("connects_early", Count(&mut self.connects.early));
+        each("connects_refused", Count(&mut self.connects.refused));
+        each("connects_failed", Count(&mut self.connects.failed));
+        each("connects_timed_out", Count(&mut self.connects.timed_out));
+        each("connects_given_up", Count(&mut self.connects.given_up));
+        each("connections_lost", Count(&mut self.connects.lost));
+        each("arrived", Count(&mut self.deliveries.arrived));
+        each("duplicates", Count(&mut self.deliveries.duplicates));
+        each("out_of_order", Count(&mut self.deliveries.out_of_order));
+        each("replayed", Count(&mut self.deliveries.replayed));
+        each("socket_bytes_up", Count(&mut self.socket_bytes_up));
+        each("socket_bytes_down", Count(&mut self.socket_bytes_down));
+        each("response_p50_ns", Optional(&mut self.response_p50_ns));
+        each("response_p99_ns", Optional(&mut self.response_p99_ns));
+        each("response_max_ns", Optional(&mut self.response_max_ns));
+        each("service_p50_ns", Optional(&mut self.service_p50_ns));
+        each("service_p99_ns", Optional(&mut self.service_p99_ns));
+        each("lag_p99_ns", Optional(&mut self.lag_p99_ns));
+        each("connect_p50_ns", Optional(&mut self.connect_p50_ns));
+        each("connect_p99_ns", Optional(&mut self.connect_p99_ns));
+        each("delay_p50_ns", Optional(&mut self.delay_p50_ns));
+        each("delay_p99_ns", Optional(&mut self.delay_p99_ns));
     }
 }
 
-/// The times of a second; without a figure where it has none.
+/// The times of a second; empty where there are none.
 fn times(histogram: &Option<Histogram>) -> Times {
     histogram
         .as_ref()

@@ -1,5 +1,5 @@
-//! A part of the cells or loads of a scenario, by a hash of each one's key: the same on every machine, so that shards
-//! need not know of one another.
+//! A part of the cells or loads of a scenario, chosen by a hash of their keys. The hash is the same on every machine,
+//! so that shards need no coordination.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,13 +13,13 @@ pub struct Shard {
     of: u32,
 }
 
-/// A text that names no shard.
+/// A text that is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no shard: write 2/8 for the second of eight")]
+#[error("{0:?} is not a shard: write 2/8 for the second of eight")]
 pub struct NoShard(String);
 
 impl Shard {
-    /// The `index`th of `of` parts, from 1; `None` where there is no such part.
+    /// The `index`th of `of` parts, from 1; `None` if there is no such part.
     pub const fn new(index: u32, of: u32) -> Option<Self> {
         if index == 0 || index > of {
             return None;
@@ -27,7 +27,7 @@ impl Shard {
         Some(Self { index, of })
     }
 
-    /// Whether what has this key is in this part: it is in exactly one of all.
+    /// Whether this part holds the key. Exactly one part holds each key.
     pub fn holds(self, key: &str) -> bool {
         key_of(key) % u64::from(self.of) == u64::from(self.index - 1)
     }

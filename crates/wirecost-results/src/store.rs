@@ -1,5 +1,5 @@
-//! The results folder of loads. Each load is on disk as soon as it has figures; all other files are put together from
-//! those, again after each of them, so that whatever ends a run leaves a folder that can be read and gone on with.
+//! The results folder of loads. Each load is written to disk as soon as it is measured. All other files are derived
+//! from the files of the loads, again after each load, so that the folder can be read and resumed at any time.
 
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,10 +23,10 @@ use crate::{Environment, ResultsError, RunFolder};
 
 /// The sub-folder of CPU profiles.
 const PROFILE: &str = "profile";
-/// What the summary of a load says of itself: what tells it from a comparison's.
+/// The kind of a summary of loads. The summary of a comparison has none.
 pub const KIND: &str = "load";
 
-/// What a run of loads is.
+/// The facts of a run of loads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heading {
     /// The scenario's name; of a command line, the command's.
@@ -42,16 +42,16 @@ pub struct Heading {
 pub struct LoadStore<'a> {
     folder: &'a RunFolder,
     heading: Heading,
-    /// Keys of the loads asked for, in their order.
+    /// Keys of all loads of the run, in order.
     keys: Vec<String>,
-    /// Those that need not be run any more.
+    /// Keys of the finished loads.
     finished: BTreeSet<String>,
-    /// Those whose generator has failed: a run that goes on here runs them again.
+    /// Keys of the loads whose generator failed. A later run runs them again.
     failed: BTreeSet<String>,
 }
 
 impl<'a> LoadStore<'a> {
-    /// The store of a run that is asked for loads with these keys. From now on the folder can be read.
+    /// Opens the store of a run of the loads with these keys. From now on the folder can be read.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -73,7 +73,7 @@ impl<'a> LoadStore<'a> {
         Ok(store)
     }
 
-    /// Indexes of the loads that have still to be run.
+    /// Indexes of the loads that are not finished.
     pub fn missing(&self) -> Vec<usize> {
         let keys = self.keys.iter().enumerate();
         keys.filter(|(_, key)| !self.finished.contains(*key))
@@ -81,7 +81,7 @@ impl<'a> LoadStore<'a> {
             .collect()
     }
 
-    /// Keeps a load: first its figures, then the line of the journal that says so, then all that follows from it.
+    /// Stores a load: first its file, then its line of the journal, then all derived files.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -106,7 +106,7 @@ impl<'a> LoadStore<'a> {
         self.folder.read_json("summary.json")
     }
 
-    /// Says that the run has ended, and writes everything about all loads, whichever run measured them.
+    /// Writes the end of the run to the journal, and all derived files of all loads.
     ///
     /// # Errors
     /// A load cannot be read back, or a file cannot be written.
@@ -124,7 +124,7 @@ impl<'a> LoadStore<'a> {
         Ok(summary)
     }
 
-    /// The load, its profile on disk where it has one.
+    /// The load, after its profile has been written.
     fn with_profile(&self, index: usize, file: LoadFile) -> Result<Load, ResultsError> {
         let LoadFile {
             mut load, profile, ..
@@ -189,7 +189,7 @@ impl<'a> LoadStore<'a> {
     }
 }
 
-/// Adds where a load's devices came from and what its target was.
+/// Adds the source addresses and the server of a load.
 fn add_to(environment: &mut Environment, file: &LoadFile) {
     let target = &file.load.target;
     let server = file
@@ -204,7 +204,7 @@ fn add_to(environment: &mut Environment, file: &LoadFile) {
     }
 }
 
-/// Writes what each phase of a load has counted of each kind of time, warm-up left out: all together as `.hgrm`, second by
+/// Writes the distributions of each phase and each kind of time, without warm-up: the whole phase as `.hgrm`, second by
 /// second as `.hlog`.
 fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(), ResultsError> {
     let began = from_rfc3339(&file.load.started_at).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -238,9 +238,9 @@ fn distributions(folder: &RunFolder, load: usize, file: &LoadFile) -> Result<(),
     Ok(())
 }
 
-/// The part of a second in which times of a kind were measured, in seconds from the beginning of the phase: a warm-up cuts it
-/// at its beginning. At its end the offer cuts it for times that count when their messages were intended, and the phase for
-/// those that count when they came about. What comes behind that has a whole second.
+/// The part of a second in which times of a kind were measured, in seconds from the start of the phase. The warm-up
+/// shortens its start. Its end is the end of the offer for times that count by the intended send, and the end of the
+/// phase for times that count by their event. A later second is whole.
 fn measured_of(figures: &PhaseFigures, kind: CurveKind, second: u32) -> [f64; 2] {
     let end = match kind {
         CurveKind::Connect | CurveKind::Delay => figures.duration_s,

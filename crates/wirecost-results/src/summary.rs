@@ -20,7 +20,7 @@ pub struct Summary {
     pub version: String,
     /// The command that repeats the run.
     pub command: String,
-    /// What was asked for, every default filled in.
+    /// The scenario with every default filled in.
     pub scenario: ResolvedScenario,
     /// Seed of every random decision.
     pub seed: u64,
@@ -29,7 +29,7 @@ pub struct Summary {
     pub interrupted: bool,
     /// One entry per cell, in the order asked for.
     pub cells: Vec<Cell>,
-    /// What was demanded of the figures, and whether they hold.
+    /// The judged thresholds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Threshold>,
 }
@@ -47,7 +47,7 @@ pub struct Cell {
     pub engine: String,
     /// `builtin`, the name of a real server, or a URL.
     pub target: String,
-    /// What tells the cell from every other one: the same for the same resolved cell, engine, version and seed.
+    /// The key of the cell: equal for the same resolved cell, engine, version and seed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Measured messages of a connection.
@@ -56,17 +56,17 @@ pub struct Cell {
     /// Time between the intended sends of one device's messages; null where each one settles.
     #[serde(default)]
     pub interval_ns: Option<u64>,
-    /// Of a live cell: what the simulated cell of the same key says; null where there is none to hold against it.
+    /// For a live cell, the comparison with the simulated cell; null if there is none.
     #[serde(default)]
     pub agreement: Option<Agreement>,
-    /// Whether the figures may be used; `warnings` say why not.
+    /// Whether the figures may be used; `warnings` hold the reasons.
     pub valid: bool,
     /// Reasons to look before trusting the figures.
     pub warnings: Vec<Warning>,
-    /// Why the cell could not be run; every section is null then.
+    /// Why the cell could not be run. Every section is null in this case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
-    /// The link asked for and what was achieved.
+    /// The link as configured and as achieved.
     pub link: Link,
     /// From the first packet until the client may send application data; null for stacks without a connect.
     pub connect: Option<Section>,
@@ -80,7 +80,7 @@ pub struct Cell {
     pub early_message: bool,
     /// The measured message: all bytes between its send and the end of its settle.
     pub message: Option<Section>,
-    /// PINGREQ and the like; null where none was sent.
+    /// Keep-alive packets such as PINGREQ; null if none was sent.
     pub keep_alive: Option<Section>,
     /// The close by the client; null for stacks without one.
     pub close: Option<Section>,
@@ -96,12 +96,12 @@ const fn one() -> u64 {
     1
 }
 
-/// How a live cell and the simulated one agree.
+/// The agreement of a live cell with the simulated one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     /// Whether packets and bytes by phase, direction and layer are equal.
     pub equal: bool,
-    /// The first thing that differs, in words: phase, direction, what, live and simulated figure.
+    /// The first difference as text: phase, direction, quantity, live and simulated figure.
     pub first_difference: Option<String>,
     /// Median response time of the message, live by simulated; null where either has none.
     pub median_ratio: Option<f64>,
@@ -114,11 +114,11 @@ pub struct Link {
     pub up: LinkDirection,
     /// From the server to the device.
     pub down: LinkDirection,
-    /// What the link did when it was checked and while it was used; null where it was not checked.
+    /// Measurements of the link before and during the run; null if it was not checked.
     pub achieved: Option<Achieved>,
 }
 
-/// One direction of the link, as asked for.
+/// One direction of the link, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkDirection {
     /// One-way propagation delay.
@@ -143,7 +143,7 @@ pub struct LinkDirection {
     pub mtu_bytes: u64,
 }
 
-/// What the link achieved against what was asked.
+/// The achieved properties of the link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Achieved {
     /// Median round-trip time of ICMP echo requests before the measurement.
@@ -239,7 +239,7 @@ pub struct Bytes {
     pub security: Count,
     /// The application protocol's own bytes.
     pub application: Count,
-    /// What the user gave.
+    /// The payload that the user gave.
     pub payload: Count,
     /// Their sum: the bytes of the IP packets.
     pub wire: Count,
@@ -274,19 +274,19 @@ pub struct Cpu {
     pub client: Option<CpuSide>,
     /// The server: thread clock of the built-in one, schedstat of a foreign one; null where not measured.
     pub server: Option<CpuSide>,
-    /// Why a side, or a figure of one, is null.
+    /// Why a side, or a figure of a side, is null.
     pub reason: Option<String>,
 }
 
 /// CPU time of one side per sample, in nanoseconds: mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuSide {
-    /// All of a device's life: connect, both messages, close.
+    /// All of the life of a device: connect, both messages, close.
     pub device_ns: f64,
-    /// The connect, where it can be told apart.
+    /// The connect, where it is measured separately.
     #[serde(default)]
     pub connect_ns: Option<f64>,
-    /// The measured message, where it can be told apart.
+    /// The measured message, where it is measured separately.
     pub message_ns: Option<f64>,
 }
 
@@ -325,7 +325,7 @@ impl std::ops::AddAssign for Outcomes {
 }
 
 impl Outcomes {
-    /// Messages that have ended, in whatever way.
+    /// Messages that have ended.
     pub const fn ended(&self) -> u64 {
         self.acknowledged + self.refused + self.failed + self.late + self.unknown + self.delivered + self.lost
     }

@@ -1,16 +1,16 @@
-//! A demand of a figure, judged.
+//! A judged threshold.
 
 use serde::{Deserialize, Serialize};
 
-/// What was demanded of a figure.
+/// A threshold on a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// The figure's name, and of which loads: as the scenario has it.
+    /// The name of the metric with its selector, as the scenario has it.
     pub metric: String,
-    /// What was demanded, e.g. `p(99)<150ms`.
+    /// The expression, e.g. `p(99)<150ms`.
     pub expression: String,
-    /// The figure, in the metric's base unit; null where there was none, or only times that may not be used.
+    /// The figure in the metric's base unit; null if there is none, or if it is a time that must not be used.
     pub actual: Option<f64>,
-    /// Whether it holds.
+    /// Whether the threshold holds.
     pub pass: bool,
 }

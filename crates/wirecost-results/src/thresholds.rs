@@ -1,4 +1,4 @@
-//! Figures of which something can be demanded, and a demand that was judged in the words of a person.
+//! Figures that a threshold can be set on, and judged thresholds as text.
 
 pub mod metric;
 
@@ -26,15 +26,15 @@ pub enum Aggregation {
     Max,
     /// The sum.
     Sum,
-    /// How many.
+    /// The count.
     Count,
-    /// The share of what was offered.
+    /// The share of offered messages.
     Rate,
-    /// The only one.
+    /// The only figure.
     Value,
 }
 
-/// Aggregations by their names; the first name of each is the usual one.
+/// Aggregations by name. The first name of each is the usual one.
 const AGGREGATIONS: [(&str, Aggregation); 14] = [
     ("p(50)", Aggregation::P50),
     ("p(90)", Aggregation::P90),
@@ -72,7 +72,7 @@ impl Aggregation {
 }
 
 impl Metric {
-    /// What a figure of the metric is measured in.
+    /// The quantity of one of the figures.
     pub const fn quantity_of(&self, aggregation: Aggregation) -> Quantity {
         match aggregation {
             Aggregation::Rate => Quantity::Share,
@@ -82,7 +82,7 @@ impl Metric {
     }
 }
 
-/// A threshold that does not hold, for a person: `response_time p(99)<5ms was demanded, it is 12 ms`.
+/// A failed threshold as text: `response_time p(99)<5ms was demanded, it is 12 ms`.
 pub fn failure_text(threshold: &Threshold) -> String {
     let actual = threshold.actual.map_or_else(
         || "there was no figure that may be used".to_owned(),
@@ -94,7 +94,7 @@ pub fn failure_text(threshold: &Threshold) -> String {
     )
 }
 
-/// The figure of a threshold with its unit, for a person.
+/// The figure of a threshold with its unit.
 pub fn figure_text(threshold: &Threshold, figure: f64) -> String {
     let name = threshold.metric.split('{').next().unwrap_or_default().trim();
     let metric = metric::METRICS.iter().find(|metric| metric.name == name);
@@ -117,7 +117,7 @@ pub fn figure_text(threshold: &Threshold, figure: f64) -> String {
     }
 }
 
-/// A number with three digits behind the point, those that say nothing left out.
+/// A number with up to three decimals.
 fn digits(number: f64) -> String {
     let text = format!("{number:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! Moments as results files write them.
+//! Dates and times in results files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -31,7 +31,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
-/// The time that such a text says; `None` where it is none.
+/// Reads such a text; `None` if it is not a time.
 pub fn from_rfc3339(text: &str) -> Option<SystemTime> {
     let fields: Vec<u64> = text
         .strip_suffix('Z')?
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn times_are_read_back() {
         for seconds in (0..4_000_000_000).step_by(86_399 * 17) {
             let time = UNIX_EPOCH + Duration::from_secs(seconds);
             assert_eq!(from_rfc3339(&rfc3339(time)), Some(time));

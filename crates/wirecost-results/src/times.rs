@@ -5,16 +5,12 @@ use wirecost_stats::{Histogram, MeanInterval, Quantile, Sample, Summary};
 use super::summary::Times;
 
 impl Times {
-    /// The times of exact values in nanoseconds; `None` without a value.
-    pub fn of_values(nanos: Vec<u64>) -> Option<Self> {
-        Some(Sample::new(nanos)?.summary().into())
-    }
-
-    /// The times of the messages of each device, in nanoseconds; `None` without a value.
+    /// The times of the messages of each device, in nanoseconds; `None` without a message.
     ///
-    /// A device's messages depend on each other, so that the mean's interval is that of the devices' means. Where something
-    /// lost is sent again, a few long waits decide the mean: it has an interval only where `enough` devices were measured
-    /// and a message has waited. `enough` is 0 where nothing is lost or nothing is sent again.
+    /// The messages of one device depend on each other: the interval of the mean is that of the devices' means. Where
+    /// lost packets are retransmitted, a few long waits decide the mean. It has an interval only if `enough` devices
+    /// were measured and at least one message has waited. `enough` is 0 where no packet is lost or none is
+    /// retransmitted.
     pub fn of_devices(devices: &[Vec<u64>], enough: u64) -> Option<Self> {
         let nanos: Vec<u64> = devices.concat();
         let least = *nanos.iter().min()?;
@@ -42,7 +38,7 @@ fn mean_of(times: &[u64]) -> f64 {
     times.iter().map(|time| *time as f64).sum::<f64>() / times.len() as f64
 }
 
-/// `mean` with the interval that `devices` has around its own.
+/// `mean` with an interval as wide as that of `devices`.
 fn around(mean: MeanInterval, devices: MeanInterval) -> MeanInterval {
     let shifted = |end: Option<f64>| end.map(|end| end - devices.mean + mean.mean);
     MeanInterval {
@@ -172,7 +168,10 @@ mod tests {
     fn exact_values_and_a_histogram_of_small_ones_are_the_same() {
         // Below 2,048 ns the histogram has a counter for each value.
         let values: Vec<u64> = (1..=2_000).collect();
-        let (exact, kept) = (Times::of_values(values.clone()), of_histogram(values));
+        let (exact, kept) = (
+            Times::of_devices(std::slice::from_ref(&values), 0),
+            of_histogram(values.clone()),
+        );
         let quantiles = |times: Option<Times>| times.map(|times| (times.quantile_ci95, times.p50, times.p99));
         assert_eq!(quantiles(exact), quantiles(kept));
     }

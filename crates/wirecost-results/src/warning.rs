@@ -34,13 +34,13 @@ impl Warning {
         }
     }
 
-    /// Whether it says that figures are wrong, rather than that there are none.
+    /// Whether figures are wrong, rather than missing.
     pub fn spoils_figures(&self) -> bool {
         self.invalidates && self.kind != WarningKind::NoSamples
     }
 }
 
-/// Writes the kinds once: as variants, and as their names in results.
+/// Declares each kind once, with its name in results.
 macro_rules! kinds {
     ($($(#[doc = $doc:expr])* $kind:ident => $name:literal,)*) => {
         /// What a warning is about.
@@ -67,37 +67,37 @@ kinds! {
     CaptureWithoutKeys => "capture-without-keys",
     /// The clock of the machine was set meanwhile.
     ClockStepped => "clock-stepped",
-    /// A closed loop: what the target delays is asked less.
+    /// In a closed loop a slow target receives fewer messages.
     ClosedLoop => "closed-loop",
     /// More connections were lost than there are devices.
     ConnectionsLost => "connections-lost",
-    /// The mean of the delay is not the one asked for: none is below zero.
+    /// The mean delay differs from the configured one, because no delay is below zero.
     DelayVariationMean => "delay-variation-mean",
     /// Subscribers did not receive everything that was sent.
     DeliveriesMissing => "deliveries-missing",
     /// Devices failed, or connections did.
     DevicesFailed => "devices-failed",
-    /// A simulated cell of a kind that was measured to differ from the kernel.
+    /// A simulated cell of a kind that is known to differ from the kernel.
     DiffersFromKernel => "differs-from-kernel",
-    /// The emulated link handed packets over too late.
+    /// The emulated link delivered packets too late.
     EmulatorLate => "emulator-late",
-    /// The generator ended before its time.
+    /// The generator failed.
     EndedEarly => "ended-early",
-    /// Too few messages for what is said of them.
+    /// There are too few messages for some of the figures.
     FewMessages => "few-messages",
-    /// Too few samples for what is said of them.
+    /// There are too few samples for some of the figures.
     FewSamples => "few-samples",
-    /// The generator's CPU had little left.
+    /// The CPU of the generator was almost fully used.
     GeneratorCpu => "generator-cpu",
     /// The generator's kernel dropped datagrams.
     GeneratorDropped => "generator-dropped",
-    /// The generator did not send what was offered.
+    /// The generator did not send all offered messages.
     GeneratorSaturated => "generator-saturated",
-    /// What the link decided is not what was asked for.
+    /// The link's decisions differ from its configuration.
     LinkDecisionsOff => "link-decisions-off",
-    /// No echo came back over the link.
+    /// The link returned no echo.
     LinkNotChecked => "link-not-checked",
-    /// The link's round trip is not the one asked for.
+    /// The round-trip time differs from the configured one.
     LinkRttOff => "link-rtt-off",
     /// An interface dropped packets.
     MachineDroppedPackets => "machine-dropped-packets",
@@ -111,7 +111,7 @@ kinds! {
     NoSocket => "no-socket",
     /// A URL names a port of another protocol.
     OtherProtocol => "other-protocol",
-    /// As fast as it goes: times tell how long it went on.
+    /// The load was as fast as possible: times depend on its duration.
     Saturation => "saturation",
     /// The generator was late.
     ScheduleLag => "schedule-lag",
@@ -121,11 +121,11 @@ kinds! {
     SimulationDiffers => "simulation-differs",
     /// Two endpoints describe the same bytes differently.
     SpansDisagree => "spans-disagree",
-    /// The hypervisor gave processor time to others.
+    /// The hypervisor took processor time.
     Steal => "steal",
     /// The server refused subscriptions.
     SubscriptionRefused => "subscription-refused",
-    /// The target's CPU had little left.
+    /// The CPU of the target was almost fully used.
     TargetCpu => "target-cpu",
     /// Messages were not answered in time.
     Timeouts => "timeouts",

@@ -1,4 +1,4 @@
-//! A comparison as a scenario has it: its keys and what they mean.
+//! The keys of a comparison in a scenario, and how they are read.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
-use super::table::{MAX_LIST, Table, flag, keep_alive, parsed, text, time, whole};
+use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
 use crate::options::compare::{Engine, Medium, Options, Schedule, SharedLink, Target};
 use crate::plan;
 
@@ -47,7 +47,7 @@ pub const KEYS: [&str; 28] = [
     "record",
     "exclude",
 ];
-/// The keys of what the capture holds.
+/// The keys of the contents of a capture.
 pub const RECORD_KEYS: [&str; 2] = ["keys", "hosts"];
 /// The keys of a schedule.
 pub const SCHEDULE_KEYS: [&str; 3] = ["messages_per_connection", "warm_up", "interval"];
@@ -83,7 +83,7 @@ impl Options {
     }
 }
 
-/// Reads a comparison: a key of the matrix has a value or a list.
+/// Reads a comparison. Each key of the matrix has a value or a list.
 ///
 /// # Errors
 /// A key is unknown, has no value that it can have, or the comparison cannot be run.
@@ -128,7 +128,7 @@ pub fn read(node: &Node) -> Result<Options, ScenarioError> {
 /// The most cells of a scenario.
 pub const MAX_CELLS: usize = 100_000;
 
-/// How many cells there would be without `exclude`.
+/// The number of cells without `exclude`.
 fn everything(options: &Options) -> usize {
     let lists = [
         options.stacks.len(),
@@ -138,12 +138,6 @@ fn everything(options: &Options) -> usize {
         options.schedules.len(),
     ];
     lists.into_iter().fold(1, usize::saturating_mul)
-}
-
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
 }
 
 /// The stacks: under `stack`, or under `stacks` in the resolved form.
@@ -162,7 +156,7 @@ fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
         .map_err(|why| table.error("stack", why))
 }
 
-/// What can have several values.
+/// Reads the keys that can have several values.
 fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
     let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
     set(&mut options.sizes, filled(table.many("size", parsed)?));
@@ -189,7 +183,7 @@ fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
     schedules(table, options)
 }
 
-/// How devices send: every interval with every number of messages, or a list of both together.
+/// Reads the schedules: every combination of intervals and numbers of messages, or a list of both together.
 fn schedules(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
     let Some(node) = table.get("schedules") else {
         options.schedules = schedules_of(table)?;
@@ -238,16 +232,16 @@ fn one_of<T>(
     }
 }
 
-fn medium(text: &str) -> Result<Option<Medium>, String> {
+fn medium(text: &str) -> Result<Option<Medium>, ValueError> {
     match text {
         "auto" => Ok(None),
         "tun" => Ok(Some(Medium::Tun)),
         "veth" => Ok(Some(Medium::Veth)),
-        _ => Err(format!("{text:?} is none of auto, tun, veth")),
+        _ => Err(ValueError::form(text, "one of auto, tun, veth")),
     }
 }
 
-/// The cells that are left out: a list of tables of dimensions with a value or a list.
+/// Reads the excluded cells: a list of tables of dimensions, each with a value or a list.
 fn exclude(table: &Table<'_>) -> Result<Vec<Selector>, ScenarioError> {
     let Some(node) = table.get("exclude") else {
         return Ok(Vec::new());
@@ -255,7 +249,7 @@ fn exclude(table: &Table<'_>) -> Result<Vec<Selector>, ScenarioError> {
     selectors(node, &OF_COMPARISONS)
 }
 
-/// Refuses conditions that leave out nothing, or everything.
+/// Refuses conditions that exclude nothing, or every cell.
 fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioError> {
     if options.exclude.is_empty() {
         return Ok(());
@@ -279,7 +273,7 @@ fn check_exclude(table: &Table<'_>, options: &Options) -> Result<(), ScenarioErr
 /// Reads a list of tables as selectors.
 ///
 /// # Errors
-/// It is none, a table is empty, or a dimension is not among `dimensions`.
+/// It is not a list, a table is empty, or a key is not among `dimensions`.
 pub(super) fn selectors(node: &Node, dimensions: &[&'static str]) -> Result<Vec<Selector>, ScenarioError> {
     let Value::List(list) = &node.value else {
         let message = format!("exclude: a list of tables is expected, this is {}", node.kind());

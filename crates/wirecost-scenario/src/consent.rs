@@ -1,4 +1,4 @@
-//! Whether a load may harm a server that is not on this machine.
+//! Whether a load may harm a server on another machine.
 
 use std::net::IpAddr;
 
@@ -7,21 +7,21 @@ use wirecost_stack::url::Url;
 use crate::expected::deliveries_of;
 use crate::options::load::{LoadOptions, LoadTarget, Offer, Phase};
 
-/// Messages per second that a stranger's server may be sent, and may have to deliver, without consent.
+/// The highest rate of messages per second to a server on another machine without the consent of its owner.
 pub const STRANGERS_RATE: f64 = 100.0;
 
-/// What a server has to do with the messages of a phase in a second.
+/// The work of a server in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Traffic {
-    /// Messages that it is sent.
+    /// Messages that it receives.
     sent: f64,
-    /// Messages that it delivers to subscribers of ours.
+    /// Messages that it delivers to our subscribers.
     delivered: f64,
 }
 
 impl LoadOptions {
-    /// Why the load needs the consent of the owner of its target; `None` where it needs none: the target is on this machine, or
-    /// it is sent and delivers no more than [`STRANGERS_RATE`] of messages, and sees no more connects than that in a second.
+    /// Why the load needs the consent of the owner of its target. `None` if the target is on this machine, or if at
+    /// most [`STRANGERS_RATE`] messages and connects happen in a second.
     pub fn needs_consent(&self) -> Option<String> {
         let url = self.strangers_url()?;
         let traffic = self.most_traffic();
@@ -38,8 +38,8 @@ impl LoadOptions {
         ))
     }
 
-    /// How many lost connections may be made again in a second, of all devices together; `None` is any number. What the target
-    /// makes of a load that needs no permission for its plan shall need none.
+    /// The limit of reconnects per second of all devices together; `None` is unlimited. A target that drops connections
+    /// must not push a load above the rate that needs consent.
     pub fn most_reconnects_in_a_second(&self) -> Option<f64> {
         self.strangers_url()?;
         (!self.is_permitted).then_some(STRANGERS_RATE)
@@ -55,7 +55,7 @@ impl LoadOptions {
         (!is_here).then_some(url)
     }
 
-    /// What the phase with the most messages comes to.
+    /// The work of the busiest phase.
     fn most_traffic(&self) -> Traffic {
         let phases = (0..).zip(&self.phases);
         let traffic = phases.filter_map(|(index, phase)| Some(self.traffic(index, phase, phase.offer()?)));
@@ -74,7 +74,7 @@ impl LoadOptions {
         }
     }
 
-    /// The most connects of a phase that a server sees in a second; what a stack without connects makes, it sees none of.
+    /// The largest number of connects in a second; 0 for a stack without connects.
     fn connects_in_a_second(&self) -> f64 {
         if !self.stack.has_connect() {
             return 0.0;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_delivers_counts_as_what_it_is_sent() {
+    fn deliveries_count_like_sent_messages() {
         let far = "192.0.2.1";
         let expected = "192.0.2.1 is not on this machine, and 150 messages/s (50 sent, 100 delivered to subscribers) may harm it";
         assert_eq!(said(far, "t", 2, "t", None).as_deref(), Some(expected));

@@ -1,10 +1,10 @@
-//! Values put into a scenario after it was read: its own `vary`, and what `--set` and `--vary` say.
+//! Changes to a scenario after it was read: its own `vary`, and the flags `--set` and `--vary`.
 
 use super::error::{Place, ScenarioError};
 use super::node::{Key, Node, Value};
 use super::table::meant;
 
-/// What can have several values in a comparison.
+/// The keys that can have several values in a comparison.
 pub const OF_COMPARISONS: [&str; 9] = [
     "stack",
     "start",
@@ -16,7 +16,7 @@ pub const OF_COMPARISONS: [&str; 9] = [
     "link.rate",
     "link.mtu",
 ];
-/// What can have several values in loads, in the order in which they are run: the last one changes first.
+/// The keys that can have several values in loads. The value of the last key changes first.
 pub const OF_LOADS: [&str; 12] = [
     "stack",
     "start",
@@ -32,10 +32,10 @@ pub const OF_LOADS: [&str; 12] = [
     "rate",
 ];
 
-/// Moves the lists under `vary` to their keys.
+/// Moves the lists in `vary` to their keys.
 ///
 /// # Errors
-/// A key cannot vary, its value is no list, or it is at its own place too.
+/// A key cannot vary, its value is not a list, or the key is also given by itself.
 pub fn vary(root: &mut Node, dimensions: &[&'static str]) -> Result<(), ScenarioError> {
     let Some(vary) = remove(root, "vary") else {
         return Ok(());
@@ -76,10 +76,10 @@ fn known(key: &str, place: &Place, dimensions: &[&'static str]) -> Result<(), Sc
     Err(ScenarioError::new(place, format!("cannot vary {key:?}")).with_hint(hint))
 }
 
-/// Does what `--set KEY=VALUE` says: the value is YAML and takes the place of what the file says.
+/// Applies `--set KEY=VALUE`: the value is YAML and replaces the value of the file.
 ///
 /// # Errors
-/// There is no `=`, the value is not YAML, or the key goes through something that is no table.
+/// There is no `=`, the value is not YAML, or the path leads through a value that is not a table.
 pub fn set_flag(root: &mut Node, text: &str) -> Result<(), ScenarioError> {
     let (key, value, place) = flag("--set", text)?;
     let mut node = Node::parse(value).map_err(|error| ScenarioError::new(&place, error.message()))?;
@@ -87,7 +87,7 @@ pub fn set_flag(root: &mut Node, text: &str) -> Result<(), ScenarioError> {
     replace(root, &key, node)
 }
 
-/// Does what `--vary KEY=V1,V2,...` says: the values take the place of what the file says.
+/// Applies `--vary KEY=V1,V2,...`: the values replace the value of the file.
 ///
 /// # Errors
 /// There is no `=`, or the key cannot vary.
@@ -125,7 +125,7 @@ fn stand(node: &mut Node, place: &Place) {
     }
 }
 
-/// Puts a value in place of what a key, or `vary`, says.
+/// Replaces the value of a key, and removes the key from `vary`.
 fn replace(root: &mut Node, key: &str, node: Node) -> Result<(), ScenarioError> {
     if let Some(Value::Table(varied)) = root.get_mut("vary").map(|vary| &mut vary.value) {
         varied.retain(|(other, _)| other.name != key);
@@ -133,15 +133,15 @@ fn replace(root: &mut Node, key: &str, node: Node) -> Result<(), ScenarioError> 
     set(root, key, node)
 }
 
-/// The value at a path of keys with dots between them.
+/// The value at a path of keys separated by dots.
 pub fn get<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
     path.split('.').try_fold(root, |node, key| node.get(key))
 }
 
-/// Puts a value at a path of keys with dots between them; tables on the way are made.
+/// Sets the value at a path of keys separated by dots. Missing tables are created.
 ///
 /// # Errors
-/// Something on the way is no table.
+/// The path leads through a value that is not a table.
 pub fn set(root: &mut Node, path: &str, node: Node) -> Result<(), ScenarioError> {
     let place = node.place.clone();
     let mut at = root;
@@ -173,7 +173,7 @@ pub fn set(root: &mut Node, path: &str, node: Node) -> Result<(), ScenarioError>
     Ok(())
 }
 
-/// Takes a key out of a table.
+/// Removes a key from a table.
 pub fn remove(root: &mut Node, key: &str) -> Option<Node> {
     let Value::Table(entries) = &mut root.value else {
         return None;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_vary_is_said_where_it_stands() {
+    fn errors_of_vary_have_their_line() {
         for (text, expected, hint) in [
             (
                 "vary:\n  sizes: [1B]\n",

@@ -1,21 +1,21 @@
-//! What is wrong with a scenario, and where.
+//! Errors in a scenario, with their place.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where something stands.
+/// The place of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// In a line of the file, from 1.
+    /// A line of the file, from 1.
     Line(u64),
-    /// In a flag of the command line, as it was typed.
+    /// A flag of the command line, as it was typed.
     Flag(Arc<str>),
-    /// Nowhere in particular.
+    /// The file as a whole.
     #[default]
     File,
 }
 
-/// Why a scenario cannot be run as it is written.
+/// An error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     file: Option<Arc<str>>,
@@ -35,31 +35,31 @@ impl ScenarioError {
         }
     }
 
-    /// The same error with a way out.
+    /// Adds a hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same error in a file of this name.
+    /// Adds the name of the file.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// What is wrong, without the place.
+    /// The message without the place.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The way out, where there is one.
+    /// The hint, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The line that the error is in, from 1, where it has one.
+    /// The line of the error, from 1, if it has one.
     pub const fn line(&self) -> Option<u64> {
         match self.place {
             Place::Line(line) => Some(line),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_stands_where_compilers_put_it() {
+    fn an_error_has_the_format_of_compilers() {
         let error = ScenarioError::new(&Place::Line(12), "unknown key \"sise\"");
         assert_eq!(error.to_string(), "line 12: unknown key \"sise\"");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! How many subscriptions a message matches: what subscribers are to receive of it.
+//! The number of subscriptions that a message matches, and hence of expected deliveries.
 
 use std::ops::Range;
 
@@ -7,23 +7,23 @@ use wirecost_stack::pattern::Values;
 
 use crate::options::load::{LoadOptions, Phase, Subscribers, Who};
 
-/// Pairs of a topic and a filter that are held against one another at most; beyond them it is not known what is expected.
+/// The largest number of pairs of topic and filter that are matched. Beyond it the result is unknown.
 const MAXIMUM_PAIRS: u64 = 20_000_000;
 
-/// For each sender of a part, how many times one message of it is to arrive.
+/// The expected deliveries of one message, for each sender of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// So often for every one of them.
+    /// The same number for every sender.
     Same(u32),
-    /// By sender.
+    /// The number for each sender.
     Each(Box<[u32]>),
-    /// It is not known: topics differ from message to message, subscribers are told of changes rather than of messages,
-    /// or there are too many of both.
+    /// Unknown: topics differ from message to message, subscribers observe states rather than messages, or there are
+    /// too many pairs.
     Unknown,
 }
 
 impl Matching {
-    /// The matches of what the part's `senders` send in the phase of this index.
+    /// The matches of the messages of `senders` in the phase with this index.
     pub fn in_phase(options: &LoadOptions, senders: Range<u32>, phase: u32) -> Self {
         match &options.subscribers {
             Some(subscribers) if has_audience(options, phase) => {
@@ -33,7 +33,7 @@ impl Matching {
         }
     }
 
-    /// The matches of the wills of the part's `senders`, should they be lost in the phase of this index.
+    /// The matches of the wills of `senders`, if their connections are lost in the phase with this index.
     pub fn of_wills(options: &LoadOptions, senders: Range<u32>, phase: u32) -> Self {
         match (&options.subscribers, &options.will) {
             (Some(subscribers), Some(will)) if has_audience(options, phase) => {
@@ -46,7 +46,7 @@ impl Matching {
     fn of(options: &LoadOptions, topic: &str, subscribers: &Subscribers, senders: Range<u32>) -> Self {
         match options.stack.is_mqtt() {
             true => Self::of_topics(topic, subscribers, senders),
-            // An observer is told of the latest state (RFC 7641, section 1.3), not of each.
+            // An observer receives the latest state (RFC 7641, section 1.3), not each message.
             false => Self::Unknown,
         }
     }
@@ -78,7 +78,7 @@ impl Matching {
         }
     }
 
-    /// How many times a message of this sender of the part is to arrive.
+    /// The expected deliveries of a message of this sender of the part.
     pub fn of_device(&self, sender: usize) -> u32 {
         match self {
             Self::Same(times) => *times,
@@ -88,18 +88,19 @@ impl Matching {
     }
 }
 
-/// Whether subscriptions stand when the phase of this index begins: subscribers have connected before it and not been
-/// dropped since, but for those whose sessions live on.
+/// Whether subscriptions exist when the phase with this index begins: subscribers have connected before, and have not
+/// been dropped unless their sessions persist.
 pub fn has_audience(options: &LoadOptions, phase: u32) -> bool {
     stands(options, phase, options.session_expiry.is_some())
 }
 
-/// Whether subscribers are connected when the phase of this index begins.
+/// Whether subscribers are connected when the phase with this index begins.
 pub fn are_there(options: &LoadOptions, phase: u32) -> bool {
     stands(options, phase, false)
 }
 
-/// Whether subscribers have connected before a phase and not been dropped since, which what they have may survive.
+/// Whether subscribers have connected before a phase and have not been dropped since; `survives` says whether a drop
+/// matters.
 fn stands(options: &LoadOptions, phase: u32, survives: bool) -> bool {
     let mut stands = false;
     for phase in options.phases.iter().take(phase as usize) {
@@ -114,8 +115,8 @@ fn stands(options: &LoadOptions, phase: u32, survives: bool) -> bool {
     stands
 }
 
-/// How many times a message of the phase of this index is delivered to subscribers, the mean over all senders. Where nobody can
-/// say it, everyone who receives may receive it.
+/// The mean number of deliveries of a message in the phase with this index, over all senders. If it is unknown, the
+/// upper bound: every receiver receives the message.
 pub fn deliveries_of(options: &LoadOptions, phase: u32) -> f64 {
     let all = match &options.subscribers {
         Some(subscribers) if subscribers.shared.is_some() => 1,
@@ -128,8 +129,8 @@ pub fn deliveries_of(options: &LoadOptions, phase: u32) -> f64 {
     }
 }
 
-/// How many messages a subscriber finds retained that subscribes in the phase of this index: the last one of each topic
-/// that was published before and matches its filter. Zero where that is not known.
+/// The number of retained messages that match the subscription of a subscriber in the phase with this index; 0 if
+/// unknown.
 pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {
     let before = &options.phases[..options.phases.len().min(phase as usize)];
     let published = before.iter().any(|phase| matches!(phase, Phase::Publish(_)));
@@ -156,7 +157,7 @@ pub fn retained_before(options: &LoadOptions, phase: u32) -> u32 {
 /// The subscribers' filters.
 struct Filters {
     texts: Vec<String>,
-    /// How many subscriptions each of the texts represents.
+    /// The number of subscriptions of each text.
     times: u32,
 }
 
@@ -179,7 +180,7 @@ impl Filters {
         }
     }
 
-    /// How many subscriptions the topic matches. Filters that differ are subscriptions of their own also within one
+    /// The number of subscriptions that the topic matches. Different filters are different subscriptions, even in one
     /// group: a shared subscription is a group and a filter (MQTT 5, section 4.8.2).
     fn matches(&self, topic: &str) -> u32 {
         let matching = self.texts.iter().filter(|filter| matches(filter, topic));
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_expected_once_for_each_subscription_that_matches() {
+    fn a_message_is_expected_once_per_matching_subscription() {
         assert_eq!(matching("t", 50, "t", None), Matching::Same(50));
         assert_eq!(matching("t/%d/s", 50, "t/+/s", None), Matching::Same(50));
         assert_eq!(matching("t/%d", 50, "t/#", Some("g")), Matching::Same(1));

@@ -1,4 +1,4 @@
-//! What tells a load from every other one, whatever else its run holds and wherever it is in it.
+//! The key of a load. It does not depend on the other loads of the run.
 
 use serde::Serialize;
 use wirecost_proto::random::key_of;
@@ -6,7 +6,7 @@ use wirecost_proto::random::key_of;
 use crate::options::load::LoadOptions;
 use crate::options::load::print::{Resolved, Secrets};
 
-/// Everything that a load's figures depend on, in a fixed order of fields.
+/// Everything that the figures of a load depend on, in a fixed order of fields.
 #[derive(Debug, Serialize)]
 struct Identity<'a> {
     load: Resolved<'a>,
@@ -14,9 +14,9 @@ struct Identity<'a> {
     version: &'static str,
 }
 
-/// The key of a load: 16 hexadecimal digits. Loads of one key that ran at the same time add up: how each generator was
-/// laid out, in which processes, loops and from which addresses, makes no other load, nor what its devices call themselves:
-/// a broker keeps one client of an identifier (MQTT 5, section 3.1.4), so that no two generators may use the same.
+/// The key of a load: 16 hexadecimal digits. Loads of one key that ran at the same time are added, so the key does not
+/// include the layout of the generator (processes, loops, source addresses), nor client identifiers: a broker keeps one
+/// client per identifier (MQTT 5, section 3.1.4), so that two generators must use different ones.
 pub fn key(options: &LoadOptions) -> String {
     let question = LoadOptions {
         sources: Vec::new(),

@@ -1,15 +1,15 @@
-//! The dimensions of cells, loads and phases with their values, as selectors name them.
+//! The dimensions of cells, loads and phases with their values, which selectors are checked against.
 
 use wirecost_link::LinkConfig;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
 
-use crate::options::compare::loss_text;
+use crate::link::{loss_text, rate_text};
 use crate::options::load::{Arrivals, LoadOptions, Offer, Payload, Phase};
-use crate::selector::{Labels, rate_text};
+use crate::selector::Labels;
 use crate::table::message_rate_text;
 
-/// The dimensions of a load with its values; of its phases, `phase` names them.
+/// The dimensions of a load with its values. `phase` is a dimension of phases only.
 pub fn labels_of_load(options: &LoadOptions) -> Labels {
     let size = match &options.payload {
         Payload::Size(size) => Some(*size),
@@ -36,7 +36,7 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
     labels
 }
 
-/// The dimensions of a phase of a load with their values: the rate is its own where it has one.
+/// The dimensions of a phase with its values. The rate is that of the phase, if it has one.
 pub fn labels_of_phase(options: &LoadOptions, phase: &Phase) -> Labels {
     let mut labels = labels_of_load(options);
     labels.insert("phase", phase.name().to_owned());
@@ -55,7 +55,7 @@ fn rate_label(rate: f64) -> (&'static str, String) {
     ("rate", message_rate_text(rate))
 }
 
-/// The dimensions of a link with its values; where both directions are alike, one value says it.
+/// The dimensions of a link with its values. Equal values of both directions are given once.
 pub fn labels_of_link(link: &LinkConfig) -> [(&'static str, String); 4] {
     let both = |up: String, down: String| {
         if up == down {

@@ -1,4 +1,4 @@
-//! Scenario files: what a run is asked to do, as a person writes it and as a results folder keeps it.
+//! Scenario files: the description of a run, as a person writes it and as a results folder keeps it.
 //!
 //! ```text
 //! text -> Node (every value with its line) -> vary, --set -> Options, or one LoadOptions per combination
@@ -6,20 +6,19 @@
 //! ```
 //!
 //! - [`node`]: YAML with lines, within limits of size and depth
-//! - [`table`]: keys of a table: none unknown, none twice, values with their units
-//! - [`edit`]: `vary`, `--set` and `--vary`
-//! - [`selector`]: which cells or loads are meant; [`labels`]: what tells them apart
-//! - [`consent`]: whether a load may harm a server that is not on this machine
-//! - [`comparison`]: comparisons; [`link`]: the emulated link, of a file and of flags
+//! - [`table`]: the keys of a table, without unknown or repeated ones, and values with their units
+//! - [`edit`]: `vary`, and the flags `--set` and `--vary`
+//! - [`selector`]: conditions on cells or loads; [`labels`]: the values that they are checked against
+//! - [`consent`]: whether a load may harm a server on another machine
+//! - [`comparison`]: comparisons; [`link`]: the emulated link, from a file or from flags
 //! - [`load`]: loads: phases, payload, target
-//! - [`thresholds`]: what is demanded of the figures
-//! - [`options`]: what a comparison and a load are asked to do, and what cannot be
+//! - [`thresholds`]: thresholds on figures
+//! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
 //! - [`merge`](mod@merge): several results folders as one
 //!
-//! A file is strict: an unknown key, a quantity without its unit and a name that is not in the list are errors with the
-//! line in which they stand.
+//! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
 
 pub mod comparison;
 pub mod consent;
@@ -44,7 +43,7 @@ use wirecost_results::resolved::ResolvedScenario;
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
 pub use error::{Place, ScenarioError};
-use load::Environment;
+use load::ScenarioInputs;
 pub use node::Node;
 use node::Value;
 use options::load::print::{Resolved, Secrets};
@@ -57,7 +56,7 @@ pub const VERSION: u64 = 1;
 /// A scenario with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What a person calls it.
+    /// Its name.
     pub name: Option<String>,
     /// What is run.
     pub work: Work,
@@ -70,23 +69,23 @@ pub struct Scenario {
 pub enum Work {
     /// Stacks side by side.
     Comparison(Box<Options>),
-    /// Many devices against one target, every combination asked for, one after the other.
+    /// Many devices against one target: every combination, one after the other.
     Loads(Vec<LoadOptions>),
 }
 
-/// What the command line changes in a scenario.
+/// Changes that the command line makes to a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edits<'a> {
-    /// `KEY=VALUE`: takes the place of what the file says.
+    /// `KEY=VALUE`: replaces the value of the file.
     pub set: &'a [String],
-    /// `KEY=V1,V2`: the same with several values.
+    /// `KEY=V1,V2`: replaces it by several values.
     pub vary: &'a [String],
 }
 
 /// Keys of every scenario, beside those of comparisons and loads.
 pub const KEYS: [&str; 6] = ["wirecost", "name", "vary", "exclude", "thresholds", "loads"];
 
-/// Keys that later versions will have, and what to do until then.
+/// Keys of later versions, with a hint for this version.
 const LATER: [(&str, &str); 6] = [
     (
         "agents",
@@ -98,7 +97,7 @@ const LATER: [(&str, &str); 6] = [
     ("repeat", "count says how many samples a cell has"),
     ("order", "leave it out: samples are shuffled by the seed"),
 ];
-/// Keys that are called otherwise here.
+/// Keys of other tools, with their names here.
 const OTHERWISE: [(&str, &str); 9] = [
     ("topic", "resource"),
     ("path", "resource"),
@@ -112,7 +111,7 @@ const OTHERWISE: [(&str, &str); 9] = [
 ];
 
 impl Scenario {
-    /// A comparison of which nothing is demanded.
+    /// A comparison without thresholds.
     pub fn comparison(options: Options) -> Self {
         Self {
             name: None,
@@ -121,7 +120,7 @@ impl Scenario {
         }
     }
 
-    /// Loads of which nothing is demanded.
+    /// Loads without thresholds.
     pub fn loads(loads: Vec<LoadOptions>) -> Self {
         Self {
             name: None,
@@ -133,8 +132,8 @@ impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// The first thing that is wrong with it, with its line or flag.
-    pub fn read(text: &str, edits: Edits<'_>, surroundings: Environment<'_>) -> Result<Self, ScenarioError> {
+    /// The first error in the scenario, with its line or flag.
+    pub fn read(text: &str, edits: Edits<'_>, inputs: ScenarioInputs<'_>) -> Result<Self, ScenarioError> {
         let mut root = Node::parse(text)?;
         check_version(&root)?;
         let is_load = ["phases", "loads"].into_iter().any(|key| root.get(key).is_some());
@@ -157,7 +156,7 @@ impl Scenario {
         }
         let demands = edit::remove(&mut root, "thresholds");
         let work = if is_load {
-            Work::Loads(loads(root, surroundings)?)
+            Work::Loads(loads(root, inputs)?)
         } else {
             Work::Comparison(Box::new(comparison::read(&root)?))
         };
@@ -169,7 +168,7 @@ impl Scenario {
         })
     }
 
-    /// The scenario as YAML that reads back as the same, passwords left out.
+    /// The scenario as YAML without passwords. It reads back as the same scenario.
     pub fn to_yaml(&self) -> String {
         // Texts, numbers and lists: there is nothing that YAML cannot hold.
         serde_saphyr::to_string(self).unwrap_or_else(|error| format!("# not writable as YAML: {error}\n"))
@@ -177,7 +176,7 @@ impl Scenario {
 }
 
 impl Serialize for Scenario {
-    /// As a file holds it, passwords left out.
+    /// The form of the file, without passwords.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let work = match &self.work {
             Work::Comparison(options) => FileWork::Comparison(Box::new(options.to_scenario())),
@@ -198,7 +197,7 @@ impl Serialize for Scenario {
     }
 }
 
-/// A scenario as a file holds it.
+/// The form of a scenario in a file.
 #[derive(Serialize)]
 struct File<'a> {
     wirecost: u64,
@@ -250,7 +249,7 @@ pub fn all_keys(is_load: bool) -> Vec<&'static str> {
     keys
 }
 
-/// Says of keys that are not there what they are called, or why not.
+/// Refuses unknown keys, with the right name or a reason as the hint.
 fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
     let keys = all_keys(is_load);
     for (key, _) in root.entries().unwrap_or_default() {
@@ -277,13 +276,13 @@ fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Every load of a file: each combination of its lists, those left out left out.
-fn loads(mut root: Node, surroundings: Environment<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
+/// Every load of a file: each combination of its lists, without the excluded ones.
+fn loads(mut root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<LoadOptions>, ScenarioError> {
     let exclude = edit::remove(&mut root, "exclude");
     let exclude = exclude.map(|node| comparison::selectors(&node, &edit::OF_LOADS).map(|list| (node, list)));
     let (place, exclude) = exclude.transpose()?.unzip();
     let exclude = exclude.unwrap_or_default();
-    let mut loads = combined(root, surroundings)?;
+    let mut loads = combined(root, inputs)?;
     let labels: Vec<_> = loads
         .iter()
         .map(|written| labels::labels_of_load(&written.load))
@@ -307,16 +306,16 @@ fn loads(mut root: Node, surroundings: Environment<'_>) -> Result<Vec<LoadOption
     Ok(loads)
 }
 
-/// A load as it is written.
+/// A load before its defaults are filled in.
 struct Written {
     node: Node,
     load: LoadOptions,
-    /// Whether it leaves nothing open.
+    /// Whether it is in the resolved form.
     is_resolved: bool,
 }
 
 impl Written {
-    /// The load with what goes without saying, where it can be run.
+    /// The validated load with its implied phases.
     fn complete(self) -> Result<LoadOptions, ScenarioError> {
         let Self {
             node,
@@ -332,7 +331,7 @@ impl Written {
 }
 
 /// Every combination of the lists.
-fn combined(root: Node, surroundings: Environment<'_>) -> Result<Vec<Written>, ScenarioError> {
+fn combined(root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<Written>, ScenarioError> {
     let mut loads = Vec::new();
     for (node, is_resolved) in spelled_out(root)? {
         if loads.len() > edit::MAX_COMBINATIONS {
@@ -342,7 +341,7 @@ fn combined(root: Node, surroundings: Environment<'_>) -> Result<Vec<Written>, S
             ));
         }
         for node in edit::combinations(&node, &edit::OF_LOADS)? {
-            let load = load::read(&node, surroundings)?;
+            let load = load::read(&node, inputs)?;
             loads.push(Written {
                 node,
                 load,
@@ -353,7 +352,7 @@ fn combined(root: Node, surroundings: Environment<'_>) -> Result<Vec<Written>, S
     Ok(loads)
 }
 
-/// Whether something is left to run, and nothing twice.
+/// Checks that there is at least one load, and no load twice.
 fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
     if loads.is_empty() {
         return Err(ScenarioError::new(
@@ -363,7 +362,7 @@ fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
     }
     if let Some(double) = (1..loads.len()).find(|at| loads[..*at].contains(&loads[*at])) {
         let message = format!(
-            "load {} of {} has been asked for before: name each value once, and vary nothing that each phase says itself",
+            "load {} of {} is the same as an earlier one: give each value once, and do not vary a key that each phase sets itself",
             double + 1,
             loads.len()
         );
@@ -372,7 +371,8 @@ fn check_loads(loads: &[LoadOptions]) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The tables of loads: the file itself, or each entry of `loads` on the ground of the file; those are resolved.
+/// The tables of loads: the file itself, or each entry of `loads` merged into the file. Entries of `loads` are
+/// resolved.
 fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
     let Some(node) = edit::remove(&mut root, "loads") else {
         return Ok(vec![(root, false)]);
@@ -404,7 +404,7 @@ fn spelled_out(mut root: Node) -> Result<Vec<(Node, bool)>, ScenarioError> {
     Ok(all)
 }
 
-/// What goes without saying: devices connect first, and close last.
+/// Adds the implied phases: devices connect first, and close last.
 fn complete(phases: &mut Vec<Phase>) {
     let connects = |phase: &Phase| matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
     if !phases.iter().any(connects) {

@@ -1,23 +1,20 @@
-//! The emulated link as it is asked for, by a file or by flags, and what each direction has of its own.
-//!
-//! - `settings`: what both directions have in common, and what one has of its own
-//! - `values`: quantities as texts
+//! The settings of the emulated link, from flags or from a file: lists of which each combination is a link, and the
+//! settings of each direction.
 
-mod settings;
-mod values;
-
+use std::str::FromStr;
 use std::time::Duration;
 
-use wirecost_link::{DirectionConfig, LinkConfig};
-use wirecost_proto::BitRate;
+use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
+use wirecost_proto::units::parse_duration;
+use wirecost_proto::{BitRate, Probability};
+use wirecost_results::link_text::set;
+pub use wirecost_results::link_text::{
+    DIRECTION_KEYS, ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder,
+};
 
 use super::error::ScenarioError;
 use super::node::Node;
-use super::table::{MAX_LIST, Table, combined, parsed, time};
-pub use settings::{DEFAULT_RTT, DIRECTION_KEYS, LinkSettings, LossSetting, ReorderSetting, held_back};
-pub use values::{
-    burst, delay_variation, delay_variation_text, loss, mtu, queue, rate, reorder, reorder_text,
-};
+use super::table::{MAX_LIST, Table, ValueError, parsed, time};
 
 /// The keys of a link in a file.
 pub const KEYS: [&str; 13] = [
@@ -35,60 +32,222 @@ pub const KEYS: [&str; 13] = [
     "up",
     "down",
 ];
-/// Links as they are asked for: what they have in common, and lists of which each combination is a link.
-#[derive(Clone, Debug, Default)]
+
+/// The round-trip time of a link that does not say its own.
+pub const DEFAULT_RTT: Duration = Duration::from_millis(25);
+
+/// A rate; `None` is unlimited.
+pub type RateSetting = Option<BitRate>;
+/// A queue in front of a rate; `None` is chosen by rate and delay.
+type QueueSetting = Option<QueueLimit>;
+/// A delay variation; `None` is none.
+type VariationSetting = Option<DelayVariation>;
+
+/// The settings of links, from flags or from a file. Every combination of the lists is a link; an empty list has a
+/// default.
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct LinkLists {
-    /// What is not in the lists, and the value where a list is empty.
-    pub base: LinkSettings,
-    /// Round-trip times.
+    /// Rates per direction, of IP packets; the flag has another name beside the rate of messages.
+    #[arg(skip)]
+    pub rate: Vec<RateSetting>,
+
+    /// Round-trip time, half of it each way [default: 25ms]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
     pub rtt: Vec<Duration>,
-    /// Losses.
-    pub loss: Vec<LossSetting>,
-    /// Rates; `None` is unlimited.
-    pub rate: Vec<Option<BitRate>>,
-    /// Sizes of the largest IP packet in bytes.
+
+    /// Packet loss per direction [default: 0%]
+    #[arg(long, value_name = "P", value_delimiter = ',', value_parser = loss, allow_hyphen_values = true)]
+    pub loss: Vec<Loss>,
+
+    /// Mean length of a burst of losses in packets: Gilbert-Elliott instead of independent loss
+    #[arg(long, value_name = "PACKETS", value_parser = burst, allow_hyphen_values = true)]
+    pub loss_burst: Option<f64>,
+
+    /// Queue in front of the rate: packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    #[arg(long, value_name = "LIMIT", value_parser = queue, allow_hyphen_values = true)]
+    pub queue: Option<QueueSetting>,
+
+    /// Delay variation per direction, uniform in plus or minus TIME, or 'normal TIME' for a standard deviation
+    #[arg(long, value_name = "TIME", value_parser = delay_variation, allow_hyphen_values = true)]
+    pub delay_variation: Option<VariationSetting>,
+
+    /// Probability that a packet is held back behind later ones [default: 0%]
+    #[arg(long, value_name = "P", value_parser = reorder, allow_hyphen_values = true)]
+    pub reorder: Option<ReorderSetting>,
+
+    /// Probability that a packet arrives twice [default: 0%]
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub duplicate: Option<Probability>,
+
+    /// Probability that a packet arrives with a flipped bit [default: 0%]
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub corrupt: Option<Probability>,
+
+    /// Largest IP packet [default: 1500B]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
     pub mtu: Vec<u16>,
+
+    /// What differs in the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub up: Option<OwnSettings>,
+
+    /// What differs in the direction from server to device
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub down: Option<OwnSettings>,
 }
 
-/// Why lists make no links.
-#[derive(Debug)]
-pub enum ListError<E> {
-    /// They make more than this many.
+/// The settings of one direction, as texts. They replace the shared settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnSettings(Vec<(String, String)>);
+
+impl FromStr for OwnSettings {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let setting = |setting: &str| {
+            let (key, value) = setting
+                .split_once('=')
+                .ok_or_else(|| ValueError::form(setting, "KEY=VALUE"))?;
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        };
+        text.split(',').map(setting).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Why lists cannot be turned into links.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LinkError {
+    /// There are too many combinations.
+    #[error("there are more than {0} links")]
     TooMany(usize),
-    /// A mean length of bursts of losses is asked for, and no losses.
+    /// Bursts are asked for where nothing is lost.
+    #[error("bursts of losses need a loss")]
     NothingLost,
-    /// One of them cannot be.
-    Link(E),
+    /// No model has bursts of this length and this loss.
+    #[error("no bursts of {packets} packets on average lose {share}: the mean is at least 1 packet")]
+    NoBursts {
+        /// The mean length of a burst in packets.
+        packets: f64,
+        /// The share of packets that are lost.
+        share: Probability,
+    },
+    /// A direction has a key that it cannot have.
+    #[error("{way} {key}: {source}")]
+    Direction {
+        /// `up` or `down`.
+        way: &'static str,
+        /// The key.
+        key: String,
+        /// What is wrong with it.
+        source: ValueError,
+    },
 }
 
 impl LinkLists {
-    /// The links: every combination, each made of its settings by `link`. The last list changes first.
+    /// Every combination of the lists as a link. The last list changes first.
     ///
     /// # Errors
     /// There are too many, one cannot be made, or bursts are asked for where nothing is lost.
-    pub fn links<E>(
-        &self,
-        link: impl Fn(&LinkSettings) -> Result<LinkConfig, E>,
-    ) -> Result<Vec<LinkConfig>, ListError<E>> {
-        let combinations = self.combinations();
-        if combinations.len() > MAX_LIST {
-            return Err(ListError::TooMany(MAX_LIST));
+    pub fn links(&self) -> Result<Vec<LinkConfig>, LinkError> {
+        let lengths = [self.rtt.len(), self.loss.len(), self.rate.len(), self.mtu.len()];
+        let count = lengths
+            .iter()
+            .fold(1, |all: usize, length| all.saturating_mul((*length).max(1)));
+        if count > MAX_LIST {
+            return Err(LinkError::TooMany(MAX_LIST));
         }
-        let links = combinations.iter().map(link).collect::<Result<Vec<_>, E>>();
-        let links = links.map_err(ListError::Link)?;
+        let mut links = Vec::with_capacity(count);
+        for rtt in or_default(&self.rtt, DEFAULT_RTT) {
+            for loss in or_default(&self.loss, Loss::None) {
+                for rate in or_default(&self.rate, None) {
+                    for mtu in or_default(&self.mtu, DirectionConfig::default().mtu) {
+                        links.push(self.link(rtt, loss, rate, mtu)?);
+                    }
+                }
+            }
+        }
         let loses = |link: &LinkConfig| link.up.loss.rate() + link.down.loss.rate() > 0.0;
-        if self.base.loss_burst.is_some() && !links.iter().any(loses) {
-            return Err(ListError::NothingLost);
+        if self.loss_burst.is_some() && !links.iter().any(loses) {
+            return Err(LinkError::NothingLost);
         }
         Ok(links)
     }
 
-    fn combinations(&self) -> Vec<LinkSettings> {
-        let all = combined(&[self.base], &self.rtt, MAX_LIST, |link, rtt| link.rtt = *rtt);
-        let all = combined(&all, &self.loss, MAX_LIST, |link, loss| link.loss = *loss);
-        let all = combined(&all, &self.rate, MAX_LIST, |link, rate| link.rate = *rate);
-        combined(&all, &self.mtu, MAX_LIST, |link, mtu| link.mtu = *mtu)
+    fn link(
+        &self,
+        rtt: Duration,
+        loss: Loss,
+        rate: Option<BitRate>,
+        mtu: u16,
+    ) -> Result<LinkConfig, LinkError> {
+        let symmetric = LinkConfig::symmetric(rtt);
+        let loss = self.in_bursts(loss)?;
+        let both = |delay| DirectionConfig {
+            delay,
+            delay_variation: self.delay_variation.flatten(),
+            loss,
+            reorder: self.reorder.and_then(|reorder| reorder.on_link(rtt)),
+            duplicate: self.duplicate.unwrap_or_default(),
+            corrupt: self.corrupt.unwrap_or_default(),
+            rate,
+            queue: self.queue.flatten(),
+            mtu,
+        };
+        let mut link = LinkConfig {
+            up: both(symmetric.up.delay),
+            down: both(symmetric.down.delay),
+        };
+        for (way, own, direction) in [
+            ("up", &self.up, &mut link.up),
+            ("down", &self.down, &mut link.down),
+        ] {
+            for (key, text) in own.iter().flat_map(|own| &own.0) {
+                set(direction, key, text, rtt).map_err(|source| LinkError::Direction {
+                    way,
+                    key: key.clone(),
+                    source,
+                })?;
+                if key == "loss" {
+                    direction.loss = self.in_bursts(direction.loss)?;
+                }
+            }
+        }
+        Ok(link)
     }
+
+    /// The same loss, in bursts where those are asked for.
+    fn in_bursts(&self, loss: Loss) -> Result<Loss, LinkError> {
+        let share = match loss {
+            Loss::None => Probability::ZERO,
+            Loss::Bernoulli(share) => share,
+            Loss::GilbertElliott(_) => return Ok(loss),
+        };
+        let Some(packets) = self.loss_burst else {
+            return Ok(loss);
+        };
+        GilbertElliott::bursts(share, packets)
+            .map(Loss::GilbertElliott)
+            .ok_or(LinkError::NoBursts { packets, share })
+    }
+}
+
+fn or_default<T: Copy>(list: &[T], default: T) -> Vec<T> {
+    if list.is_empty() {
+        vec![default]
+    } else {
+        list.to_vec()
+    }
+}
+
+/// Reads the mean length of a burst of losses in packets: `3`, or `3packets`.
+///
+/// # Errors
+/// It is not a number of at least 1.
+pub fn burst(text: &str) -> Result<f64, ValueError> {
+    let number = text.strip_suffix("packets").unwrap_or(text).trim();
+    let packets = number.parse::<f64>().ok();
+    let packets = packets.filter(|packets| *packets >= 1.0 && packets.is_finite());
+    packets.ok_or_else(|| ValueError::form(text, "a mean number of packets: the mean is at least 1 packet"))
 }
 
 /// The links of a table: every combination of the lists of RTT, loss, rate and MTU.
@@ -97,27 +256,28 @@ impl LinkLists {
 /// A key is unknown, or a value cannot be read.
 pub fn links(node: &Node, prefix: &str) -> Result<Vec<LinkConfig>, ScenarioError> {
     let table = Table::new(node, prefix, &KEYS)?;
-    let default = LinkSettings::default();
     let lists = LinkLists {
-        base: LinkSettings {
-            delay_variation: table.one("delay_variation", delay_variation)?.flatten(),
-            loss_burst: table.one("loss_burst", burst)?,
-            reorder: table.one("reorder", reorder)?.unwrap_or(default.reorder),
-            duplicate: table.one("duplicate", parsed)?.unwrap_or_default(),
-            corrupt: table.one("corrupt", parsed)?.unwrap_or_default(),
-            queue: table.one("queue", queue)?.flatten(),
-            ..default
-        },
         rtt: round_trips(&table)?,
         loss: table.many("loss", loss)?,
+        loss_burst: table.one("loss_burst", burst)?,
+        queue: table.one("queue", queue)?,
+        delay_variation: table.one("delay_variation", delay_variation)?,
+        reorder: table.one("reorder", reorder)?,
+        duplicate: table.one("duplicate", parsed)?,
+        corrupt: table.one("corrupt", parsed)?,
         rate: table.many("rate", rate)?,
         mtu: table.many("mtu", mtu)?,
+        up: own_settings(&table, "up")?,
+        down: own_settings(&table, "down")?,
     };
-    let links = lists.links(|settings| link(&table, settings));
-    links.map_err(|error| match error {
-        ListError::TooMany(most) => table.error("rtt", format!("there are more than {most} links")),
-        ListError::NothingLost => table.error("loss_burst", "it needs loss"),
-        ListError::Link(error) => error,
+    lists.links().map_err(|error| match error {
+        LinkError::Direction { way, key, source } => match table.get(way) {
+            Some(node) => Table::at(node, &format!("{way}.")).error(&key, source),
+            None => table.error(way, source),
+        },
+        LinkError::TooMany(_) => table.error("rtt", error),
+        LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
+        LinkError::NoBursts { .. } => table.error("loss_burst", error),
     })
 }
 
@@ -134,45 +294,33 @@ fn round_trips(table: &Table<'_>) -> Result<Vec<Duration>, ScenarioError> {
     if !delays.is_empty() {
         return Ok(delays.into_iter().map(|delay| delay * 2).collect());
     }
-    // Directions that say both their delays leave nothing of the default.
+    // Where both directions have a delay of their own, the default round-trip time does not matter.
     match ["up", "down"].map(|way| own_delay(table, way)) {
         [Some(up), Some(down)] if rtts.is_empty() => Ok(vec![up + down]),
         _ => Ok(rtts),
     }
 }
 
-/// The delay that a direction says for itself, where it can be read.
+/// The delay of one direction, where the direction has a delay that can be read.
 fn own_delay(table: &Table<'_>, way: &str) -> Option<Duration> {
     let text = table.get(way)?.get("delay")?.scalar()?;
     time(&text).ok()
 }
 
-fn link(table: &Table<'_>, settings: &LinkSettings) -> Result<LinkConfig, ScenarioError> {
-    let mut link = settings.link().map_err(|why| table.error("loss_burst", why))?;
-    for (way, direction) in [("up", &mut link.up), ("down", &mut link.down)] {
-        if let Some(node) = table.get(way) {
-            set_all(settings, direction, node, way)?;
-        }
-    }
-    Ok(link)
-}
-
-/// Sets everything that one direction has of its own.
-fn set_all(
-    settings: &LinkSettings,
-    direction: &mut DirectionConfig,
-    node: &Node,
-    way: &str,
-) -> Result<(), ScenarioError> {
+/// The settings of one direction, as texts.
+fn own_settings(table: &Table<'_>, way: &str) -> Result<Option<OwnSettings>, ScenarioError> {
+    let Some(node) = table.get(way) else {
+        return Ok(None);
+    };
     let prefix = format!("{way}.");
     let own = Table::new(node, &prefix, &DIRECTION_KEYS)?;
-    for (name, node) in node.entries().unwrap_or_default() {
-        let Some(text) = node.scalar() else {
+    let setting = |(key, node): &(super::node::Key, Node)| {
+        let text = node.scalar().ok_or_else(|| {
             let kind = node.kind();
-            return Err(own.error(&name.name, format!("one value is expected, this is {kind}")));
-        };
-        let set = settings.set(direction, &name.name, &text);
-        set.map_err(|why| own.error(&name.name, why))?;
-    }
-    Ok(())
+            own.error(&key.name, format!("one value is expected, this is {kind}"))
+        })?;
+        Ok((key.name.clone(), text))
+    };
+    let entries = node.entries().unwrap_or_default().iter().map(setting);
+    Ok(Some(OwnSettings(entries.collect::<Result<_, ScenarioError>>()?)))
 }

@@ -1,6 +1,6 @@
-//! A load as a scenario has it: its keys and what they mean.
+//! The keys of a load in a scenario, and how they are read.
 //!
-//! - [`phases`]: what happens, in order
+//! - [`phases`]: the phases of a load
 
 pub mod phases;
 
@@ -17,7 +17,7 @@ use wirecost_stack::url::Url;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::table::{Table, clients, flag, keep_alive, parsed, text, time, whole};
+use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, set, text, time, whole};
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
@@ -66,45 +66,45 @@ pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
 pub const PAYLOAD_KEYS: [&str; 4] = ["size", "file", "template", "hex"];
 /// The keys of a will.
 pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
-/// The keys of what a capture holds.
+/// The keys of the contents of a capture.
 pub const RECORD_KEYS: [&str; 1] = ["keys"];
 /// The keys of a login.
 pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
-/// Devices, by default.
+/// The default number of devices.
 pub const DEFAULT_CLIENTS: u32 = 10;
-/// Payload, by default.
+/// The default payload.
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
-/// What client identifiers are made of: eight characters up to 99,999 devices.
+/// The default client identifiers: eight characters up to 99,999 devices.
 pub const CLIENT_ID: &str = "wc-%05d";
 
-/// What a scenario may take from where it is read.
+/// The files and variables that a scenario may use.
 #[derive(Clone, Copy)]
-pub struct Environment<'a> {
-    /// The folder that names of files are relative to; `None` where no files may be read.
+pub struct ScenarioInputs<'a> {
+    /// The folder of the scenario, to which names of files are relative; `None` refuses files.
     pub folder: Option<&'a Path>,
-    /// The environment's variables.
+    /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl Environment<'_> {
-    /// Neither files nor variables.
-    pub const NONE: Environment<'static> = Environment {
+impl ScenarioInputs<'_> {
+    /// No files and no variables.
+    pub const NONE: ScenarioInputs<'static> = ScenarioInputs {
         folder: None,
         variable: &|_| None,
     };
 }
 
-impl std::fmt::Debug for Environment<'_> {
+impl std::fmt::Debug for ScenarioInputs<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Environment")
+        f.debug_struct("ScenarioInputs")
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
 }
 
 impl LoadOptions {
-    /// A load of a stack on a target without phases, every default filled in.
+    /// A load without phases, every default filled in.
     pub fn new(stack: Stack, target: LoadTarget) -> Self {
         Self {
             stack,
@@ -143,7 +143,7 @@ impl LoadOptions {
         }
     }
 
-    /// The default topic, path or address of messages. What CoAP servers for trials let be observed is `obs`.
+    /// The default topic, path or address of messages. The observable resource of CoAP test servers is `obs`.
     pub fn unnamed_resource(stack: Stack, has_subscribers: bool) -> &'static str {
         match stack.is_coap() && has_subscribers {
             true => "obs",
@@ -155,16 +155,16 @@ impl LoadOptions {
 /// Reads a load from the text that [`Resolved`](crate::options::load::print::Resolved) gives, in YAML or JSON.
 ///
 /// # Errors
-/// It is no load, or leaves open what is not the default.
+/// The text is not a load in the resolved form.
 pub fn parse(text: &str) -> Result<LoadOptions, ScenarioError> {
-    read(&Node::parse(text)?, Environment::NONE)
+    read(&Node::parse(text)?, ScenarioInputs::NONE)
 }
 
-/// Reads one load: every key has one value.
+/// Reads one load. Every key has one value.
 ///
 /// # Errors
 /// A key is unknown, is missing, or has no value that it can have.
-pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, ScenarioError> {
+pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, ScenarioError> {
     let table = Table::new(node, "", &KEYS)?;
     let target = table.one("target", target)?;
     let target = target.unwrap_or(LoadTarget::Started(Target::Builtin));
@@ -172,10 +172,10 @@ pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, S
     set(&mut load.engine, table.one("engine", parsed)?);
     load.service_time = table.one("service_time", parsed)?;
     set(&mut load.workers, table.one("workers", whole)?);
-    connection(&table, &mut load, surroundings)?;
+    connection(&table, &mut load, inputs)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
-    load.payload = payload(&table, surroundings)?;
+    load.payload = payload(&table, inputs)?;
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -187,7 +187,7 @@ pub fn read(node: &Node, surroundings: Environment<'_>) -> Result<LoadOptions, S
     Ok(load)
 }
 
-/// Refuses a load that cannot be run, at what `node` says of it.
+/// Validates a load. An error is placed at the value that causes it.
 ///
 /// # Errors
 /// [`LoadOptions::validate`] refuses it.
@@ -212,14 +212,14 @@ pub fn check(node: &Node, load: &LoadOptions) -> Result<(), ScenarioError> {
     ))
 }
 
-/// The stack: as it is named, or as the scheme of a URL says.
+/// The stack: the named one, or that of the scheme of a URL.
 fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError> {
     match (table.one::<Stack>("stack", parsed)?, target) {
         (Some(stack), LoadTarget::Url(url)) if !url.names(stack) => {
             let (scheme, own) = (url.scheme, url.scheme.stack());
             Err(table.error(
                 "stack",
-                format!("{stack} is not what {scheme}:// says: write a stack like {own}, or leave it out"),
+                format!("{scheme}:// does not name {stack}: write a stack like {own}, or leave it out"),
             ))
         }
         (Some(stack), _) => Ok(stack),
@@ -228,20 +228,14 @@ fn stack(table: &Table<'_>, target: &LoadTarget) -> Result<Stack, ScenarioError>
     }
 }
 
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
-}
-
-/// How devices come to their target.
+/// Reads the connection of devices to their target.
 fn connection(
     table: &Table<'_>,
     load: &mut LoadOptions,
-    surroundings: Environment<'_>,
+    inputs: ScenarioInputs<'_>,
 ) -> Result<(), ScenarioError> {
     set(&mut load.start, table.one("start", parsed)?);
-    load.login = login(table, surroundings)?;
+    load.login = login(table, inputs)?;
     if let LoadTarget::Url(url) = &mut load.target
         && let Some(of_url) = url.login.take()
         && load.login.is_none()
@@ -265,7 +259,7 @@ fn connection(
     Ok(())
 }
 
-/// Who sends and who receives.
+/// Reads senders and subscribers.
 fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
     set(&mut load.clients, table.one("clients", clients)?);
     load.inflight = table.one("inflight", whole)?;
@@ -288,7 +282,7 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     Ok(())
 }
 
-/// What the generator takes of its machine.
+/// Reads the layout of the generator.
 fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioError> {
     set(&mut load.shared_socket, table.one("shared_socket", flag)?);
     load.sources = table.many("sources", parsed::<IpAddr>)?;
@@ -304,26 +298,23 @@ fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     Ok(())
 }
 
-fn qos(text: &str) -> Result<u8, String> {
+fn qos(text: &str) -> Result<u8, ValueError> {
     let qos = text.parse().ok().filter(|qos| *qos <= 2);
-    qos.ok_or_else(|| format!("{text:?} is no QoS: 0, 1 or 2"))
+    qos.ok_or_else(|| ValueError::form(text, "a QoS: 0, 1 or 2"))
 }
 
 /// Reads a target: a name, or a URL.
 ///
 /// # Errors
-/// It is neither.
-pub fn target(text: &str) -> Result<LoadTarget, String> {
+/// It is not a target.
+pub fn target(text: &str) -> Result<LoadTarget, ValueError> {
     if text.contains("://") {
         return parsed::<Url>(text).map(LoadTarget::Url);
     }
     parsed(text).map(LoadTarget::Started)
 }
 
-fn login(
-    table: &Table<'_>,
-    surroundings: Environment<'_>,
-) -> Result<Option<(String, String)>, ScenarioError> {
+fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String, String)>, ScenarioError> {
     let Some(node) = table.get("login") else {
         return Ok(None);
     };
@@ -339,14 +330,14 @@ fn login(
             let from = Table::new(node, "login.password.", &["env"])?;
             let name = from.required("env", text)?;
             let unset = || from.error("env", format!("the environment has no variable {name}"));
-            (surroundings.variable)(&name).ok_or_else(unset)?
+            (inputs.variable)(&name).ok_or_else(unset)?
         }
         _ => own.one("password", text)?.unwrap_or_default(),
     };
     Ok(Some((user, password)))
 }
 
-fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, ScenarioError> {
+fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let Some(node) = table.get("payload") else {
         return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));
@@ -374,7 +365,7 @@ fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, 
         "hex" => Ok(Payload::File(own.required(key, hex)?)),
         _ => {
             let name = own.required(key, text)?;
-            let folder = surroundings
+            let folder = inputs
                 .folder
                 .ok_or_else(|| own.error(key, "no files can be read here"))?;
             let read = std::fs::read(folder.join(&name));
@@ -384,8 +375,8 @@ fn payload(table: &Table<'_>, surroundings: Environment<'_>) -> Result<Payload, 
     }
 }
 
-fn hex(text: &str) -> Result<Arc<[u8]>, String> {
-    let wrong = || "pairs of hexadecimal digits are expected".to_owned();
+fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {
+    let wrong = || ValueError::Refused("pairs of hexadecimal digits are expected".to_owned());
     let digits = text.as_bytes();
     let (pairs, rest) = digits.as_chunks::<2>();
     if !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Several results folders as one, their thresholds judged by what their runs have come to together.
+//! Merges results folders, and judges the thresholds of their scenarios on the merged figures.
 
 use std::time::SystemTime;
 
@@ -9,19 +9,19 @@ use wirecost_results::merge::{MergeError, Merged, Scenarios, Sources, scenario_t
 use wirecost_results::summary::Summary;
 use wirecost_results::threshold::Threshold;
 
-use crate::load::Environment;
+use crate::load::ScenarioInputs;
 use crate::{Edits, Scenario, ScenarioError, Work, identity, plan};
 
-/// Folders that have been put together.
+/// Merged folders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
-    /// What they have come to.
+    /// The merged results.
     pub merged: Merged,
-    /// Why some thresholds of their scenarios are not judged; `None` where all are.
+    /// Why some thresholds are not judged; `None` if all are.
     pub unjudged: Option<String>,
 }
 
-/// Puts results folders together into a new one; `command` is the command that does it, `ended` the time of its end.
+/// Merges results folders into a new one; `command` is the command of the merge, `ended` the time of its end.
 ///
 /// # Errors
 /// [`MergeError`] where they cannot be put together.
@@ -40,7 +40,7 @@ pub fn merge(
     })
 }
 
-/// The scenarios of all folders, each one once.
+/// The scenarios of all folders, without duplicates.
 struct Demands {
     scenarios: Vec<Scenario>,
     unread: Option<ScenarioError>,
@@ -81,7 +81,7 @@ impl Scenarios for Demands {
         each_once(self.scenarios.iter().flat_map(of_one))
     }
 
-    /// Each scenario's thresholds are about the loads that it asks for.
+    /// The thresholds of a scenario apply to its own loads.
     fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
             Work::Loads(loads) => scenario.thresholds.of_loads(loads, summary),
@@ -96,21 +96,21 @@ impl Scenarios for Demands {
 /// # Errors
 /// It is not one of this version.
 fn read(text: &str) -> Result<Scenario, ScenarioError> {
-    // A resolved scenario holds its files and names the variable of its password, on which no figure depends.
-    let surroundings = Environment {
+    // A resolved scenario includes its files. It names the variable of its password, which no figure depends on.
+    let inputs = ScenarioInputs {
         folder: None,
         variable: &|_| Some("-".into()),
     };
-    Scenario::read(text, Edits::default(), surroundings)
+    Scenario::read(text, Edits::default(), inputs)
 }
 
-/// Whether a scenario has thresholds, as far as it is a table at all.
+/// Whether a scenario has thresholds.
 fn demands_anything(text: &str) -> bool {
     let table: Option<Value> = serde_saphyr::from_str(text).ok();
     table.is_none_or(|table| table.get("thresholds").is_some_and(|demands| !demands.is_null()))
 }
 
-/// Scenarios that differ in what is not about a load may demand the same of it.
+/// Removes duplicates: scenarios may have the same threshold on the same load.
 fn each_once(thresholds: impl Iterator<Item = Threshold>) -> Vec<Threshold> {
     let mut once: Vec<Threshold> = Vec::new();
     for threshold in thresholds {

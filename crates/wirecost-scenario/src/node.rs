@@ -1,7 +1,7 @@
-//! YAML 1.2 as a tree whose every value knows its line. JSON is YAML too.
+//! YAML 1.2 as a tree in which every value has its line. JSON is YAML too.
 //!
-//! Limits hold before anything is kept: nesting, values, aliases and what they represent. Only `true` and `false` are
-//! booleans; a key that occurs twice, a merge key and a second document are errors.
+//! Limits apply while the text is read: nesting, values, aliases and their expansions. Only `true` and `false` are
+//! booleans. A repeated key, a merge key and a second document are errors.
 
 mod limits;
 mod syntax;
@@ -17,10 +17,10 @@ use super::error::{Place, ScenarioError};
 pub use limits::MAX_BYTES;
 use limits::{MAX_DEPTH, MAX_VALUES};
 
-/// A value and where it stands.
+/// A value with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it stands.
+    /// Its place in the file, or the flag.
     pub place: Place,
     /// The value.
     pub value: Value,
@@ -34,7 +34,7 @@ pub enum Value {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, as it is written without superfluous digits.
+    /// A number in canonical form.
     Number(String),
     /// A text.
     Text(String),
@@ -44,17 +44,17 @@ pub enum Value {
     Table(Vec<(Key, Node)>),
 }
 
-/// A key and where it stands.
+/// A key with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Where it stands.
+    /// Its place in the file, or the flag.
     pub place: Place,
     /// The key.
     pub name: String,
 }
 
 impl Node {
-    /// A value that is in a flag.
+    /// A value at a place.
     pub fn at(place: &Place, value: Value) -> Self {
         Self {
             place: place.clone(),
@@ -89,7 +89,7 @@ impl Node {
             .map(|(_, node)| node)
     }
 
-    /// The same, to be changed.
+    /// The value of a key of a table, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         let Value::Table(entries) = &mut self.value else {
             return None;
@@ -106,7 +106,7 @@ impl Node {
         }
     }
 
-    /// The text of a value that is neither list nor table nor nothing.
+    /// The text of a boolean, a number or a text; `None` for anything else.
     pub fn scalar(&self) -> Option<String> {
         match &self.value {
             Value::Bool(value) => Some(value.to_string()),
@@ -115,7 +115,7 @@ impl Node {
         }
     }
 
-    /// About how many bytes it takes.
+    /// About how many bytes of memory the value takes.
     pub fn weight(&self) -> usize {
         let within = match &self.value {
             Value::Null | Value::Bool(_) => 0,
@@ -129,7 +129,7 @@ impl Node {
         within + size_of::<Self>()
     }
 
-    /// What it is, in a word.
+    /// The name of the kind of value.
     pub const fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
@@ -142,7 +142,7 @@ impl Node {
     }
 }
 
-/// How a scenario is read.
+/// The options of the parser.
 fn strict() -> Options {
     serde_saphyr::options! {
         budget: limits::budget(),
@@ -234,10 +234,6 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
         Ok(Value::Text(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {

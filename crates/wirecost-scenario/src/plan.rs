@@ -1,5 +1,6 @@
-//! Which devices there are, and when each one starts.
+//! The cells and devices of a comparison, and when each device starts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,25 +23,25 @@ use identity::Dimensions;
 /// A cell of the plan.
 #[derive(Clone, Debug)]
 pub struct PlannedCell {
-    /// What its devices speak.
+    /// The stack of its devices.
     pub stack: Stack,
     /// How their connections start.
     pub start: Start,
-    /// What a message carries.
+    /// The payload of a message.
     pub payload: Arc<[u8]>,
     /// Index of its link in the options.
     pub link: usize,
-    /// What a device sends on a connection, and when.
+    /// The messages of a connection and their times.
     pub schedule: Schedule,
     /// Whether its link delivers every packet, intact and in its order.
     pub in_order: bool,
-    /// Why it is not run; its devices do not exist then.
+    /// Why it is not run. It has no devices in this case.
     pub not_run: Option<String>,
     /// The cell's random stream.
     pub rng: Rng,
 }
 
-/// A device of the plan; its position is its [`HostIndex`].
+/// A device of the plan. Its position in the plan is its [`HostIndex`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedDevice {
     /// Index of its cell.
@@ -62,16 +63,16 @@ pub struct Plan {
     records_all: bool,
 }
 
-/// Messages up to which a run's capture holds every packet. The ledger always covers every packet.
+/// The number of messages up to which the capture of a run holds every packet. The ledger always covers every packet.
 pub const FULL_CAPTURE_MESSAGES: u64 = 10_000;
-/// Time between the starts of two devices, so that the machine, not the link, never becomes the bottleneck.
+/// The least time between the starts of two devices, so that the link, not the machine, is the bottleneck.
 pub const START_GAP: Duration = Duration::from_millis(10);
-/// What the starts of devices are spread to, in bytes of payload per second: with twice as much the forwarder is late by
-/// milliseconds on two CPUs where packets of many devices meet.
+/// The rate of payload bytes per second over which starts are spread. At twice this rate the forwarder is milliseconds
+/// late on two CPUs where packets of many devices meet.
 const PAYLOAD_RATE: u32 = 10_000_000;
 
 impl PlannedCell {
-    /// What tells it from the others.
+    /// The dimensions of the cell.
     pub(crate) fn dimensions(&self) -> Dimensions {
         Dimensions {
             stack: self.stack,
@@ -89,7 +90,7 @@ impl Options {
         self.links.iter().map(mtu_of).min().unwrap_or(1_500)
     }
 
-    /// How many cells there are, whatever engines run them.
+    /// The number of cells for one engine.
     pub fn cells(&self) -> u64 {
         if !self.exclude.is_empty() || self.shard.is_some() {
             return (labels(self).len() / self.engine.of_cells().len()) as u64;
@@ -115,7 +116,7 @@ impl Plan {
         }
     }
 
-    /// Some cells of the plan as a comparison of their own, with the links that they use.
+    /// Some cells of the plan as their own comparison, with the links that they use.
     pub fn part(&self, options: &Options, cells: &[usize]) -> (Options, Self) {
         let mut links: Vec<usize> = cells.iter().map(|cell| self.cells[*cell].link).collect();
         links.sort_unstable();
@@ -139,13 +140,6 @@ impl Plan {
         (options, plan)
     }
 
-    /// The cell of a device.
-    pub fn cell_of(&self, host: HostIndex) -> Option<&PlannedCell> {
-        self.devices
-            .get(host as usize)
-            .map(|device| &self.cells[device.cell])
-    }
-
     /// Whether the capture holds the packets of a device: of every one up to [`FULL_CAPTURE_MESSAGES`] of the whole
     /// comparison, else of the first samples of each cell.
     pub fn is_recorded(&self, host: HostIndex, options: &Options) -> bool {
@@ -153,12 +147,12 @@ impl Plan {
         self.records_all || device.is_some_and(|device| self.is_sample_recorded(device.sample, options))
     }
 
-    /// The same for a sample of any cell.
+    /// Whether the capture holds the packets of this sample of any cell.
     pub fn is_sample_recorded(&self, sample: u32, options: &Options) -> bool {
         self.records_all || sample < options.record_hosts
     }
 
-    /// How many devices can be at work at the same time: those that start within the longest life of one.
+    /// An upper bound of the devices that are active at the same time: those that start within the longest life of one.
     pub fn overlapping_devices(&self, options: &Options) -> u64 {
         let life = options.longest_life();
         let started = life.as_nanos() / START_GAP.as_nanos() + 1;
@@ -166,7 +160,7 @@ impl Plan {
         devices.min(u64::try_from(started).unwrap_or(u64::MAX))
     }
 
-    /// How long the starts of the devices of some cells take, one after the other.
+    /// The time from the first to the last start of the devices of some cells.
     pub fn starts_take(&self, cells: impl Iterator<Item = usize>, options: &Options) -> Duration {
         let cells = cells
             .map(|cell| &self.cells[cell])
@@ -207,29 +201,18 @@ fn start_gap(cell: &PlannedCell) -> Duration {
 }
 
 fn planned_cells(options: &Options) -> Vec<PlannedCell> {
-    let payloads: Vec<Arc<[u8]>> = options
+    let payloads: BTreeMap<u64, Arc<[u8]>> = options
         .sizes
         .iter()
-        .map(|size| payload(options.seed, size.bytes()))
+        .map(|size| (size.bytes(), payload(options.seed, size.bytes())))
         .collect();
-    let mut cells = Vec::new();
-    for link in 0..options.links.len() {
-        for payload in &payloads {
-            for schedule in &options.schedules {
-                let planned = |way| planned_cell(options, link, payload, *schedule, way);
-                cells.extend(
-                    options
-                        .ways()
-                        .map(planned)
-                        .filter(|cell| is_asked(options, cell.dimensions())),
-                );
-            }
-        }
-    }
-    cells
+    all_dimensions(options)
+        .filter(|cell| is_asked(options, *cell))
+        .map(|cell| planned_cell(options, cell, Arc::clone(&payloads[&cell.size.bytes()])))
+        .collect()
 }
 
-/// The cells of a comparison as each of its engines runs them: keys and labels.
+/// Keys and labels of the cells of a comparison, for each of its engines.
 pub fn labels(options: &Options) -> Vec<(String, Labels)> {
     let of_engines = |cell: Dimensions| {
         let labels = identity::labels(options, cell);
@@ -245,15 +228,15 @@ pub fn labels(options: &Options) -> Vec<(String, Labels)> {
             .map(of_engine)
             .collect::<Vec<_>>()
     };
-    let all = (0..options.links.len()).flat_map(|link| dimensions(options, link));
-    all.filter(|cell| is_asked(options, *cell))
+    all_dimensions(options)
+        .filter(|cell| is_asked(options, *cell))
         .flat_map(of_engines)
         .collect()
 }
 
-/// The cells on one link, in their order.
-fn dimensions(options: &Options, link: usize) -> impl Iterator<Item = Dimensions> {
-    let of_schedule = move |size: ByteSize, schedule: Schedule| {
+/// Every cell in its order: starts within stacks within schedules within sizes within links.
+fn all_dimensions(options: &Options) -> impl Iterator<Item = Dimensions> {
+    let of_schedule = move |link: usize, size: ByteSize, schedule: Schedule| {
         options.ways().map(move |(stack, start)| Dimensions {
             stack,
             start,
@@ -262,17 +245,15 @@ fn dimensions(options: &Options, link: usize) -> impl Iterator<Item = Dimensions
             schedule,
         })
     };
-    let of_size = move |size: &ByteSize| {
-        let size = *size;
-        options
-            .schedules
-            .iter()
-            .flat_map(move |schedule| of_schedule(size, *schedule))
+    let of_size = move |link: usize, size: ByteSize| {
+        let schedules = options.schedules.iter();
+        schedules.flat_map(move |schedule| of_schedule(link, size, *schedule))
     };
-    options.sizes.iter().flat_map(of_size)
+    let of_link = move |link: usize| options.sizes.iter().flat_map(move |size| of_size(link, *size));
+    (0..options.links.len()).flat_map(of_link)
 }
 
-/// Whether a cell is neither left out nor another shard's.
+/// Whether a cell is neither excluded nor in another shard.
 fn is_asked(options: &Options, cell: Dimensions) -> bool {
     if options.exclude.is_empty() && options.shard.is_none() {
         return true;
@@ -289,33 +270,32 @@ fn payload(seed: u64, bytes: u64) -> Arc<[u8]> {
     payload.into()
 }
 
-fn planned_cell(
-    options: &Options,
-    link: usize,
-    payload: &Arc<[u8]>,
-    schedule: Schedule,
-    (stack, start): (Stack, Start),
-) -> PlannedCell {
+fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -> PlannedCell {
+    let Dimensions {
+        stack,
+        start,
+        link,
+        schedule,
+        ..
+    } = dimensions;
     let config = &options.links[link];
     let speaks = options.target.speaks(stack);
     let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
-    let refused = not_spoken
+    let not_run = not_spoken
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
         .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
-    let mut cell = PlannedCell {
+    PlannedCell {
         stack,
         start,
-        payload: Arc::clone(payload),
+        payload,
         link,
         schedule,
         in_order: is_in_order(config),
-        not_run: refused,
-        rng: Rng::new(options.seed),
-    };
-    cell.rng = cell.rng.cell(identity::stream(options, &cell));
-    cell
+        not_run,
+        rng: Rng::new(options.seed).cell(identity::stream(options, dimensions)),
+    }
 }
 
 /// The largest IP packet that passes a link both ways, in bytes.
@@ -328,11 +308,11 @@ fn is_in_order(link: &LinkConfig) -> bool {
         let direction = link.direction(*way);
         direction.delay_variation.is_none() && direction.reorder.is_none() && direction.rate.is_none()
     };
-    // A queue drops what it has no room for, and only a rate makes one.
+    // A full queue drops packets, and there is a queue only if there is a rate.
     link.is_lossless() && Direction::ALL.iter().all(straight)
 }
 
-/// Every device's own link object, one more per link for its check, and one without delay: the path itself.
+/// The links of a live run: one per device, one per link for its check, and one without delay for the path itself.
 #[derive(Debug)]
 pub struct DeviceLinks {
     links: Vec<Link>,
@@ -342,7 +322,7 @@ impl DeviceLinks {
     /// The links of the plan's devices, then those of the checks, then the one without delay.
     pub fn new(plan: &Plan, configs: &[LinkConfig], seed: u64) -> Self {
         let of_device =
-            |device| Link::new(configs[plan.cells[device_cell(device)].link], plan.rng_of(device));
+            |device: &PlannedDevice| Link::new(configs[plan.cells[device.cell].link], plan.rng_of(device));
         let undelayed = LinkConfig::default();
         let checks = configs
             .iter()
@@ -363,10 +343,6 @@ impl DeviceLinks {
     pub fn of(&self, host: HostIndex) -> Option<&Link> {
         self.links.get(host as usize)
     }
-}
-
-const fn device_cell(device: &PlannedDevice) -> usize {
-    device.cell
 }
 
 impl Links for DeviceLinks {

@@ -1,30 +1,46 @@
-//! Which cells or loads are meant: values of their dimensions, as `exclude` and thresholds name them.
+//! Conditions on the dimensions of cells or loads, as `exclude` and thresholds give them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_proto::{BitRate, ByteSize};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
-use super::table::{clients, meant, message_rate_text, parsed, rate, time, whole};
+use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
 
-/// The dimensions of one cell or load with its values, as texts.
+/// The dimensions of one cell or load with their values, as texts.
 pub type Labels = BTreeMap<&'static str, String>;
 
-/// Conditions on dimensions: each must hold, by any of its values; none hold for everything.
+/// Conditions on dimensions. Each must hold, by any of its values. An empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector(BTreeMap<&'static str, Vec<String>>);
 
-/// The dimensions by which cells of a comparison are told apart.
+/// Why a condition cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectorError {
+    /// The key is not a dimension.
+    #[error("{key:?} is not a dimension ({hint})")]
+    NoDimension {
+        /// The key.
+        key: String,
+        /// What the key may have meant.
+        hint: String,
+    },
+    /// The dimension cannot have the value.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+}
+
+/// The dimensions of cells.
 pub fn of_cells() -> Vec<&'static str> {
     [&OF_COMPARISONS[..], &["engine", "target"]].concat()
 }
 
-/// The dimensions by which phases of loads are told apart.
+/// The dimensions of phases of loads.
 pub fn of_phases() -> Vec<&'static str> {
     [&OF_LOADS[..], &["phase"]].concat()
 }
@@ -39,17 +55,19 @@ impl Selector {
         key: &str,
         values: &[String],
         dimensions: &[&'static str],
-    ) -> Result<(), String> {
+    ) -> Result<(), SelectorError> {
         let Some(key) = dimensions.iter().find(|name| **name == key) else {
-            let hint = meant(key, dimensions);
-            return Err(format!("{key:?} tells nothing apart ({hint})"));
+            return Err(SelectorError::NoDimension {
+                key: key.to_owned(),
+                hint: meant(key, dimensions),
+            });
         };
-        let values: Result<Vec<String>, String> = values.iter().map(|value| canonical(key, value)).collect();
-        self.0.insert(key, values?);
+        let values = values.iter().map(|value| canonical(key, value));
+        self.0.insert(key, values.collect::<Result<_, _>>()?);
         Ok(())
     }
 
-    /// Whether labels fulfil every condition. A label that is not there fulfils none.
+    /// Whether labels fulfil every condition. A missing label fulfils none.
     pub fn matches(&self, labels: &Labels) -> bool {
         let holds = |(key, values): (&&str, &Vec<String>)| {
             let label = labels.get(*key);
@@ -63,7 +81,7 @@ impl Selector {
         self.0.is_empty()
     }
 
-    /// The conditions as a scenario has them.
+    /// The conditions in the form of a scenario.
     pub fn to_table(&self) -> BTreeMap<String, Vec<String>> {
         let entries = self.0.iter();
         entries
@@ -79,8 +97,8 @@ impl fmt::Display for Selector {
     }
 }
 
-/// A value as labels write it, so that 1000us is 1ms.
-fn canonical(key: &str, value: &str) -> Result<String, String> {
+/// A value in the form of labels: 1000us becomes 1ms.
+fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     let value = value.trim();
     if value.contains('*') {
         return Ok(value.to_owned());
@@ -90,7 +108,7 @@ fn canonical(key: &str, value: &str) -> Result<String, String> {
         "start" => parsed::<Start>(value).map(|start| start.to_string()),
         "size" => parsed::<ByteSize>(value).map(|size| size.to_string()),
         "link.rtt" | "interval" => time(value).map(|time| DisplayDuration(time).to_string()),
-        "link.rate" => link::rate(value).map(rate_text),
+        "link.rate" => link::rate(value).map(link::rate_text),
         "link.mtu" => link::mtu(value).map(|mtu| ByteSize::from_bytes(mtu.into()).to_string()),
         "messages_per_connection" | "inflight" => whole::<u64>(value).map(|number| number.to_string()),
         "clients" => clients(value).map(|number| number.to_string()),
@@ -99,13 +117,8 @@ fn canonical(key: &str, value: &str) -> Result<String, String> {
     }
 }
 
-/// A rate of a link as labels write it.
-pub fn rate_text(rate: Option<BitRate>) -> String {
-    rate.map_or_else(|| "unlimited".into(), |rate| rate.to_string())
-}
-
-/// Whether a text fits a pattern in which `*` matches any letters. Each piece is looked for once, from the left, so
-/// that no pattern takes longer than its length times the text's.
+/// Whether a text matches a pattern in which `*` matches any characters. Each piece is searched once, from the left, so
+/// that the time is at most the product of both lengths.
 fn glob(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
@@ -129,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_letters() {
+    fn a_star_matches_any_characters() {
         for (pattern, text, fits) in [
             ("amqp*", "amqp-settled", true),
             ("*tls1.3", "tcp+tls1.3", true),
@@ -161,12 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn unknown_dimensions_and_values_are_refused() {
         let refused = |key: &str, value: &str| {
             let mut selector = Selector::default();
             selector
                 .require(key, &[value.to_owned()], &of_cells())
                 .expect_err(value)
+                .to_string()
         };
         assert!(refused("stak", "tcp").contains("did you mean \"stack\"?"));
         assert!(refused("stack", "h3").contains("unknown stack"));

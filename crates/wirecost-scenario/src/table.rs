@@ -1,22 +1,21 @@
-//! The keys of one table of a scenario: none unknown, values with their units, errors with their lines.
+//! The keys of one table of a scenario: unknown ones are errors, values have units, errors have lines.
 
 use std::fmt::Display;
-use std::str::FromStr;
 use std::time::Duration;
 
-use wirecost_proto::units::parse_duration;
+pub use wirecost_results::value::{ValueError, parsed, time};
 use wirecost_stack::name::nearest_of;
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 
-/// The highest rate per second: more than any generator gives, and few enough to be counted one by one.
+/// The highest rate per second: more than any generator reaches, and few enough to count one by one.
 const HIGHEST_RATE: f64 = 10_000_000.0;
 
 /// A table of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// What is before its keys in errors, e.g. `link.`.
+    /// The prefix of its keys in errors, e.g. `link.`.
     prefix: &'a str,
     node: &'a Node,
 }
@@ -24,14 +23,14 @@ pub struct Table<'a> {
 /// The most values of a key.
 pub const MAX_LIST: usize = 1_000;
 
-/// What reads one value from its text.
-pub type Read<T> = fn(&str) -> Result<T, String>;
+/// Reads a value from its text.
+pub type Read<T> = fn(&str) -> Result<T, ValueError>;
 
 impl<'a> Table<'a> {
     /// The table with the keys that it may have; `prefix` is before its keys in errors.
     ///
     /// # Errors
-    /// It is no table, or has a key that there is not.
+    /// It is not a table, or has an unknown key.
     pub fn new(node: &'a Node, prefix: &'a str, keys: &[&'static str]) -> Result<Self, ScenarioError> {
         let Some(entries) = node.entries() else {
             let name = if prefix.is_empty() {
@@ -56,12 +55,17 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// A table whose keys have been checked.
+    pub const fn at(node: &'a Node, prefix: &'a str) -> Self {
+        Self { prefix, node }
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.node.get(key).filter(|node| node.value != Value::Null)
     }
 
-    /// An error about a key, at its value, or at the table where it has none.
+    /// An error about a key, placed at its value, or at the table if it has none.
     pub fn error(&self, key: &str, message: impl Display) -> ScenarioError {
         let place = &self.node.get(key).unwrap_or(self.node).place;
         ScenarioError::new(place, format!("{}{key}: {message}", self.prefix))
@@ -104,16 +108,19 @@ impl<'a> Table<'a> {
     }
 
     fn read<T>(&self, key: &str, node: &Node, read: Read<T>) -> Result<T, ScenarioError> {
-        let at = |message| ScenarioError::new(&node.place, format!("{}{key}: {message}", self.prefix));
-        let Some(text) = node.scalar() else {
-            return Err(at(format!("one value is expected, this is {}", node.kind())));
+        let at = |message: &dyn Display| {
+            ScenarioError::new(&node.place, format!("{}{key}: {message}", self.prefix))
         };
-        read(&text).map_err(at)
+        let Some(text) = node.scalar() else {
+            let kind = node.kind();
+            return Err(at(&format_args!("one value is expected, this is {kind}")));
+        };
+        read(&text).map_err(|error| at(&error))
     }
 }
 
-/// Each of `all` with each of `values`, the values changing first; the same where there are no values. Of more than `most`
-/// one more is made, and not the others.
+/// Each of `all` combined with each of `values`, which change first; `all` if there are no values. Stops at `most` + 1
+/// combinations.
 pub fn combined<T: Clone, V>(all: &[T], values: &[V], most: usize, with: fn(&mut T, &V)) -> Vec<T> {
     if values.is_empty() {
         return all.to_vec();
@@ -129,33 +136,24 @@ pub fn combined<T: Clone, V>(all: &[T], values: &[V], most: usize, with: fn(&mut
     all.iter().flat_map(each).take(most.saturating_add(1)).collect()
 }
 
-/// What an unknown key may have meant.
+/// Sets a field where there is a value.
+pub(crate) fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+
+/// A hint for an unknown key: the nearest key, or all keys.
 pub fn meant(key: &str, keys: &[&'static str]) -> String {
     let all = format!("the keys are {}", keys.join(", "));
     nearest_of(key, keys.iter().copied()).map_or(all, |name| format!("did you mean {name:?}?"))
 }
 
-/// Anything that says itself what is wrong with a text.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error: T::Err| error.to_string())
-}
-
-/// A time with its unit.
-///
-/// # Errors
-/// It has none, or is no time.
-pub fn time(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
-}
-
-/// A text as it is.
+/// Any text.
 ///
 /// # Errors
 /// Never.
-pub fn text(text: &str) -> Result<String, String> {
+pub fn text(text: &str) -> Result<String, ValueError> {
     Ok(text.to_owned())
 }
 
@@ -163,39 +161,38 @@ pub fn text(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// It is neither.
-pub fn flag(text: &str) -> Result<bool, String> {
-    let neither = |_| format!("{text:?} is neither true nor false");
-    text.parse().map_err(neither)
+pub fn flag(text: &str) -> Result<bool, ValueError> {
+    text.parse().map_err(|_| ValueError::form(text, "true or false"))
 }
 
-/// A whole number that counts something.
+/// A whole number.
 ///
 /// # Errors
-/// It is none, or larger than `T` holds.
-pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+/// It is not a whole number, or too large for `T`.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
     let number = text.parse::<u64>().ok();
     number
         .and_then(|number| T::try_from(number).ok())
-        .ok_or_else(|| format!("{text:?} is not a whole number, or too large a one"))
+        .ok_or_else(|| ValueError::form(text, "a whole number, or is too large a one"))
 }
 
-/// Whole seconds in a time with its unit, as MQTT holds its keep-alive.
+/// Whole seconds, as in an MQTT keep-alive.
 ///
 /// # Errors
-/// It is no time, not whole seconds, or above 65,535 s.
-pub fn keep_alive(text: &str) -> Result<u16, String> {
+/// It is not a time, not whole seconds, or above 65,535 s.
+pub fn keep_alive(text: &str) -> Result<u16, ValueError> {
     let time = time(text)?;
     let seconds = u16::try_from(time.as_secs()).ok();
     seconds
         .filter(|seconds| Duration::from_secs(u64::from(*seconds)) == time)
-        .ok_or_else(|| format!("{text:?} is not whole seconds up to 65535s"))
+        .ok_or_else(|| ValueError::form(text, "whole seconds up to 65535s"))
 }
 
 /// Reads a number of devices: `1500`, `50k`.
 ///
 /// # Errors
-/// It is no whole number above 0.
-pub fn clients(text: &str) -> Result<u32, String> {
+/// It is not a whole number above 0.
+pub fn clients(text: &str) -> Result<u32, ValueError> {
     let (digits, factor) = match text.strip_suffix('k') {
         Some(digits) => (digits, 1_000),
         None => (text, 1),
@@ -206,15 +203,15 @@ pub fn clients(text: &str) -> Result<u32, String> {
         .and_then(|number| number.checked_mul(factor));
     number
         .filter(|number| *number > 0)
-        .ok_or_else(|| format!("{text:?} is no number of devices: write 1500 or 50k"))
+        .ok_or_else(|| ValueError::form(text, "a number of devices: write 1500 or 50k"))
 }
 
 /// Reads a rate: `5000/s`, `30/min`, `2/h`.
 ///
 /// # Errors
-/// It is none, not above 0, or beyond what can be intended.
-pub fn rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text:?} is no rate: write 5000/s, 30/min or 2/h");
+/// It is not a rate, not above 0, or too high.
+pub fn rate(text: &str) -> Result<f64, ValueError> {
+    let wrong = || ValueError::form(text, "a rate: write 5000/s, 30/min or 2/h");
     let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
     let seconds = match unit.trim() {
         "s" => 1.0,
@@ -231,9 +228,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
         .map(|number| number / seconds);
     let rate = rate.filter(|rate| *rate > 0.0).ok_or_else(wrong)?;
     if rate > HIGHEST_RATE {
-        return Err(format!(
-            "{text:?} is too high: the highest rate is {HIGHEST_RATE}/s"
-        ));
+        return Err(ValueError::Range {
+            range: "at most 10000000/s",
+            got: text.to_owned(),
+        });
     }
     Ok(rate)
 }

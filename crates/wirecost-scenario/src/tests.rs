@@ -5,7 +5,7 @@ use crate::options::compare::{Engine, Medium, Schedule, SharedLink};
 use crate::plan;
 
 fn read(text: &str) -> Result<Scenario, ScenarioError> {
-    Scenario::read(text, Edits::default(), Environment::NONE)
+    Scenario::read(text, Edits::default(), ScenarioInputs::NONE)
 }
 
 fn comparison(text: &str) -> Options {
@@ -148,7 +148,7 @@ fn flags_take_the_place_of_keys_and_say_so_in_errors() {
         vary: &vary,
     };
     let text = "wirecost: 1\nsize: 9B\ncount: 1\n";
-    let scenario = Scenario::read(text, edits, Environment::NONE).expect("edits");
+    let scenario = Scenario::read(text, edits, ScenarioInputs::NONE).expect("edits");
     let Work::Comparison(options) = scenario.work else {
         panic!("loads");
     };
@@ -162,12 +162,12 @@ fn flags_take_the_place_of_keys_and_say_so_in_errors() {
     );
     let set = ["count=x".to_owned()];
     let edits = Edits { set: &set, vary: &[] };
-    let error = Scenario::read(text, edits, Environment::NONE)
+    let error = Scenario::read(text, edits, ScenarioInputs::NONE)
         .expect_err("no number")
         .to_string();
     assert_eq!(
         error,
-        "--set count=x: count: \"x\" is not a whole number, or too large a one"
+        "--set count=x: count: \"x\" is not a whole number, or is too large a one"
     );
 }
 
@@ -232,7 +232,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         ),
         (
             "wirecost: 1\nipv6: yes\n",
-            "line 2: ipv6: \"yes\" is neither true nor false",
+            "line 2: ipv6: \"yes\" is not true or false",
             "",
         ),
         (
@@ -283,7 +283,7 @@ fn what_is_wrong_is_said_with_its_line_and_a_way_out() {
         ),
         (
             "wirecost: 1\nthresholds:\n  response_time:\n    - p(98)<1s\n",
-            "line 4: thresholds: response_time: \"p(98)\" is no figure of response_time: it has p(50), p(90)",
+            "line 4: thresholds: response_time: \"p(98)\" is not a figure of response_time: it has p(50), p(90)",
             "",
         ),
         (
@@ -314,13 +314,13 @@ fn loads_are_told_apart_by_their_links() {
     let text = "wirecost: 1\nstack: mqtt-qos1\nvary: {link.rtt: [5ms, 40ms], link.loss: [0%, 1%]}\n\
                 exclude: [{link.rtt: 40ms, link.loss: 1%}]\nphases: [{do: publish, duration: 1s}]\n\
                 thresholds: {\"response_time{link.rtt=40ms}\": [\"p(99)<1s\"]}\n";
-    let scenario = Scenario::read(text, Edits::default(), Environment::NONE).expect(text);
+    let scenario = Scenario::read(text, Edits::default(), ScenarioInputs::NONE).expect(text);
     let Work::Loads(loads) = &scenario.work else {
         panic!("a comparison");
     };
     assert_eq!(loads.len(), 3);
     let text = text.replace("link.rtt=40ms", "link.rtt=41ms");
-    let error = Scenario::read(&text, Edits::default(), Environment::NONE).expect_err("nothing is meant");
+    let error = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect_err("nothing is meant");
     assert!(
         error
             .to_string()

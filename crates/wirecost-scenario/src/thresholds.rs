@@ -1,10 +1,11 @@
-//! What is demanded of the figures, in the words of k6: `metric{selector}: ["p(99)<150ms", "count==0"]`.
+//! Thresholds on figures, in the syntax of k6: `metric{selector}: ["p(99)<150ms", "count==0"]`.
 //!
 //! - [`expression`] reads e.g. `p(99)<3*link.rtt`
-//! - [`nature`]: what has a figure, and why something has none
-//! - [`verdict`]: whether demands hold; `early`: which of them end a load
+//! - [`nature`]: which cells and phases have a figure, and why others do not
+//! - [`verdict`]: judges demands; `early`: demands that end a load
 //!
-//! A demand must hold in each cell, or each phase of each load, that its selector matches. What is invalid never passes.
+//! A demand must hold in each cell, or each phase of each load, that its selector matches. An invalid cell or phase
+//! never passes.
 
 mod early;
 pub mod expression;
@@ -12,6 +13,7 @@ pub mod nature;
 pub mod verdict;
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
@@ -21,12 +23,12 @@ use wirecost_results::thresholds::metric::Metric;
 use super::Work;
 use super::error::ScenarioError;
 use super::node::{Node, Value};
-use super::selector::{self, Selector};
+use super::selector::{self, Selector, SelectorError};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
 use nature::Subject;
 
-/// What is demanded, in the order of the file.
+/// All demands, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds(pub Vec<Demand>);
 
@@ -35,27 +37,27 @@ pub struct Thresholds(pub Vec<Demand>);
 pub struct Demand {
     /// The figure.
     pub metric: &'static Metric,
-    /// Of which cells or loads.
+    /// The cells or loads.
     pub selector: Selector,
-    /// What is demanded of it.
+    /// The expression.
     pub expression: Expression,
-    /// Metric and selector as the file has them.
+    /// Metric and selector as in the file.
     pub name: String,
-    /// Whether the run ends when it fails.
+    /// Whether a failure ends the run.
     pub abort_on_fail: bool,
-    /// The time at the beginning in which it may fail.
+    /// The time at the start of a phase in which the demand may fail.
     pub after: Duration,
 }
 
-/// The keys of a demand that is more than an expression.
+/// The keys of a demand that is a table.
 pub const DEMAND_KEYS: [&str; 3] = ["expr", "abort_on_fail", "after"];
 
 impl Thresholds {
-    /// Reads the table of thresholds of a scenario, and checks that each one has something to look at.
+    /// Reads the thresholds of a scenario, and checks that each one applies to a cell or a phase.
     ///
     /// # Errors
-    /// A metric or a dimension is unknown, an expression cannot be read, a selector matches nothing, what it matches has no
-    /// such figure by its nature, or a bound is in round-trip times of a link that is not there.
+    /// A metric or a dimension is unknown, an expression cannot be read, a selector matches nothing, the matching cells
+    /// or phases do not have the metric, or a bound is in round-trip times without a link.
     pub fn read(node: &Node, work: &Work) -> Result<Self, ScenarioError> {
         let Some(entries) = node.entries() else {
             let message = format!(
@@ -68,10 +70,10 @@ impl Thresholds {
         let subjects = nature::subjects(work);
         let mut demands = Vec::new();
         for (key, node) in entries {
-            let at = |why: String| ScenarioError::new(&key.place, format!("thresholds: {why}"));
-            let (metric, selector) = named(&key.name, work).map_err(at)?;
+            let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("thresholds: {why}"));
+            let (metric, selector) = named(&key.name, work).map_err(|why| at(&why))?;
             let meant = meant_by(&key.name, metric, &selector, &subjects);
-            let meant = meant.map_err(|(why, hint)| at(why).with_hint(hint))?;
+            let meant = meant.map_err(|(why, hint)| at(&why).with_hint(hint))?;
             for node in listed(node) {
                 let demand = demand(node, metric, &selector, &key.name)?;
                 demand.check_link(node, &meant)?;
@@ -81,7 +83,7 @@ impl Thresholds {
         Ok(Self(demands))
     }
 
-    /// Whether a run is to end as soon as a demand fails.
+    /// Whether any demand ends the run when it fails.
     pub fn want_abort(&self) -> bool {
         self.0.iter().any(|demand| demand.abort_on_fail)
     }
@@ -92,7 +94,7 @@ impl Thresholds {
     }
 }
 
-/// What has the metric of all that the selector names; why there is nothing, and the way out.
+/// The matching cells or phases that have the metric; otherwise the reason and the hint.
 fn meant_by<'a>(
     name: &str,
     metric: &Metric,
@@ -114,20 +116,30 @@ fn meant_by<'a>(
         let hint = "a selector names values that the scenario has";
         return Err((format!("{name}: nothing of this run is {selector}"), hint));
     };
-    let why = format!("{name}: what it names has no such metric: {}", lack.why());
-    Err((why, lack.hint()))
+    let why = format!("{name}: what it names has no such metric: {}", lack.why);
+    Err((why, lack.hint))
+}
+
+/// Why a text does not name a metric of some cells or loads.
+#[derive(Debug, thiserror::Error)]
+enum NameError {
+    #[error("{0:?} has no closing brace")]
+    NoBrace(String),
+    #[error("unknown metric {metric:?} ({hint})")]
+    NoMetric { metric: String, hint: String },
+    #[error("{0:?} is not a condition: write stack=tcp")]
+    NoCondition(String),
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
 }
 
 /// The metric and the selector of `metric{key=value,key=value}`.
-fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String> {
+fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
     let (metric, conditions) = match name.split_once('{') {
         None => (name, ""),
         Some((metric, rest)) => {
             let inner = rest.trim_end().strip_suffix('}');
-            (
-                metric,
-                inner.ok_or_else(|| format!("{name:?} has no closing brace"))?,
-            )
+            (metric, inner.ok_or_else(|| NameError::NoBrace(name.to_owned()))?)
         }
     };
     let of_loads = matches!(work, Work::Loads(_));
@@ -138,11 +150,10 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String>
         .copied()
         .ok_or_else(|| {
             let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
-            format!(
-                "unknown metric {:?} ({})",
-                metric.trim(),
-                meant(metric.trim(), &names)
-            )
+            NameError::NoMetric {
+                metric: metric.trim().to_owned(),
+                hint: meant(metric.trim(), &names),
+            }
         })?;
     let dimensions = if of_loads {
         selector::of_phases()
@@ -156,7 +167,7 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), String>
     {
         let (key, value) = condition
             .split_once('=')
-            .ok_or_else(|| format!("{condition:?} is no condition: write stack=tcp"))?;
+            .ok_or_else(|| NameError::NoCondition(condition.to_owned()))?;
         let values: Vec<String> = value.split('|').map(str::to_owned).collect();
         selector.require(key.trim(), &values, &dimensions)?;
     }
@@ -176,7 +187,7 @@ fn demand(
     selector: &Selector,
     name: &str,
 ) -> Result<Demand, ScenarioError> {
-    let at = |why: String| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
+    let at = |why: &dyn Display| ScenarioError::new(&node.place, format!("thresholds: {name}: {why}"));
     let (expression, abort_on_fail, after) = match &node.value {
         Value::Table(_) => {
             let table = Table::new(node, "thresholds.", &DEMAND_KEYS)?;
@@ -190,14 +201,14 @@ fn demand(
         _ => {
             let expression = node
                 .scalar()
-                .ok_or_else(|| at("an expression is expected, e.g. \"p(99)<150ms\"".into()))?;
+                .ok_or_else(|| at(&"an expression is expected, e.g. \"p(99)<150ms\""))?;
             (expression, false, Duration::ZERO)
         }
     };
     Ok(Demand {
         metric,
         selector: selector.clone(),
-        expression: Expression::read(&expression, metric).map_err(at)?,
+        expression: Expression::read(&expression, metric).map_err(|why| at(&why))?,
         name: name.to_owned(),
         abort_on_fail,
         after,
@@ -205,7 +216,7 @@ fn demand(
 }
 
 impl Demand {
-    /// Refuses a bound in round-trip times where nothing that is meant has a link.
+    /// Refuses a bound in round-trip times if no matching cell or phase has a link.
     fn check_link(&self, node: &Node, meant: &[&Subject<'_>]) -> Result<(), ScenarioError> {
         if !self.expression.needs_link() || meant.iter().any(|subject| subject.has_link()) {
             return Ok(());
@@ -220,7 +231,7 @@ impl Demand {
 }
 
 impl Serialize for Thresholds {
-    /// As a scenario has it: expressions by metric; a table where more is said.
+    /// The form of a scenario: expressions by metric; a table if a demand has more keys.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(untagged)]

@@ -19,7 +19,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::{CompareArguments, OutputArguments};
-pub use emulation::{LinkArguments, LinkShapeArguments, LoadLinkArguments, PacketPath, RateSetting};
+pub use emulation::{LinkArguments, LoadLinkArguments, PacketPath};
 pub use link::LinkRunArguments;
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;

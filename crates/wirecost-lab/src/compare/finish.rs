@@ -8,8 +8,7 @@ use wirecost_results::environment::Emulator;
 use wirecost_results::journal::{self, Entry};
 use wirecost_results::summary::SCHEMA;
 use wirecost_results::time::rfc3339;
-use wirecost_results::{CellFile, Environment, ResultsError, RunFolder, Summary};
-use wirecost_scenario::Scenario;
+use wirecost_results::{CellFile, Environment, RunFolder, Summary};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, identity};
 use wirecost_scenario::thresholds::Thresholds;
@@ -40,14 +39,6 @@ pub(super) struct Assembly<'a> {
     pub(super) ended_early: bool,
     /// What is demanded of the figures.
     pub(super) thresholds: &'a Thresholds,
-}
-
-/// Writes the scenario: what a later run that goes on is held against.
-///
-/// # Errors
-/// The file system refuses.
-pub fn write_scenario(folder: &RunFolder, scenario: &Scenario) -> Result<(), ResultsError> {
-    folder.write("scenario.resolved.yaml", scenario.to_yaml().as_bytes())
 }
 
 /// Writes `summary.json`, `env.json`, `ladder.json`, `samples.csv` and `latency/*.hgrm` from the files of the cells.

@@ -23,9 +23,10 @@ use wirecost_link::Counters;
 use wirecost_proto::Instant;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::summary::{Cell, Cpu};
 use wirecost_results::{Ladder, SampleRow};
-use wirecost_scenario::options::compare::{Options, resolved_link};
+use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::{KeyLog, certificate};
 use wirecost_stack::error::{ClientError, StackError};
@@ -194,7 +195,7 @@ impl<'a> Simulation<'a> {
             client_cpu_ns: None,
             ..cells::row(index, planned, device, self.options.timeout)
         };
-        let link = resolved_link(&self.options.links[planned.link]).to_string();
+        let link = LinkText(self.options.links[planned.link]).to_string();
         let drawn = finished.first();
         CellResult {
             index,

@@ -22,7 +22,7 @@ pub enum LinkError {
     /// There are no certificates and keys.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] wirecost_security::certificate::Error),
-    /// The server's command line is no command line.
+    /// The server's command line cannot be split into words.
     #[error("--server {0}")]
     Words(#[from] UnclosedQuote),
     /// The server's command line is empty.

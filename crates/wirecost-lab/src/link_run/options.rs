@@ -61,10 +61,11 @@ impl Options {
             return Err(OptionsError::MtuBelowIpv6(mtu));
         }
         if self.settle > LONGEST_SETTLE {
-            let settle = DisplayDuration(self.settle);
-            return Err(OptionsError::Absurd(format!(
-                "--settle must be at most 1 h, got {settle}"
-            )));
+            return Err(OptionsError::TooLarge {
+                flag: "--settle",
+                most: "1 h",
+                got: DisplayDuration(self.settle).to_string(),
+            });
         }
         Ok(())
     }

@@ -9,8 +9,7 @@ use wirecost_dissect::Report;
 use wirecost_link::Medium;
 use wirecost_live::emulation::Left;
 use wirecost_live::emulation::capture::Written;
-use wirecost_results::resolved::ResolvedLink;
-use wirecost_scenario::options::compare::resolved_link;
+use wirecost_results::link_text::LinkText;
 use wirecost_stack::secret::without_passwords;
 
 use super::Options;
@@ -31,7 +30,7 @@ pub struct LinkSummary {
     /// What answered it; null for nothing but the kernel.
     pub server: Option<String>,
     /// The link.
-    pub link: ResolvedLink,
+    pub link: LinkText,
     /// Seed of the link's decisions.
     pub seed: u64,
     /// Whether `{server}` was an IPv6 address.
@@ -76,7 +75,7 @@ pub(super) fn summary(
             .map(|word| without_passwords(&word.to_string_lossy()))
             .collect(),
         server: server.as_deref().map(without_passwords),
-        link: resolved_link(&options.link),
+        link: LinkText(options.link),
         seed: options.seed,
         ipv6: options.ipv6,
         packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" },

@@ -86,7 +86,7 @@ fn heading((name, unit): (&str, &str)) -> String {
 fn value(column: Column, cell: &Cell, rank: Rank) -> String {
     let text = column.text(cell);
     let marks = column.marks(cell, rank);
-    // A lone tilde is text, two would be a strike-through: the mark is escaped.
+    // The mark is escaped, because two tildes would be a strike-through.
     let marks = marks.replace(INSEPARABLE, "\\~");
     match rank {
         Rank::Best => format!(" **{text}**{marks} |"),

@@ -1,5 +1,5 @@
-//! Stacked bars of bytes by layer, mirrored: what comes down to the left of the axis, what goes up to the right, as
-//! the arrows of the ladder do. The payload lies at the axis, so that overhead is what sticks out.
+//! Stacked bars of bytes by layer: bytes down to the left of the axis, bytes up to the right, in the directions of the
+//! arrows of the ladder. The payload is next to the axis, and the overhead is outside.
 
 use wirecost_proto::Layer;
 use wirecost_results::Cell;
@@ -7,7 +7,7 @@ use wirecost_results::Cell;
 use super::Figure;
 use super::svg::{Anchor, Svg, fitted, text_width};
 use crate::columns::EARLY;
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::figures::{BothWays, ByLayer};
 use crate::groups::Group;
 use crate::names::Names;
@@ -36,7 +36,7 @@ fn name_of_cell(names: &Names, cell: &Cell) -> String {
 
 type Bar = (String, BothWays);
 
-/// Where things lie in a figure of one width.
+/// The geometry of a figure of one width.
 struct Plot {
     width: f64,
     /// Pixels for the names beside the bars.
@@ -48,7 +48,7 @@ struct Plot {
     down: f64,
     /// Pixels per byte.
     scale: f64,
-    /// Whether names are above their bars, for lack of width.
+    /// Whether names are above their bars, in a narrow figure.
     names_above: bool,
     rows: usize,
 }
@@ -113,7 +113,7 @@ fn head(svg: &mut Svg, plot: &Plot) {
     svg.text("muted", Anchor::Start, [plot.axis + 8.0, 12.0], "up →");
 }
 
-/// Grid lines at round numbers of bytes, on each side as far as its longest bar.
+/// Grid lines at round numbers of bytes, up to the longest bar of each side.
 fn ticks(svg: &mut Svg, plot: &Plot) {
     let step = number::nice_step(plot.width / plot.scale, plot.width / 70.0).max(1.0);
     for (sign, most) in [(1.0, plot.up), (-1.0, plot.down)] {

@@ -1,21 +1,19 @@
-//! What a message costs on average when a connection carries N of them: (connect + close) / N + message, for N from 1 to
-//! 10,000, both axes logarithmic. A mark stands where one stack becomes cheaper than another.
+//! The mean cost of a message on a connection with N messages: (connect + close) / N + message, for N from 1 to 10,000,
+//! both axes logarithmic. A mark shows where one stack becomes cheaper than another.
 
 use serde::Serialize;
 use wirecost_proto::units::counted;
 use wirecost_results::Cell;
 
 use super::Figure;
-use super::ends::{self, End};
-use super::logplot::{LogPlot, TOP};
-use super::svg::Svg;
+use super::logplot::{Curve, LogFigure, Mark};
 use crate::columns::{ANYTHING, Column, overlap};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::figures::BothWays;
 use crate::groups::Group;
 use crate::number;
 
-/// Most messages of a connection that are drawn, and its decades.
+/// The largest number of messages on the axis, and its decades.
 const MOST: f64 = 10_000.0;
 const DECADES: f64 = 4.0;
 const TICKS: [(f64, &str); 5] = [
@@ -28,23 +26,23 @@ const TICKS: [(f64, &str); 5] = [
 /// Points of a curve per decade.
 const STEPS: u32 = 12;
 
-/// The curves of one quantity, and in words where they cross.
+/// The curves of one quantity, and their crossings as text.
 #[derive(Serialize)]
 pub(super) struct BreakEven {
     figure: Figure,
     crossings: Vec<String>,
 }
 
-/// What is counted per message.
+/// A cost per message.
 #[derive(Clone, Copy)]
 pub(super) struct Quantity {
     name: &'static str,
     unit: &'static str,
     write: fn(f64) -> String,
-    /// Connect and close, then the measured message.
+    /// The cost of connect and close, and of the measured message.
     of: fn(&Cell) -> Option<(f64, f64)>,
-    /// The 95 % interval of the message, where it is noisy: without ends where nothing may be concluded from the mean of the
-    /// message or of the connect.
+    /// The 95 % interval of the cost of the message, if it is noisy; infinite if the mean of the message or of the
+    /// connect has no interval.
     interval: fn(&Cell) -> Option<[f64; 2]>,
 }
 
@@ -62,7 +60,7 @@ pub(super) const BYTES: Quantity = Quantity {
     interval: |_| None,
 };
 
-/// Time in ms; no one waits for a close.
+/// Time in ms, without the close.
 pub(super) const TIME: Quantity = Quantity {
     name: "Time per message",
     unit: "ms",
@@ -78,7 +76,7 @@ pub(super) const TIME: Quantity = Quantity {
     interval: |cell| Some(interval_of_times(cell).unwrap_or(ANYTHING)),
 };
 
-/// The interval of the message's mean time, where that of the connect has one as well.
+/// The interval of the mean time of the message, if that of the connect has one as well.
 fn interval_of_times(cell: &Cell) -> Option<[f64; 2]> {
     if let Some(connect) = &cell.connect {
         connect.response_time_ns.as_ref()?.ci95?;
@@ -91,11 +89,9 @@ pub(super) fn all(group: &Group<'_>, quantity: Quantity) -> BreakEven {
     let lines = Line::all(group, quantity);
     let crossings = Crossing::all(&lines);
     let name = format!("{} by messages per connection, {}", quantity.name, group.heading);
+    let figure = log_figure(&lines, &crossings, quantity, &name);
     BreakEven {
-        figure: Figure::new(
-            |width| draw(&lines, &crossings, quantity, &name, width),
-            data(&lines, quantity),
-        ),
+        figure: Figure::new(|width| figure.draw(width), data(&lines, quantity)),
         crossings: crossings
             .iter()
             .map(|crossing| crossing.words(&lines, quantity))
@@ -142,14 +138,14 @@ impl Line {
         }
     }
 
-    /// What each of `n` messages costs.
+    /// The cost of each of `n` messages.
     fn at(&self, n: f64) -> f64 {
         self.fixed / n + self.each
     }
 }
 
-/// The cell whose message is like those after the first: the cell itself, but where its message was early data, one of
-/// the same stack that starts otherwise.
+/// The cell whose message is like the later messages of a connection: the cell itself, or, if its message was early
+/// data, a cell of the same stack with another start.
 fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
     let is_sibling = |other: &&Cell| {
         !other.early_message && other.valid && group.names.stack(other) == group.names.stack(cell)
@@ -158,7 +154,7 @@ fn later_cell<'a>(group: &Group<'a>, cell: &'a Cell) -> &'a Cell {
     sibling.unwrap_or(cell)
 }
 
-/// Where the curve of one stack falls below that of another.
+/// A point where the curve of one stack falls below that of another.
 struct Crossing {
     /// Messages per connection.
     at: f64,
@@ -173,7 +169,7 @@ impl Crossing {
         for (cheaper, a) in lines.iter().enumerate() {
             for (dearer, b) in lines.iter().enumerate() {
                 let at = (a.fixed - b.fixed) / (b.each - a.each);
-                // The one that falls below is the one that pays more for its connection.
+                // The curve that falls below has the more expensive connection.
                 let falls_below = a.fixed > b.fixed && a.each < b.each && !a.cannot_be_told_from(b);
                 if falls_below && (1.0..=MOST).contains(&at) {
                     all.push(Self { at, cheaper, dearer });
@@ -197,44 +193,43 @@ impl Crossing {
     }
 }
 
-fn draw(lines: &[Line], crossings: &[Crossing], quantity: Quantity, name: &str, width: f64) -> String {
-    let ends = lines.iter().flat_map(|line| [line.at(1.0), line.at(MOST)]);
-    let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-    let plot = LogPlot::new([1.0, MOST], ends, &labels, width);
-    let mut svg = Svg::new(width, plot.height());
-    let ticks = TICKS.map(|(n, text)| (n, text.to_owned()));
-    plot.value_axis(&mut svg, &ticks, "messages per connection");
-    plot.cost_axis(&mut svg, quantity.unit);
-    for line in lines {
-        let points: Vec<[f64; 2]> = counts().map(|n| [plot.x(n), plot.y(line.at(n))]).collect();
-        svg.polyline(
-            &format!("curve {}", ends::class(line.number)),
-            &points,
-            &summary(line, quantity),
-        );
-    }
-    for crossing in crossings {
-        let line = &lines[crossing.cheaper];
-        let at = [plot.x(crossing.at), plot.y(line.at(crossing.at))];
-        let class = format!("mark {}", ends::class(line.number));
-        svg.circle(&class, at, 3.0, &crossing.words(lines, quantity));
-    }
-    let end = |line: &Line| End {
+/// The figure before its width is known.
+fn log_figure<'a>(
+    lines: &[Line],
+    crossings: &[Crossing],
+    quantity: Quantity,
+    name: &'a str,
+) -> LogFigure<'a> {
+    let curve = |line: &Line| Curve {
         label: line.label.clone(),
         number: line.number,
-        at: [plot.x(MOST), plot.y(line.at(MOST))],
+        points: counts().map(|n| (n, line.at(n))).collect(),
+        title: summary(line, quantity),
+        marks: Vec::new(),
     };
-    ends::draw(
-        &mut svg,
-        lines.iter().map(end).collect(),
-        plot.right,
-        [TOP, plot.bottom()],
-    );
+    let mark = |crossing: &Crossing| {
+        let line = &lines[crossing.cheaper];
+        Mark {
+            at: (crossing.at, line.at(crossing.at)),
+            number: line.number,
+            radius: 3.0,
+            title: crossing.words(lines, quantity),
+        }
+    };
     let description: Vec<String> = lines.iter().map(|line| summary(line, quantity)).collect();
-    svg.finish(name, &description.join(". "))
+    LogFigure {
+        name,
+        description: description.join(". "),
+        across: [1.0, MOST],
+        ticks: TICKS.map(|(n, text)| (n, text.to_owned())).to_vec(),
+        axis: "messages per connection",
+        unit: quantity.unit,
+        curves: lines.iter().map(curve).collect(),
+        marks: crossings.iter().map(mark).collect(),
+    }
 }
 
-/// The numbers of messages that curves are drawn at, evenly spread over the axis.
+/// The numbers of messages of the points of a curve, evenly spaced on the axis.
 fn counts() -> impl Iterator<Item = f64> {
     let steps = DECADES as u32 * STEPS;
     (0..=steps).map(|step| 10f64.powf(f64::from(step) / f64::from(STEPS)))
@@ -290,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cheaper_in_both_parts_never_crosses() {
+    fn a_stack_that_is_cheaper_in_both_parts_never_crosses() {
         assert!(Crossing::all(&[line(0.0, 100.0), line(200.0, 180.0)]).is_empty());
         let noisy = [(1_000.0, 100.0, [90.0, 110.0]), (200.0, 104.0, [101.0, 107.0])];
         let noisy = noisy.map(|(fixed, each, interval)| Line {

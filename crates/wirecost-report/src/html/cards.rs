@@ -1,5 +1,5 @@
-//! The verdict cards: who is best, and among whom. What is exact has a winner; times, and bytes under loss, are noisy, so
-//! those that cannot be told apart from the best are named with it, by the same intervals as in the maps.
+//! The verdict cards: the best cells by several questions. Exact values have one winner. Times, and bytes under loss,
+//! are noisy: the cards name all cells that are not separable from the best, by the same intervals as in the maps.
 
 use serde::Serialize;
 use wirecost_results::{Cell, SampleRow};
@@ -16,7 +16,7 @@ use crate::names::Names;
 pub(super) struct Card {
     title: &'static str,
     verdicts: Vec<Verdict>,
-    /// Why there is no answer, where there is none.
+    /// Why there is no answer; empty if there is one.
     nothing: &'static str,
 }
 
@@ -27,7 +27,7 @@ struct Verdict {
     winners: String,
     value: String,
     unit: &'static str,
-    /// Those that the winner cannot be told apart from; empty where it can.
+    /// Cells that are not separable from the winner.
     inseparable: String,
 }
 
@@ -79,8 +79,8 @@ pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
         .collect()
 }
 
-/// How far a cell's value may be from what was measured: of bytes that differ from sample to sample, as far as the rows of
-/// `samples.csv` say; with too few of them it may be anything.
+/// The 95 % interval of the value of a cell. For bytes that differ between samples it follows from the rows of
+/// `samples.csv`; with too few rows any value is possible.
 fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64; 2]> {
     let estimate = match column {
         Column::Total => estimate::message_bytes(cell, samples)?,
@@ -99,28 +99,23 @@ fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64;
     Some(estimate.interval.unwrap_or(ANYTHING))
 }
 
-/// Why no cell answers a question.
+/// Why no cell is the best.
 fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
     if !entries.iter().any(|(cell, _)| cell.valid) {
         return "no valid cell";
     }
-    match column {
-        Column::FirstMessage => "not counted: packets are lost or resent, or devices share a link",
-        Column::Mean => "low n: no mean has a 95 % interval",
-        Column::Up
-        | Column::Down
-        | Column::Total
-        | Column::Connection
-        | Column::Packets
-        | Column::RoundTrips
-        | Column::P50
-        | Column::P99
-        | Column::Goodput
-        | Column::Ratio => "no valid cell",
-    }
+    let reasons = [
+        (
+            Column::FirstMessage,
+            "not counted: packets are lost or resent, or devices share a link",
+        ),
+        (Column::Mean, "low n: no mean has a 95 % interval"),
+    ];
+    let reason = reasons.into_iter().find(|(of, _)| *of == column);
+    reason.map_or("no valid cell", |(_, reason)| reason)
 }
 
-/// The answer among the valid cells of a scope; null where there is none.
+/// The answer among the valid cells of a scope; `None` without one.
 fn verdict(
     column: Column,
     unit: &'static str,

@@ -1,11 +1,11 @@
-//! What a connect costs, by stack and by how it starts.
+//! The cost of a connect, by stack and start.
 
 use serde::Serialize;
 use wirecost_results::{Cell, Section};
 
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
-use crate::names::is_modelled;
+use crate::names::{distinct, is_modelled};
 use crate::number;
 
 /// A row per stack, a column per start.
@@ -13,7 +13,7 @@ use crate::number;
 pub(crate) struct Matrix {
     starts: Vec<String>,
     rows: Vec<Row>,
-    /// Connects whose samples do not have the same size, and what is padding in them.
+    /// Notes on connects of varying sizes and on padding.
     varying: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ struct Row {
 struct Entry {
     bytes: String,
     details: Vec<String>,
-    /// Why there is no cost; empty where there is.
+    /// Why there is no cost; empty if there is one.
     reason: String,
     invalid: bool,
 }
@@ -36,13 +36,13 @@ struct Entry {
 impl Matrix {
     /// The matrix of a group.
     pub(crate) fn of(group: &Group<'_>) -> Self {
-        let starts = distinct(group, |cell| cell.start.clone());
+        let starts = distinct(group.iter().map(|cell| cell.start.clone()));
         let row = |name: String| Row {
             entries: starts.iter().map(|start| entry(group, &name, start)).collect(),
             name,
         };
         Self {
-            rows: distinct(group, |cell| group.names.stack(cell))
+            rows: distinct(group.iter().map(|cell| group.names.stack(cell)))
                 .into_iter()
                 .map(row)
                 .collect(),
@@ -54,17 +54,6 @@ impl Matrix {
             starts,
         }
     }
-}
-
-/// What `of` finds in the cells of the group, each once, in the order of the run.
-fn distinct(group: &Group<'_>, of: impl Fn(&Cell) -> String) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for found in group.iter().map(of) {
-        if !all.contains(&found) {
-            all.push(found);
-        }
-    }
-    all
 }
 
 fn entry(group: &Group<'_>, name: &str, start: &str) -> Entry {

@@ -1,14 +1,14 @@
-//! Radio buttons that choose one of many panels, by the style sheet alone.
+//! Radio buttons that choose one of many panels, without scripts.
 //!
-//! Every button has a class of its level and value, every panel one of each level. A panel is hidden as long as the button of
-//! any of its classes is not chosen. A browser that does not know `:has` shows all panels.
+//! Every button has a class for its level and value, and every panel one class per level. The style sheet hides a panel
+//! unless the buttons of all its classes are chosen. A browser without `:has` shows all panels.
 
 use serde::Serialize;
 
 /// One choice.
 #[derive(Serialize)]
 pub(super) struct Control {
-    /// What is chosen.
+    /// The label of the choice.
     legend: String,
     /// Name of the buttons, unique in the page.
     name: String,
@@ -24,7 +24,7 @@ pub(super) struct Controls {
 }
 
 impl Controls {
-    /// No choice yet; `prefix` and `number` set the buttons apart from those of the page's other figures.
+    /// No choice yet; `prefix` and `number` make the names of the buttons unique in the page.
     pub(super) const fn new(prefix: &'static str, number: usize) -> Self {
         Self {
             prefix,

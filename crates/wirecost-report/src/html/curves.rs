@@ -1,5 +1,5 @@
-//! Latency percentile curves on HdrHistogram's axis: percentile p lies at log10(1 / (1 - p)), so that every nine takes
-//! as much room as the one before.
+//! Latency percentile curves on HdrHistogram's axis: percentile p is at log10(1 / (1 - p)), so that every additional
+//! nine takes the same width.
 
 use wirecost_proto::units::counted;
 use wirecost_results::{Cell, SampleRow};
@@ -9,7 +9,7 @@ use super::ends::{self, End};
 use super::samples::Samples;
 use super::svg::{Anchor, Svg};
 use crate::columns::{TO_ARRIVAL, ends_with_arrival};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::groups::Group;
 use crate::number;
 
@@ -20,19 +20,19 @@ const LEFT: f64 = 46.0;
 /// Pixels between the labels of two percentiles.
 const TICK: f64 = 36.0;
 
-/// What the axis reaches to where no time is longer: in virtual time every sample may take the same.
+/// The least length of the axis of time. In virtual time all samples may be equal.
 const LEAST_MS: f64 = 0.1;
 
-/// What response times are counted from.
+/// The origin of response times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// From the intended send.
     Zero,
-    /// From the stack's own fastest sample: what remains is delay variation.
+    /// The fastest sample of the stack. The rest is delay variation.
     Fastest,
 }
 
-/// One stack's response times with its place among the colours.
+/// The response times of one stack, and its colour.
 pub(crate) struct Series {
     pub(crate) label: String,
     pub(crate) number: usize,
@@ -92,7 +92,7 @@ fn of_samples(rows: &[&SampleRow]) -> Vec<(f64, f64)> {
     nanos.iter().enumerate().map(point).collect()
 }
 
-/// What the summary tells of a cell without rows, as where devices share a link: the extremes and the quantiles between them.
+/// The points of a cell without rows, such as one with a shared link: the extremes and the quantiles of the summary.
 fn of_quantiles(cell: &Cell) -> Option<Vec<(f64, f64)>> {
     let times = cell.message.as_ref()?.response_time_ns.as_ref()?;
     let quantiles = [
@@ -109,7 +109,7 @@ fn of_quantiles(cell: &Cell) -> Option<Vec<(f64, f64)>> {
     Some(std::iter::once(least).chain(between).chain([most]).collect())
 }
 
-/// Where things lie in a figure of one width.
+/// The geometry of a figure of one width.
 struct Plot {
     right: f64,
     /// Largest log10(1 / (1 - p)).

@@ -1,4 +1,4 @@
-//! Figures of a cell with how sure they are, from the summary and the rows of `samples.csv`.
+//! Figures of a cell with their intervals, from the summary and the rows of `samples.csv`.
 
 use wirecost_results::summary::Bytes;
 use wirecost_results::{Cell, SampleRow, Section};
@@ -10,7 +10,7 @@ use crate::columns::overlap;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate {
     pub(super) value: f64,
-    /// Both ends; equal where every sample is alike, null where the sample is too small to tell.
+    /// Both ends; equal if all samples are equal, `None` with too few samples.
     pub(super) interval: Option<[f64; 2]>,
 }
 
@@ -22,7 +22,7 @@ impl Estimate {
         }
     }
 
-    /// Whether the intervals say that one is less than the other.
+    /// Whether the intervals do not overlap.
     pub(super) fn is_separable(&self, other: &Self) -> bool {
         match (self.interval, other.interval) {
             (Some(own), Some(other)) => !overlap(own, other),
@@ -31,7 +31,7 @@ impl Estimate {
     }
 }
 
-/// Wire bytes of a message, both directions; null where the message shares its packets with the handshake, whose headers
+/// Wire bytes of a message, both directions; `None` if the message shares its packets with the handshake, whose headers
 /// count as connect.
 pub(super) fn message_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
     let message = cell.message.as_ref().filter(|_| !cell.early_message)?;
@@ -46,7 +46,7 @@ pub(super) fn connect_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estim
     Some(wire(&[connect], samples, connect_row))
 }
 
-/// Wire bytes of connect and close, both directions; 0 where there is neither.
+/// Wire bytes of connect and close, both directions; 0 without them.
 pub(super) fn connection_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
     cell.message.as_ref()?;
     let phases = [&cell.connect, &cell.close];
@@ -60,8 +60,8 @@ const fn connect_row(row: &SampleRow) -> u64 {
     row.connect_up_bytes + row.connect_down_bytes
 }
 
-/// Wire bytes of both directions: the mean of all samples. Where they differ, as far around it as the rows of
-/// `samples.csv` say, which hold the first message of each device.
+/// The mean wire bytes of both directions over all samples. If samples differ, the interval follows from the rows of
+/// `samples.csv`, which hold the first message of each device.
 fn wire(sections: &[&Section], samples: &[&SampleRow], of: fn(&SampleRow) -> u64) -> Estimate {
     let ways = || sections.iter().flat_map(|section| [&section.up, &section.down]);
     let value = ways().map(|bytes| bytes.wire.mean).sum();

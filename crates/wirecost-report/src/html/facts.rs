@@ -1,4 +1,4 @@
-//! What is behind the figures: outcomes, link, CPU, machine, validity.
+//! The details of a run: outcomes, link, CPU, machine, validity.
 
 mod outcomes;
 mod validity;
@@ -9,13 +9,14 @@ use serde::Serialize;
 use wirecost_results::summary::{Achieved, CpuSide, LinkDirection};
 use wirecost_results::{Cell, Environment, Results, Summary};
 
-use super::grid::{Grid, GridRow};
+use super::grid::{Grid, GridRow, ValueColumn};
+use crate::figures::rtt_ns;
 use crate::groups::heading;
 use crate::names::{Names, is_modelled};
 use crate::number;
 use validity::Validity;
 
-/// The tables behind the figures.
+/// The tables of details.
 #[derive(Serialize)]
 pub(crate) struct Facts {
     outcomes: Grid,
@@ -40,10 +41,10 @@ pub(crate) fn all(results: &Results) -> Facts {
     }
 }
 
-/// How a cell is called outside its group.
+/// Names of cells outside their groups.
 struct Name {
     names: Names,
-    /// Whether the run has several groups, so that the name says which.
+    /// Whether the run has several groups, so that the name includes the group.
     says_group: bool,
 }
 
@@ -72,65 +73,72 @@ fn run(summary: &Summary) -> impl Iterator<Item = &Cell> {
 }
 
 fn link(summary: &Summary, name: &Name) -> Grid {
-    let head = [
-        ("cell", ""),
-        ("RTT asked", "ms"),
-        ("achieved", "ms, p50"),
-        ("loss asked", "up / down"),
-        ("achieved", "up / down"),
-        ("rate asked", "kbit/s, up / down"),
-        ("achieved", "kbit/s, up / down"),
-        ("queue full", "packets, up / down"),
-    ];
     let queues = run(summary).any(|cell| queue_dropped(cell).is_some());
-    let columns = if queues { head.len() } else { head.len() - 1 };
-    let row = |cell: &Cell| {
-        let mut values = link_values(cell);
-        values.truncate(columns - 1);
-        GridRow::plain(name.of(cell), values)
-    };
-    let head = head.into_iter().take(columns).collect::<Vec<_>>();
-    Grid::new(
-        "The link, asked and achieved",
-        &head,
-        run(summary).map(row).collect(),
-    )
+    // The last column is shown only with a queue.
+    let columns: [ValueColumn<&Cell>; 7] = [
+        (
+            "RTT asked",
+            "ms",
+            |cell| number::millis(rtt_ns(&cell.link) as f64),
+        ),
+        ("achieved", "ms, p50", |cell| {
+            let rtt = cell.link.achieved.as_ref().and_then(|a| a.rtt_p50_ns);
+            number::optional(rtt, |ns| number::millis(ns as f64))
+        }),
+        ("loss asked", "up / down", |cell| {
+            up_down([Some(cell.link.up.loss), Some(cell.link.down.loss)].map(share))
+        }),
+        ("achieved", "up / down", |cell| {
+            let achieved = cell.link.achieved.as_ref();
+            up_down(
+                [
+                    achieved.and_then(|a| a.loss_up),
+                    achieved.and_then(|a| a.loss_down),
+                ]
+                .map(share),
+            )
+        }),
+        ("rate asked", "kbit/s, up / down", |cell| {
+            let asked = |way: &LinkDirection| match way.rate_bps {
+                None => "unlimited".to_owned(),
+                limit => rate(limit),
+            };
+            up_down([&cell.link.up, &cell.link.down].map(asked))
+        }),
+        ("achieved", "kbit/s, up / down", |cell| {
+            let achieved = cell.link.achieved.as_ref();
+            up_down(
+                [
+                    achieved.and_then(|a| a.rate_up_bps),
+                    achieved.and_then(|a| a.rate_down_bps),
+                ]
+                .map(rate),
+            )
+        }),
+        ("queue full", "packets, up / down", |cell| {
+            number::optional(queue_dropped(cell), |dropped| {
+                up_down(dropped.map(|count| count.to_string()))
+            })
+        }),
+    ];
+    let count = columns.len() - usize::from(!queues);
+    let rows = run(summary).map(|cell| (name.of(cell), cell));
+    Grid::of("The link, asked and achieved", "cell", &columns[..count], rows)
 }
 
-fn link_values(cell: &Cell) -> Vec<String> {
-    let (up, down) = (&cell.link.up, &cell.link.down);
-    let achieved = cell.link.achieved.as_ref();
-    let both = |up: String, down: String| format!("{up} / {down}");
-    let share = |share: Option<f64>| {
-        number::optional(share, |share| format!("{} %", number::trimmed(share * 100.0, 3)))
-    };
-    let rate = |rate: Option<u64>| number::optional(rate, |rate| number::kilobits(rate as f64));
-    let asked = |direction: &LinkDirection| match direction.rate_bps {
-        None => "unlimited".to_owned(),
-        limit => rate(limit),
-    };
-    vec![
-        number::millis(up.delay_ns.saturating_add(down.delay_ns) as f64),
-        number::optional(achieved.and_then(|a| a.rtt_p50_ns), |ns| {
-            number::millis(ns as f64)
-        }),
-        both(share(Some(up.loss)), share(Some(down.loss))),
-        both(
-            share(achieved.and_then(|a| a.loss_up)),
-            share(achieved.and_then(|a| a.loss_down)),
-        ),
-        both(asked(up), asked(down)),
-        both(
-            rate(achieved.and_then(|a| a.rate_up_bps)),
-            rate(achieved.and_then(|a| a.rate_down_bps)),
-        ),
-        number::optional(queue_dropped(cell), |[up, down]| {
-            both(up.to_string(), down.to_string())
-        }),
-    ]
+fn up_down([up, down]: [String; 2]) -> String {
+    format!("{up} / {down}")
 }
 
-/// The packets that found the queue full, up and down; null where nothing queues.
+fn share(share: Option<f64>) -> String {
+    number::optional(share, |share| format!("{} %", number::trimmed(share * 100.0, 3)))
+}
+
+fn rate(rate: Option<u64>) -> String {
+    number::optional(rate, |rate| number::kilobits(rate as f64))
+}
+
+/// The packets that a full queue dropped, up and down; `None` without a queue.
 fn queue_dropped(cell: &Cell) -> Option<[u64; 2]> {
     let Achieved {
         queue_dropped_up,
@@ -143,32 +151,40 @@ fn queue_dropped(cell: &Cell) -> Option<[u64; 2]> {
 
 /// Only cells that ran in real time have CPU time.
 fn cpu(summary: &Summary, name: &Name) -> Grid {
-    let head = [
-        ("cell", ""),
-        ("client", "µs per device"),
-        ("client", "µs per connect"),
-        ("client", "µs per message"),
-        ("server", "µs per device"),
-        ("server", "µs per connect"),
-        ("server", "µs per message"),
-        ("why not measured", ""),
+    let columns: [ValueColumn<&Cell>; 7] = [
+        ("client", "µs per device", |cell| {
+            micros(cell.cpu.client, |side| Some(side.device_ns))
+        }),
+        ("client", "µs per connect", |cell| {
+            micros(cell.cpu.client, |side| side.connect_ns)
+        }),
+        ("client", "µs per message", |cell| {
+            micros(cell.cpu.client, |side| side.message_ns)
+        }),
+        ("server", "µs per device", |cell| {
+            micros(cell.cpu.server, |side| Some(side.device_ns))
+        }),
+        ("server", "µs per connect", |cell| {
+            micros(cell.cpu.server, |side| side.connect_ns)
+        }),
+        ("server", "µs per message", |cell| {
+            micros(cell.cpu.server, |side| side.message_ns)
+        }),
+        ("why not measured", "", |cell| {
+            cell.cpu.reason.clone().unwrap_or_default()
+        }),
     ];
-    let row = |cell: &Cell| {
-        let mut values = cpu_side(cell.cpu.client.as_ref());
-        values.extend(cpu_side(cell.cpu.server.as_ref()));
-        values.push(cell.cpu.reason.clone().unwrap_or_default());
-        GridRow::plain(name.of(cell), values)
-    };
     let measured = run(summary).filter(|cell| !is_modelled(cell));
-    Grid::new("CPU time", &head, measured.map(row).collect())
+    Grid::of(
+        "CPU time",
+        "cell",
+        &columns,
+        measured.map(|cell| (name.of(cell), cell)),
+    )
 }
 
-fn cpu_side(side: Option<&CpuSide>) -> Vec<String> {
-    vec![
-        number::optional(side, |side| number::micros(side.device_ns)),
-        number::optional(side.and_then(|side| side.connect_ns), number::micros),
-        number::optional(side.and_then(|side| side.message_ns), number::micros),
-    ]
+fn micros(side: Option<CpuSide>, of: fn(CpuSide) -> Option<f64>) -> String {
+    number::optional(side.and_then(of), number::micros)
 }
 
 fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
@@ -231,7 +247,7 @@ fn emulator(environment: &Environment) -> Option<(&'static str, String)> {
     let emulator = environment.emulator.as_ref()?;
     let micros = |nanos: u64| number::micros(nanos as f64);
     let text = format!(
-        "{} packets, late by {} µs (p50), {} µs (p99), {} µs (max); {} ms of CPU, charged to nobody",
+        "{} packets, late by {} µs (p50), {} µs (p99), {} µs (max); {} ms of CPU, not charged to any cell",
         emulator.packets,
         micros(emulator.lateness_p50_ns),
         micros(emulator.lateness_p99_ns),

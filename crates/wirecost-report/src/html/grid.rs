@@ -1,4 +1,4 @@
-//! Tables as the template draws them.
+//! The data of tables.
 
 use serde::Serialize;
 use wirecost_results::Cell;
@@ -8,17 +8,17 @@ use crate::groups::Group;
 use crate::names::is_modelled;
 use crate::number;
 
-/// Rows of one kind that a report has at most.
+/// The largest number of rows of a table.
 pub(crate) const ROWS: usize = 1_000;
 
-/// A table: a head, and rows that begin with a name.
+/// A table: a header, and rows that begin with a name.
 #[derive(Serialize)]
 pub(crate) struct Grid {
     pub(crate) caption: String,
     /// Name and unit of each column, the name's own included.
     pub(crate) head: Vec<(String, String)>,
     rows: Vec<GridRow>,
-    /// Rows that have no place.
+    /// The number of rows that are left out.
     beyond: usize,
 }
 
@@ -28,11 +28,11 @@ pub(crate) struct GridRow {
     name: String,
     /// Whether its figures must not be used.
     invalid: bool,
-    /// Why it has no figures; empty where it has.
+    /// Why it has no figures; empty if it has some.
     not_run: String,
     /// Whether it was simulated.
     modelled: bool,
-    /// What is between the name and the figures.
+    /// The key columns.
     keys: Vec<String>,
     entries: Vec<Entry>,
 }
@@ -64,7 +64,25 @@ impl GridRow {
     }
 }
 
+/// A column of plain values: name, unit, and the value of a row.
+pub(crate) type ValueColumn<T> = (&'static str, &'static str, fn(&T) -> String);
+
 impl Grid {
+    /// A table with a column of names, called `first`, and other columns of plain values.
+    pub(crate) fn of<T>(
+        caption: &str,
+        first: &'static str,
+        columns: &[ValueColumn<T>],
+        rows: impl Iterator<Item = (String, T)>,
+    ) -> Self {
+        let units = columns.iter().map(|(name, unit, _)| (*name, *unit));
+        let head: Vec<(&str, &str)> = std::iter::once((first, "")).chain(units).collect();
+        let row = |(name, of): (String, T)| {
+            GridRow::plain(name, columns.iter().map(|(.., value)| value(&of)).collect())
+        };
+        Self::new(caption, &head, rows.map(row).collect())
+    }
+
     /// A table of plain values; `head` is name and unit of each column.
     pub(crate) fn new(caption: &str, head: &[(&str, &str)], mut rows: Vec<GridRow>) -> Self {
         let beyond = rows.len().saturating_sub(ROWS);
@@ -79,7 +97,7 @@ impl Grid {
     }
 }
 
-/// The main table of a group: the terminal's columns, none dropped.
+/// The main table of a group, with all columns of the terminal table.
 pub(crate) fn figures(group: &Group<'_>) -> Grid {
     let names = &group.names;
     let cells: Vec<&Cell> = group.iter().collect();

@@ -1,7 +1,7 @@
-//! Maps of a sweep: who is cheapest over loss x size, over RTT x size, over rate x size.
+//! Maps of a sweep: the cheapest stack over loss x size, over RTT x size, over rate x size.
 //!
-//! A place of a map shows the winner and its margin over the runner-up, or, where the 95 % intervals of the winner and of
-//! others overlap, that they are not separable. What varies besides the two axes is chosen by buttons.
+//! A field of a map shows the winner and its margin over the second, or that they are not separable because their 95 %
+//! intervals overlap. Buttons choose the values of the other varied quantities.
 
 mod metric;
 
@@ -16,7 +16,7 @@ use super::estimate::Estimate;
 use super::samples::Samples;
 use super::sweep::{Dimension, Slice, Sweep, Value};
 use crate::columns::INSEPARABLE;
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::number;
 use metric::{METRICS, Metric};
 
@@ -37,7 +37,7 @@ struct HeatMap {
     panels: Vec<Panel>,
 }
 
-/// The map of one metric at one value of everything that is not an axis.
+/// The map of one metric at one value of every quantity that is not an axis.
 #[derive(Serialize)]
 struct Panel {
     classes: String,
@@ -48,15 +48,15 @@ struct Panel {
     data: String,
 }
 
-/// One place of a map.
+/// One field of a map.
 #[derive(Default, Serialize)]
 struct Place {
     class: String,
-    /// Letters of the winner, or of those that cannot be told apart.
+    /// Letters of the winner, or of the stacks that are not separable.
     mark: String,
     name: String,
     margin: String,
-    /// The figures, for those who point at the place.
+    /// The figures, as the tooltip.
     detail: String,
 }
 
@@ -84,7 +84,8 @@ impl HeatMaps {
     }
 }
 
-/// The pairs of axes, down and across: everything over size where sizes vary, else every pair of what does.
+/// The pairs of axes, down and across: every varied quantity with size if sizes vary, else every pair of varied
+/// quantities.
 fn axes(sweep: &Sweep<'_>) -> Vec<[Dimension; 2]> {
     let varies = |dimension: &Dimension| sweep.values(*dimension).is_some();
     let link = [Dimension::Loss, Dimension::Rtt, Dimension::Rate];
@@ -204,14 +205,14 @@ impl Panel {
     }
 }
 
-/// One competitor at one place.
+/// The figure of one stack in one field.
 #[derive(Clone, Copy)]
 struct Standing {
     contender: usize,
     estimate: Estimate,
 }
 
-/// Those who compete at one place, the least first.
+/// The figures of all stacks in one field, the smallest first.
 struct Contest(Vec<Standing>);
 
 impl Contest {
@@ -220,7 +221,7 @@ impl Contest {
         Self(standings)
     }
 
-    /// The first, the second, and those that the first cannot be told apart from.
+    /// The first, the second, and those that are not separable from the first.
     fn result(&self) -> Option<(&Standing, Option<&Standing>, Vec<&Standing>)> {
         let (first, others) = self.0.split_first()?;
         let tied = others
@@ -264,7 +265,7 @@ impl Contest {
         }
     }
 
-    /// The line of the place in the panel's data.
+    /// The line of the field in the data of the panel.
     fn csv(&self, sweep: &Sweep<'_>, at: [&Value; 2]) -> String {
         let fields = |standing: Option<&Standing>| match standing {
             None => ",,,".to_owned(),
@@ -331,7 +332,7 @@ fn said(standing: &Standing, sweep: &Sweep<'_>, metric: &Metric) -> String {
     )
 }
 
-/// The letters of up to three, and how many more there are.
+/// The letters of up to three stacks, and the number of others.
 fn tie_mark(first: &Standing, tied: &[&Standing], sign: &str) -> String {
     const NAMED: usize = 2;
     let others = tied.iter().take(NAMED).map(|standing| letter(standing.contender));
@@ -343,7 +344,7 @@ fn tie_mark(first: &Standing, tied: &[&Standing], sign: &str) -> String {
     letters.join(sign) + &more
 }
 
-/// How much more the second takes.
+/// The margin of the first over the second.
 fn margin(first: &Standing, second: &Standing) -> String {
     let (least, next) = (first.estimate.value, second.estimate.value);
     let percent = 100.0 * (next - least) / least;

@@ -1,8 +1,8 @@
-//! What a message costs when messages are far apart: everything that a device and its server sent, keep-alive included,
-//! divided by the messages, over the interval between them. Both axes are logarithmic.
+//! The cost of a message over the interval between messages: all bytes of a device and its server, keep-alive included,
+//! divided by the number of messages. Both axes are logarithmic.
 //!
-//! Where the run has connections of one message and of many, there is a line for each, and where they cross, keeping the
-//! connection stops to pay off or begins to.
+//! If the run has connections of one and of many messages, there is a line for each. Their crossing shows from where on
+//! a persistent connection pays off.
 
 mod crossing;
 
@@ -11,14 +11,14 @@ use wirecost_results::{Cell, Section, Summary};
 
 use super::Figure;
 use super::controls::{Control, Controls, panel_classes};
-use super::ends::{self, End};
-use super::logplot::{LogPlot, TOP};
+use super::ends;
+use super::logplot::{Curve, LogFigure, Mark};
 use super::selection::{DRAWN, spread_out};
-use super::svg::Svg;
 use super::sweep::{Dimension, Slice, Sweep};
 use crate::columns::{ANYTHING, Column};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::figures::time;
+use crate::names::distinct;
 use crate::number;
 use crossing::Crossing;
 
@@ -38,7 +38,7 @@ struct Panel {
     quantities: Vec<Drawn>,
 }
 
-/// One quantity, and in words where its lines cross.
+/// One quantity, and the crossings of its lines as text.
 #[derive(Serialize)]
 struct Drawn {
     name: &'static str,
@@ -46,7 +46,7 @@ struct Drawn {
     crossings: Vec<String>,
 }
 
-/// What is counted per message.
+/// A cost per message.
 struct Quantity {
     name: &'static str,
     unit: &'static str,
@@ -54,7 +54,7 @@ struct Quantity {
     of: fn(&Cell) -> Option<Cost>,
 }
 
-/// The cost of a message, and the 95 % interval where it is noisy.
+/// The cost of a message, with the 95 % interval if it is noisy.
 #[derive(Clone, Copy)]
 struct Cost {
     each: f64,
@@ -88,7 +88,8 @@ fn bytes(cell: &Cell) -> Option<Cost> {
     })
 }
 
-/// Response time and the message's share of the connect, in milliseconds. No message waits for a keep-alive or a close.
+/// Response time and the share of the connect per message, in milliseconds. A message does not wait for a keep-alive or
+/// a close.
 fn millis(cell: &Cell) -> Option<Cost> {
     let response = cell.message.as_ref()?.response_time_ns.as_ref()?.mean;
     let connects = cell
@@ -105,7 +106,7 @@ fn millis(cell: &Cell) -> Option<Cost> {
     })
 }
 
-/// The end of an interval; empty where it has none.
+/// The end of an interval; empty if it is infinite.
 fn bound(end: f64) -> String {
     if end.is_finite() {
         format!("{end:.4}")
@@ -120,7 +121,7 @@ fn messages(cell: &Cell) -> Option<f64> {
 }
 
 impl Intervals {
-    /// The lines of a run; null where the interval does not vary.
+    /// The lines of a run; `None` if the interval does not vary.
     pub(super) fn of(summary: &Summary, sweep: &Sweep<'_>) -> Option<Self> {
         let intervals: Vec<u64> = intervals(sweep);
         if intervals.len() < 2 {
@@ -181,12 +182,10 @@ impl Quantity {
         let name = [vec![format!("{} by interval", self.name)], slice.words.clone()]
             .concat()
             .join(", ");
+        let figure = self.log_figure(&lines, &crossings, intervals, &name);
         Drawn {
             name: self.name,
-            figure: Figure::new(
-                |width| self.draw(&lines, &crossings, intervals, &name, width),
-                self.data(&lines),
-            ),
+            figure: Figure::new(|width| figure.draw(width), self.data(&lines)),
             crossings: crossings
                 .iter()
                 .map(|crossing| crossing.words(&lines, self))
@@ -194,15 +193,10 @@ impl Quantity {
         }
     }
 
-    /// A line per contender and number of messages per connection; one where there is no connection.
+    /// A line per stack and number of messages per connection; one line for a stack without a connection.
     fn lines(&self, sweep: &Sweep<'_>, slice: &Slice<'_>, intervals: &[u64]) -> Vec<Line> {
-        let mut kinds: Vec<(usize, u64)> = Vec::new();
-        for (_, cell) in &slice.cells {
-            let kind = (sweep.contender(cell), cell.messages_per_connection);
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        }
+        let kind = |(_, cell): &(usize, &Cell)| (sweep.contender(cell), cell.messages_per_connection);
+        let kinds = distinct(slice.cells.iter().map(kind));
         let most = |contender: usize| {
             kinds
                 .iter()
@@ -241,7 +235,7 @@ impl Quantity {
             .collect()
     }
 
-    /// The cost at each interval. A connection per message has none, and costs the same at any.
+    /// The cost at each interval. A connection per message has no interval: its cost is the same at any.
     fn points(&self, cells: &[&Cell], intervals: &[u64]) -> Vec<(f64, Cost)> {
         let point = |nanos: &u64| {
             let here = |cell: &&&Cell| cell.interval_ns == Some(*nanos);
@@ -252,60 +246,41 @@ impl Quantity {
         intervals.iter().filter_map(point).collect()
     }
 
-    fn draw(
-        &self,
+    /// The figure before its width is known.
+    fn log_figure<'a>(
+        &'a self,
         lines: &[Line],
         crossings: &[Crossing],
         intervals: &[u64],
-        name: &str,
-        width: f64,
-    ) -> String {
-        let costs = lines
-            .iter()
-            .flat_map(|line| line.points.iter().map(|(_, cost)| cost.each));
-        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-        let ends = [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64));
-        let plot = LogPlot::new(ends, costs, &labels, width);
-        let mut svg = Svg::new(width, plot.height());
-        let ticks: Vec<(f64, String)> = intervals
-            .iter()
-            .map(|nanos| (*nanos as f64, time(*nanos)))
-            .collect();
-        plot.value_axis(&mut svg, &ticks, "interval between messages");
-        plot.cost_axis(&mut svg, self.unit);
-        for line in lines {
-            let points: Vec<[f64; 2]> = line
-                .points
-                .iter()
-                .map(|(at, cost)| [plot.x(*at), plot.y(cost.each)])
-                .collect();
-            svg.polyline(
-                &format!("curve {}", ends::class(line.number)),
-                &points,
-                &self.summary(line),
-            );
-        }
-        for crossing in crossings {
-            let class = format!("mark {}", ends::class(lines[crossing.cheaper].number));
-            let at = [plot.x(crossing.at), plot.y(crossing.cost)];
-            svg.circle(&class, at, 3.0, &crossing.words(lines, self));
-        }
-        let end = |line: &Line| {
-            let (at, cost) = line.points.last()?;
-            Some(End {
-                label: line.label.clone(),
-                number: line.number,
-                at: [plot.x(*at), plot.y(cost.each)],
-            })
+        name: &'a str,
+    ) -> LogFigure<'a> {
+        let curve = |line: &Line| Curve {
+            label: line.label.clone(),
+            number: line.number,
+            points: line.points.iter().map(|(at, cost)| (*at, cost.each)).collect(),
+            title: self.summary(line),
+            marks: Vec::new(),
         };
-        ends::draw(
-            &mut svg,
-            lines.iter().filter_map(end).collect(),
-            plot.right,
-            [TOP, plot.bottom()],
-        );
+        let mark = |crossing: &Crossing| Mark {
+            at: (crossing.at, crossing.cost),
+            number: lines[crossing.cheaper].number,
+            radius: 3.0,
+            title: crossing.words(lines, self),
+        };
         let description: Vec<String> = lines.iter().map(|line| self.summary(line)).collect();
-        svg.finish(name, &description.join(". "))
+        LogFigure {
+            name,
+            description: description.join(". "),
+            across: [intervals.first(), intervals.last()].map(|end| end.map_or(1.0, |nanos| *nanos as f64)),
+            ticks: intervals
+                .iter()
+                .map(|nanos| (*nanos as f64, time(*nanos)))
+                .collect(),
+            axis: "interval between messages",
+            unit: self.unit,
+            curves: lines.iter().map(curve).collect(),
+            marks: crossings.iter().map(mark).collect(),
+        }
     }
 
     fn summary(&self, line: &Line) -> String {

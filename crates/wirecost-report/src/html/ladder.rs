@@ -1,5 +1,5 @@
-//! The packet ladder: the device to the left, the server to the right, time downwards. Every stack of a group has a
-//! panel of its own, its flights in words below, and all share one time axis.
+//! The packet ladder: the device on the left, the server on the right, time downwards. Every stack of a group has its
+//! own panel with its flights as text below. All panels share one time axis.
 
 mod flights;
 
@@ -11,7 +11,7 @@ use wirecost_results::{Ladder, LadderPacket};
 
 use super::selection::{DRAWN, spread_out};
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::groups::Group;
 use crate::number;
 use flights::Flight;
@@ -28,7 +28,7 @@ const LINE: f64 = 12.5;
 /// Radius of a flight's number.
 const NUMBER: f64 = 7.0;
 
-/// The panels of one payload size and one link, and what they draw as CSV.
+/// The panels of one payload size and link, and their data as CSV.
 #[derive(Serialize)]
 struct LadderGroup {
     heading: String,
@@ -47,14 +47,14 @@ struct Panel {
 #[derive(Serialize)]
 pub(super) struct Ladders {
     groups: Vec<LadderGroup>,
-    /// Which ones are drawn, where not all are.
+    /// The text that says which ladders are drawn, if not all are.
     drawn: Option<String>,
 }
 
 impl Ladders {
-    /// All ladders; of more than [`DRAWN`], those of some groups, evenly spread over the run.
+    /// All ladders; if there are more than [`DRAWN`], those of some groups, evenly spread over the run.
     ///
-    /// Of a cell that both engines ran, the one is drawn that the figures draw.
+    /// If both engines ran a cell, the ladder is that of the engine of the figures.
     pub(super) fn of(ladders: &[Ladder], groups: &[Group<'_>]) -> Self {
         let places = places(groups);
         let place = |ladder: &Ladder| ladder.cell.and_then(|cell| places.get(&cell).copied());
@@ -205,7 +205,7 @@ fn packets(count: usize) -> String {
     counted(count as u64, "packet")
 }
 
-/// Phase gives the colour; a pure acknowledgement is dashed.
+/// The class sets the colour by phase. A pure acknowledgement is dashed.
 fn class(packet: &LadderPacket) -> String {
     let pure = if is_pure_ack(packet) { " ack" } else { "" };
     format!("arrow {}{pure}", phase(packet))
@@ -219,8 +219,8 @@ fn phase(packet: &LadderPacket) -> &'static str {
     }
 }
 
-/// The number of each flight half-way along its first arrow; once in the connect and once in the message, where the
-/// message leaves with a flight of which the connect has a part as well. One that has no place is in the list below.
+/// Writes the number of each flight on its first arrow, once in the connect and once in the message, which may share a
+/// flight. A number without room is only in the list below.
 fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
     let mut written: Vec<(u32, &str)> = Vec::new();
     let mut free = f64::NEG_INFINITY;
@@ -246,13 +246,13 @@ fn numbers(svg: &mut Svg, axis: &Axis, ladder: &Ladder) {
     }
 }
 
-/// Whether a pure ACK is all of its flight in its phase.
+/// Whether the flight has only pure ACKs in this phase.
 fn is_alone(packet: &LadderPacket, ladder: &Ladder) -> bool {
     let together = |other: &&LadderPacket| other.flight == packet.flight && phase(other) == phase(packet);
     ladder.packets.iter().filter(together).all(is_pure_ack)
 }
 
-/// A segment without data, SYN, FIN or RST, whatever caused it (RFC 9293 section 3.1).
+/// Whether a packet is a segment without data, SYN, FIN and RST (RFC 9293 section 3.1).
 fn is_pure_ack(packet: &LadderPacket) -> bool {
     packet.label == "ACK" && packet.security == 0 && packet.application == 0 && packet.payload == 0
 }
@@ -285,7 +285,7 @@ fn arrow(svg: &mut Svg, axis: &Axis, packet: &LadderPacket) {
     svg.polyline("head", &[barb(1.0), end, barb(-1.0)], "");
 }
 
-/// A packet that never leaves the link ends half-way with a cross.
+/// The arrow of a lost packet ends half-way with a cross.
 fn lost(svg: &mut Svg, start: [f64; 2], dx: f64) {
     let end = [start[0] + dx, start[1] + 14.0];
     svg.line("shaft", start, end);
@@ -294,7 +294,7 @@ fn lost(svg: &mut Svg, start: [f64; 2], dx: f64) {
     svg.line("cross", corner(-1.0, 1.0), corner(1.0, -1.0));
 }
 
-/// The labels of one direction, beside the line of the host that sends; pure ACKs give way where there is no room.
+/// The labels of one direction, next to the sending host. Pure ACKs are left out if there is not enough room.
 fn labels(svg: &mut Svg, axis: &Axis, ladder: &Ladder, up: bool) {
     let room = (SPAN / LINE) as usize;
     let sent = |with_acks: bool| -> Vec<&LadderPacket> {

@@ -1,4 +1,4 @@
-//! The resolved scenario as a listing with the look of YAML.
+//! The resolved scenario in the style of YAML.
 
 use serde_json::Value;
 use wirecost_results::resolved::ResolvedScenario;

@@ -1,20 +1,88 @@
-//! The frame of figures whose axes are both logarithmic: cost upwards, what it depends on to the right.
+//! Figures with two logarithmic axes: the cost upwards, a quantity to the right.
 
-use super::ends;
+use super::ends::{self, End};
 use super::svg::{Anchor, Svg, text_width};
 use crate::number;
 
-/// Where the plot begins.
-pub(crate) const TOP: f64 = 14.0;
+const TOP: f64 = 14.0;
 const LEFT: f64 = 46.0;
 const SPAN: f64 = 270.0;
 /// Size of the labels of the axis.
 const FONT: f64 = 10.5;
 
-/// Where things lie in a figure of one width.
-pub(crate) struct LogPlot {
+/// A curve with the marks on it.
+pub(crate) struct Curve {
+    pub(crate) label: String,
+    /// Its colour.
+    pub(crate) number: usize,
+    /// Quantity and cost, ascending.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// The tooltip.
+    pub(crate) title: String,
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// A circle with a tooltip.
+pub(crate) struct Mark {
+    pub(crate) at: (f64, f64),
+    /// Its colour.
+    pub(crate) number: usize,
+    pub(crate) radius: f64,
+    pub(crate) title: String,
+}
+
+/// A figure before its width is known.
+pub(crate) struct LogFigure<'a> {
+    pub(crate) name: &'a str,
+    /// The description for screen readers.
+    pub(crate) description: String,
+    /// Both ends of the axis to the right.
+    pub(crate) across: [f64; 2],
+    pub(crate) ticks: Vec<(f64, String)>,
+    /// The name of the axis to the right.
+    pub(crate) axis: &'a str,
+    /// The unit of the cost.
+    pub(crate) unit: &'a str,
+    pub(crate) curves: Vec<Curve>,
+    /// Marks above all curves.
+    pub(crate) marks: Vec<Mark>,
+}
+
+impl LogFigure<'_> {
+    pub(crate) fn draw(&self, width: f64) -> String {
+        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        let labels: Vec<&str> = self.curves.iter().map(|curve| curve.label.as_str()).collect();
+        let plot = LogPlot::new(self.across, points.map(|(_, cost)| *cost), &labels, width);
+        let mut svg = Svg::new(width, plot.height());
+        plot.value_axis(&mut svg, &self.ticks, self.axis);
+        plot.cost_axis(&mut svg, self.unit);
+        for curve in &self.curves {
+            let points: Vec<[f64; 2]> = curve.points.iter().map(|point| plot.place(*point)).collect();
+            svg.polyline(
+                &format!("curve {}", ends::class(curve.number)),
+                &points,
+                &curve.title,
+            );
+            curve.marks.iter().for_each(|mark| plot.mark(&mut svg, mark));
+        }
+        self.marks.iter().for_each(|mark| plot.mark(&mut svg, mark));
+        let end = |curve: &Curve| {
+            Some(End {
+                label: curve.label.clone(),
+                number: curve.number,
+                at: plot.place(*curve.points.last()?),
+            })
+        };
+        let ends = self.curves.iter().filter_map(end).collect();
+        ends::draw(&mut svg, ends, plot.right, [TOP, plot.bottom()]);
+        svg.finish(self.name, &self.description)
+    }
+}
+
+/// The geometry of a figure of one width.
+struct LogPlot {
     /// The right edge.
-    pub(crate) right: f64,
+    right: f64,
     span: f64,
     /// Logarithms of the ends of the axis to the right.
     across: [f64; 2],
@@ -23,13 +91,8 @@ pub(crate) struct LogPlot {
 }
 
 impl LogPlot {
-    /// A plot from `across[0]` to `across[1]` that has place for all positive `costs` and for `labels` beside it.
-    pub(crate) fn new(
-        across: [f64; 2],
-        costs: impl Iterator<Item = f64>,
-        labels: &[&str],
-        width: f64,
-    ) -> Self {
+    /// A plot from `across[0]` to `across[1]` with room for all positive `costs`, and for `labels` on the right.
+    fn new(across: [f64; 2], costs: impl Iterator<Item = f64>, labels: &[&str], width: f64) -> Self {
         let costs: Vec<f64> = costs.filter(|cost| *cost > 0.0).map(f64::log10).collect();
         let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
         let most = costs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -42,31 +105,38 @@ impl LogPlot {
         }
     }
 
-    /// The place of a value.
-    pub(crate) fn x(&self, value: f64) -> f64 {
+    fn mark(&self, svg: &mut Svg, mark: &Mark) {
+        let class = format!("mark {}", ends::class(mark.number));
+        svg.circle(&class, self.place(mark.at), mark.radius, &mark.title);
+    }
+
+    fn place(&self, (value, cost): (f64, f64)) -> [f64; 2] {
+        [self.x(value), self.y(cost)]
+    }
+
+    fn x(&self, value: f64) -> f64 {
         let [from, to] = self.across;
         LEFT + (value.log10() - from) / (to - from) * (self.right - LEFT)
     }
 
-    /// The place of a cost.
-    pub(crate) fn y(&self, cost: f64) -> f64 {
+    fn y(&self, cost: f64) -> f64 {
         let [least, most] = self.up;
         let share = (cost.max(f64::MIN_POSITIVE).log10() - least) / (most - least);
         TOP + self.span * (1.0 - share)
     }
 
     /// The lower edge.
-    pub(crate) const fn bottom(&self) -> f64 {
+    const fn bottom(&self) -> f64 {
         TOP + self.span
     }
 
     /// The height of the figure, axis and its name included.
-    pub(crate) const fn height(&self) -> f64 {
+    const fn height(&self) -> f64 {
         self.bottom() + 40.0
     }
 
-    /// Grid lines at the `ticks`, labelled where the one before leaves place, and the axis' name.
-    pub(crate) fn value_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
+    /// Grid lines at the `ticks`, with as many labels as fit, and the name of the axis.
+    fn value_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
         let mut edge = f64::NEG_INFINITY;
         for (value, text) in ticks {
             let x = self.x(*value);
@@ -82,7 +152,7 @@ impl LogPlot {
     }
 
     /// Grid lines at round multiples of each power of ten.
-    pub(crate) fn cost_axis(&self, svg: &mut Svg, unit: &str) {
+    fn cost_axis(&self, svg: &mut Svg, unit: &str) {
         svg.line("axis", [LEFT, TOP], [LEFT, self.bottom()]);
         svg.text("muted", Anchor::End, [LEFT - 5.0, TOP - 4.0], unit);
         let [least, most] = self.up;

@@ -1,4 +1,4 @@
-//! The rows of `samples.csv`, found by their cell.
+//! The rows of `samples.csv` by cell.
 
 use std::collections::BTreeMap;
 

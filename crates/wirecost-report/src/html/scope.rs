@@ -1,4 +1,4 @@
-//! Which cells compete: times that end with an answer are not held against times that end with arrival.
+//! Which cells compete: times that end with an answer are not compared with times that end with arrival.
 
 use wirecost_results::Cell;
 
@@ -14,7 +14,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// The scope in words.
+    /// The scope as text.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::All => "of all",

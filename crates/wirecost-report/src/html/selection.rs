@@ -1,20 +1,20 @@
-//! Which groups of a long run have figures of their own.
+//! The groups of a long run that have figures.
 
 use super::MANY;
 use crate::groups::Group;
 
-/// Cells that have figures where not all have.
+/// The number of cells that have figures in a long run.
 pub(super) const DRAWN: usize = 24;
 
-/// The groups that figures are drawn of.
+/// The groups that have figures.
 pub(super) struct Selection<'a, 'b> {
     pub(super) drawn: Vec<&'b Group<'a>>,
-    /// Which ones, in words; null where all are drawn.
+    /// The text that says which groups are drawn; `None` if all are.
     pub(super) words: Option<String>,
 }
 
 impl<'a, 'b> Selection<'a, 'b> {
-    /// All groups of a run of up to [`MANY`] cells; else some of about [`DRAWN`] cells, evenly spread over the run.
+    /// All groups of a run of up to [`MANY`] cells, else groups of about [`DRAWN`] cells, evenly spread over the run.
     pub(super) fn of(all: &'b [Group<'a>]) -> Self {
         let cells: usize = all.iter().map(|group| group.charted().cells.len()).sum();
         if cells <= MANY {

@@ -9,7 +9,7 @@ pub(crate) struct Svg {
     body: String,
 }
 
-/// Where a text is held.
+/// The anchor of a text.
 #[derive(Clone, Copy)]
 pub(crate) enum Anchor {
     Start,
@@ -86,7 +86,7 @@ impl Svg {
         );
     }
 
-    /// A text whose baseline runs through `at`.
+    /// A text with its baseline at `at`.
     pub(crate) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
         let _ = write!(
             self.body,
@@ -99,7 +99,7 @@ impl Svg {
         );
     }
 
-    /// Everything that `draw` draws as one group with a tooltip.
+    /// Groups everything that `draw` draws, with a tooltip.
     pub(crate) fn group(&mut self, class: &str, title: &str, draw: impl FnOnce(&mut Self)) {
         let _ = write!(
             self.body,
@@ -123,7 +123,7 @@ impl Svg {
         );
     }
 
-    /// The figure with its name and what it shows, for those who cannot see it.
+    /// The finished figure, with its name and its description for screen readers.
     pub(crate) fn finish(self, name: &str, description: &str) -> String {
         format!(
             r#"<svg viewBox="0 0 {w} {h}" style="max-width:{w}px" role="img" aria-label="{name}"><title>{name}</title><desc>{desc}</desc>{body}</svg>"#,
@@ -136,18 +136,18 @@ impl Svg {
     }
 }
 
-/// The width of `text` in pixels at `size`, on the safe side for any sans-serif face.
+/// An upper bound of the width of `text` in pixels at `size`, for any sans-serif font.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.62
 }
 
-/// As much of `text` as has place in `room` pixels at `size`.
+/// The part of `text` that fits into `room` pixels at `size`.
 pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
     crate::number::clipped(text, (room / text_width("x", size)) as usize)
 }
 
-/// Positions at least `gap` apart and within `range`, as near to the `wanted` ones as a push down and a push back up
-/// leave them. `wanted` ascends.
+/// Positions at least `gap` apart within `range`, near the `wanted` ones. `wanted` ascends. Positions are pushed down
+/// first, then back up.
 pub(crate) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
     let mut least = range[0];
     let mut placed: Vec<f64> = wanted
@@ -166,7 +166,7 @@ pub(crate) fn spread(wanted: &[f64], gap: f64, range: [f64; 2]) -> Vec<f64> {
     placed
 }
 
-/// `text` as it may be in an element or in a quoted attribute; controls that XML has no place for are replaced.
+/// Escapes `text` for an element or a quoted attribute. Control characters, which XML does not allow, are replaced.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::number::plain(text).chars() {

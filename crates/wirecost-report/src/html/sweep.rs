@@ -1,11 +1,11 @@
-//! The quantities that a run varies, and where each cell lies in them.
+//! The quantities that a run varies, and their values in each cell.
 
 use std::collections::BTreeMap;
 
 use wirecost_results::{Cell, Summary};
 
 use crate::figures::{both_ways, loss, other_words, rate, rtt_ns, time};
-use crate::names::{Names, is_modelled};
+use crate::names::{Names, distinct, is_modelled};
 
 /// A quantity that a run may vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +14,17 @@ pub(super) enum Dimension {
     Rtt,
     Loss,
     Rate,
-    /// What else the link does.
+    /// The other impairments of the link.
     Rest,
     Messages,
     Interval,
 }
 
-/// A value of a dimension; values are in the order of what they measure.
+/// A value of a dimension. Values are ordered by the quantity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Value {
     order: [u64; 2],
-    /// The value in words.
+    /// The value as text.
     pub(super) text: String,
 }
 
@@ -52,10 +52,10 @@ impl Dimension {
         }
     }
 
-    /// Where the cell lies.
+    /// The value of the cell.
     pub(super) fn of(self, cell: &Cell) -> Value {
         let (link, size) = (&cell.link, cell.payload_bytes);
-        // Shares as parts in 10^12; without a rate the link is faster than with any.
+        // Shares as parts in 10^12. A link without a rate is faster than any with one.
         let share = |share: f64| (share * 1e12) as u64;
         let speed = |rate: Option<u64>| rate.unwrap_or(u64::MAX);
         let (order, text) = match self {
@@ -89,21 +89,21 @@ impl Dimension {
 /// A dimension that varies, and its values in order.
 pub(super) type Varied = (Dimension, Vec<Value>);
 
-/// The cells of a run that maps and axes are drawn of, all of one engine.
+/// The cells of a run that maps show, all of one engine.
 pub(super) struct Sweep<'a> {
     /// Each cell with its index in the summary.
     pub(super) cells: Vec<(usize, &'a Cell)>,
-    /// What varies among them, and its values.
+    /// The dimensions that vary, with their values.
     varied: Vec<Varied>,
-    /// Whatever competes, in the order of the run: stacks and their starts.
+    /// The competing combinations of stack and start, in the order of the run.
     pub(super) contenders: Vec<String>,
-    /// Which engine it is, in words; empty where the run has no other.
+    /// The text that names the engine; empty if the run has one engine.
     pub(super) engine: &'static str,
     names: Names,
 }
 
 impl<'a> Sweep<'a> {
-    /// The cells of the engine that has more of them with figures; live ones where both have as many.
+    /// The cells of the engine with more valid figures; live cells if both have equally many.
     pub(super) fn of(summary: &'a Summary) -> Self {
         let names = Names::of(summary);
         let ran = |cell: &Cell| cell.valid && cell.message.is_some();
@@ -117,15 +117,10 @@ impl<'a> Sweep<'a> {
         let (cells, engine) = match (live.len(), simulated.len()) {
             (_, 0) => (live, ""),
             (0, _) => (simulated, "Simulated: modelled in virtual time, not measured."),
-            (a, b) if a >= b => (live, "Drawn from what was measured, not from what was simulated."),
-            _ => (simulated, "Drawn from what was simulated, as less was measured."),
+            (a, b) if a >= b => (live, "Shows the measured cells, not the simulated ones."),
+            _ => (simulated, "Shows the simulated cells, as fewer were measured."),
         };
-        let mut contenders: Vec<String> = Vec::new();
-        for name in cells.iter().map(|(_, cell)| names.contender(cell)) {
-            if !contenders.contains(&name) {
-                contenders.push(name);
-            }
-        }
+        let contenders = distinct(cells.iter().map(|(_, cell)| names.contender(cell)));
         let varied = Dimension::ALL
             .into_iter()
             .map(|dimension| (dimension, values(&cells, dimension)));
@@ -138,7 +133,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The place of a cell among the contenders.
+    /// The index of the contender of a cell.
     pub(super) fn contender(&self, cell: &Cell) -> usize {
         let name = self.names.contender(cell);
         self.contenders
@@ -147,7 +142,7 @@ impl<'a> Sweep<'a> {
             .unwrap_or(0)
     }
 
-    /// What varies besides some dimensions.
+    /// The varied dimensions other than `axes`.
     pub(super) fn varied_besides(&self, axes: &[Dimension]) -> Vec<&Varied> {
         let varied = self.varied.iter();
         varied
@@ -179,7 +174,7 @@ impl<'a> Sweep<'a> {
         by_choice.into_iter().map(slice).collect()
     }
 
-    /// The values of a dimension, where it varies.
+    /// The values of a dimension; `None` if it does not vary.
     pub(super) fn values(&self, dimension: Dimension) -> Option<&[Value]> {
         let varied = self.varied.iter().find(|(varied, _)| *varied == dimension)?;
         Some(&varied.1)
@@ -188,9 +183,9 @@ impl<'a> Sweep<'a> {
 
 /// The cells at one value of every dimension but some.
 pub(super) struct Slice<'a> {
-    /// Which value, for each of the fixed dimensions.
+    /// The index of the value of each fixed dimension.
     pub(super) chosen: Vec<usize>,
-    /// The values in words.
+    /// The values as text.
     pub(super) words: Vec<String>,
     /// Each cell with its index in the summary.
     pub(super) cells: Vec<(usize, &'a Cell)>,

@@ -5,22 +5,12 @@ use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_results::summary::Times;
 
-use crate::export::quoted;
-
-/// A column's name and a row's value in it.
-type Field = (String, String);
+use crate::csv::{self, Field, field, optional};
 
 /// The summary as CSV: a header, then one row per load and phase.
 pub fn csv(summary: &LoadSummary) -> String {
-    let rows = summary.loads.iter().flat_map(rows);
-    let mut lines = Vec::new();
-    for row in rows {
-        if lines.is_empty() {
-            lines.push(line(row.iter().map(|(name, _)| name)));
-        }
-        lines.push(line(row.iter().map(|(_, value)| value)));
-    }
-    lines.concat()
+    let rows: Vec<Vec<Field>> = summary.loads.iter().flat_map(rows).collect();
+    csv::file(&rows)
 }
 
 fn rows(load: &Load) -> Vec<Vec<Field>> {
@@ -84,7 +74,7 @@ fn of_side(side: &str, used: Option<&ProcessUse>) -> [Field; 5] {
 fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
     let (outcomes, connects) = (&phase.outcomes, &phase.connects);
     let arrived = |count: fn(wirecost_results::figures::Deliveries) -> u64| phase.deliveries.map(count);
-    // Zero says that it is not known what was expected, or that nothing was.
+    // Zero: the expected number is unknown, or nothing was expected.
     let expected = phase.missing.and(arrived(|found| found.expected));
     let mut fields = vec![
         field("phase", &phase.name),
@@ -164,20 +154,4 @@ fn of_times(name: &str, times: Option<&Times>) -> [Field; 9] {
         optional(&named("min"), times.map(|of| of.min)),
         optional(&named("max"), times.map(|of| of.max)),
     ]
-}
-
-fn field(name: &str, value: impl ToString) -> Field {
-    (name.to_owned(), value.to_string())
-}
-
-fn optional(name: &str, value: Option<impl ToString>) -> Field {
-    (
-        name.to_owned(),
-        value.map(|value| value.to_string()).unwrap_or_default(),
-    )
-}
-
-fn line<'a>(values: impl Iterator<Item = &'a String>) -> String {
-    let values: Vec<String> = values.map(|value| quoted(value)).collect();
-    values.join(",") + "\n"
 }

@@ -1,4 +1,4 @@
-//! `report.html` of loads: verdict, time line, distributions, scaling, who was the bottleneck, profile.
+//! `report.html` of loads: verdict, time line, distributions, scaling, bottleneck, profile.
 
 mod bands;
 mod cards;
@@ -26,7 +26,7 @@ use flame::Flame;
 use scaling::Scaling;
 use timeline::TimeLine;
 
-/// Loads that are drawn second by second at most.
+/// The largest number of loads that are drawn second by second.
 const DRAWN: usize = 12;
 
 /// The report as one HTML file.
@@ -70,7 +70,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     Ok(environment.get_template("load.html")?.render(Serde(&page))?)
 }
 
-/// What the template reads.
+/// The data of the template.
 #[derive(Serialize)]
 struct Page<'a> {
     css: [&'static str; 2],
@@ -90,7 +90,7 @@ struct Page<'a> {
     honesty: Grid,
     sides: Grid,
     link: Option<Grid>,
-    /// Each load over a link: its label, and what the link kept.
+    /// The label of each load with a link, and the accuracy of the link.
     link_kept: Vec<(String, String)>,
     remarks: Vec<(&'static str, String)>,
     thresholds: Grid,
@@ -98,11 +98,11 @@ struct Page<'a> {
     scenario: String,
 }
 
-/// What is drawn of one load.
+/// The section of one load.
 #[derive(Serialize)]
 struct LoadView {
     label: String,
-    /// Why times of it must not be used; empty where all may.
+    /// Why its times must not be used; empty if they may.
     invalid: String,
     timeline: Option<TimeLine>,
     latency: Option<Figure>,
@@ -122,7 +122,7 @@ impl LoadView {
     }
 }
 
-/// The percentile curves of a load's valid phases, each kind of time that somebody waits for.
+/// The percentile curves of the valid phases of a load, for each kind of time but the schedule lag.
 fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
     let kinds = [
         CurveKind::Response,
@@ -157,7 +157,7 @@ fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
     (!series.is_empty()).then(|| curves::of_series(&series, &name))
 }
 
-/// Shares as nines, nanoseconds as milliseconds; the last sample is at the middle of its own share.
+/// Shares as nines, nanoseconds as milliseconds. The last sample is in the middle of its own share.
 fn points(steps: &[(f64, f64)], n: f64) -> Vec<(f64, f64)> {
     let most = (2.0 * n).log10();
     let point = |(share, nanos): &(f64, f64)| {
@@ -171,7 +171,7 @@ fn points(steps: &[(f64, f64)], n: f64) -> Vec<(f64, f64)> {
     steps.iter().map(point).collect()
 }
 
-/// What was asked, in one sentence.
+/// The question of the run, in one sentence.
 fn asked(summary: &LoadSummary) -> String {
     match summary.loads.as_slice() {
         [] => "Nothing was run.".into(),

@@ -1,7 +1,7 @@
 //! `junit.xml`: loads as test cases, thresholds as test cases of their own.
 //!
-//! A load whose figures must not be used, of which messages were not carried or that could not be run is an error, one that
-//! was not reached is skipped, a threshold that does not hold is a failure. The form is that of the JUnit schema that continuous
+//! An invalid load, a load with messages that were not carried, and a load that could not be run are errors. A load
+//! that was not reached is skipped. A failed threshold is a failure. The format is the JUnit schema that continuous
 //! integration reads: `testsuites`, `testsuite`, `testcase` with at most one of `skipped`, `error` and `failure`.
 
 use std::fmt::Write as _;
@@ -14,16 +14,16 @@ use super::words;
 use crate::names::INVALID_FAILS;
 use crate::number;
 
-/// A load that was asked for and that the summary does not have.
+/// A load of the run that the summary does not hold.
 #[derive(Clone, Debug)]
 pub struct Absent {
-    /// What it was to be.
+    /// The load.
     pub load: Load,
-    /// Why it ended without figures; `None` where the run did not reach it.
+    /// Why it has no figures; `None` if the run did not reach it.
     pub error: Option<String>,
 }
 
-/// The summary as JUnit XML, with the loads that it does not have.
+/// The summary as JUnit XML, and the loads that it does not hold.
 pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
     let name = attribute(&summary.name);
     let others = absent.iter().map(|absent| &absent.load);
@@ -71,7 +71,7 @@ struct Case {
 enum Verdict {
     Pass,
     Skipped(String),
-    /// Of a kind, for a reason.
+    /// Kind and reason.
     Error(&'static str, String),
     Failure(String),
 }
@@ -107,7 +107,7 @@ fn of_threshold(threshold: &Threshold, has_invalid: bool) -> Case {
     let failure = || {
         let text = failure_text(threshold);
         match has_invalid {
-            // The figure alone may be one that holds.
+            // The figure alone might pass.
             true => format!("{text}; {INVALID_FAILS}"),
             false => text,
         }
@@ -164,12 +164,11 @@ fn ended(element: &str, kind: &str, reason: &str) -> String {
 }
 
 fn seconds(value: f64) -> String {
-    // The sum of no numbers is -0, which would be printed with its sign.
+    // The sum of no numbers is -0. Its sign must not be printed.
     format!("{:.3}", value + 0.0)
 }
 
-/// A text as the value of an attribute (XML 1.0 section 3.3.1). Control characters, which XML has no place for, are
-/// replaced.
+/// Escapes a text for an attribute (XML 1.0 section 3.3.1). Control characters, which XML does not allow, are replaced.
 fn attribute(text: &str) -> String {
     let mut out = String::new();
     for c in number::plain(text).chars() {

@@ -1,5 +1,4 @@
-//! `summary.md` of loads as GitHub-flavoured Markdown: a row per load, thresholds, what must be known, links to the
-//! distributions.
+//! `summary.md` of loads as GitHub-flavoured Markdown: a row per load, thresholds, remarks, links to the distributions.
 
 use wirecost_results::curves::CurveKind;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
@@ -41,29 +40,22 @@ fn row(load: &Load, label: &str) -> String {
     };
     let invalid = words::invalid(load, phase).is_some();
     let mark = if invalid { " **INVALID**" } else { "" };
-    let judged = words::judged(phase);
-    let time = |of: fn(&wirecost_results::summary::Times) -> Option<u64>| match judged {
-        _ if invalid => "INVALID".to_owned(),
-        None => none.to_owned(),
-        Some((_, times)) => number::optional(of(times), |nanos| number::latency(nanos as f64)),
-    };
-    let per_million = |used: Option<f64>| number::optional(used, |seconds| number::digits(seconds, 3));
-    let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
+    let time = words::judged(phase).map_or(none, |(name, _)| name);
+    let values = words::row_values(load, phase);
+    let ([p50, _, p99, p999, max], [generator, target]) = (values.times, values.cpu);
     let values = [
-        number::optional(phase.offered_rate, number::rate),
-        number::optional(phase.carried_rate, number::rate),
+        values.offered,
+        values.carried,
         outcomes(phase),
-        judged.map_or(none, |(name, _)| name).to_owned(),
-        time(|times| times.p50),
-        time(|times| times.p99),
-        time(|times| times.p999),
-        time(|times| Some(times.max)),
-        number::optional(lag, |nanos| number::duration(nanos as f64)),
-        per_million(load.generator.as_ref().and_then(|used| used.cpu_s_per_million)),
-        per_million(load.target_use.as_ref().and_then(|used| used.cpu_s_per_million)),
-        load.bottleneck
-            .as_ref()
-            .map_or_else(|| none.to_owned(), |found| escaped(&found.who)),
+        time.to_owned(),
+        p50,
+        p99,
+        p999,
+        max,
+        values.lag,
+        generator,
+        target,
+        escaped(&values.bottleneck),
     ];
     format!("| {label}{mark} | {} |\n", values.join(" | "))
 }

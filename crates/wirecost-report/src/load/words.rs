@@ -1,4 +1,4 @@
-//! How loads and their figures are called, the same in table, page and exports.
+//! The names of loads and of their figures, the same in table, page and exports.
 
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
@@ -11,7 +11,7 @@ use wirecost_results::warning::Warning;
 use crate::figures::link_words;
 use crate::number;
 
-/// What may tell one load from another.
+/// A property in which loads may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fact {
     Stack,
@@ -58,12 +58,12 @@ impl Fact {
     }
 }
 
-/// The names of a run's loads: the stack, and what tells one from the others.
+/// The names of the loads of a run: the stack, and the properties in which they differ.
 pub(crate) fn labels(loads: &[Load]) -> Vec<String> {
     labels_without(loads, None)
 }
 
-/// The same but for one fact, which an axis tells.
+/// The same without one property, which an axis shows.
 pub(crate) fn labels_without(loads: &[Load], told: Option<Fact>) -> Vec<String> {
     let differs = |fact: &Fact| {
         loads
@@ -82,7 +82,7 @@ pub(crate) fn labels_without(loads: &[Load], told: Option<Fact>) -> Vec<String> 
     loads.iter().map(label).collect()
 }
 
-/// `128 B`; of a template the length is that of no single message.
+/// `128 B`; a template may have several lengths.
 fn payload(load: &Load) -> String {
     let bytes = |bytes| format!("{} B", number::grouped(bytes));
     load.payload_bytes
@@ -98,14 +98,15 @@ pub(crate) fn devices(load: &Load) -> String {
     }
 }
 
-/// The emulated link, as one would ask for it.
+/// The emulated link in the form of the flags.
 pub(crate) fn link(load: &Load) -> Option<String> {
     let of_run = load.link.as_ref().map(|figures| &figures.link);
     let asked = || load.asked.as_ref()?.link.as_ref();
     of_run.or_else(asked).map(link_words)
 }
 
-/// What was asked: `1,000/s Poisson`, `20/s then 300/s` of two phases, `closed loop`, `as fast as it goes`, or nothing where no messages were.
+/// The offered load: `1,000/s Poisson`, `20/s then 300/s` with two phases, `closed loop`, `as fast as it goes`; empty
+/// without messages.
 pub(crate) fn offer(load: &Load) -> String {
     match load.loop_kind {
         LoopKind::Closed => return "closed loop".into(),
@@ -129,7 +130,7 @@ pub(crate) fn offer(load: &Load) -> String {
     each.collect::<Vec<String>>().join(" then ")
 }
 
-/// The load in one line: what, against what, how much.
+/// The load in one line: stack, target, devices, offer.
 pub(crate) fn headline(load: &Load) -> String {
     let mut parts = vec![
         format!("{} → {}", load.stack, load.target),
@@ -158,30 +159,30 @@ pub(crate) fn headline(load: &Load) -> String {
     number::plain(&parts.join(", "))
 }
 
-/// The phase that a load is about: the one that offered most messages, or the one with most connects.
+/// The main phase of a load: the one that offered most messages, or had most connects.
 pub(crate) fn main_phase(load: &Load) -> Option<&PhaseFigures> {
     let weight = |phase: &&PhaseFigures| (phase.outcomes.offered, phase.connects.attempted);
-    // Of equal ones the first.
+    // The first of equal ones.
     load.phases.iter().rev().max_by_key(weight)
 }
 
-/// Why the figures of a phase must not be used; `None` where they may.
+/// Why the figures of a phase must not be used; `None` if they may.
 pub(crate) fn invalid(load: &Load, phase: &PhaseFigures) -> Option<String> {
     (!phase.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(&phase.warnings)))
 }
 
-/// Why the figures of the phase that a load is about must not be used.
+/// Why the figures of the main phase of a load must not be used.
 pub(crate) fn invalid_main(load: &Load) -> Option<String> {
     invalid(load, main_phase(load)?)
 }
 
-/// Why the figures of some phases must not be used; `None` where all may.
+/// Why the figures of some phases must not be used; `None` if all may.
 pub(crate) fn invalid_somewhere(load: &Load) -> Option<String> {
     let of_phases = load.phases.iter().flat_map(|phase| &phase.warnings);
     (!load.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(of_phases)))
 }
 
-/// `publish: 30 of 100 were not carried: 20 refused, 10 late`, phase by phase; `None` where all were.
+/// `publish: 30 of 100 were not carried: 20 refused, 10 late`, phase by phase; `None` if all were.
 pub(crate) fn not_carried(load: &Load) -> Option<String> {
     let of_phase = |phase: &PhaseFigures| {
         let ends = phase.not_carried();
@@ -215,12 +216,12 @@ fn reasons<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     }
 }
 
-/// Whether a run is incomplete, and no threshold has ended it: that is said of its load.
+/// Whether a run is incomplete, unless a threshold has ended it.
 pub(crate) fn is_interrupted(summary: &LoadSummary) -> bool {
     summary.interrupted && summary.loads.iter().all(|load| load.aborted.is_none())
 }
 
-/// Something that must be known of a load.
+/// A remark on a load.
 pub(crate) struct Remark {
     /// `not run`, `ended early`, `INVALID` or `warning`.
     pub(crate) kind: &'static str,
@@ -228,13 +229,13 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
-    /// Whether it is more than a reason to look.
+    /// Whether it is more than a warning.
     pub(crate) fn alarms(&self) -> bool {
         self.kind != "warning"
     }
 }
 
-/// What must be known of a load, what forbids its figures first; what is about one phase begins with its name.
+/// The remarks on a load; reasons for invalid figures come first. A remark on one phase begins with its name.
 pub(crate) fn remarks(load: &Load) -> Vec<Remark> {
     let remark = |kind, text: &str| Remark {
         kind,
@@ -261,7 +262,7 @@ pub(crate) fn remarks(load: &Load) -> Vec<Remark> {
     not_run.chain(aborted).chain(bad).chain(other).collect()
 }
 
-/// The outcomes by name, `offered` not among them; those of stacks without an answer only where there are any.
+/// The outcomes by name, without `offered`; those of unanswered messages only if there are any.
 pub(crate) fn outcomes(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
     let unanswered = outcomes.delivered + outcomes.lost > 0;
     let answered = outcomes.acknowledged + outcomes.refused + outcomes.late > 0 || !unanswered;
@@ -282,7 +283,7 @@ pub(crate) fn outcomes(outcomes: &Outcomes) -> Vec<(&'static str, u64)> {
     named
 }
 
-/// What a phase offers: one of them.
+/// The noun for what a phase offers.
 pub(crate) fn offered(phase: &PhaseFigures) -> &'static str {
     match phase.name.as_str() {
         "handshakes" => "handshake",
@@ -292,7 +293,7 @@ pub(crate) fn offered(phase: &PhaseFigures) -> &'static str {
     }
 }
 
-/// `6,000 expected, 4,000 missing`: deliveries at subscribers, where any are missing.
+/// `6,000 expected, 4,000 missing`: deliveries at subscribers, if any are missing.
 pub(crate) fn missing(phase: &PhaseFigures) -> Option<String> {
     let missing = phase.missing.filter(|missing| *missing > 0)?;
     let expected = phase.deliveries?.expected;
@@ -303,7 +304,7 @@ pub(crate) fn missing(phase: &PhaseFigures) -> Option<String> {
     ))
 }
 
-/// The kinds of time that a phase has, with what each runs from and to.
+/// The kinds of time of a phase, with their start and end.
 pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static str)> {
     let response = match phase.response_kind.as_deref() {
         _ if matches!(phase.name.as_str(), "handshakes" | "reconnect") => "intended begin until it may send",
@@ -338,7 +339,7 @@ pub(crate) fn times(phase: &PhaseFigures) -> Vec<(&'static str, &Times, &'static
         .collect()
 }
 
-/// A kind of time and of which phase it is, where that is not the same word.
+/// The name of a phase and of a kind of time, once if they are equal.
 pub(crate) fn kind_in(phase: &PhaseFigures, kind: CurveKind) -> String {
     match phase.name == kind.name() {
         true => phase.name.clone(),
@@ -346,7 +347,7 @@ pub(crate) fn kind_in(phase: &PhaseFigures, kind: CurveKind) -> String {
     }
 }
 
-/// The time by which a load is judged: the response, or the delivery where nothing answers, or the connect.
+/// The main time of a load: the response time, or the delivery time if nothing answers, or the connect time.
 pub(crate) fn judged(phase: &PhaseFigures) -> Option<(&'static str, &Times)> {
     times(phase)
         .into_iter()
@@ -354,7 +355,7 @@ pub(crate) fn judged(phase: &PhaseFigures) -> Option<(&'static str, &Times)> {
         .map(|(name, times, _)| (name, times))
 }
 
-/// Who could give no more, and why.
+/// The bottleneck and the reason.
 pub(crate) fn bottleneck(load: &Load) -> String {
     load.bottleneck.as_ref().map_or_else(
         || "not determined".to_owned(),
@@ -362,7 +363,7 @@ pub(crate) fn bottleneck(load: &Load) -> String {
     )
 }
 
-/// What one direction of a link has done: `1,200 packets, 12 lost, 3 dropped by its queue, rate in use 40 % of the time`.
+/// The use of one direction of a link: `1,200 packets, 12 lost, 3 dropped by its queue, rate in use 40 % of the time`.
 pub(crate) fn direction_use(used: &DirectionUse) -> String {
     let mut text = counted(used.packets, "packet");
     for (count, what) in [(used.lost, "lost"), (used.queue_dropped, "dropped by its queue")] {
@@ -376,7 +377,7 @@ pub(crate) fn direction_use(used: &DirectionUse) -> String {
     text
 }
 
-/// What the link has kept of its promises: the RTT achieved, and how late packets were.
+/// The accuracy of the link: the RTT, and how late packets were.
 pub(crate) fn link_kept(figures: &LinkFigures) -> String {
     let Some(emulator) = &figures.emulator else {
         return "modelled: packets are handed over exactly when they are due".into();
@@ -391,7 +392,7 @@ pub(crate) fn link_kept(figures: &LinkFigures) -> String {
     )
 }
 
-/// What a simulated server takes for messages: `1ms for a message by 4 workers, busy 90 % of the time`.
+/// The service of a simulated server: `1ms for a message by 4 workers, busy 90 % of the time`.
 pub(crate) fn service(figures: &ServiceFigures) -> String {
     let busy = number::optional(figures.utilisation, number::percent);
     let workers = counted(figures.workers.into(), "worker");
@@ -401,7 +402,48 @@ pub(crate) fn service(figures: &ServiceFigures) -> String {
     )
 }
 
-/// How many thresholds hold, where there are any.
+/// The figures of a load in tables of several loads.
+pub(crate) struct RowValues {
+    pub(crate) offered: String,
+    pub(crate) carried: String,
+    /// Median, 90th, 99th and 99.9th percentile and the longest in milliseconds; `INVALID` where they must not be used.
+    pub(crate) times: [String; 5],
+    pub(crate) lag: String,
+    /// CPU time of generator and target, in seconds per million messages.
+    pub(crate) cpu: [String; 2],
+    pub(crate) bottleneck: String,
+}
+
+/// The figures of the main phase of a load.
+pub(crate) fn row_values(load: &Load, phase: &PhaseFigures) -> RowValues {
+    let times = judged(phase).map(|(_, times)| times);
+    let is_invalid = invalid(load, phase).is_some();
+    let time = |of: fn(&Times) -> Option<u64>| match times.and_then(of) {
+        _ if is_invalid => "INVALID".to_owned(),
+        value => number::optional(value, |nanos| number::latency(nanos as f64)),
+    };
+    let cpu = [&load.generator, &load.target_use].map(|used| {
+        let per_million = used.as_ref().and_then(|used| used.cpu_s_per_million);
+        number::optional(per_million, |seconds| number::digits(seconds, 3))
+    });
+    let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
+    RowValues {
+        offered: number::optional(phase.offered_rate, number::rate),
+        carried: number::optional(phase.carried_rate, number::rate),
+        times: [
+            time(|times| times.p50),
+            time(|times| times.p90),
+            time(|times| times.p99),
+            time(|times| times.p999),
+            time(|times| Some(times.max)),
+        ],
+        lag: number::optional(lag, |nanos| number::duration(nanos as f64)),
+        cpu,
+        bottleneck: number::optional(load.bottleneck.as_ref(), |found| number::plain(&found.who)),
+    }
+}
+
+/// The number of thresholds that hold, and of all; `None` without thresholds.
 pub(crate) fn thresholds(summary: &LoadSummary) -> Option<(usize, usize)> {
     let held = summary
         .thresholds

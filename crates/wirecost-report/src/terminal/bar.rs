@@ -39,7 +39,7 @@ pub(super) fn draw(parts: [(Layer, usize); 5], width: usize, style: &Style) -> S
     blocks.concat() + &" ".repeat(width.saturating_sub(drawn))
 }
 
-/// What each glyph represents.
+/// The legend of the glyphs.
 pub(super) fn legend(style: &Style) -> String {
     let entry = |layer| format!("{} {}", style.layer(layer, glyph(layer)), Layer::name(layer));
     Layer::ALL.map(entry).join("  ")

@@ -1,4 +1,4 @@
-//! The best of each group: what is left of the table where a run has too many cells for one row each.
+//! The best of each group, for runs with too many cells for one row each.
 
 use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Summary};
@@ -11,11 +11,11 @@ use crate::groups::Group;
 use crate::names::is_modelled;
 use crate::number;
 
-/// Groups that are told at most.
+/// The largest number of groups that are shown.
 const MOST: usize = 150;
 const GAP: usize = 2;
 
-/// What is asked of each group: heading, column, and which cells compete.
+/// A question about each group: heading, column, and which cells compete.
 type Question = (&'static str, Column, fn(&Cell) -> bool);
 
 const QUESTIONS: [Question; 4] = [
@@ -75,7 +75,7 @@ fn row(group: &Group<'_>) -> [String; 5] {
     [group.heading.clone(), a, b, c, d]
 }
 
-/// The best cell of those that compete, its value, and how many cannot be told apart from it.
+/// The best of the competing cells, its value, and the number of cells that are not separable from it.
 fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> String {
     let cells: Vec<&Cell> = group.iter().filter(|cell| competes(cell)).collect();
     let ranks = column.ranks(&cells);
@@ -93,20 +93,12 @@ fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> Str
     } else {
         format!(" {INSEPARABLE}{others}")
     };
-    let value = number::optional(column.value(best), |value| match column {
-        Column::Mean => number::millis(value),
-        Column::Up
-        | Column::Down
-        | Column::Total
-        | Column::Connection
-        | Column::Packets
-        | Column::RoundTrips
-        | Column::FirstMessage
-        | Column::P50
-        | Column::P99
-        | Column::Goodput
-        | Column::Ratio => number::bytes(value),
-    });
+    let write = if column == Column::Mean {
+        number::millis
+    } else {
+        number::bytes
+    };
+    let value = number::optional(column.value(best), write);
     format!("{} {value}{tie}", group.names.contender(best))
 }
 

@@ -15,7 +15,7 @@ const BAR_MOST: usize = 48;
 const LABEL_LEAST: usize = 8;
 const BAR_HEADING: &str = "bytes by layer";
 
-/// What gives way where the width does not suffice.
+/// A part of the table that can be dropped.
 #[derive(Clone, Copy)]
 enum Dropped {
     Column(Column),
@@ -23,7 +23,7 @@ enum Dropped {
     Key(Key),
 }
 
-/// What gives way, first to last.
+/// The order in which parts are dropped if the width does not suffice.
 const DROP_ORDER: [Dropped; 12] = [
     Dropped::Column(Column::Ratio),
     Dropped::Column(Column::Goodput),
@@ -64,7 +64,7 @@ struct Entry {
 }
 
 impl Row {
-    /// The row of `cell`, which stands where `ranks` say.
+    /// The row of `cell` with its `ranks`.
     pub(super) fn new(cell: &Cell, names: &Names, ranks: [Rank; Column::ALL.len()], scale: Scale) -> Self {
         let content = match &cell.not_run {
             Some(reason) => Content::NotRun(format!("not run: {}", number::plain(reason))),
@@ -179,7 +179,7 @@ impl Layout {
             match dropped {
                 Dropped::Column(column) => self.columns.retain(|(index, _)| Column::ALL[*index] != column),
                 Dropped::Bar => self.bar = None,
-                // The only key that ever goes is the last one.
+                // Only the last key is ever dropped.
                 Dropped::Key(key) => self.keys.retain(|(name, _, _)| *name != key.heading().0),
             }
         }
@@ -197,13 +197,13 @@ impl Layout {
         self.names() + columns + self.bar.map_or(0, |bar| GAP + bar)
     }
 
-    /// Characters of all that is before the figures.
+    /// The width of label and keys.
     fn names(&self) -> usize {
         let keys: usize = self.keys.iter().map(|(_, _, width)| GAP + width).sum();
         self.label + keys
     }
 
-    /// All that is before the figures, each as wide as its column.
+    /// Label and keys, padded to the widths of their columns.
     fn name<'a>(&self, label: &str, keys: impl Iterator<Item = &'a str>) -> String {
         let keys = self.keys.iter().zip(keys);
         let keys: String = keys
@@ -217,7 +217,7 @@ impl Layout {
         self.bar.is_some()
     }
 
-    /// The names of the columns that had no place.
+    /// The names of the dropped columns.
     pub(super) fn left_out(&self, names: &Names) -> Vec<&'static str> {
         let has_place = |column: &Column| {
             self.columns
@@ -230,7 +230,7 @@ impl Layout {
         keys.chain(left_out.map(|column| column.heading().0)).collect()
     }
 
-    /// Whether the cell's reason not to run has place in its row.
+    /// Whether the reason why a cell was not run fits into its row.
     pub(super) fn shows_reason(&self, reason: &str) -> bool {
         self.names() + GAP + chars("not run: ") + chars(reason) <= self.width
     }
@@ -295,7 +295,7 @@ impl Layout {
         self.columns.iter().map(column).collect()
     }
 
-    /// The bar is behind the last column of a message's bytes.
+    /// The bar follows the last column of the bytes of a message.
     fn after_bytes(&self, index: usize, draw: impl FnOnce(usize) -> String) -> String {
         match self.bar {
             Some(width) if Column::ALL[index] == Column::Total => " ".repeat(GAP) + &draw(width),

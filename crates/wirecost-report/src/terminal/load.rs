@@ -1,7 +1,7 @@
-//! The table at the end of a load. One load: its phases with outcomes, times and both sides' CPU. Several: one row each.
+//! The table at the end of a run of loads. One load: its phases with outcomes, times and the CPU of both sides. Several
+//! loads: one row each.
 //!
-//! No line is wider than asked for: columns go, from the right of `rows`' order of importance, and texts are clipped or
-//! broken between words.
+//! No line is wider than `width`: columns are dropped, and texts are clipped or wrapped between words.
 
 mod columns;
 mod rows;
@@ -17,10 +17,10 @@ use crate::load::words::{self, Remark};
 use crate::number;
 use columns::Columns;
 
-/// Width of the words at the beginning of a line.
+/// Width of the name at the beginning of a line.
 const NAME: usize = 13;
 
-/// The run as a table: what was asked, what came of it, who was the bottleneck, whether it may be used.
+/// The run as a table: configuration, figures, bottleneck, validity.
 pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
     let page = Page {
         style: Style::new(options.color),
@@ -32,47 +32,26 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
         loads => page.loads(loads),
     };
     if words::is_interrupted(summary) {
-        lines.push(page.alarm("interrupted: what is above is what was measured until then"));
+        lines.push(page.alarm("interrupted: the figures above cover the time until then"));
     }
-    lines.extend(thresholds::lines(summary, &page.style, page.width));
+    let has_invalid = summary.loads.iter().any(|load| !load.valid);
+    lines.extend(thresholds::lines(
+        &summary.thresholds,
+        has_invalid,
+        &page.style,
+        page.width,
+    ));
     finished(lines)
 }
 
-/// One load in one line, for output that is not a terminal.
-pub fn load_line(load: &Load) -> String {
-    let head = words::headline(load);
-    if let Some(reason) = &load.not_run {
-        return format!("{head}: not run: {}", number::plain(reason));
-    }
-    let Some(phase) = words::main_phase(load) else {
-        return format!("{head}: nothing was done");
-    };
-    if let Some(reason) = words::invalid(load, phase) {
-        return format!("{head}: INVALID: {reason}");
-    }
-    let judged = words::judged(phase).map_or(String::new(), |(name, times)| {
-        let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
-        format!(
-            ", {name} p50 {} p99 {} ms",
-            quantile(times.p50),
-            quantile(times.p99)
-        )
-    });
-    format!(
-        "{head}: carried {}/s{judged}, {}",
-        number::optional(phase.carried_rate, number::rate),
-        outcomes(phase)
-    )
-}
-
-/// How and how wide things are drawn.
+/// Style and width of the table.
 struct Page {
     style: Style,
     width: usize,
 }
 
 impl Page {
-    /// All of one load.
+    /// All figures of one load.
     fn load(&self, load: &Load) -> Vec<String> {
         let mut lines = vec![
             self.style
@@ -199,7 +178,7 @@ impl Page {
         self.entry(name, &text)
     }
 
-    /// A row per load, then what must be known of each.
+    /// A row per load, then the remarks on each.
     fn loads(&self, loads: &[Load]) -> Vec<String> {
         let labels = words::labels(loads);
         let mut lines = rows::lines(loads, &labels, self.width, &self.style);
@@ -217,7 +196,7 @@ impl Page {
         lines
     }
 
-    /// What must be known of a load, what forbids its figures first.
+    /// The remarks on a load; reasons for invalid figures come first.
     fn remarks(&self, load: &Load, whose: &str) -> Vec<String> {
         let lines = |remark: Remark| {
             let lines = self.wrap(&format!("{}: {whose}{}", remark.kind, remark.text));
@@ -230,7 +209,7 @@ impl Page {
         words::remarks(load).into_iter().flat_map(lines).collect()
     }
 
-    /// A word and what there is to say of it, broken between words.
+    /// A name and its text, wrapped between words.
     fn entry(&self, name: &str, text: &str) -> Vec<String> {
         let room = self.width.saturating_sub(NAME).max(20);
         let mut lines = broken(text, room).into_iter();
@@ -261,12 +240,12 @@ fn broken(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Whether there is anything to say of a phase.
+/// Whether a phase has figures.
 fn has_figures(phase: &PhaseFigures) -> bool {
     phase.outcomes.offered > 0 || phase.connects.attempted > 0 || has_deliveries(phase)
 }
 
-/// Whether anything has arrived at subscribers, or should have.
+/// Whether deliveries arrived or are missing.
 fn has_deliveries(phase: &PhaseFigures) -> bool {
     phase.deliveries.is_some_and(|found| found.arrived > 0) || words::missing(phase).is_some()
 }
@@ -348,7 +327,7 @@ fn time_values(of: &Times) -> [String; 7] {
     ]
 }
 
-/// Which quantiles stand on few samples.
+/// The quantiles from too few samples.
 fn low_n(name: &str, of: &Times) -> Option<String> {
     (!of.low_n.is_empty()).then(|| format!("{} of {name}", of.low_n.join(" and ")))
 }

@@ -1,4 +1,4 @@
-//! What is below the table: legend, footnotes that the table needs, warnings, validity.
+//! The notes below the table: legend, footnotes, warnings, validity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ use super::style::Style;
 use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, ends_with_arrival};
 use crate::figures;
 use crate::groups::{Group, heading};
-use crate::names::{INVALID, Key, Names, is_modelled};
+use crate::names::{INVALID, Key, Names, distinct, is_modelled};
 use crate::number::{self, plain};
 
-/// Lines of one kind that are told at most.
+/// The largest number of lines of one kind.
 const MOST: usize = 12;
-/// And in a long run.
+/// The same in a long run.
 const FEW: usize = 3;
 
-/// The lines below the best of a long run: what is told of many cells is told of the first, and counted.
+/// The lines below the best of a long run. A remark on many cells names the first one and the number of others.
 pub(super) fn below_best(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
     let names = &Names::of(summary);
     let few = |lines| capped(lines, FEW);
@@ -39,7 +39,7 @@ pub(super) fn below_best(summary: &Summary, style: &Style, width: usize) -> Vec<
     lines
 }
 
-/// One line per kind of warning: how many cells have it, and what it says of the first.
+/// One line per kind of warning: its text for the first cell, and the number of other cells.
 fn by_kind(summary: &Summary, names: &Names, invalidates: bool) -> Vec<String> {
     let mut kinds: BTreeMap<&str, (usize, String)> = BTreeMap::new();
     for cell in &summary.cells {
@@ -107,7 +107,7 @@ pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: us
     lines
 }
 
-/// The first lines of a long list, and how many there are beyond them.
+/// The first lines of a long list, and the number of others.
 fn capped(mut lines: Vec<String>, most: usize) -> Vec<String> {
     let beyond = lines.len().saturating_sub(most);
     if beyond > 0 {
@@ -117,7 +117,7 @@ fn capped(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
-/// What live and simulated cells first differ in, by the numbers in the agreement column.
+/// The first differences between live and simulated cells, by the numbers in the agreement column.
 fn differences(summary: &Summary, names: &Names) -> Vec<String> {
     let line = |(number, text, cells): (String, String, Vec<&Cell>)| {
         let others = match cells.len().saturating_sub(1) {
@@ -181,7 +181,7 @@ fn left_out(layout: &Layout, names: &Names) -> Option<String> {
     let left_out = layout.left_out(names);
     (!left_out.is_empty()).then(|| {
         format!(
-            "left out for want of width: {}; report.html has them",
+            "left out for lack of width: {}; report.html has them",
             left_out.join(", ")
         )
     })
@@ -199,7 +199,7 @@ fn all_marks(summary: &Summary) -> String {
     Group::all(summary).into_iter().map(of_group).collect()
 }
 
-/// The reasons that had no place in their rows.
+/// The reasons that do not fit into their rows.
 fn reasons(summary: &Summary, names: &Names, layout: &Layout) -> Vec<String> {
     let reason = |cell: &Cell| {
         let reason = plain(cell.not_run.as_deref()?);
@@ -209,7 +209,7 @@ fn reasons(summary: &Summary, names: &Names, layout: &Layout) -> Vec<String> {
     summary.cells.iter().filter_map(reason).collect()
 }
 
-/// The cells in which a message ended otherwise than acknowledged or delivered, and how.
+/// The cells with messages that were neither acknowledged nor delivered, with the outcomes.
 fn shortfalls(summary: &Summary, names: &Names) -> Vec<String> {
     let of_group = |group: Group<'_>| -> Vec<String> {
         let line = |cell: &Cell| {
@@ -225,7 +225,7 @@ fn shortfalls(summary: &Summary, names: &Names) -> Vec<String> {
     Group::all(summary).into_iter().flat_map(of_group).collect()
 }
 
-/// The cells in which a queue was full, and what was sent again.
+/// The cells in which a queue was full, with the retransmitted bytes.
 fn full_queues(summary: &Summary, names: &Names) -> Vec<String> {
     let line = |cell: &Cell| {
         let achieved = cell.link.achieved.as_ref()?;
@@ -272,7 +272,7 @@ fn invalid(summary: &Summary, names: &Names) -> Vec<String> {
         .collect()
 }
 
-/// The warnings of a cell that no footnote tells already.
+/// The warnings of a cell, without those that are footnotes.
 fn told(cell: &Cell, invalidates: bool) -> impl Iterator<Item = &Warning> {
     let told = move |warning: &&Warning| {
         warning.invalidates == invalidates && warning.kind != WarningKind::SimulationDiffers
@@ -280,7 +280,7 @@ fn told(cell: &Cell, invalidates: bool) -> impl Iterator<Item = &Warning> {
     cell.warnings.iter().filter(told)
 }
 
-/// Each warning once, with the cells that it is about.
+/// Each warning once, with its cells.
 fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterator<Item = (String, String)> {
     let mut texts: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
     for cell in &summary.cells {
@@ -300,26 +300,15 @@ fn gathered(summary: &Summary, names: &Names, invalidates: bool) -> impl Iterato
         let about = match cells[..] {
             // A figure of one cell among many of its stack.
             [cell] if is_matrix => format!("{}, {}", names.label(cell), heading(cell)),
-            _ => listed(&labels(&cells, names), all),
+            _ => listed(&distinct(cells.iter().map(|cell| names.label(cell))), all),
         };
         (text, about)
     })
 }
 
-/// The labels of cells, each once.
-fn labels(cells: &[&Cell], names: &Names) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for label in cells.iter().map(|cell| names.label(cell)) {
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    labels
-}
-
-/// The cells by name, the first of many, or that it is all of them.
+/// The names of the first cells, or `every cell`.
 fn listed(cells: &[String], all: usize) -> String {
-    /// Cells that are named at most.
+    /// The largest number of cells that are named.
     const NAMED: usize = 6;
     match cells.len() {
         count if count > 1 && count == all => "every cell".to_owned(),

@@ -1,8 +1,8 @@
-//! Escape sequences (ECMA-48, select graphic rendition), or none.
+//! Escape sequences (ECMA-48, select graphic rendition), or plain text.
 
 use wirecost_proto::Layer;
 
-/// Whether and how text is dressed.
+/// The style of the output.
 pub(super) struct Style {
     color: bool,
 }

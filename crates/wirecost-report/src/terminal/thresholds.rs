@@ -1,7 +1,5 @@
-//! What was demanded of a run, and what came of it.
+//! The judged thresholds of a run.
 
-use wirecost_results::Summary;
-use wirecost_results::load::LoadSummary;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::figure_text;
 
@@ -9,39 +7,9 @@ use super::style::Style;
 use crate::names::INVALID_FAILS;
 use crate::number;
 
-/// A run of which something can be demanded.
-pub(super) trait Demanded {
-    /// What was demanded.
-    fn thresholds(&self) -> &[Threshold];
-    /// Whether it has figures that must not be used.
-    fn has_invalid(&self) -> bool;
-}
-
-impl Demanded for Summary {
-    fn thresholds(&self) -> &[Threshold] {
-        &self.thresholds
-    }
-
-    fn has_invalid(&self) -> bool {
-        self.cells
-            .iter()
-            .any(|cell| cell.not_run.is_none() && !cell.valid)
-    }
-}
-
-impl Demanded for LoadSummary {
-    fn thresholds(&self) -> &[Threshold] {
-        &self.thresholds
-    }
-
-    fn has_invalid(&self) -> bool {
-        self.loads.iter().any(|load| !load.valid)
-    }
-}
-
-/// One line for each threshold, the worst figure beside it; none where nothing was demanded.
-pub(super) fn lines(run: &impl Demanded, style: &Style, width: usize) -> Vec<String> {
-    let thresholds = run.thresholds();
+/// One line for each threshold, with the worst figure; no lines without thresholds. `has_invalid` says whether the run
+/// has invalid figures.
+pub(super) fn lines(thresholds: &[Threshold], has_invalid: bool, style: &Style, width: usize) -> Vec<String> {
     if thresholds.is_empty() {
         return Vec::new();
     }
@@ -52,7 +20,7 @@ pub(super) fn lines(run: &impl Demanded, style: &Style, width: usize) -> Vec<Str
     let widths = [longest(|one| &one.metric), longest(|one| &one.expression)];
     let mut lines = vec![String::new(), "thresholds".to_owned()];
     lines.extend(thresholds.iter().map(|one| line(one, widths, style, width)));
-    if run.has_invalid() && thresholds.iter().any(|one| !one.pass) {
+    if has_invalid && thresholds.iter().any(|one| !one.pass) {
         lines.push(number::clipped(&format!("  {INVALID_FAILS}"), width));
     }
     lines
@@ -75,18 +43,6 @@ fn line(one: &Threshold, [metric, expression]: [usize; 2], style: &Style, width:
 mod tests {
     use super::*;
 
-    struct Run(Vec<Threshold>, bool);
-
-    impl Demanded for Run {
-        fn thresholds(&self) -> &[Threshold] {
-            &self.0
-        }
-
-        fn has_invalid(&self) -> bool {
-            self.1
-        }
-    }
-
     fn threshold(metric: &str, expression: &str, actual: Option<f64>, pass: bool) -> Threshold {
         Threshold {
             metric: metric.into(),
@@ -96,12 +52,12 @@ mod tests {
         }
     }
 
-    fn text(run: &Run) -> String {
-        lines(run, &Style::new(false), 100).join("\n")
+    fn text(thresholds: &[Threshold], has_invalid: bool) -> String {
+        lines(thresholds, has_invalid, &Style::new(false), 100).join("\n")
     }
 
     #[test]
-    fn the_table_shows_what_was_demanded_and_what_came() {
+    fn the_table_shows_thresholds_and_figures() {
         let slow = threshold(
             "response_time{stack=tcp}",
             "p(99)<3*link.rtt",
@@ -114,15 +70,15 @@ mod tests {
             FAIL  response_time{stack=tcp}  p(99)<3*link.rtt  81.1 ms\n  \
             pass  bytes_per_msg             mean<500B         312.5 B\n  \
             FAIL  messages_lost             rate<=1%          no figure";
-        assert_eq!(text(&Run(vec![slow, small.clone(), lost], false)), expected);
-        assert_eq!(text(&Run(Vec::new(), true)), "");
-        assert!(!text(&Run(vec![small], true)).contains("INVALID"));
+        assert_eq!(text(&[slow, small.clone(), lost], false), expected);
+        assert_eq!(text(&[], true), "");
+        assert!(!text(&[small], true).contains("INVALID"));
     }
 
     #[test]
-    fn a_figure_that_would_do_and_is_invalid_says_why_it_fails() {
+    fn an_invalid_figure_says_why_it_fails() {
         let lost = threshold("messages_lost", "count==0", Some(0.0), false);
-        let said = text(&Run(vec![lost], true));
-        assert!(said.contains("what is INVALID does not pass"), "{said}");
+        let said = text(&[lost], true);
+        assert!(said.contains("an INVALID figure does not pass"), "{said}");
     }
 }

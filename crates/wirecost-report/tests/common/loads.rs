@@ -28,8 +28,8 @@ pub(crate) fn stalled() -> LoadResults {
             let wait = 2_000_000_000 - (second - 4) * 1_000_000_000;
             (row.response_p50_ns, row.response_p99_ns) = (Some(wait - 500_000_000), Some(wait - 10_000_000));
         }
-        (row.warm_up, row.refused, row.acknowledged) = (0, u64::from(second == 7) * 40, 1_000);
-        row.acknowledged -= row.refused;
+        row.outcomes.refused = u64::from(second == 7) * 40;
+        row.outcomes.acknowledged -= row.outcomes.refused;
         seconds.push(row);
     }
     let publish = &mut load.phases[1];
@@ -65,9 +65,12 @@ pub(crate) fn storm() -> LoadResults {
         seconds.push(SecondRow {
             phase: 2,
             second,
-            connects_attempted: attempted,
-            connects_established: attempted / 2,
-            connections_lost: u64::from(second == 0) * 2_000,
+            connects: Connects {
+                attempted,
+                established: attempted / 2,
+                lost: u64::from(second == 0) * 2_000,
+                ..Connects::default()
+            },
             ..SecondRow::default()
         });
     }
@@ -278,8 +281,11 @@ fn side(share: f64, resident_bytes: u64, per_million: f64) -> ProcessUse {
 fn connecting(clients: u64) -> Vec<SecondRow> {
     let row = |second| SecondRow {
         second,
-        connects_attempted: clients / 2,
-        connects_established: clients / 2,
+        connects: Connects {
+            attempted: clients / 2,
+            established: clients / 2,
+            ..Connects::default()
+        },
         connect_p50_ns: Some(600_000),
         ..SecondRow::default()
     };
@@ -290,9 +296,12 @@ fn second_of(phase: u64, second: u64, rate: u64) -> SecondRow {
     SecondRow {
         phase,
         second,
-        offered: rate,
+        outcomes: Outcomes {
+            offered: rate,
+            acknowledged: rate,
+            ..Outcomes::default()
+        },
         sent: rate,
-        acknowledged: rate,
         response_p50_ns: Some(200_000 + second * 1_000),
         response_p99_ns: Some(640_000 + second * 9_000),
         ..SecondRow::default()

@@ -8,9 +8,9 @@ mod machine;
 mod packets;
 mod sweep;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wirecost_proto::Rng;
-use wirecost_results::resolved::{ResolvedDirection, ResolvedLink, ResolvedScenario};
+use wirecost_results::resolved::ResolvedScenario;
 use wirecost_results::summary::{
     Achieved, Bytes, CauseBytes, Count, Cpu, CpuSide, Link, LinkDirection, Outcomes, Times,
 };
@@ -109,13 +109,10 @@ fn scenario(cells: &[Cell]) -> ResolvedScenario {
         all
     };
     let link = |delay: String| {
-        let direction = direction(delay);
-        ResolvedLink {
-            up: direction.clone(),
-            down: direction,
-        }
+        let direction = direction(&delay);
+        json!({"up": direction, "down": direction})
     };
-    let links: Vec<ResolvedLink> = distinct(|cell| format!("{}us", cell.link.up.delay_ns / 1_000))
+    let links: Vec<Value> = distinct(|cell| format!("{}us", cell.link.up.delay_ns / 1_000))
         .into_iter()
         .map(link)
         .collect();
@@ -138,18 +135,18 @@ fn scenario(cells: &[Cell]) -> ResolvedScenario {
     serde_json::from_value(scenario).unwrap()
 }
 
-fn direction(delay: String) -> ResolvedDirection {
-    ResolvedDirection {
-        delay,
-        delay_variation: "0ms".into(),
-        loss: "0%".into(),
-        reorder: "0%".into(),
-        duplicate: "0%".into(),
-        corrupt: "0%".into(),
-        rate: "unlimited".into(),
-        queue: "auto".into(),
-        mtu: "1500B".into(),
-    }
+fn direction(delay: &str) -> Value {
+    json!({
+        "delay": delay,
+        "delay_variation": "0ms",
+        "loss": "0%",
+        "reorder": "0%",
+        "duplicate": "0%",
+        "corrupt": "0%",
+        "rate": "unlimited",
+        "queue": "auto",
+        "mtu": "1500B",
+    })
 }
 
 struct Measured {

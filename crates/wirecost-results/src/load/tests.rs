@@ -25,7 +25,7 @@ fn publish() -> PhaseFigures {
 }
 
 #[test]
-fn what_was_sent_is_that_of_offers_and_their_warm_up() {
+fn sent_messages_include_warm_up() {
     let named = |name: &str| PhaseFigures {
         name: name.into(),
         ..PhaseFigures::default()
@@ -85,7 +85,7 @@ fn counting_again_changes_nothing() {
 }
 
 #[test]
-fn what_was_offered_is_not_what_was_asked_for() {
+fn the_offered_rate_may_differ_from_the_requested_one() {
     let phase = PhaseFigures {
         asked_rate: Some(4.0),
         ..publish()
@@ -97,7 +97,7 @@ fn what_was_offered_is_not_what_was_asked_for() {
 }
 
 #[test]
-fn what_was_worked_off_is_not_in_the_carried_rate() {
+fn the_backlog_is_not_in_the_carried_rate() {
     let mut interval = Interval::new(0, 0, false);
     (interval.outcomes.offered, interval.outcomes.delivered) = (10, 10);
     interval.worked_off = 4;

@@ -60,7 +60,7 @@ pub(super) fn merge(order: Order<'_>) -> Result<Summary, MergeError> {
     Ok(summary)
 }
 
-/// The cells of all folders in the order of the whole run, each one once, with the lines of the journal that say so.
+/// The cells of all folders in the order of the scenario, without duplicates, with their lines of the journal.
 fn cells(
     sources: &[RunFolder],
     summaries: &[Summary],

@@ -56,7 +56,7 @@ pub(super) fn merge(order: Order<'_>) -> Result<LoadSummary, MergeError> {
     Ok(store.finish(&environment, thresholds, ended)?)
 }
 
-/// The keys of all loads that were asked for, in their order; one that is in no folder leaves the whole incomplete.
+/// The keys of all loads of the scenario, in order. A load that no folder holds makes the result incomplete.
 fn keys(places: BTreeMap<String, usize>, files: &[LoadFile]) -> Vec<String> {
     let mut asked: Vec<(usize, String)> = places.into_iter().map(|(key, place)| (place, key)).collect();
     asked.sort_unstable();
@@ -81,7 +81,7 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     match (&sum.load.not_run, &other.load.not_run) {
         (Some(_), Some(_)) => return Ok(()),
         (None, None) => {}
-        // The figures of some machines are not those of all that were asked.
+        // The load was run on some of the machines only: the sum would be wrong.
         (Some(reason), None) | (None, Some(reason)) => {
             return Err(MergeError::NotRun {
                 key: other.load.key,
@@ -98,7 +98,7 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     }
     let sent = [sum.sent_in_all(), other.sent_in_all()];
     sum.intervals = added(std::mem::take(&mut sum.intervals), other.intervals);
-    // Seconds of two machines do not begin together: what each used then has no sum.
+    // The seconds of two machines do not begin at the same time, so usage cannot be added.
     sum.usage.clear();
     let phases = std::mem::take(&mut sum.load.phases);
     let both = (0..).zip(phases.into_iter().zip(other.load.phases.iter()));
@@ -110,7 +110,7 @@ fn add(sum: &mut LoadFile, other: LoadFile, folder: &RunFolder) -> Result<(), Me
     Ok(())
 }
 
-/// Intervals by phase and second, those of the same second added up.
+/// All intervals by phase and second. Intervals of the same second are added.
 fn added(some: Vec<Interval>, others: Vec<Interval>) -> Vec<Interval> {
     let mut sums: BTreeMap<(u32, u32, bool), Interval> = BTreeMap::new();
     for interval in some.into_iter().chain(others) {
@@ -123,7 +123,7 @@ fn added(some: Vec<Interval>, others: Vec<Interval>) -> Vec<Interval> {
     sums.into_values().collect()
 }
 
-/// What of a phase is not counted: the same phase on two machines is as long as the longer one.
+/// The fields of a phase that are not counts. A phase lasts as long as the longer one of two machines.
 fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
     PhaseFigures {
         begin_s: phase.begin_s.min(other.begin_s),
@@ -139,7 +139,7 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
     }
 }
 
-/// The warnings of both, none twice.
+/// The warnings of both, without duplicates.
 fn all_of(mut warnings: Vec<Warning>, others: &[Warning]) -> Vec<Warning> {
     for warning in others {
         if !warnings.contains(warning) {
@@ -149,7 +149,7 @@ fn all_of(mut warnings: Vec<Warning>, others: &[Warning]) -> Vec<Warning> {
     warnings
 }
 
-/// Adds what belongs to the load as a whole; `sent` is what each of the two has sent.
+/// Adds the fields of the load as a whole; `sent` holds the messages that each of the two has sent.
 fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
     sum.clients += other.clients;
     sum.subscribers += other.subscribers;
@@ -161,7 +161,7 @@ fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
     sum.aborted = sum.aborted.take().or(other.aborted);
     sum.generator = both(sum.generator.take(), other.generator, sent);
     sum.target_use = if sum.target == "builtin" {
-        // Each generator has started one of its own.
+        // Each generator has started its own target.
         both(sum.target_use.take(), other.target_use, sent)
     } else {
         sum.target_use.take().or(other.target_use)
@@ -170,11 +170,11 @@ fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
     sum.bottleneck = worse(sum.bottleneck.take(), other.bottleneck);
 }
 
-/// The use of two sides together; what only one has measured is not the sum.
+/// The sum of two usages; `None` if only one was measured.
 fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: [u64; 2]) -> Option<ProcessUse> {
     let (one, other) = one.zip(other)?;
     let messages: u64 = sent.iter().sum();
-    // Of the CPU time in all, each has counted what belongs to messages.
+    // `cpu_s_per_million` covers only the part of the CPU time that belongs to messages.
     let of_messages = [&one, &other].map(|used| used.cpu_s_per_million.unwrap_or(0.0));
     let cpu_s: f64 = of_messages
         .iter()
@@ -196,7 +196,7 @@ fn both(one: Option<ProcessUse>, other: Option<ProcessUse>, sent: [u64; 2]) -> O
     })
 }
 
-/// Of two links that were at work at the same time the one that kept its deadlines less well.
+/// The link with the larger lateness of two that were used at the same time.
 fn later(one: Option<Box<LinkFigures>>, other: Option<Box<LinkFigures>>) -> Option<Box<LinkFigures>> {
     let links: Vec<Box<LinkFigures>> = one.into_iter().chain(other).collect();
     let dropped_packets = links.iter().map(|link| link.dropped_packets).sum();
@@ -207,7 +207,7 @@ fn later(one: Option<Box<LinkFigures>>, other: Option<Box<LinkFigures>>) -> Opti
     Some(later)
 }
 
-/// Who could give no more, where one of two says that somebody could not.
+/// The bottleneck of two machines: the first that is not `none`.
 fn worse(one: Option<Bottleneck>, other: Option<Bottleneck>) -> Option<Bottleneck> {
     let is_none = |bottleneck: &Bottleneck| bottleneck.who == "none";
     match (one, other) {
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_time_for_a_message_is_the_mean_of_the_parts_by_what_they_sent() {
+    fn cpu_time_per_message_is_weighted_by_sent_messages() {
         let used = |seconds, per_million| ProcessUse {
             user_s: seconds,
             cpu_s_per_million: per_million,

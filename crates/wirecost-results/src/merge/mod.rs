@@ -1,9 +1,9 @@
-//! Several results folders as one: shards of a run, or machines that generated at the same time.
+//! Merges several results folders: shards of a run, or machines that generated at the same time.
 //!
-//! Cells of a comparison are put side by side; the scenarios must be the same. Loads of one key ran at the same time and
-//! add up: counts and histograms do, and all figures are computed again from their sums, no quantile from quantiles.
-//! Loads of different keys are put side by side, in the order of the first folder's scenario. Thresholds are judged by what
-//! all have come to together. Captures stay where they are.
+//! The cells of comparisons are collected; the scenarios must be equal. Loads with the same key ran at the same time:
+//! their counts and histograms are added, and all figures are computed from the sums. Loads with different keys are
+//! collected, in the order of the first folder. Thresholds are judged on the merged figures. Captures stay in their
+//! folders.
 
 mod comparisons;
 mod loads;
@@ -20,50 +20,50 @@ use super::resume::differences_of;
 use super::summary::Summary;
 use super::threshold::Threshold;
 
-/// What folders have been put together to.
+/// The merged results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Merged {
-    /// The cells of comparisons.
+    /// A comparison.
     Comparison(Box<Summary>),
     /// Loads.
     Loads(LoadSummary),
 }
 
-/// What a merge has to know of the scenarios of its folders.
+/// Access to the scenarios of the folders.
 pub trait Scenarios {
-    /// The keys of the cells or loads that a scenario asks for, in their order; none where the scenario cannot be read.
+    /// The keys of the cells or loads of a scenario, in order; empty if the scenario cannot be read.
     fn keys(&self, scenario: &str) -> Vec<String>;
 
-    /// What has become of the thresholds of all scenarios, over a whole comparison.
+    /// Judges the thresholds of all scenarios on a comparison.
     fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold>;
 
-    /// What has become of the thresholds of all scenarios, over all loads.
+    /// Judges the thresholds of all scenarios on all loads.
     fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold>;
 }
 
-/// What is put together, and how.
+/// The arguments of a merge.
 pub(super) struct Order<'a> {
     sources: &'a [RunFolder],
     into: &'a RunFolder,
-    /// The command that does it.
+    /// The command of the merge.
     command: String,
     scenarios: &'a dyn Scenarios,
     ended: SystemTime,
 }
 
-/// Why folders cannot be put together.
+/// Why folders cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// A folder cannot be read, or the new one not be written.
+    /// A folder cannot be read, or the new folder cannot be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// There is nothing to put together.
+    /// There are fewer than two folders.
     #[error("a merge needs two results folders or more")]
     TooFew,
     /// A folder is named twice: its loads would count twice.
     #[error("{0} is named twice")]
     Twice(PathBuf),
-    /// Some are loads, others comparisons.
+    /// Some folders hold loads, others a comparison.
     #[error("{loads} holds loads and {comparison} a comparison: they cannot be put together")]
     Mixed {
         /// A folder of loads.
@@ -76,10 +76,10 @@ pub enum MergeError {
     Different {
         /// The folder.
         folder: PathBuf,
-        /// What differs from the first one's, in words.
+        /// The differences from the first folder, as text.
         differences: String,
     },
-    /// Loads of one key have other phases.
+    /// Loads with the same key have different phases.
     #[error("load {key} of {folder} has other phases than the same load of another folder")]
     OtherPhases {
         /// The load's key.
@@ -97,7 +97,7 @@ pub enum MergeError {
     },
 }
 
-/// Results folders that can be put together: they are all of loads, or all of comparisons.
+/// Results folders that can be merged: all hold loads, or all hold comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     folders: &'a [RunFolder],
@@ -105,7 +105,7 @@ pub struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// The folders, each once and all of one kind.
+    /// Checks that the folders differ and are of one kind.
     ///
     /// # Errors
     /// [`MergeError`] where they cannot be put together.
@@ -134,7 +134,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Puts the folders together into a new one; `command` is the command that does it, `ended` the time of its end.
+    /// Merges the folders into a new one; `command` is the command of the merge, `ended` the time of its end.
     ///
     /// # Errors
     /// [`MergeError`] where they cannot be put together.
@@ -172,8 +172,8 @@ fn split<'a>(
     Ok((loads, comparisons))
 }
 
-/// Copies what the first folder was asked, and each one's machine: `env.json` is the first one's, `env-2.json` the second
-/// one's, and so on.
+/// Copies the scenarios, and the machine of each folder: `env.json` of the first folder, `env-2.json` of the second,
+/// and so on.
 fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsError> {
     for (number, source) in (1..).zip(sources) {
         let machine = source.read_text("env.json")?;
@@ -188,10 +188,10 @@ fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsErro
     into.write("scenario.resolved.yaml", scenarios.as_bytes())
 }
 
-/// What is between two scenarios of a folder that was merged of several: they are documents of one file.
+/// The separator of two scenarios in one file.
 const SEPARATOR: &str = "---\n";
 
-/// The scenarios of all folders, each one once.
+/// The scenarios of all folders, without duplicates.
 ///
 /// # Errors
 /// A folder has none.
@@ -209,15 +209,14 @@ pub fn scenario_texts(sources: &[RunFolder]) -> Result<Vec<String>, ResultsError
     Ok(texts)
 }
 
-/// The place of each cell or load in the whole run, of which folders have parts, by its key; empty where the scenario cannot
-/// be read.
+/// The position of each cell or load in the scenario, by key; empty if the scenario cannot be read.
 fn places(source: &RunFolder, scenarios: &dyn Scenarios) -> Result<BTreeMap<String, usize>, ResultsError> {
     let texts = scenario_texts(std::slice::from_ref(source))?;
     let keys = texts.iter().flat_map(|text| scenarios.keys(text));
     Ok(keys.zip(0..).collect())
 }
 
-/// Whether a folder was asked the same as the first one.
+/// Checks that a folder has the same scenario as the first one.
 fn check_same(first: &Value, other: &Value, folder: &RunFolder) -> Result<(), MergeError> {
     let differences = differences_of(first.clone(), other.clone());
     if differences.is_empty() {

@@ -9,48 +9,30 @@ use crate::figures::Interval;
 use crate::load::ProcessUse;
 use crate::metrics::Usage;
 
-/// How a counter is read of what was counted.
+/// Reads a counter from an interval.
 type Count = fn(&Interval) -> u64;
 
 /// The metrics of `loads`.
 pub(super) fn of(loads: &[LoadMetrics], format: Format) -> String {
     let mut page = Page::new(format);
-    about(&mut page, loads);
+    gauges(&mut page, &OF_LOADS, loads, of_load);
     counters(&mut page, loads);
     histograms(&mut page, loads);
-    while_running(&mut page, loads);
-    afterwards(&mut page, loads);
+    gauges(&mut page, &WHILE_RUNNING, loads, of_load);
+    gauges(&mut page, &USAGE, loads, |loads, read| {
+        sides(loads, |load| &load.usage, read)
+    });
+    gauges(&mut page, &USED, loads, |loads, read| {
+        sides(loads, |load| &load.used, read)
+    });
     page.finish()
 }
 
-/// What the loads are.
-fn about(page: &mut Page, loads: &[LoadMetrics]) {
-    let clients: Vec<(Labels<'_>, f64)> = loads
-        .iter()
-        .map(|load| (labels(load), load.clients as f64))
-        .collect();
-    page.gauge(
-        "wirecost_clients",
-        "",
-        "Devices that send, or only connect.",
-        clients,
-    );
-    let valid = loads
-        .iter()
-        .filter_map(|load| Some((labels(load), f64::from(u8::from(load.valid?)))));
-    page.gauge(
-        "wirecost_load_valid",
-        "",
-        "Whether the figures of the load may be used: 1 or 0.",
-        valid.collect(),
-    );
-}
-
-/// What a counter of loads is read of.
+/// How a family of counters is read.
 enum Read {
     /// One counter for each load and phase.
     All(Count),
-    /// Several, told apart by one more label.
+    /// Several counters with one more label.
     Each(&'static str, &'static [(&'static str, Count)]),
 }
 
@@ -124,7 +106,7 @@ const fn counted(name: &'static str, help: &'static str, count: Count) -> Counte
     (name, "", help, Read::All(count))
 }
 
-/// A family of counters that one more label tells apart.
+/// A family of counters with one more label.
 const fn told_apart(
     name: &'static str,
     help: &'static str,
@@ -154,53 +136,87 @@ fn histograms(page: &mut Page, loads: &[LoadMetrics]) {
     }
 }
 
-/// What is only known while a load runs.
-fn while_running(page: &mut Page, loads: &[LoadMetrics]) {
-    let connected = loads
-        .iter()
-        .filter_map(|load| Some((labels(load), load.connected? as f64)));
-    page.gauge(
-        "wirecost_connections",
+/// Reads a gauge of a load.
+type OfLoad = fn(&LoadMetrics) -> Option<f64>;
+/// Reads a gauge of a running side.
+type OfUsage = fn(&Usage) -> f64;
+/// Reads a gauge of a finished side.
+type OfProcesses = fn(&ProcessUse) -> f64;
+/// Name, unit and help of a gauge, and how it is read.
+type Gauge<R> = (&'static str, &'static str, &'static str, R);
+
+const OF_LOADS: [Gauge<OfLoad>; 2] = [
+    (
+        "wirecost_clients",
         "",
-        "Devices that are connected now.",
-        connected.collect(),
-    );
-    let of = |read: fn(&Usage) -> f64| sides(loads, |load| &load.usage, read);
-    page.gauge(
+        "Devices that send, or only connect.",
+        |load| Some(load.clients as f64),
+    ),
+    (
+        "wirecost_load_valid",
+        "",
+        "Whether the figures of the load may be used: 1 or 0.",
+        |load| Some(f64::from(u8::from(load.valid?))),
+    ),
+];
+const WHILE_RUNNING: [Gauge<OfLoad>; 1] = [(
+    "wirecost_connections",
+    "",
+    "Devices that are connected now.",
+    |load| Some(load.connected? as f64),
+)];
+/// CPU and memory of both sides of a running load.
+const USAGE: [Gauge<OfUsage>; 2] = [
+    (
         "wirecost_cpu_ratio",
         "ratio",
         "CPU time by wall time over the last second: 1 is one CPU.",
-        of(|usage| usage.cpu_share),
-    );
-    page.gauge(
+        |usage| usage.cpu_share,
+    ),
+    (
         "wirecost_resident_memory_bytes",
         "bytes",
         "Resident memory of all processes of the side.",
-        of(|usage| usage.resident_bytes as f64),
-    );
-}
-
-/// What is only known of a load that is over.
-fn afterwards(page: &mut Page, loads: &[LoadMetrics]) {
-    let of = |read: fn(&ProcessUse) -> f64| sides(loads, |load| &load.used, read);
-    page.gauge(
+        |usage| usage.resident_bytes as f64,
+    ),
+];
+/// CPU and memory of both sides of a finished load.
+const USED: [Gauge<OfProcesses>; 3] = [
+    (
         "wirecost_cpu_user_seconds",
         "seconds",
         "CPU time in user mode over the phases that tell, warm-up included.",
-        of(|used| used.user_s),
-    );
-    page.gauge(
+        |used| used.user_s,
+    ),
+    (
         "wirecost_cpu_system_seconds",
         "seconds",
         "CPU time in the kernel over the phases that tell, warm-up included.",
-        of(|used| used.system_s),
-    );
-    page.gauge(
+        |used| used.system_s,
+    ),
+    (
         "wirecost_resident_memory_max_bytes",
         "bytes",
         "Largest resident memory of all processes of the side.",
-        of(|used| used.resident_bytes as f64),
-    );
+        |used| used.resident_bytes as f64,
+    ),
+];
+
+fn gauges<R: Copy>(
+    page: &mut Page,
+    gauges: &[Gauge<R>],
+    loads: &[LoadMetrics],
+    samples: impl for<'a> Fn(&'a [LoadMetrics], R) -> Vec<(Labels<'a>, f64)>,
+) {
+    for (name, unit, help, read) in gauges {
+        page.gauge(name, unit, help, samples(loads, *read));
+    }
+}
+
+/// A sample for each load that has one.
+fn of_load(loads: &[LoadMetrics], read: OfLoad) -> Vec<(Labels<'_>, f64)> {
+    let sample = |load| Some((labels(load), read(load)?));
+    loads.iter().filter_map(sample).collect()
 }
 
 /// A sample for each load and side that has one.
@@ -222,7 +238,7 @@ fn sides<'a, T: 'a>(
     samples
 }
 
-/// What was counted in each phase of each load, with the labels that tell it.
+/// The counts of each phase of each load, with their labels.
 fn in_phases(loads: &[LoadMetrics]) -> impl Iterator<Item = (Labels<'_>, &Interval)> {
     loads.iter().flat_map(|load| {
         load.phases.values().map(|phase| {
@@ -240,7 +256,7 @@ fn all(loads: &[LoadMetrics], count: Count) -> Vec<(Labels<'_>, u64)> {
         .collect()
 }
 
-/// The counters of each load and phase, told apart by one more label.
+/// The counters of each load and phase, with one more label.
 fn each<'a>(
     loads: &'a [LoadMetrics],
     label: &'static str,

@@ -69,7 +69,7 @@ fn buckets_hold_all_that_is_below_them() {
 }
 
 #[test]
-fn phases_of_one_name_are_told_apart_and_warm_up_is_in_no_figure() {
+fn phases_of_one_name_stay_apart_and_warm_up_is_left_out() {
     let mut warm_up = counted();
     warm_up.warm_up = true;
     let later = Interval {
@@ -117,7 +117,7 @@ fn each_format_has_its_own_heads() {
 }
 
 #[test]
-fn what_is_over_is_no_longer_connected() {
+fn a_finished_load_has_no_connections() {
     let mut metrics = running();
     assert!(metrics.text(Format::Prometheus).contains("wirecost_connections{"));
     metrics.end();
@@ -130,7 +130,7 @@ fn what_is_over_is_no_longer_connected() {
 }
 
 #[test]
-fn a_request_says_what_it_takes() {
+fn the_accept_header_chooses_the_format() {
     let prometheus =
         "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1";
     assert_eq!(Format::accepted(prometheus), Format::OpenMetrics);

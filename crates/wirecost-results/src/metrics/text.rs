@@ -10,7 +10,7 @@ const BOUNDS: [f64; 19] = [
     5.0, 10.0, 30.0, 60.0,
 ];
 
-/// Which text.
+/// The format of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Prometheus' text format 0.0.4.
@@ -88,7 +88,7 @@ impl Page {
         }
     }
 
-    /// Bucket by bucket, each with all that are below it. Their sum is that of a histogram of three digits.
+    /// Writes cumulative buckets. The sum is that of a histogram of three digits.
     pub(super) fn histogram(&mut self, name: &str, help: &str, samples: &[(Labels<'_>, &Histogram)]) {
         if samples.is_empty() {
             return;

@@ -71,10 +71,10 @@ fn summary(folder: &RunFolder) -> LoadSummary {
     folder.read_json("summary.json").expect("a summary")
 }
 
-fn scenario(folder: &RunFolder) -> serde_json::Value {
-    let scenario = serde_json::json!({"clients": 10});
+fn scenario(folder: &RunFolder) -> &'static str {
+    let scenario = "clients: 10\n";
     folder
-        .write("scenario.resolved.yaml", b"clients: 10\n")
+        .write("scenario.resolved.yaml", scenario.as_bytes())
         .expect("written");
     scenario
 }
@@ -115,7 +115,7 @@ fn the_folder_can_be_read_at_any_moment() {
 }
 
 #[test]
-fn what_is_partial_is_run_again_and_the_rest_is_not() {
+fn only_partial_loads_are_run_again() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create_with(&dir.path().join("run"), &crate::folder::LOAD_FOLDERS);
     let folder = folder.expect("a folder");
@@ -132,7 +132,7 @@ fn what_is_partial_is_run_again_and_the_rest_is_not() {
             .expect("written")
             .interrupted
     );
-    let earlier = Earlier::open(&folder, &scenario, false).expect("an earlier run");
+    let earlier = Earlier::open(&folder, scenario, false).expect("an earlier run");
     let mut store = open(&folder, earlier);
     assert_eq!(store.missing(), [1]);
     assert_eq!(
@@ -205,7 +205,7 @@ fn a_logged_second_is_as_long_as_it_was_measured() {
 }
 
 #[test]
-fn the_environment_tells_where_loads_came_from_and_went() {
+fn the_environment_holds_source_addresses_and_servers() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create_with(&dir.path().join("run"), &crate::folder::LOAD_FOLDERS);
     let folder = folder.expect("a folder");

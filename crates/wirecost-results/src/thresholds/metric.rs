@@ -1,4 +1,4 @@
-//! The figures of which something can be demanded.
+//! The metrics that a threshold can be set on.
 
 use crate::load::PhaseFigures;
 use crate::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
@@ -9,13 +9,13 @@ use crate::thresholds::Aggregation;
 pub struct Metric {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// What it is measured in.
+    /// Its quantity.
     pub quantity: Quantity,
     shape: Shape,
     of: Of,
 }
 
-/// What has a metric.
+/// Cells, loads or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Cells,
@@ -23,14 +23,14 @@ enum Of {
     Both,
 }
 
-/// Metrics are told apart by their names.
+/// Metrics of the same name are equal.
 impl PartialEq for Metric {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-/// What a figure is measured in.
+/// The quantity of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Seconds.
@@ -41,21 +41,21 @@ pub enum Quantity {
     PerSecond,
     /// Bits per second.
     BitRate,
-    /// Something counted, or a ratio.
+    /// A count or a ratio.
     Number,
     /// A share, 1 for all.
     Share,
 }
 
-/// Which figures a metric has.
+/// The figures that a metric has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Distribution,
     PerMessage,
     PerMessageEachWay,
-    /// Of messages, which have a share of those offered.
+    /// A count of messages, which also has a share of the offered messages.
     Counted,
-    /// Of anything else.
+    /// Any other count.
     Number,
     Share,
     Sum,
@@ -63,7 +63,7 @@ enum Shape {
 }
 
 impl Metric {
-    /// The figures that it has.
+    /// The figures of the metric.
     pub const fn aggregations(&self) -> &'static [Aggregation] {
         use Aggregation::{Count, Max, Mean, Min, P50, P90, P95, P99, P999, Rate, Sum, Value};
         match self.shape {
@@ -78,7 +78,7 @@ impl Metric {
         }
     }
 
-    /// A demand that it could have.
+    /// An example of a threshold.
     pub const fn example(&self) -> &'static str {
         match (self.shape, self.quantity) {
             (Shape::Distribution, _) => "p(99)<150ms",
@@ -95,7 +95,7 @@ impl Metric {
         }
     }
 
-    /// The figure of a cell, in base units; `None` where it has none.
+    /// The figure of a cell in base units; `None` if the cell does not have it.
     pub fn of_cell(&self, cell: &Cell, aggregation: Aggregation) -> Option<f64> {
         let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
         match self.name {
@@ -119,7 +119,7 @@ impl Metric {
         }
     }
 
-    /// The figure of a phase of a load, in base units; `None` where it has none.
+    /// The figure of a phase of a load in base units; `None` if the phase does not have it.
     pub fn of_phase(&self, phase: &PhaseFigures, aggregation: Aggregation) -> Option<f64> {
         match self.name {
             "response_time" => times(phase.response_time_ns.as_ref()?, aggregation),
@@ -146,8 +146,8 @@ impl Metric {
 }
 
 impl Metric {
-    /// Whether it is known while its phase runs. What has arrived where nothing answers, and whether figures may be used,
-    /// is known when the phase is over.
+    /// Whether the figure is known while its phase runs. Deliveries of unanswered messages and validity are known after
+    /// the phase only.
     pub fn is_known_early(&self, is_answered: bool) -> bool {
         match self.name {
             "valid" | "delivered" | "missing" => false,
@@ -156,13 +156,13 @@ impl Metric {
         }
     }
 
-    /// Whether the phases of a load have one figure of it together: what a store holds comes when its devices do, which may be
-    /// in one phase or the next.
+    /// Whether the figures of all phases add up to one. The server delivers a stored message when the subscriber
+    /// returns, which may be in this phase or the next.
     pub fn adds_up(&self) -> bool {
         matches!(self.name, "duplicates" | "out_of_order" | "replayed")
     }
 
-    /// Whether a figure of it can only grow while its phase runs.
+    /// Whether the figure can only grow while its phase runs.
     pub fn grows(&self, aggregation: Aggregation) -> bool {
         use Aggregation::{Count, Max, Sum};
         self.name == "reconnect_all" || matches!(aggregation, Count | Sum | Max)
@@ -274,7 +274,7 @@ fn both_ways(section: &Section, of: fn(&Bytes) -> Count, aggregation: Aggregatio
     }
 }
 
-/// How many messages ended so, or which share of those offered; `None` where none were offered.
+/// The number of messages with this outcome, or their share of the offered messages; `None` if no message was offered.
 fn outcome(name: &str, outcomes: &Outcomes, aggregation: Aggregation) -> Option<f64> {
     let messages = match name {
         "offered" => outcomes.offered,

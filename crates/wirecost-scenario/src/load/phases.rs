@@ -1,6 +1,5 @@
-//! The phases of a load: what happens, in order.
+//! The phases of a load.
 
-use crate::table::rate;
 use std::time::Duration;
 
 use wirecost_security::Start;
@@ -8,9 +7,9 @@ use wirecost_security::Start;
 use crate::error::ScenarioError;
 use crate::node::{Node, Value};
 use crate::options::load::{Arrivals, Backoff, Offer, Phase, Who};
-use crate::table::{Table, flag, meant, parsed, text, time, whole};
+use crate::table::{Table, ValueError, flag, meant, parsed, rate, time, whole};
 
-/// What a phase can do, and the keys that it may have beside `do`.
+/// The values of `do`, with the keys of each phase.
 pub const PHASES: [(&str, &[&str]); 9] = [
     ("connect", &["do", "who", "rate"]),
     ("publish", &OFFER_KEYS),
@@ -39,12 +38,12 @@ const HANDSHAKE_KEYS: [&str; 11] = [
 /// The keys of a back-off.
 pub const BACKOFF_KEYS: [&str; 3] = ["first", "max", "jitter"];
 
-/// Messages per second, by default.
+/// The default messages per second.
 const DEFAULT_RATE: f64 = 1_000.0;
-/// How long devices wait for a connection or for messages, by default.
+/// The default time that devices wait for a connection or for messages.
 const DEFAULT_WAIT: Duration = Duration::from_secs(120);
 
-/// The phases of a load; what its own `rate` and its `start` say holds for phases that say none.
+/// Reads the phases of a load. The `rate` and the `start` of the load are the defaults of the phases.
 pub(super) fn read(load: &Table<'_>, start: Start) -> Result<Vec<Phase>, ScenarioError> {
     let shared = load.one("rate", rate)?;
     let list = match load.get("phases").map(|node| &node.value) {
@@ -133,7 +132,7 @@ fn arrivals(table: &Table<'_>, shared: Option<f64>) -> Result<Arrivals, Scenario
         return match open {
             Some(key) => Err(table.error(
                 key,
-                "a closed loop has none: the answers say when the next message goes",
+                "a closed loop has none: each answer triggers the next message",
             )),
             None => Ok(Arrivals::Closed),
         };
@@ -166,41 +165,44 @@ fn backoff(table: &Table<'_>) -> Result<Backoff, ScenarioError> {
     Ok(backoff)
 }
 
-fn positive(text: &str) -> Result<Duration, String> {
+fn positive(text: &str) -> Result<Duration, ValueError> {
     let duration = time(text)?;
     if duration.is_zero() {
-        Err("it must be above 0 s".into())
+        Err(ValueError::Range {
+            range: "above 0 s",
+            got: text.to_owned(),
+        })
     } else {
         Ok(duration)
     }
 }
 
-/// Some of the devices, by their names.
+/// The groups of devices by name.
 const WHO: [(&str, Who); 3] = [
     ("all", Who::All),
     ("senders", Who::Senders),
     ("subscribers", Who::Subscribers),
 ];
 
-fn who(text: &str) -> Result<Who, String> {
+fn who(text: &str) -> Result<Who, ValueError> {
     let found = WHO.into_iter().find(|(name, _)| *name == text);
     found
         .map(|(_, who)| who)
-        .ok_or_else(|| format!("{text:?} is none of all, senders, subscribers"))
+        .ok_or_else(|| ValueError::form(text, "one of all, senders, subscribers"))
 }
 
-fn poisson(text: &str) -> Result<bool, String> {
+fn poisson(text: &str) -> Result<bool, ValueError> {
     match text {
         "constant" => Ok(false),
         "poisson" => Ok(true),
-        _ => Err(format!("{text:?} is neither constant nor poisson")),
+        _ => Err(ValueError::form(text, "constant or poisson")),
     }
 }
 
-fn jitter(words: &str) -> Result<bool, String> {
-    match text(words)?.as_str() {
+fn jitter(text: &str) -> Result<bool, ValueError> {
+    match text {
         "none" => Ok(false),
         "full" => Ok(true),
-        _ => Err(format!("{words:?} is neither none nor full")),
+        _ => Err(ValueError::form(text, "none or full")),
     }
 }

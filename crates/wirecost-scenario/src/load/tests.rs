@@ -87,14 +87,14 @@ fn every_key_reads_and_reads_back() {
 }
 
 #[test]
-fn the_scheme_of_a_url_names_the_stack_and_its_path_the_resource() {
+fn a_url_names_stack_and_resource() {
     let load = load("target: coaps://[::1]:7777/a%25/b\n");
     assert_eq!(load.stack.to_string(), "coap-con+dtls1.2");
     assert_eq!(load.resource, "a%%/b");
     round_trip(&load);
     let error = parse("stack: mqtt-qos1\ntarget: mqtts://broker.lab\n").expect_err("another stack");
     let error = error.to_string();
-    let expected = "line 1: stack: mqtt-qos1 is not what mqtts:// says: write a stack like mqtt-qos1+tls1.3, or leave it out";
+    let expected = "line 1: stack: mqtts:// does not name mqtt-qos1: write a stack like mqtt-qos1+tls1.3, or leave it out";
     assert_eq!(error, expected);
     let error = parse("target: mosquitto\n").expect_err("no stack").to_string();
     assert!(error.starts_with("line 1: stack is missing"), "{error}");
@@ -125,7 +125,7 @@ fn what_cannot_be_run_is_refused_where_it_is_said() {
         ),
         (
             "stack: mqtt-qos1\ntarget: mqtt://broker.lab\nlink: {rtt: 40ms}\n",
-            "line 3: link: mqtt://broker.lab/ is not behind a link of ours: name a stack",
+            "line 3: link: mqtt://broker.lab/ is not behind an emulated link: name a stack",
         ),
         (
             "stack: tcp\nsources: [127.0.0.2]\nlink: {rtt: 40ms}\n",
@@ -169,11 +169,11 @@ fn a_password_is_not_printed_into_files() {
     assert!(!yaml.contains("s3cret"), "{yaml}");
     let variable =
         |name: &str| (name == wirecost_stack::secret::PASSWORD_VARIABLE).then(|| "s3cret".to_owned());
-    let surroundings = Environment {
+    let inputs = ScenarioInputs {
         folder: None,
         variable: &variable,
     };
-    assert_eq!(read(&Node::parse(&yaml).expect("YAML"), surroundings), Ok(load));
+    assert_eq!(read(&Node::parse(&yaml).expect("YAML"), inputs), Ok(load));
 }
 
 #[test]
@@ -188,11 +188,11 @@ fn what_is_wrong_is_said_with_its_line() {
         ("stack: h3\n", "line 1: stack: unknown stack \"h3\""),
         (
             "stack: tcp\nrate: 5\n",
-            "line 2: rate: \"5\" is no rate: write 5000/s, 30/min or 2/h",
+            "line 2: rate: \"5\" is not a rate: write 5000/s, 30/min or 2/h",
         ),
         (
             "stack: tcp\nrate: 99999999/s\n",
-            "line 2: rate: \"99999999/s\" is too high: the highest rate is 10000000/s",
+            "line 2: rate: must be at most 10000000/s, got 99999999/s",
         ),
         (
             "stack: tcp\nphases:\n  - {do: publsh}\n",
@@ -208,11 +208,11 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         (
             "stack: tcp\nengine: ns3\n",
-            "line 2: engine: unknown engine \"ns3\"; a load runs on sim or live",
+            "line 2: engine: \"ns3\" is not an engine of loads: a load runs on sim or live",
         ),
         (
             "stack: tcp\nclients: 0\n",
-            "line 2: clients: \"0\" is no number of devices: write 1500 or 50k",
+            "line 2: clients: \"0\" is not a number of devices: write 1500 or 50k",
         ),
         (
             "stack: tcp\npayload: {file: /etc/passwd}\n",

@@ -1,25 +1,25 @@
-//! What a scenario may not be larger than, and what is said where it is.
+//! The limits of a scenario, and their error messages.
 
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Budget, Error};
 
-/// The largest file: a payload of 1 MB in hexadecimal digits fits.
+/// The size of the largest file. A payload of 1 MB in hexadecimal digits fits.
 pub const MAX_BYTES: usize = 4 << 20;
 /// The deepest nesting.
 pub(super) const MAX_DEPTH: usize = 16;
-/// The most values, with those that aliases represent.
+/// The largest number of values after aliases are expanded.
 pub(super) const MAX_VALUES: usize = 100_000;
-/// The most aliases, and the most anchors.
+/// The largest number of aliases and of anchors.
 pub(super) const MAX_ALIASES: usize = 1_000;
-/// The most text, with that which aliases represent.
+/// The largest amount of text after aliases are expanded.
 const MAX_TEXT: usize = 2 * MAX_BYTES;
 
-/// How the parser says that brackets are nested too deeply, for which it has no type.
+/// Part of the error message of the parser for too deeply nested brackets. The parser has no error type for it.
 const TOO_MANY_BRACKETS: &str = "recursion limit exceeded";
 
 pub(super) const SPLIT: &str = "write several scenarios; wirecost run takes several files";
 const SMALLER: &str =
-    "an alias counts as all that it stands for: let aliases stand for less, or write several scenarios";
+    "an alias counts as its whole expansion: use smaller aliases, or write several scenarios";
 
 /// The limits as the parser takes them.
 pub(super) fn budget() -> Option<Budget> {
@@ -32,7 +32,7 @@ pub(super) fn budget() -> Option<Budget> {
         max_documents: 1,
         max_aliases: MAX_ALIASES,
         max_anchors: MAX_ALIASES,
-        // What one anchor represents is limited by what all may.
+        // The limit of all expansions covers the expansion of one anchor.
         enforce_alias_anchor_ratio: false,
         max_recorded_anchor_events: MAX_VALUES,
         max_recorded_anchor_bytes: MAX_BYTES,
@@ -40,7 +40,7 @@ pub(super) fn budget() -> Option<Budget> {
     }
 }
 
-/// The limit that an error is about, in one sentence, and the way out; `None` where it is about anything else.
+/// The message and the hint of an error about a limit; `None` for any other error.
 pub(super) fn told(error: &Error) -> Option<[String; 2]> {
     let [text, hint] = match error {
         Error::Budget { breach, .. } => breached(breach),
@@ -59,30 +59,29 @@ fn breached(breach: &BudgetBreach) -> [String; 2] {
     let (text, hint) = match breach {
         BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } => return many_values(),
         BudgetBreach::Depth { .. } => return too_deep(),
-        BudgetBreach::RecordedAnchorEvents { .. } => (
-            format!("what aliases may stand for is more than {values} values"),
-            SMALLER,
-        ),
+        BudgetBreach::RecordedAnchorEvents { .. } => {
+            (format!("aliases expand to more than {values} values"), SMALLER)
+        }
         BudgetBreach::RecordedAnchorBytes { .. } => (
-            format!("what aliases may stand for is more than {} MiB", MAX_BYTES >> 20),
+            format!("aliases expand to more than {} MiB", MAX_BYTES >> 20),
             SMALLER,
         ),
         BudgetBreach::ScalarBytes { .. } => (
             format!(
-                "with what aliases stand for, this is more than {} MiB of text",
+                "with all aliases expanded, this is more than {} MiB of text",
                 MAX_TEXT >> 20
             ),
             SMALLER,
         ),
-        BudgetBreach::Aliases { .. } => (format!("these are more than {aliases} aliases"), SPLIT),
-        BudgetBreach::Anchors { .. } => (format!("these are more than {aliases} anchors"), SPLIT),
+        BudgetBreach::Aliases { .. } => (format!("there are more than {aliases} aliases"), SPLIT),
+        BudgetBreach::Anchors { .. } => (format!("there are more than {aliases} anchors"), SPLIT),
         BudgetBreach::Documents { .. } => (
             "a second document begins here".to_owned(),
             "write each scenario to a file of its own; wirecost run takes several",
         ),
         BudgetBreach::InputBytes { .. } => (format!("a scenario has at most {} MiB", MAX_BYTES >> 20), SPLIT),
         BudgetBreach::SequenceUnbalanced => (
-            "a list or a table ends that has not begun".to_owned(),
+            "a list or a table ends without having begun".to_owned(),
             "look at brackets and indentation",
         ),
         _ => ("this is larger than a scenario may be".to_owned(), SPLIT),
@@ -92,7 +91,7 @@ fn breached(breach: &BudgetBreach) -> [String; 2] {
 
 fn many_values() -> [String; 2] {
     let text = format!(
-        "with those that aliases stand for, these are more than {} values",
+        "with all aliases expanded, there are more than {} values",
         grouped(MAX_VALUES)
     );
     [text, SMALLER.to_owned()]
@@ -100,12 +99,11 @@ fn many_values() -> [String; 2] {
 
 fn too_deep() -> [String; 2] {
     let text = format!("lists and tables are more than {MAX_DEPTH} levels deep");
-    let hint =
-        "no key is as deep: look for a bracket that is not closed, or for aliases in what aliases stand for";
+    let hint = "no key is that deep: look for an unclosed bracket, or for aliases inside aliased values";
     [text, hint.to_owned()]
 }
 
-/// A number of at least a thousand with its thousands set apart.
+/// A number of at least 1,000 with a thousands separator.
 fn grouped(number: usize) -> String {
     format!("{},{:03}", number / 1_000, number % 1_000)
 }

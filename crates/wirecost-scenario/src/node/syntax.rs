@@ -1,16 +1,16 @@
-//! What is said of a text that is no YAML, or has in it what a scenario takes none of.
+//! Error messages for texts that are not YAML, or that use features of YAML which scenarios do not allow.
 
 use serde_saphyr::Error;
 
 const SYNTAX: &str =
     "look at indentation (by spaces), quotes and brackets in this line and the ones before it";
 
-/// What is wrong, in one sentence, and the way out.
+/// The message and the hint of an error.
 pub(super) fn told(error: &Error) -> [String; 2] {
     let (text, hint) = match error {
         Error::MergeKeyNotAllowed { .. } => (
             "a merge key (<<) is not taken".to_owned(),
-            "write the keys out, or let an alias stand for the whole table",
+            "write the keys out, or use an alias for the whole table",
         ),
         Error::UnsupportedTag { tag, .. } => (
             format!("the tag {tag} is not taken"),
@@ -25,10 +25,10 @@ pub(super) fn told(error: &Error) -> [String; 2] {
         ),
         Error::UnknownAnchor { .. } => (
             "nothing above has the anchor that this alias names".to_owned(),
-            "write &name in front of the value that *name stands for, or quote a text that begins with *",
+            "write &name in front of the value that *name refers to, or quote a text that begins with *",
         ),
         Error::NonFiniteFloat { value, .. } => (
-            format!("{value} is no value of a scenario"),
+            format!("{value} is not a value of a scenario"),
             "write a number, or quote a text",
         ),
         other => (plain(other), SYNTAX),
@@ -36,7 +36,7 @@ pub(super) fn told(error: &Error) -> [String; 2] {
     [text, hint.to_owned()]
 }
 
-/// The parser's own words without the position, which is printed before them.
+/// The message of the parser without the position, which is printed before it.
 fn plain(error: &Error) -> String {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();

@@ -41,7 +41,7 @@ fn only_true_and_false_are_booleans() {
 }
 
 #[test]
-fn what_stands_twice_or_comes_from_elsewhere_is_refused() {
+fn repeated_keys_and_foreign_yaml_are_refused() {
     for (text, expected) in [
         ("a: 1\nb: 2\na: 3\n", "line 3: a is given twice in this table"),
         (
@@ -53,7 +53,7 @@ fn what_stands_twice_or_comes_from_elsewhere_is_refused() {
         ("a: *x\n", "line 1: nothing above has the anchor"),
         ("a: [1, 2\n", "line 1: "),
         ("a:\n\tb: 1\n", "line 2: tabs"),
-        ("a: .nan\n", "line 1: .nan is no value"),
+        ("a: .nan\n", "line 1: .nan is not a value"),
     ] {
         let error = Node::parse(text).expect_err("an error");
         let said = error.to_string();

@@ -1,4 +1,4 @@
-//! What a comparison is asked to do.
+//! The options of a comparison.
 
 mod engine;
 mod valid;
@@ -8,27 +8,25 @@ use std::time::Duration;
 pub use wirecost_link::{
     DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, Medium, QueueLimit, Reorder,
 };
+use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_proto::{BitRate, ByteSize};
-use wirecost_results::resolved::{
-    ResolvedDirection, ResolvedLink, ResolvedRecord, ResolvedScenario, ResolvedSchedule,
-};
+use wirecost_results::link_text::LinkText;
+use wirecost_results::resolved::{ResolvedRecord, ResolvedScenario, ResolvedSchedule};
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
-use crate::link::{delay_variation_text, reorder_text};
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
 pub use valid::MAX_DEVICES;
 
-/// A comparison, every default filled in.
+/// The options of a comparison, every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What cells are run by.
+    /// The engine.
     pub engine: Engine,
-    /// The stacks, in the order in which they are printed.
+    /// The stacks, in the order of the table.
     pub stacks: Vec<Stack>,
     /// How connections start.
     pub starts: Vec<Start>,
@@ -40,13 +38,13 @@ pub struct Options {
     pub samples: u32,
     /// Quiet time that ends a step.
     pub settle: Duration,
-    /// After this an acknowledgement is late.
+    /// The time-out of an acknowledgement.
     pub timeout: Duration,
     /// The servers.
     pub target: Target,
     /// Whether devices speak IPv6.
     pub ipv6: bool,
-    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    /// The packet path; `None` takes TUN if it is available.
     pub medium: Option<Medium>,
     /// Seed of every random decision.
     pub seed: u64,
@@ -62,38 +60,38 @@ pub struct Options {
     pub client_certificates: bool,
     /// Whether DTLS servers ask for a cookie before they answer.
     pub dtls_cookie: bool,
-    /// Devices per cell whose packets the capture holds where a run is too long to hold all.
+    /// Recorded devices per cell, in a run that is too long to record all.
     pub record_hosts: u32,
-    /// Whether link and hosts share one CPU, so that the kernel repeats itself packet by packet; live only.
+    /// Whether link and hosts share one CPU, so that the kernel sends the same packets in every run; live only.
     pub one_cpu: bool,
-    /// Whether all devices of a cell share one link and one server; `None` where each one has its own link.
+    /// The shared link of all devices of a cell; `None` if each device has its own link.
     pub shared_link: Option<SharedLink>,
-    /// Cells that are left out.
+    /// Excluded cells.
     pub exclude: Vec<Selector>,
-    /// The part of the cells that is run; `None` runs all.
+    /// The shard that is run; `None` runs all cells.
     pub shard: Option<Shard>,
 }
 
 /// Devices that share a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedLink {
-    /// The time over which the starts of devices are spread evenly; `None` spreads them over the interval.
+    /// The time over which the starts of devices are evenly spread; `None` spreads them over the interval.
     pub spread: Option<Duration>,
 }
 
-/// What the devices of a cell send on one connection, and when.
+/// The messages of one connection and their times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Measured messages.
     pub messages: u64,
-    /// Whether a message goes before the measured ones.
+    /// Whether a warm-up message precedes the measured ones.
     pub warm_up: bool,
-    /// Time between the intended sends of measured messages; `None` where each one settles.
+    /// Time between the intended sends of measured messages; `None` if each one settles.
     pub interval: Option<Duration>,
 }
 
 impl Default for Schedule {
-    /// One message that settles, after one that warms up.
+    /// A warm-up message, then one measured message that settles.
     fn default() -> Self {
         Self {
             messages: 1,
@@ -103,10 +101,10 @@ impl Default for Schedule {
     }
 }
 
-/// Why a comparison cannot be run as asked.
+/// Why a comparison cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OptionsError {
-    /// The target cannot answer any of the stacks.
+    /// The target does not speak any of the stacks.
     #[error("{target} speaks none of the stacks asked for; it speaks {speaks}")]
     TargetSpeaksNone {
         /// The target.
@@ -114,9 +112,88 @@ pub enum OptionsError {
         /// The stacks that it speaks.
         speaks: &'static str,
     },
-    /// A list is empty or a number absurd.
-    #[error("{0}")]
-    Absurd(String),
+    /// A number is zero.
+    #[error("{0} must be at least 1")]
+    Zero(&'static str),
+    /// A time is zero or too long.
+    #[error("{flag} must be above 0 ms and at most 1 h, got {}", DisplayDuration(*got))]
+    Time {
+        /// The flag.
+        flag: &'static str,
+        /// The time.
+        got: Duration,
+    },
+    /// A number, a size or a time is too large.
+    #[error("{flag} must be at most {most}, got {got}")]
+    TooLarge {
+        /// The flag.
+        flag: &'static str,
+        /// The largest value.
+        most: &'static str,
+        /// The value.
+        got: String,
+    },
+    /// Client certificates with a server that does not ask for one.
+    #[error("--client-certificates works with the built-in servers: no other server asks for a certificate")]
+    ClientCertificates,
+    /// A real server in virtual time.
+    #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
+    SimulatedTarget(Target),
+    /// More devices than one run has addresses for.
+    #[error(
+        "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{instead}"
+    )]
+    TooManyDevices {
+        /// Samples of a cell.
+        samples: u64,
+        /// Devices of one run.
+        most: u64,
+        /// What else to do.
+        instead: &'static str,
+    },
+    /// Devices share a link outside virtual time.
+    #[error("--shared-link works in virtual time only, so far: add --engine sim")]
+    SharedLinkLive,
+    /// Devices that share a link do not send at an interval.
+    #[error("devices that share a link send at an interval: add --interval")]
+    SharedLinkSettles,
+    /// Devices that share a link do not start cold.
+    #[error("devices that share a link start cold, so far: leave out --start")]
+    SharedLinkStart,
+    /// No stack can start as asked; why the first one cannot.
+    #[error("nothing to run: {0}")]
+    NothingToRun(String),
+    /// The payloads of all messages take more than a day.
+    #[error(
+        "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
+         lower -n, --size or --messages-per-connection"
+    )]
+    TooMuchPayload {
+        /// The payload of the run.
+        gigabytes: u64,
+    },
+    /// PINGREQs follow one another faster than the link settles.
+    #[error(
+        "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
+        DisplayDuration(*keep_alive),
+        DisplayDuration(*settle)
+    )]
+    KeepAlive {
+        /// The keep-alive.
+        keep_alive: Duration,
+        /// The settle time.
+        settle: Duration,
+    },
+    /// Two cells would be the same.
+    #[error("{what} {position} of {count} has been asked for before: name each {what} once")]
+    Twice {
+        /// What a list is of.
+        what: &'static str,
+        /// The position in the list, from 1.
+        position: usize,
+        /// The length of the list.
+        count: usize,
+    },
     /// The link cannot exist.
     #[error(transparent)]
     Link(#[from] wirecost_link::ConfigError),
@@ -126,7 +203,7 @@ pub enum OptionsError {
 }
 
 impl Options {
-    /// Every stack with every way in which connections start.
+    /// Every combination of stack and start.
     pub(crate) fn ways(&self) -> impl Iterator<Item = (Stack, Start)> {
         let of_stack = |stack: &Stack| {
             let stack = *stack;
@@ -135,12 +212,13 @@ impl Options {
         self.stacks.iter().flat_map(of_stack)
     }
 
-    /// The longest that a device may be at work.
+    /// An upper bound of the life of a device.
     pub fn longest_life(&self) -> Duration {
         let messages = self.schedules.iter().map(|schedule| schedule.messages).max();
         let messages = u32::try_from(messages.unwrap_or(1)).unwrap_or(u32::MAX);
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
-        // Connect, warm-up and close settle too, and the connection for a ticket. Where packets are lost, each step may take twice the time-out.
+        // Connect, warm-up and close settle too, and so does the connection for a ticket. On a lossy link each step may
+        // take twice the time-out.
         let steps = messages.saturating_add(if self.starts == [Start::Cold] { 3 } else { 5 });
         let lossless = self.links.iter().all(LinkConfig::is_lossless);
         let waiting = if lossless { rtt * 4 } else { self.timeout * 2 };
@@ -149,7 +227,7 @@ impl Options {
         (self.settle + waiting + pace).saturating_mul(steps)
     }
 
-    /// The scenario as the results folder keeps it.
+    /// The scenario in its resolved form.
     pub fn to_scenario(&self) -> ResolvedScenario {
         let duration = |duration: Duration| DisplayDuration(duration).to_string();
         let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
@@ -160,7 +238,7 @@ impl Options {
             stacks: self.stacks.iter().map(Stack::to_string).collect(),
             start: self.starts.iter().map(Start::to_string).collect(),
             size: self.sizes.iter().map(ByteSize::to_string).collect(),
-            links: self.links.iter().map(resolved_link).collect(),
+            links: self.links.iter().copied().map(LinkText).collect(),
             samples: u64::from(self.samples),
             settle: duration(self.settle),
             timeout: duration(self.timeout),
@@ -191,7 +269,7 @@ impl Options {
     }
 }
 
-/// A packet path as files and flags name it.
+/// The name of a packet path in files and flags.
 pub const fn medium_name(medium: Medium) -> &'static str {
     match medium {
         Medium::Tun => "tun",
@@ -200,8 +278,8 @@ pub const fn medium_name(medium: Medium) -> &'static str {
 }
 
 impl Schedule {
-    /// Every interval with every number of messages per connection. One message asked for is the whole of its
-    /// connection, without a warm-up, where `warm_up` does not say otherwise.
+    /// Every combination of intervals and numbers of messages. A single message has no warm-up message before it,
+    /// unless `warm_up` says otherwise.
     pub fn every(intervals: &[Duration], messages: &[u64], warm_up: Option<bool>) -> Vec<Self> {
         let intervals: Vec<Option<Duration>> = match intervals {
             [] => vec![None],
@@ -236,56 +314,6 @@ pub(crate) fn resolved_schedule(schedule: &Schedule) -> ResolvedSchedule {
         interval: schedule
             .interval
             .map(|interval| DisplayDuration(interval).to_string()),
-    }
-}
-
-/// A link as results have it, in words that a scenario file takes.
-pub fn resolved_link(link: &LinkConfig) -> ResolvedLink {
-    ResolvedLink {
-        up: resolved_direction(&link.up, link.rtt()),
-        down: resolved_direction(&link.down, link.rtt()),
-    }
-}
-
-fn resolved_direction(direction: &DirectionConfig, rtt: Duration) -> ResolvedDirection {
-    // Without `..`: an impairment that is added is missing here until it is written down.
-    let DirectionConfig {
-        delay,
-        delay_variation,
-        loss,
-        reorder,
-        duplicate,
-        corrupt,
-        rate,
-        queue,
-        mtu,
-    } = direction;
-    ResolvedDirection {
-        delay: DisplayDuration(*delay).to_string(),
-        delay_variation: delay_variation_text(*delay_variation),
-        loss: loss_text(loss),
-        reorder: reorder_text(*reorder, rtt),
-        duplicate: duplicate.to_string(),
-        corrupt: corrupt.to_string(),
-        rate: rate.map_or("unlimited".into(), |rate: BitRate| rate.to_string()),
-        queue: match queue {
-            None => "auto".into(),
-            Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
-            Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(*bytes).to_string(),
-        },
-        mtu: ByteSize::from_bytes((*mtu).into()).to_string(),
-    }
-}
-
-/// A loss as a scenario file has it.
-pub fn loss_text(loss: &Loss) -> String {
-    match loss {
-        Loss::None => "0%".into(),
-        Loss::Bernoulli(probability) => probability.to_string(),
-        Loss::GilbertElliott(model) => format!(
-            "gilbert-elliott {} {} {} {}",
-            model.good_to_bad, model.bad_to_good, model.loss_in_good, model.loss_in_bad
-        ),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a load is asked to be, every default filled in.
+//! The options of a load, every default filled in.
 
 mod phase;
 pub mod print;
@@ -25,10 +25,11 @@ use wirecost_stack::{Application, Pattern, Stack};
 use wirecost_wire::ipv6;
 
 use crate::options::compare::OptionsError;
+use crate::table::ValueError;
 
 /// A load: devices, a target, and phases one after the other.
 ///
-/// It serializes as a scenario holds it, but for `login`, which [`print::Resolved`] adds.
+/// It serializes as in a scenario, without `login`, which [`print::Resolved`] adds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadOptions {
     /// The stack, with the QoS of its messages.
@@ -37,21 +38,21 @@ pub struct LoadOptions {
     /// How connections start.
     #[serde(serialize_with = "print::text")]
     pub start: Start,
-    /// What answers.
+    /// The target.
     #[serde(serialize_with = "print::text")]
     pub target: LoadTarget,
-    /// Devices that send, or only connect.
+    /// Devices without subscribers.
     pub clients: u32,
     /// Devices that receive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribers: Option<Subscribers>,
-    /// What a message carries.
+    /// The payload of a message.
     pub payload: Payload,
     /// Topic, path or address; `%d` is the device's number, `%n` the message's.
     pub resource: String,
     /// Whether the server retains messages (MQTT).
     pub retain: bool,
-    /// What each device leaves behind for when it is lost (MQTT).
+    /// The will of each device (MQTT).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub will: Option<Will>,
     /// User name and password; `%d` is the device's number.
@@ -68,40 +69,40 @@ pub struct LoadOptions {
         serialize_with = "print::optional_time"
     )]
     pub session_expiry: Option<Duration>,
-    /// What happens, in order.
+    /// The phases, in order.
     pub phases: Vec<Phase>,
-    /// The most messages of a device that wait for answers at a time; `None` is as many as the protocol allows.
+    /// The limit of unanswered messages of a device; `None` is the limit of the protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inflight: Option<u32>,
-    /// An answer after this time is late; after twice this time the device stops waiting.
+    /// An answer after this time is late. After twice this time the device stops waiting.
     #[serde(serialize_with = "print::time")]
     pub timeout: Duration,
     /// A connection that takes longer than this has failed.
     #[serde(serialize_with = "print::time")]
     pub connect_timeout: Duration,
-    /// Whether datagram devices share sockets and are told apart by token.
+    /// Whether datagram devices share sockets. Tokens tell them apart.
     pub shared_socket: bool,
-    /// Source addresses; empty takes as many of 127.0.0.0/8 as are needed where the target is on loopback.
+    /// Source addresses; if empty, addresses of 127.0.0.0/8 as needed for a target on loopback.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<std::net::IpAddr>,
-    /// Loops per process; `None` is one for each CPU.
+    /// Loops per process; `None` is one per CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Processes; `None` is as many as the limit on open files demands.
+    /// Processes; `None` is the number that the limit on open files requires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
     /// Whether devices and a target that wirecost starts speak IPv6.
     #[serde(skip_serializing_if = "Not::not")]
     pub ipv6: bool,
-    /// The emulated link between devices and a target that wirecost starts; shared by all devices.
+    /// The emulated link that all devices share to a started target.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "print::link")]
     pub link: Option<LinkConfig>,
-    /// Authorities that the target's certificate is checked against, beside the machine's.
+    /// Certificate authorities of the target, in addition to those of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
     /// Whether the target's certificate is not checked.
     pub insecure: bool,
-    /// Whether the user may load the target, wherever it is. It is no part of what a load is.
+    /// Whether the user has consented to load any target. It is not part of the scenario.
     #[serde(skip)]
     pub is_permitted: bool,
     /// Whether a CPU profile of the target is taken.
@@ -109,7 +110,7 @@ pub struct LoadOptions {
     /// Whether every packet on the emulated link is recorded.
     #[serde(skip_serializing_if = "Not::not")]
     pub capture: bool,
-    /// Whether what is recorded holds the secrets of its connections.
+    /// Whether the capture holds the secrets of its connections.
     #[serde(
         rename = "record",
         skip_serializing_if = "print::is_true",
@@ -118,10 +119,10 @@ pub struct LoadOptions {
     pub keys: bool,
     /// Seed of every random decision.
     pub seed: u64,
-    /// What it runs on.
+    /// The engine.
     #[serde(skip_serializing_if = "LoadEngine::is_live", serialize_with = "print::text")]
     pub engine: LoadEngine,
-    /// How long the simulated server works on a message; `None` answers at once.
+    /// The service time of the simulated server; `None` answers at once.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "print::optional_text"
@@ -133,19 +134,19 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// Whether it makes namespaces: the network namespaces of a link, or the PID namespace with which a real server ends.
+    /// Whether it creates namespaces: network namespaces for a link, or the PID namespace of a real server.
     pub fn makes_namespaces(&self) -> bool {
         let is_real =
             |target: &LoadTarget| matches!(target, LoadTarget::Started(target) if !target.is_builtin());
         self.engine == LoadEngine::Live && (self.link.is_some() || is_real(&self.target))
     }
 
-    /// Why the load cannot run over its link; `None` where it can, or has none.
+    /// Why the load cannot run over its link; `None` if it can, or has no link.
     pub fn cannot_cross(&self) -> Option<String> {
         let link = self.link.as_ref()?;
         if let LoadTarget::Url(url) = &self.target {
             return Some(format!(
-                "{url} is not behind a link of ours: name a stack, whose server is started there, or run \
+                "{url} is not behind an emulated link: name a stack, whose server is started there, or run \
                  wirecost link -- wirecost load {url}"
             ));
         }
@@ -164,7 +165,7 @@ impl LoadOptions {
         self.stack.cannot_cross(mtu, self.ipv6)
     }
 
-    /// Why the topic, path or address of its URL is not what was meant.
+    /// Why the URL seems to contain a placeholder.
     pub fn has_placeholder_in_url(&self) -> Option<String> {
         let LoadTarget::Url(url) = &self.target else {
             return None;
@@ -176,7 +177,7 @@ impl LoadOptions {
         ))
     }
 
-    /// Why its devices cannot be told to speak IPv6, where they are.
+    /// Why its devices cannot be made to speak IPv6, if that is asked for.
     pub fn cannot_choose_family(&self) -> Option<String> {
         let LoadTarget::Url(url) = &self.target else {
             return None;
@@ -186,14 +187,14 @@ impl LoadOptions {
         (self.ipv6 && !is_named).then_some(why)
     }
 
-    /// Why its packets cannot be recorded, where they are to be.
+    /// Why its packets cannot be recorded, if that is asked for.
     pub fn cannot_record(&self) -> Option<String> {
         let why = "packets are recorded where they enter the emulated link, and there is none: give it a link, or run wirecost \
                    link -- wirecost load";
         (self.capture && !self.has_link()).then(|| why.to_owned())
     }
 
-    /// Why no CPU profile can be taken, where one is to be.
+    /// Why no CPU profile can be taken, if one is asked for.
     pub fn cannot_profile(&self) -> Option<String> {
         let url = match &self.target {
             LoadTarget::Url(url) if self.profile => url,
@@ -205,12 +206,12 @@ impl LoadOptions {
         ))
     }
 
-    /// Whether packets cross a link of ours: in virtual time they do, also where it delays and loses none.
+    /// Whether packets cross an emulated link. In virtual time they always do.
     const fn has_link(&self) -> bool {
         self.link.is_some() || matches!(self.engine, LoadEngine::Sim)
     }
 
-    /// Whether devices keep the secrets of their connections: only a reader of the capture can use them.
+    /// Whether devices keep the secrets of their connections, which only a reader of the capture needs.
     pub const fn keeps_keys(&self) -> bool {
         self.capture && self.keys && self.has_link()
     }
@@ -231,25 +232,26 @@ impl LoadOptions {
         }
     }
 
-    /// Whether a device hears that a message is over.
+    /// Whether messages are answered.
     pub fn is_answered(&self) -> bool {
         let bytes = usize::try_from(self.payload.bytes()).unwrap_or(usize::MAX);
         self.stack.awaits_answer(bytes)
     }
 
-    /// Whether payloads are long enough to say of themselves which message they are.
+    /// Whether payloads are long enough for a stamp, which identifies the message.
     pub fn is_stamped(&self) -> bool {
         let is_long = matches!(&self.payload, Payload::Size(size) if size.bytes() >= Stamp::BYTES as u64);
         is_long && !self.stack.object
     }
 
-    /// Why its devices cannot share sockets, where they are to.
+    /// Why its devices cannot share sockets, if that is asked for.
     pub fn cannot_share(&self) -> Option<String> {
         self.shared_socket.then(|| shared::refusal(self)).flatten()
     }
 
-    /// After so long without an arrival nothing more is on its way. On an emulated link what was lost comes again after about
-    /// a round trip, and once more after twice that (RFC 6298, section 5.5); its rate sends one packet after the other.
+    /// After this time without an arrival no more messages are expected. On an emulated link a lost packet is
+    /// retransmitted after about one round trip, and again after two more (RFC 6298, section 5.5); at its rate packets
+    /// leave one after the other.
     pub fn stillness(&self) -> Duration {
         const STILL: Duration = Duration::from_secs(1);
         let crossing = |link: &LinkConfig| {
@@ -270,7 +272,7 @@ impl LoadOptions {
     }
 }
 
-/// What a load runs on.
+/// The engine of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoadEngine {
     /// Kernel sockets.
@@ -305,24 +307,24 @@ impl fmt::Display for LoadEngine {
 }
 
 impl FromStr for LoadEngine {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let found = Self::ALL.into_iter().find(|engine| engine.name() == text);
-        found.ok_or_else(|| format!("unknown engine {text:?}; a load runs on sim or live"))
+        found.ok_or_else(|| ValueError::form(text, "an engine of loads: a load runs on sim or live"))
     }
 }
 
 /// What answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadTarget {
-    /// A server that wirecost starts in a process of its own: `Target::Builtin` is the counting sink.
+    /// A server that wirecost starts in its own process: `Target::Builtin` is the counting sink.
     Started(Target),
-    /// A server that is there.
+    /// A running server.
     Url(Url),
 }
 
-/// As scenarios and results name it: without user and password.
+/// The name in scenarios and results, without user and password.
 impl fmt::Display for LoadTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -342,7 +344,7 @@ pub struct Subscribers {
     /// The group of a shared subscription (MQTT 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,
-    /// The QoS that they ask for.
+    /// The requested QoS.
     pub qos: u8,
 }
 
@@ -353,7 +355,7 @@ pub enum Payload {
     /// Pseudo-random bytes of this length.
     #[serde(serialize_with = "print::text")]
     Size(ByteSize),
-    /// These bytes, the same in each message.
+    /// The same bytes in each message.
     #[serde(rename = "hex", serialize_with = "print::hex")]
     File(Arc<[u8]>),
     /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
@@ -363,7 +365,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Its length in the messages of so many devices; `None` where messages differ in it.
+    /// The length of the payload with `devices` devices; `None` if messages differ in it.
     pub fn message_bytes(&self, devices: u32) -> Option<u64> {
         match self {
             Self::Template(text) => text.parse::<Pattern>().ok()?.length(devices),
@@ -371,7 +373,7 @@ impl Payload {
         }
     }
 
-    /// Its length; of a text, with its placeholders as they are.
+    /// The length; for a template, before its placeholders are replaced.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Size(size) => size.bytes(),
@@ -390,7 +392,7 @@ pub struct Will {
     pub payload: String,
 }
 
-/// One thing that devices do, all of them at the same time.
+/// A phase: all devices do the same.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Phase {
@@ -398,7 +400,7 @@ pub enum Phase {
     Connect {
         /// Which devices.
         who: Who,
-        /// Connections per second over all devices; `None` as fast as they come.
+        /// Connections per second over all devices; `None` is as fast as possible.
         #[serde(
             skip_serializing_if = "Option::is_none",
             serialize_with = "print::optional_rate"
@@ -431,7 +433,7 @@ pub enum Phase {
         /// By RST instead of a close.
         reset: bool,
     },
-    /// Connect again what is lost.
+    /// Connect lost devices again.
     Reconnect {
         /// Which devices.
         who: Who,
@@ -441,13 +443,13 @@ pub enum Phase {
         #[serde(serialize_with = "print::time")]
         timeout: Duration,
     },
-    /// Wait until queued messages have come.
+    /// Wait until queued messages have arrived.
     AwaitReplay {
         /// When to give up.
         #[serde(serialize_with = "print::time")]
         timeout: Duration,
     },
-    /// Close as the protocol does.
+    /// Close as the protocol specifies.
     Close {
         /// Connections closed in a second; `None` closes all at once.
         #[serde(
@@ -471,28 +473,28 @@ pub enum Who {
     Subscribers,
 }
 
-/// Messages and when they are intended.
+/// Messages and their intended times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Offer {
     /// When one message follows another.
     #[serde(flatten)]
     pub arrivals: Arrivals,
-    /// When it ends; whichever comes first, one must be there.
+    /// When the offer ends. `duration` or `count` is required; the earlier one ends the offer.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "print::optional_time"
     )]
     pub duration: Option<Duration>,
-    /// How many messages, over all devices; whichever comes first.
+    /// The number of messages over all devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Time at the beginning that no figure includes.
+    /// Warm-up, which no figure includes.
     #[serde(serialize_with = "print::time")]
     pub warm_up: Duration,
     /// Time over which the rate rises from 0.
     #[serde(skip_serializing_if = "Duration::is_zero", serialize_with = "print::time")]
     pub ramp: Duration,
-    /// The time over which each round of messages, one of each device, is spread: devices that report together. `None`
+    /// The time over which each round of messages, one per device, is spread: devices that report together. `None`
     /// spreads it evenly.
     #[serde(
         skip_serializing_if = "Option::is_none",
@@ -505,23 +507,23 @@ pub struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Arrivals {
-    /// An open loop: messages are intended whatever becomes of those before.
+    /// An open loop: messages have scheduled times, whether or not earlier ones are answered.
     Open {
         /// Messages per second: above 0, also below 1.
         #[serde(serialize_with = "print::rate")]
         rate: f64,
-        /// Of each device, or of all together.
+        /// Whether the rate is that of each device, or of all devices together.
         per_client: bool,
-        /// With exponential gaps, or equal ones.
+        /// Whether gaps are exponential, or equal.
         #[serde(rename = "arrivals", serialize_with = "print::arrivals")]
         poisson: bool,
     },
-    /// A closed loop: the next message when the one before is answered, with `inflight` of them at a time.
+    /// A closed loop: the next message after the answer to the one before, with up to `inflight` unanswered messages.
     #[serde(serialize_with = "print::closed_loop")]
     Closed,
 }
 
-/// How long to wait before connecting again: `first`, doubled after each failure up to `max`.
+/// The wait before a reconnect: `first`, doubled after each failure up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Backoff {
     /// After the first loss.
@@ -530,17 +532,17 @@ pub struct Backoff {
     /// At most.
     #[serde(serialize_with = "print::time")]
     pub max: Duration,
-    /// Whether each wait is drawn evenly from 0 to that.
+    /// Whether each wait is uniformly random between 0 and that time.
     #[serde(rename = "jitter", serialize_with = "print::jitter")]
     pub full_jitter: bool,
 }
 
-/// Answers after this are late, by default.
+/// The default time-out of an answer.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// Connections that are not there after this have failed, by default.
+/// The default time-out of a connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most messages that a protocol has on their way at a time.
+/// The largest number of unanswered messages that a protocol allows.
 pub const fn most_in_flight(application: Application) -> u32 {
     match application {
         // RFC 9112, section 9.3.2: requests that change something are not pipelined. RFC 7252, section 4.7: NSTART.
@@ -548,7 +550,7 @@ pub const fn most_in_flight(application: Application) -> u32 {
         // MQTT 5, section 4.9: as many as there are packet identifiers, or fewer where the server says so.
         Application::Mqtt311(1..) | Application::Mqtt5(1..) => 65_535,
         Application::Http3 => 100,
-        // Nothing waits for an answer, or AMQP's window bounds what does.
+        // There are no answers, or the AMQP window limits the unanswered messages.
         Application::Tcp
         | Application::Udp
         | Application::Mqtt311(0)

@@ -1,4 +1,4 @@
-//! What a run is asked to do, every default filled in.
+//! The options of comparisons and loads, every default filled in.
 
 pub mod compare;
 pub mod load;

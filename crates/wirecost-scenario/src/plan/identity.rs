@@ -1,4 +1,4 @@
-//! What tells a cell from every other one, whatever else its run holds and wherever it is in it.
+//! The key of a cell. It does not depend on the other cells of the run.
 
 use std::time::Duration;
 
@@ -6,28 +6,29 @@ use serde::Serialize;
 use wirecost_proto::ByteSize;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::resolved::{ResolvedLink, ResolvedSchedule};
+use wirecost_results::link_text::LinkText;
+use wirecost_results::resolved::ResolvedSchedule;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 
 use super::PlannedCell;
 use crate::labels::labels_of_link;
-use crate::options::compare::{Options, Schedule, resolved_link, resolved_schedule};
+use crate::options::compare::{Options, Schedule, resolved_schedule};
 use crate::selector::Labels;
 
-/// The question that a cell answers: its random stream is the question's, so that both engines and every version
-/// throw the same dice for it.
+/// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
+/// draw the same random numbers.
 #[derive(Debug, Serialize)]
 struct Question {
     stack: String,
     start: String,
     size: String,
-    link: ResolvedLink,
+    link: LinkText,
     schedule: ResolvedSchedule,
 }
 
-/// Everything that its figures depend on, in a fixed order of fields.
+/// Everything that the figures of a cell depend on, in a fixed order of fields.
 #[derive(Debug, Serialize)]
 struct Identity<'a> {
     question: Question,
@@ -50,8 +51,8 @@ struct Identity<'a> {
 }
 
 /// The key of the random stream of a cell, within the run's seed.
-pub(crate) fn stream(options: &Options, cell: &PlannedCell) -> u64 {
-    key_of(&canonical(&question(options, cell.dimensions())))
+pub(crate) fn stream(options: &Options, cell: Dimensions) -> u64 {
+    key_of(&question_key(options, cell))
 }
 
 /// The key of a cell as `engine` runs it: 16 hexadecimal digits.
@@ -59,10 +60,10 @@ pub fn key(options: &Options, cell: &PlannedCell, engine: &str) -> String {
     key_of_cell(options, cell.dimensions(), engine)
 }
 
-/// The same of a cell that is not planned yet.
+/// The key of a cell that is not planned yet.
 pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> String {
     let text = |duration: Duration| DisplayDuration(duration).to_string();
-    // Virtual time has no servers but the built-in ones.
+    // Virtual time has only the built-in servers.
     let target = if engine == "sim" {
         Target::Builtin
     } else {
@@ -90,10 +91,10 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
     format!("{:016x}", key_of(&canonical(&identity)))
 }
 
-/// What tells a cell of a comparison from the others, without its payload.
+/// The dimensions of a cell of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimensions {
-    /// What its devices speak.
+    /// The stack of its devices.
     pub stack: Stack,
     /// How their connections start.
     pub start: Start,
@@ -101,12 +102,11 @@ pub struct Dimensions {
     pub size: ByteSize,
     /// Index of its link in the options.
     pub link: usize,
-    /// What a device sends on a connection, and when.
+    /// The messages of a connection and their times.
     pub schedule: Schedule,
 }
 
-/// The key of the question that a cell answers, whatever engine does: what shards are made by, so that both engines'
-/// cells are in one shard.
+/// The key of a cell whatever the engine. Shards are formed by it, so that the cells of both engines are in one shard.
 pub(crate) fn question_key(options: &Options, cell: Dimensions) -> String {
     canonical(&question(options, cell))
 }
@@ -136,12 +136,12 @@ fn question(options: &Options, cell: Dimensions) -> Question {
         stack: cell.stack.to_string(),
         start: cell.start.to_string(),
         size: cell.size.to_string(),
-        link: resolved_link(&options.links[cell.link]),
+        link: LinkText(options.links[cell.link]),
         schedule: resolved_schedule(&cell.schedule),
     }
 }
 
-/// JSON without blanks, fields in the order of the type.
+/// JSON without spaces, fields in the order of the type.
 fn canonical(value: &impl Serialize) -> String {
     // Strings, numbers and flags: there is nothing that JSON cannot hold.
     serde_json::to_string(value).unwrap_or_default()
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_figures_changes_the_key() {
+    fn every_option_that_changes_figures_changes_the_key() {
         let changes: [fn(&mut Options); 7] = [
             |options| options.seed = 43,
             |options| options.samples = 11,

@@ -1,4 +1,4 @@
-//! Demands that end a load as soon as they fail: judged by what a phase has come to so far, the warm-up left out.
+//! Demands that end a load as soon as they fail. They are judged on the figures of the running phase, without warm-up.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::labels;
 use crate::options::load::LoadOptions;
 
 impl Thresholds {
-    /// The first demand that ends a load, by the figures of its phase of this index that has lasted so long and goes on.
+    /// The first demand that ends a load, judged on the figures of its running phase.
     pub fn failing_early(
         &self,
         options: &LoadOptions,
@@ -20,7 +20,7 @@ impl Thresholds {
         lasted: Duration,
     ) -> Option<Threshold> {
         let mut phase = phase.clone();
-        // What is on its way has not ended in any way yet.
+        // A message without an outcome has not failed yet.
         phase.outcomes.offered = phase.outcomes.ended();
         let ends = self
             .0
@@ -30,7 +30,7 @@ impl Thresholds {
             .next()
     }
 
-    /// The names of demands that are to end a load, and whose figures are not known before it is over.
+    /// The names of demands with `abort_on_fail` whose figures are known only after the load.
     pub fn known_late(&self) -> impl Iterator<Item = &str> {
         let waiting = self
             .0
@@ -42,7 +42,7 @@ impl Thresholds {
 
 impl Demand {
     fn fails_early(&self, options: &LoadOptions, index: usize, phase: &PhaseFigures) -> Option<Threshold> {
-        // Where nothing answers messages, the target says at the end of their phase what has arrived.
+        // If nothing answers, the target reports arrivals at the end of the phase.
         let is_answered = phase.response_kind.is_some() || phase.name != "publish";
         if !self.metric.is_known_early(is_answered)
             || unavailable_in_phase(self.metric, options, index).is_some()
@@ -65,7 +65,7 @@ impl Demand {
             })
     }
 
-    /// That it does not hold, and it is not known by what figure.
+    /// The failed threshold without a figure.
     pub(super) fn unmet(&self) -> Threshold {
         Threshold {
             metric: self.name.clone(),

@@ -1,21 +1,50 @@
 //! `p(99)<150ms`: an aggregation, a comparison, a bound.
 
+use wirecost_proto::units::UnitError;
 use wirecost_proto::{BitRate, ByteSize};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::{Metric, Quantity};
 
-use crate::table::rate;
-use crate::table::{parsed, time};
+use crate::table::{ValueError, parsed, rate, time};
 
-/// What is demanded of a figure.
+/// A condition on a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// As it is written.
+    /// The text in the scenario.
     pub text: String,
-    /// Which figure of the metric.
+    /// The figure of the metric.
     pub aggregation: Aggregation,
     operator: Operator,
     bound: Bound,
+}
+
+/// Why a text is not a demand on a metric.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// There is no comparison.
+    #[error("{text:?} is not a demand: write {example}")]
+    NoDemand {
+        /// The text.
+        text: String,
+        /// A demand on the metric.
+        example: &'static str,
+    },
+    /// The metric does not have the figure.
+    #[error("{figure:?} is not a figure of {metric}: it has {figures}")]
+    NoFigure {
+        /// The figure.
+        figure: String,
+        /// The metric.
+        metric: &'static str,
+        /// The figures of the metric.
+        figures: String,
+    },
+    /// A bound in round-trip times for a figure that is not a time.
+    #[error("{0:?} is a time, and the figure is not")]
+    Time(String),
+    /// The bound cannot be read.
+    #[error(transparent)]
+    Bound(#[from] ValueError),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +61,7 @@ enum Operator {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     Fixed(f64),
-    /// So many round-trip times of the cell's link.
+    /// A multiple of the round-trip time of the link.
     RoundTrips(f64),
 }
 
@@ -50,10 +79,13 @@ impl Expression {
     /// Reads an expression about a metric.
     ///
     /// # Errors
-    /// It has no comparison, the metric has no such figure, or the bound is not of its kind.
-    pub fn read(text: &str, metric: &Metric) -> Result<Self, String> {
+    /// There is no comparison, the metric does not have the figure, or the bound has the wrong unit.
+    pub fn read(text: &str, metric: &Metric) -> Result<Self, ExpressionError> {
         let found = text.find(['<', '>', '=', '!']);
-        let wrong = || format!("{text:?} is no demand: write {}", metric.example());
+        let wrong = || ExpressionError::NoDemand {
+            text: text.to_owned(),
+            example: metric.example(),
+        };
         let (left, right) = text.split_at(found.ok_or_else(wrong)?);
         let operator = OPERATORS
             .iter()
@@ -62,12 +94,10 @@ impl Expression {
         let left: String = left.split_whitespace().collect();
         let aggregation = Aggregation::named(&left)
             .filter(|known| metric.aggregations().contains(known))
-            .ok_or_else(|| {
-                format!(
-                    "{left:?} is no figure of {}: it has {}",
-                    metric.name,
-                    Aggregation::names(metric.aggregations())
-                )
+            .ok_or_else(|| ExpressionError::NoFigure {
+                figure: left.clone(),
+                metric: metric.name,
+                figures: Aggregation::names(metric.aggregations()),
             })?;
         Ok(Self {
             text: text.trim().to_owned(),
@@ -77,12 +107,12 @@ impl Expression {
         })
     }
 
-    /// Whether a figure holds, on a link of this round-trip time in seconds.
+    /// Whether a figure fulfils the condition, on a link of this round-trip time in seconds.
     pub fn holds(&self, figure: f64, rtt: Option<f64>) -> bool {
         let Some(bound) = self.bound.figure(rtt) else {
             return false;
         };
-        // What is computed as a share or a mean carries a rounding error.
+        // Shares and means have rounding errors.
         let equal = (figure - bound).abs() <= 1e-12 * bound.abs().max(1.0);
         match self.operator {
             Operator::Less => figure < bound && !equal,
@@ -94,8 +124,7 @@ impl Expression {
         }
     }
 
-    /// Whether a figure fails whatever comes, where it is one of a run that goes on. What only `grows` may still reach a bound
-    /// that is below.
+    /// Whether the figure of a running phase fails for certain. A figure that only `grows` may still reach a bound.
     pub fn fails_for_good(&self, figure: f64, rtt: Option<f64>, grows: bool) -> bool {
         let is_final = match self.operator {
             _ if !grows => true,
@@ -106,7 +135,7 @@ impl Expression {
         is_final && !self.holds(figure, rtt)
     }
 
-    /// Of two figures the one that is nearer to failing.
+    /// The one of two figures that is nearer to failing.
     pub fn worse(&self, one: f64, other: f64) -> f64 {
         match self.operator {
             Operator::Less | Operator::AtMost | Operator::Equal | Operator::NotEqual => one.max(other),
@@ -130,7 +159,7 @@ impl Bound {
     }
 }
 
-fn bound(text: &str, quantity: Quantity) -> Result<Bound, String> {
+fn bound(text: &str, quantity: Quantity) -> Result<Bound, ExpressionError> {
     let factors = text
         .split_once('*')
         .map(|(one, other)| (one.trim(), other.trim()));
@@ -138,20 +167,19 @@ fn bound(text: &str, quantity: Quantity) -> Result<Bound, String> {
         _ if text == "link.rtt" => Some("1"),
         Some((times, "link.rtt")) | Some(("link.rtt", times)) => Some(times),
         Some(_) => {
-            return Err(format!(
-                "{text:?} is no bound: only link.rtt can be multiplied, as in 3*link.rtt"
-            ));
+            let expected = "a bound: only link.rtt can be multiplied, as in 3*link.rtt";
+            return Err(ValueError::form(text, expected).into());
         }
         None => None,
     };
     match times {
-        Some(_) if quantity != Quantity::Time => Err(format!("{text:?} is a time, the figure is none")),
-        Some(times) => number(times).map(Bound::RoundTrips),
-        None => fixed(text, quantity).map(Bound::Fixed),
+        Some(_) if quantity != Quantity::Time => Err(ExpressionError::Time(text.to_owned())),
+        Some(times) => Ok(Bound::RoundTrips(number(times)?)),
+        None => Ok(Bound::Fixed(fixed(text, quantity)?)),
     }
 }
 
-fn fixed(text: &str, quantity: Quantity) -> Result<f64, String> {
+fn fixed(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
     match quantity {
         Quantity::Time => time(text).map(|time| time.as_secs_f64()),
         Quantity::Bytes => parsed::<ByteSize>(text).map(|size| size.bytes() as f64),
@@ -160,16 +188,19 @@ fn fixed(text: &str, quantity: Quantity) -> Result<f64, String> {
         Quantity::Number => number(text),
         Quantity::Share => match text.strip_suffix('%') {
             Some(percent) => Ok(number(percent.trim())? / 100.0),
-            None => Err(format!("{text:?} has no unit: write 99%")),
+            None => Err(ValueError::Unit(UnitError::MissingUnit {
+                text: text.to_owned(),
+                example: "99%",
+            })),
         },
     }
 }
 
-fn number(text: &str) -> Result<f64, String> {
+fn number(text: &str) -> Result<f64, ValueError> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number = text
         .parse::<f64>()
         .ok()
         .filter(|number| plain && number.is_finite());
-    number.ok_or_else(|| format!("{text:?} is no number"))
+    number.ok_or_else(|| ValueError::form(text, "a number"))
 }

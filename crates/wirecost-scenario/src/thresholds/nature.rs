@@ -1,5 +1,5 @@
-//! Which cells, and which phases of which loads, have a figure by their nature: what they do, what answers, who receives.
-//! One that has it by its nature and comes to none fails what is demanded of it; others have no part in that.
+//! Which cells and phases have a figure: it depends on what they do, what answers, and who receives. A cell or phase
+//! that should have the figure but does not have it fails a demand. A demand does not apply to the others.
 
 use wirecost_results::thresholds::metric::Metric;
 use wirecost_stack::target::Target;
@@ -11,92 +11,90 @@ use crate::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who}
 use crate::selector::Labels;
 use crate::{Work, plan};
 
-/// Why something has no such figure; what comes later tells more.
+/// Why a cell or a phase has no figure of a metric, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Unavailable {
-    /// Its phase does something else.
-    OtherPhase,
-    /// Nothing is exchanged before its messages.
-    NoConnect,
-    /// A closed loop asks for no rate.
-    ClosedLoop,
-    /// Nothing answers its messages.
-    Unanswered,
-    /// Its messages are answered, and are acknowledged where they arrive.
-    Answered,
-    /// What arrives is not counted.
-    NoReceiver,
-    /// There are no subscribers.
-    NoSubscribers,
-    /// Its server stores no messages for subscribers.
-    NoStore,
-    /// Subscribers are away while its messages are sent.
-    Away,
-    /// No subscription matches its topic.
-    Unmatched,
-    /// How many subscriptions its messages match is not known.
-    Uncounted,
-    /// Its payloads do not say when they were intended.
-    Unstamped,
+pub struct Unavailable {
+    /// Of several reasons the user is told the one with the highest rank.
+    rank: u8,
+    /// What is wrong, as it follows a colon.
+    pub why: &'static str,
+    /// What to do now.
+    pub hint: &'static str,
 }
 
 impl Unavailable {
-    /// What is wrong, as it follows a colon.
-    pub const fn why(self) -> &'static str {
-        match self {
-            Self::OtherPhase => "none of its phases does what that measures",
-            Self::NoConnect => "nothing is exchanged before its messages",
-            Self::ClosedLoop => "a closed loop asks for no rate",
-            Self::Unanswered => "nothing answers its messages",
-            Self::Answered => "its messages are answered, and count as acknowledged",
-            Self::NoReceiver => "nobody says what arrives at its target",
-            Self::NoSubscribers => "no device of it subscribes",
-            Self::NoStore => "its server stores no messages for subscribers",
-            Self::Away => "nobody receives while its messages are sent",
-            Self::Unmatched => "no subscription matches its topic",
-            Self::Uncounted => "nobody can say how many subscriptions its messages match",
-            Self::Unstamped => "its payloads do not say when they were intended",
-        }
-    }
-
-    /// The way out.
-    pub const fn hint(self) -> &'static str {
-        match self {
-            Self::OtherPhase => "add a phase that does, or leave the demand out",
-            Self::NoConnect => "leave it out, or name a stack with a connection",
-            Self::ClosedLoop => "demand carried_rate, or give the phase a rate",
-            Self::Unanswered => {
-                "demand delivered or one_way_delay, or send what is answered, as mqtt-qos1 and coap-con are"
-            }
-            Self::Answered => "demand acknowledged",
-            Self::NoReceiver => {
-                "add subscribers, or leave out the target: the built-in one counts what arrives"
-            }
-            Self::NoSubscribers => {
-                "add subscribers, or demand delivered, which the built-in target counts where nothing answers"
-            }
-            Self::NoStore => "leave it out: sessions and retained messages are MQTT's",
-            Self::Away => "demand replayed or missing, or let subscribers connect before",
-            Self::Unmatched => "the filter of the subscribers must match the resource",
-            Self::Uncounted => {
-                "demand duplicates or one_way_delay: observers, and topics with %n, %t or %r, are not counted"
-            }
-            Self::Unstamped => "payloads that are given as a size do, from 16B on, but for +cose",
-        }
+    const fn new(rank: u8, why: &'static str, hint: &'static str) -> Self {
+        Self { rank, why, hint }
     }
 }
 
-/// Something that a run will have figures of.
+const OTHER_PHASE: Unavailable = Unavailable::new(
+    0,
+    "none of its phases does what that measures",
+    "add a phase that does, or leave the demand out",
+);
+const CLOSED_LOOP: Unavailable = Unavailable::new(
+    1,
+    "a closed loop asks for no rate",
+    "demand carried_rate, or give the phase a rate",
+);
+const UNANSWERED: Unavailable = Unavailable::new(
+    1,
+    "nothing answers its messages",
+    "demand delivered or one_way_delay, or send what is answered, as mqtt-qos1 and coap-con are",
+);
+const ANSWERED: Unavailable = Unavailable::new(
+    1,
+    "its messages are answered, and count as acknowledged",
+    "demand acknowledged",
+);
+const NO_RECEIVER: Unavailable = Unavailable::new(
+    2,
+    "its target does not report what arrives",
+    "add subscribers, or leave out the target: the built-in one counts what arrives",
+);
+const NO_SUBSCRIBERS: Unavailable = Unavailable::new(
+    2,
+    "no device of it subscribes",
+    "add subscribers, or demand delivered, which the built-in target counts where nothing answers",
+);
+const NO_STORE: Unavailable = Unavailable::new(
+    2,
+    "its server stores no messages for subscribers",
+    "leave it out: sessions and retained messages are MQTT's",
+);
+const AWAY: Unavailable = Unavailable::new(
+    3,
+    "no subscriber is connected while its messages are sent",
+    "demand replayed or missing, or let subscribers connect before",
+);
+const UNMATCHED: Unavailable = Unavailable::new(
+    4,
+    "no subscription matches its topic",
+    "the filter of the subscribers must match the resource",
+);
+const UNCOUNTED: Unavailable = Unavailable::new(
+    4,
+    "it is unknown how many subscriptions its messages match",
+    "demand duplicates or one_way_delay: observers, and topics with %n, %t or %r, are not counted",
+);
+const UNSTAMPED: Unavailable = Unavailable::new(
+    5,
+    "its payloads do not say when they were intended",
+    "payloads that are given as a size do, from 16B on, but for +cose",
+);
+
+/// A cell or a phase of a run.
 #[derive(Debug)]
 pub struct Subject<'a> {
-    /// What tells it apart.
+    /// Its labels.
     pub labels: Labels,
     /// The load and the index of its phase; `None` for a cell.
     phase: Option<(&'a LoadOptions, usize)>,
 }
 
 impl Subject<'_> {
-    /// Why it has no such figure; `None` where it has one.
+    /// Why it does not have the metric; `None` if it does.
     pub fn unavailable(&self, metric: &Metric) -> Option<Unavailable> {
         match self.phase {
             Some((load, index)) => unavailable_in_phase(metric, load, index),
@@ -110,7 +108,7 @@ impl Subject<'_> {
     }
 }
 
-/// Everything that a run will have figures of.
+/// All cells or phases of a run.
 pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
     match work {
         Work::Comparison(options) => plan::labels(options)
@@ -128,40 +126,38 @@ fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
     })
 }
 
-/// Why the phase of this index has no such figure; `None` where it has one.
+/// Why the phase with this index does not have the metric; `None` if it does.
 pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: usize) -> Option<Unavailable> {
     let Some(phase) = load.phases.get(index) else {
-        return Some(Unavailable::OtherPhase);
+        return Some(OTHER_PHASE);
     };
     match metric.name {
         "connections_failed" | "valid" => None,
-        "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), Unavailable::OtherPhase),
-        "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), Unavailable::NoConnect)),
+        "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), OTHER_PHASE),
+        "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), OTHER_PHASE)),
         "handshake_bytes" => no_connects(phase),
         "one_way_delay" => no_delays(load, index),
         "missing" => no_expectation(load, index),
-        "replayed" if !load.stack.is_mqtt() => Some(Unavailable::NoStore),
-        "replayed" => {
-            unless(load.subscribers.is_some(), Unavailable::NoSubscribers).or(no_arrivals(load, index))
-        }
+        "replayed" if !load.stack.is_mqtt() => Some(NO_STORE),
+        "replayed" => unless(load.subscribers.is_some(), NO_SUBSCRIBERS).or(no_arrivals(load, index)),
         "duplicates" | "out_of_order" => no_arrivals(load, index),
         "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
         "delivered" => no_deliveries(load, index),
         "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
         "offered_rate" => match phase.offer() {
-            Some(offer) => unless(is_open(offer), Unavailable::ClosedLoop),
-            None => Some(Unavailable::OtherPhase),
+            Some(offer) => unless(is_open(offer), CLOSED_LOOP),
+            None => Some(OTHER_PHASE),
         },
-        _ => unless(phase.offer().is_some(), Unavailable::OtherPhase),
+        _ => unless(phase.offer().is_some(), OTHER_PHASE),
     }
 }
 
-/// Why a cell with these labels has no such figure; `None` where it has one.
+/// Why a cell with these labels does not have the metric; `None` if it does.
 pub(super) fn unavailable_in_cell(metric: &Metric, labels: &Labels) -> Option<Unavailable> {
     let stack: Stack = labels.get("stack")?.parse().ok()?;
     match metric.name {
-        "acknowledged" => unless(stack.is_answered(), Unavailable::Unanswered),
-        "delivered" => unless(!stack.is_answered(), Unavailable::Answered),
+        "acknowledged" => unless(stack.is_answered(), UNANSWERED),
+        "delivered" => unless(!stack.is_answered(), ANSWERED),
         _ => None,
     }
 }
@@ -179,92 +175,92 @@ fn no_connects(phase: &Phase) -> Option<Unavailable> {
         phase,
         Phase::Connect { .. } | Phase::Handshakes { .. } | Phase::Reconnect { .. }
     );
-    unless(connects, Unavailable::OtherPhase)
+    unless(connects, OTHER_PHASE)
 }
 
-/// Why nothing says that what is offered has come about.
+/// Why messages are not answered.
 fn no_answers(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
     match phase {
-        Phase::Publish(_) | Phase::Request(_) => unless(load.is_answered(), Unavailable::Unanswered),
+        Phase::Publish(_) | Phase::Request(_) => unless(load.is_answered(), UNANSWERED),
         Phase::Handshakes { .. } => None,
-        _ => Some(Unavailable::OtherPhase),
+        _ => Some(OTHER_PHASE),
     }
 }
 
-/// Why no message ends by being delivered.
+/// Why no message has the outcome delivered.
 fn no_deliveries(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     match load.phases.get(index)? {
-        Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(Unavailable::Answered),
+        Phase::Publish(_) | Phase::Request(_) if load.is_answered() => Some(ANSWERED),
         Phase::Publish(_) | Phase::Request(_) if counts(load) => None,
-        Phase::Publish(_) if load.subscribers.is_none() => Some(Unavailable::NoReceiver),
+        Phase::Publish(_) if load.subscribers.is_none() => Some(NO_RECEIVER),
         Phase::Publish(_) => no_expectation(load, index),
-        Phase::Request(_) => Some(Unavailable::NoReceiver),
-        Phase::Handshakes { .. } => Some(Unavailable::Answered),
-        _ => Some(Unavailable::OtherPhase),
+        Phase::Request(_) => Some(NO_RECEIVER),
+        Phase::Handshakes { .. } => Some(ANSWERED),
+        _ => Some(OTHER_PHASE),
     }
 }
 
-/// Whether its target says what has arrived.
+/// Whether the target counts arrivals.
 const fn counts(load: &LoadOptions) -> bool {
     matches!(load.target, LoadTarget::Started(Target::Builtin))
 }
 
-/// Why nothing arrives at a receiver of ours.
+/// Why no message arrives at our receivers.
 fn no_arrivals(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     let is_publish = matches!(load.phases.get(index), Some(Phase::Publish(_)));
     if load.subscribers.is_none() {
         return match counts(load) {
-            true => unless(is_publish, Unavailable::OtherPhase),
-            false => Some(Unavailable::NoReceiver),
+            true => unless(is_publish, OTHER_PHASE),
+            false => Some(NO_RECEIVER),
         };
     }
     match load.phases.get(index)? {
-        Phase::Publish(_) => unless(are_there(load, number(index)), Unavailable::Away),
+        Phase::Publish(_) => unless(are_there(load, number(index)), AWAY),
         Phase::AwaitReplay { .. } => None,
         Phase::Connect { who, .. } | Phase::Reconnect { who, .. } => {
-            unless(*who != Who::Senders, Unavailable::OtherPhase)
+            unless(*who != Who::Senders, OTHER_PHASE)
         }
-        _ => Some(Unavailable::OtherPhase),
+        _ => Some(OTHER_PHASE),
     }
 }
 
-/// Why it is not known how long messages take to a receiver of ours. What comes from a store tells of the store.
+/// Why the one-way delay is unknown. The delay of a stored message is that of the store.
 fn no_delays(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     if !matches!(load.phases.get(index)?, Phase::Publish(_)) {
-        return Some(Unavailable::OtherPhase);
+        return Some(OTHER_PHASE);
     }
     no_arrivals(load, index)
-        .or_else(|| no_match(load, index).filter(|lack| *lack == Unavailable::Unmatched))
-        .or(unless(load.is_stamped(), Unavailable::Unstamped))
+        .or_else(|| no_match(load, index).filter(|lack| *lack == UNMATCHED))
+        .or(unless(load.is_stamped(), UNSTAMPED))
 }
 
-/// Why subscribers are to receive nothing that can be counted.
+/// Why the number of expected deliveries is unknown or zero.
 fn no_expectation(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     match load.phases.get(index)? {
-        Phase::Publish(_) if load.subscribers.is_none() => Some(Unavailable::NoSubscribers),
+        Phase::Publish(_) if load.subscribers.is_none() => Some(NO_SUBSCRIBERS),
         Phase::Publish(_) => {
-            unless(has_audience(load, number(index)), Unavailable::Away).or_else(|| no_match(load, index))
+            unless(has_audience(load, number(index)), AWAY).or_else(|| no_match(load, index))
         }
         Phase::Connect { who, .. } if *who != Who::Senders => {
-            unless(retained_before(load, number(index)) > 0, Unavailable::OtherPhase)
+            unless(retained_before(load, number(index)) > 0, OTHER_PHASE)
         }
-        _ => Some(Unavailable::OtherPhase),
+        _ => Some(OTHER_PHASE),
     }
 }
 
-/// Why the messages of a phase match no subscriptions that can be counted. Where topics differ by device, that of the first one
-/// says nothing of the others.
+/// Why the number of matching subscriptions is unknown or zero. If topics differ by device, the first one says nothing
+/// about the others.
 fn no_match(load: &LoadOptions, index: usize) -> Option<Unavailable> {
     load.subscribers.as_ref()?;
     let is_constant = |topic: &str| topic.parse().is_ok_and(|topic: Pattern| topic.is_constant());
     match Matching::in_phase(load, 0..1, number(index)) {
-        Matching::Unknown => Some(Unavailable::Uncounted),
-        Matching::Same(0) => unless(!is_constant(&load.resource), Unavailable::Unmatched),
+        Matching::Unknown => Some(UNCOUNTED),
+        Matching::Same(0) => unless(!is_constant(&load.resource), UNMATCHED),
         _ => None,
     }
 }
 
-/// The number by which a load calls its phase.
+/// The index as the type that loads use.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

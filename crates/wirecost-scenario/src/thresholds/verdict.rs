@@ -1,4 +1,4 @@
-//! Whether demands hold: in each cell, or each phase of each load, that they are about.
+//! Judges demands in each cell, or each phase of each load, that they apply to.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::options::load::LoadOptions;
 use crate::selector::Labels;
 use crate::{identity, plan};
 
-/// Something that has figures.
+/// A cell or a phase with its figure.
 struct Instance {
     /// Whether its figures may be used.
     valid: bool,
@@ -25,7 +25,7 @@ struct Instance {
 }
 
 impl Instance {
-    /// Both together: what they have counted adds up.
+    /// The sum of two counts.
     fn and(self, other: Self) -> Self {
         Self {
             valid: self.valid && other.valid,
@@ -36,7 +36,7 @@ impl Instance {
 }
 
 impl Thresholds {
-    /// What has become of each demand of a comparison.
+    /// Judges each demand on a comparison.
     pub fn of_comparison(&self, options: &Options, summary: &Summary) -> Vec<Threshold> {
         let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
         let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
@@ -56,8 +56,8 @@ impl Thresholds {
         self.0.iter().filter(is_asked).map(verdict).collect()
     }
 
-    /// What has become of each demand of loads that one of `options` is about: those of other shards are theirs. Loads that
-    /// the summary does not have are not judged. A demand that has ended a load does not hold, whatever has come after.
+    /// Judges each demand that applies to one of `options`; demands on other shards are left out. Loads that the
+    /// summary does not hold are not judged. A demand that ended a load has failed, whatever came after.
     pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
         let keyed: BTreeMap<String, &LoadOptions> = options
             .iter()
@@ -89,12 +89,12 @@ impl Thresholds {
 }
 
 impl Demand {
-    /// Whether a cell with these labels is to have the figure.
+    /// Whether the demand applies to a cell with these labels.
     fn is_about_cell(&self, labels: &Labels) -> bool {
         self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
     }
 
-    /// Whether the phase of this index is to have the figure.
+    /// Whether the demand applies to the phase with this index.
     fn is_about_phase(&self, options: &LoadOptions, index: usize) -> bool {
         let phase = options.phases.get(index);
         let labels = phase.map(|phase| labels::labels_of_phase(options, phase));
@@ -102,11 +102,11 @@ impl Demand {
             && unavailable_in_phase(self.metric, options, index).is_none()
     }
 
-    /// The phases of a load that the demand is about, or all of them together where their figures add up.
+    /// The phases of a load that the demand applies to, or their sum if their figures add up.
     fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
         let is_meant = |(index, _): &(usize, &PhaseFigures)| self.is_about_phase(options, *index);
         let rtt = options.link.as_ref().map(|link| link.rtt().as_secs_f64());
-        // Subscribers are ours: where none of them has received anything, nothing has come.
+        // The subscribers are ours: if none has received a message, the count is zero.
         let nothing = (self.metric.adds_up() && options.subscribers.is_some()).then_some(0.0);
         let instance = |(_, phase): (usize, &PhaseFigures)| Instance {
             valid: phase.valid,
@@ -124,12 +124,12 @@ impl Demand {
         }
     }
 
-    /// It holds where every instance has the figure, and may be used, and the figure holds.
+    /// The demand holds if every instance is valid and its figure fulfils the condition.
     fn judge(&self, instances: impl Iterator<Item = Instance>) -> Threshold {
         let (mut all, mut some, mut worst) = (true, false, None);
         for instance in instances {
             let is_usable = instance.valid || self.metric.name == "valid";
-            // Counts are exact, times are not shown where the generator was a part of them.
+            // Counts are exact. Times of an invalid phase are hidden.
             let is_shown = is_usable || self.metric.quantity != Quantity::Time;
             let figure = instance.figure.filter(|_| is_shown);
             let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);

@@ -1,21 +1,8 @@
 //! The arguments that say what the emulated link is like.
 
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
-use wirecost_proto::units::parse_duration;
-use wirecost_proto::{BitRate, Probability};
-use wirecost_scenario::link::{
-    LossSetting, ReorderSetting, burst, delay_variation, loss, mtu, queue, rate, reorder,
-};
-use wirecost_scenario::options::compare::{DelayVariation, Medium, QueueLimit};
-
-/// A rate; `None` is unlimited.
-pub type RateSetting = Option<BitRate>;
-/// A queue in front of a rate; `None` is chosen by rate and delay.
-type QueueSetting = Option<QueueLimit>;
-/// A delay variation; `None` is none.
-type VariationSetting = Option<DelayVariation>;
+use wirecost_scenario::link::{LinkLists, RateSetting, rate};
+use wirecost_scenario::options::compare::Medium;
 
 /// The link of comparisons and programs.
 #[derive(Debug, Args)]
@@ -27,7 +14,7 @@ pub struct LinkArguments {
 
     /// Everything else.
     #[command(flatten)]
-    pub shape: LinkShapeArguments,
+    pub shape: LinkLists,
 }
 
 /// The link of a load, whose `--rate` is that of its messages.
@@ -40,80 +27,14 @@ pub struct LoadLinkArguments {
 
     /// Everything else.
     #[command(flatten)]
-    pub shape: LinkShapeArguments,
+    pub shape: LinkLists,
 }
 
 impl LoadLinkArguments {
-    /// Whether there is to be a link.
+    /// Whether any flag of the link is given.
     pub fn is_given(&self) -> bool {
-        let LinkShapeArguments {
-            rtt,
-            loss,
-            loss_burst,
-            queue,
-            delay_variation,
-            reorder,
-            duplicate,
-            corrupt,
-            mtu,
-            up,
-            down,
-        } = &self.shape;
-        let is_list_given =
-            !(self.link_rate.is_empty() && rtt.is_empty() && loss.is_empty() && mtu.is_empty());
-        let is_way_given = up.is_some() || down.is_some() || queue.is_some();
-        let is_chance_given =
-            loss_burst.is_some() || reorder.is_some() || duplicate.is_some() || corrupt.is_some();
-        is_list_given || is_way_given || is_chance_given || delay_variation.is_some()
+        !self.link_rate.is_empty() || self.shape != LinkLists::default()
     }
-}
-
-/// What a link is like, but for its rate.
-#[derive(Debug, Default, Args)]
-pub struct LinkShapeArguments {
-    /// Round-trip time, half of it each way [default: 25ms]
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
-    pub rtt: Vec<Duration>,
-
-    /// Packet loss per direction [default: 0%]
-    #[arg(long, value_name = "P", value_delimiter = ',', value_parser = loss, allow_hyphen_values = true)]
-    pub loss: Vec<LossSetting>,
-
-    /// Mean length of a burst of losses in packets: Gilbert-Elliott instead of independent loss
-    #[arg(long, value_name = "PACKETS", value_parser = burst, allow_hyphen_values = true)]
-    pub loss_burst: Option<f64>,
-
-    /// Queue in front of the rate: packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
-    #[arg(long, value_name = "LIMIT", value_parser = queue, allow_hyphen_values = true)]
-    pub queue: Option<QueueSetting>,
-
-    /// Delay variation per direction, uniform in plus or minus TIME, or 'normal TIME' for a standard deviation
-    #[arg(long, value_name = "TIME", value_parser = delay_variation, allow_hyphen_values = true)]
-    pub delay_variation: Option<VariationSetting>,
-
-    /// Probability that a packet is held back behind later ones [default: 0%]
-    #[arg(long, value_name = "P", value_parser = reorder, allow_hyphen_values = true)]
-    pub reorder: Option<ReorderSetting>,
-
-    /// Probability that a packet arrives twice [default: 0%]
-    #[arg(long, value_name = "P", allow_hyphen_values = true)]
-    pub duplicate: Option<Probability>,
-
-    /// Probability that a packet arrives with a flipped bit [default: 0%]
-    #[arg(long, value_name = "P", allow_hyphen_values = true)]
-    pub corrupt: Option<Probability>,
-
-    /// Largest IP packet [default: 1500B]
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
-    pub mtu: Vec<u16>,
-
-    /// What differs in the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
-    #[arg(long, value_name = "KEY=VALUE,...")]
-    pub up: Option<String>,
-
-    /// What differs in the direction from server to device
-    #[arg(long, value_name = "KEY=VALUE,...")]
-    pub down: Option<String>,
 }
 
 /// How packets leave the namespaces.

@@ -4,22 +4,18 @@ mod asked;
 pub mod resume;
 mod vary;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use wirecost_lab::compare::finish::write_scenario;
 use wirecost_lab::compare::sweep::{Outcome, Sweep};
 use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::units::counted;
 use wirecost_report::terminal;
 use wirecost_results::folder::FOLDERS;
-use wirecost_results::journal::{self, Entry};
-use wirecost_results::resume::Earlier;
 use wirecost_results::time::rfc3339;
 use wirecost_results::warning::Warning;
-use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_results::{Cell, OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::Options;
 
@@ -62,46 +58,39 @@ impl Job<'_> {
         if !output.quiet {
             introduce(options, &out);
         }
-        let (folder, earlier, _alone) = self.open(&out)?;
+        let run = self.open(&out)?;
+        let folder = &run.folder;
         let before = Before::look();
         let mut screen = Screen::new(options, output.quiet, interrupt);
         let sweep = Sweep {
             options,
-            folder: &folder,
-            earlier,
+            folder,
+            earlier: run.earlier.clone(),
             jobs: jobs(output),
             thresholds: &self.scenario.thresholds,
         };
         let measured = sweep.run(&mut screen);
         screen.clear();
-        let measured = measured.inspect_err(|_| leave(&folder))?;
+        let measured = measured.inspect_err(|_| leave(folder))?;
         let outcome = screen.working("writing the results", || {
             measured.write(&before, command_line::recorded())
         })?;
-        conclude(output, outcome, &folder, &screen)
+        conclude(output, outcome, folder, &screen)
     }
 
-    /// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
-    /// others out of it.
-    fn open(&self, out: &Path) -> Result<(RunFolder, Earlier, File), Failure> {
-        let (at, version) = (
-            rfc3339(std::time::SystemTime::now()),
-            env!("CARGO_PKG_VERSION").into(),
-        );
-        let command = command_line::recorded();
-        if self.output.resume.is_some() {
-            let (folder, earlier) = resume::open(self.output, self.scenario, out)?;
-            let alone = folder.lock()?;
-            folder.restore(&FOLDERS)?;
-            journal::append(&folder, &Entry::Resumed { at, version, command })?;
-            write_scenario(&folder, self.scenario)?;
-            return Ok((folder, earlier, alone));
+    /// The results folder, new or resumed.
+    fn open(&self, out: &Path) -> Result<OpenRun, Failure> {
+        let start = RunStart {
+            folders: &FOLDERS,
+            command: command_line::recorded(),
+            scenario: self.scenario.to_yaml(),
+            at: std::time::SystemTime::now(),
+        };
+        if self.output.resume.is_none() {
+            return Ok(OpenRun::create(out, start)?);
         }
-        let folder = RunFolder::create(out)?;
-        let alone = folder.lock()?;
-        journal::append(&folder, &Entry::Started { at, version, command })?;
-        write_scenario(&folder, self.scenario)?;
-        Ok((folder, Earlier::default(), alone))
+        OpenRun::resume(out, start, self.output.resume_changed)
+            .map_err(|error| resume::refused(error, "cells"))
     }
 }
 
@@ -232,27 +221,10 @@ pub fn default_folder() -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
 }
 
-/// What is left of a run that cannot go on: the way to go on later, or nothing.
+/// Removes the folder of a run that failed before it measured anything, or says how to resume the run.
 fn leave(folder: &RunFolder) {
-    remove_if_empty(folder);
-    if resume::is_possible(folder) {
+    folder.remove_if_nothing_measured();
+    if folder.can_be_resumed() {
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
-    }
-}
-
-/// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such
-/// as a server's log.
-fn remove_if_empty(folder: &RunFolder) {
-    for sub in ["latency", "capture", "cells"] {
-        // A folder that is not empty stays, and so it should.
-        drop(std::fs::remove_dir(folder.file(sub)));
-    }
-    const FIRST: [&str; 2] = ["journal.jsonl", "scenario.resolved.yaml"];
-    let entries = std::fs::read_dir(folder.path()).map(Iterator::count);
-    if entries.is_ok_and(|entries| entries == FIRST.len()) {
-        for name in FIRST {
-            drop(std::fs::remove_file(folder.file(name)));
-        }
-        drop(std::fs::remove_dir(folder.path()));
     }
 }

@@ -3,7 +3,6 @@
 //! Stdout belongs to the program; what wirecost says goes to stderr, after the program has ended where it can wait.
 
 use std::io::ErrorKind;
-use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_lab::link_run::{self, CAPTURE, Finished, LinkError, LinkSummary, Options, ServerChoice};
@@ -40,7 +39,7 @@ pub fn run(arguments: &LinkRunArguments) -> Result<ExitCode, Failure> {
     };
     let finished = link_run::run(&options, &folder, &mut note);
     let Finished { summary, failure } = finished.map_err(|error| {
-        remove_if_empty(&folder);
+        folder.remove_if_nothing_measured();
         failed(error, &folder)
     })?;
     conclude(arguments, &folder, &summary)?;
@@ -179,18 +178,4 @@ fn not_run(message: String, why: ErrorKind) -> Failure {
             .with_hint("CMD is a program and its arguments; for a line of shell write: -- sh -c '...'"),
         _ => Failure::new(NOT_EXECUTABLE, message),
     }
-}
-
-/// A run that came to nothing leaves no folder, unless there is something in it that helps, such as a server's log.
-fn remove_if_empty(folder: &RunFolder) {
-    let is_empty = |path: &Path| std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
-    for name in ["keys.log", "server.log"] {
-        let path = folder.file(name);
-        if is_empty(&path) {
-            drop(std::fs::remove_file(path));
-        }
-    }
-    // A folder that is not empty stays, and so it should.
-    drop(std::fs::remove_dir(folder.file("capture")));
-    drop(std::fs::remove_dir(folder.path()));
 }

@@ -1,61 +1,22 @@
 //! From the link's flags to link configurations, one per combination of the lists.
 
-use wirecost_scenario::link::{LinkLists, LinkSettings, ListError};
-use wirecost_scenario::options::compare::{DirectionConfig, LinkConfig};
+use wirecost_scenario::link::{LinkError, LinkLists, RateSetting};
+use wirecost_scenario::options::compare::LinkConfig;
 
-use crate::arguments::{LinkShapeArguments, RateSetting};
 use crate::exit::Failure;
 
 /// The links that the flags ask for: every combination of RTT, loss, rate and MTU.
-pub fn links(shape: &LinkShapeArguments, rates: &[RateSetting]) -> Result<Vec<LinkConfig>, Failure> {
-    let default = LinkSettings::default();
+pub fn links(shape: &LinkLists, rates: &[RateSetting]) -> Result<Vec<LinkConfig>, Failure> {
     let lists = LinkLists {
-        base: LinkSettings {
-            delay_variation: shape.delay_variation.flatten(),
-            loss_burst: shape.loss_burst,
-            reorder: shape.reorder.unwrap_or(default.reorder),
-            duplicate: shape.duplicate.unwrap_or_default(),
-            corrupt: shape.corrupt.unwrap_or_default(),
-            queue: shape.queue.flatten(),
-            ..default
-        },
-        rtt: shape.rtt.clone(),
-        loss: shape.loss.clone(),
         rate: rates.to_vec(),
-        mtu: shape.mtu.clone(),
+        ..shape.clone()
     };
-    let links = lists.links(|settings| link(shape, settings));
-    links.map_err(|error| match error {
-        ListError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
-        ListError::NothingLost => Failure::usage("--loss-burst needs --loss"),
-        ListError::Link(error) => error,
+    lists.links().map_err(|error| match error {
+        LinkError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
+        LinkError::NothingLost => Failure::usage("--loss-burst needs --loss"),
+        LinkError::NoBursts { .. } => Failure::usage(error),
+        LinkError::Direction { way, key, source } => Failure::usage(format!("--{way} {key}: {source}")),
     })
-}
-
-fn link(shape: &LinkShapeArguments, settings: &LinkSettings) -> Result<LinkConfig, Failure> {
-    let mut link = settings.link().map_err(Failure::usage)?;
-    set_all(settings, &mut link.up, "--up", shape.up.as_deref())?;
-    set_all(settings, &mut link.down, "--down", shape.down.as_deref())?;
-    Ok(link)
-}
-
-/// Sets everything that a flag says of one direction.
-fn set_all(
-    settings: &LinkSettings,
-    direction: &mut DirectionConfig,
-    flag: &str,
-    text: Option<&str>,
-) -> Result<(), Failure> {
-    for setting in text.into_iter().flat_map(|text| text.split(',')) {
-        let Some((key, value)) = setting.split_once('=') else {
-            return Err(Failure::usage(format!(
-                "{flag} takes KEY=VALUE,..., got {setting:?}"
-            )));
-        };
-        let set = settings.set(direction, key.trim(), value.trim());
-        set.map_err(|why| Failure::usage(format!("{flag} {setting}: {why}")))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -67,10 +28,10 @@ mod tests {
     use super::*;
 
     fn asked(up: &str, burst: Option<f64>) -> Result<LinkConfig, Failure> {
-        let shape = LinkShapeArguments {
-            up: Some(up.into()),
+        let shape = LinkLists {
+            up: Some(up.parse().expect("settings")),
             loss_burst: burst,
-            ..LinkShapeArguments::default()
+            ..LinkLists::default()
         };
         links(&shape, &[]).map(|links| links[0])
     }
@@ -104,10 +65,10 @@ mod tests {
 
     #[test]
     fn lists_make_every_combination() {
-        let shape = LinkShapeArguments {
+        let shape = LinkLists {
             rtt: [10, 20].map(Duration::from_millis).to_vec(),
             mtu: vec![600, 1_500],
-            ..LinkShapeArguments::default()
+            ..LinkLists::default()
         };
         let links = links(&shape, &[None, Some("1Mbit".parse().expect("a rate"))]).expect("valid");
         assert_eq!(links.len(), 8);

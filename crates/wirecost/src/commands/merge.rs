@@ -1,12 +1,11 @@
 //! `wirecost merge`: several results folders as one, printed and judged as one run.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use wirecost_proto::units::counted;
 use wirecost_report::{ReportError, terminal};
-use wirecost_results::folder::{FOLDERS, LOAD_FOLDERS};
+use wirecost_results::folder::LOAD_FOLDERS;
 use wirecost_results::merge::{MergeError, Merged};
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::merge::{Whole, merge};
@@ -26,7 +25,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     let into = RunFolder::create_with(&out, &[])?;
     let made = make(&sources, &into);
     if made.is_err() && !into.file("summary.json").exists() {
-        leave_nothing(&into);
+        into.remove_if_nothing_measured();
     }
     let (Whole { merged, unjudged }, written) = made?;
     written.map_err(|error| Failure::new(exit::INTERNAL, error))?;
@@ -71,11 +70,7 @@ type Made = (Whole, Result<(), ReportError>);
 
 fn make(sources: &[RunFolder], into: &RunFolder) -> Result<Made, Failure> {
     let _alone = into.lock()?;
-    let folders: Vec<&str> = FOLDERS
-        .into_iter()
-        .filter(|name| LOAD_FOLDERS.contains(name))
-        .collect();
-    into.restore(&folders)?;
+    into.restore(&LOAD_FOLDERS)?;
     let whole = merge(sources, into, command_line::recorded(), SystemTime::now()).map_err(failed)?;
     let written = match &whole.merged {
         Merged::Comparison(_) => wirecost_report::write_all(into),
@@ -99,16 +94,4 @@ fn failed(error: MergeError) -> Failure {
         MergeError::Twice(_) | MergeError::OtherPhases { .. } => "leave one of them out",
     };
     Failure::usage(error).with_hint(hint)
-}
-
-/// A merge that failed at its beginning leaves no folder.
-fn leave_nothing(folder: &RunFolder) {
-    for name in ["journal.jsonl", "env.json", "scenario.resolved.yaml"] {
-        drop(std::fs::remove_file(folder.file(name)));
-    }
-    for sub in LOAD_FOLDERS {
-        // What is not empty stays.
-        drop(std::fs::remove_dir(folder.file(sub)));
-    }
-    drop(std::fs::remove_dir(Path::new(folder.path())));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_live::signals::Interrupt;
-use wirecost_scenario::load::Environment;
+use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::node::MAX_BYTES;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::LoadOptions;
@@ -81,11 +81,11 @@ fn read(path: &Path, arguments: &RunArguments) -> Result<Scenario, Failure> {
         set: &set,
         vary: &arguments.vary,
     };
-    let surroundings = Environment {
+    let inputs = ScenarioInputs {
         folder: Some(path.parent().unwrap_or(Path::new(""))),
         variable: &|name| std::env::var(name).ok(),
     };
-    Scenario::read(&text, edits, surroundings).map_err(|error| error.in_file(&name).into())
+    Scenario::read(&text, edits, inputs).map_err(|error| error.in_file(&name).into())
 }
 
 fn text_of(path: &Path) -> Result<String, Failure> {

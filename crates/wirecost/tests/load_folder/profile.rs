@@ -126,7 +126,7 @@ fn a_profile_of_a_target_that_is_not_ours_is_refused_before_the_run() {
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(
         said.stderr
-            .starts_with("error: a.yaml:3: profile: wirecost can profile only"),
+            .starts_with("error: a.yaml:3: profile: wirecost can profile only a target"),
         "{}",
         said.stderr
     );

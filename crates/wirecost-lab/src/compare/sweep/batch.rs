@@ -6,8 +6,9 @@ use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::foreign::ForeignReport;
 use wirecost_results::environment::Emulator;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::{Cell, Ladder, RunFolder, SampleRow};
-use wirecost_scenario::options::compare::{Options, resolved_link};
+use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, mtu_of};
 
 use crate::compare::analysis::{AnalysedDevice, Analysis, DeviceMeasurement, analyse};
@@ -179,7 +180,7 @@ fn by_cell(
         let finished = |device: &&DeviceMeasurement| device.cell == cell && device.report.finished;
         let device = analysis.devices.iter().find(finished)?;
         let planned = &plan.cells[cell];
-        let link = resolved_link(&options.links[planned.link]).to_string();
+        let link = LinkText(options.links[planned.link]).to_string();
         ladder(planned, link, device, packets)
     };
     let parts = cells.into_iter().zip(rows_of).zip(ladders).enumerate();

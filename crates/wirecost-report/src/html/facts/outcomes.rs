@@ -1,57 +1,36 @@
-//! How the offered messages ended, and what was sent again on the way.
+//! The outcomes of the offered messages, and retransmitted bytes.
 
 use wirecost_results::{Cell, Section, Summary};
 
-use super::super::grid::{Grid, GridRow};
+use super::super::grid::{Grid, ValueColumn};
 use super::{Name, run};
 use crate::number;
-
-/// The columns; the last one only where anything was sent again.
-const HEAD: [(&str, &str); 11] = [
-    ("cell", ""),
-    ("offered", ""),
-    ("acknowledged", ""),
-    ("delivered", ""),
-    ("refused", ""),
-    ("failed", ""),
-    ("late", ""),
-    ("unknown", ""),
-    ("lost", ""),
-    ("sum", ""),
-    ("sent again", "B/msg, up / down"),
-];
 
 /// One row per cell that ran.
 pub(super) fn table(summary: &Summary, name: &Name) -> Grid {
     let any_again = run(summary).any(|cell| sent_again(cell) != [0.0; 2]);
-    let columns = if any_again { HEAD.len() } else { HEAD.len() - 1 };
-    let row = |cell: &Cell| {
-        let mut values = values(cell);
-        values.truncate(columns - 1);
-        GridRow::plain(name.of(cell), values)
-    };
-    let rows = run(summary).map(row).collect();
-    Grid::new("How the offered messages ended", &HEAD[..columns], rows)
-}
-
-fn values(cell: &Cell) -> Vec<String> {
-    let o = &cell.outcomes;
-    let ends = [
-        o.offered,
-        o.acknowledged,
-        o.delivered,
-        o.refused,
-        o.failed,
-        o.late,
-        o.unknown,
-        o.lost,
+    // The last column is shown only with retransmissions.
+    let columns: [ValueColumn<&Cell>; 10] = [
+        ("offered", "", |cell| cell.outcomes.offered.to_string()),
+        ("acknowledged", "", |cell| cell.outcomes.acknowledged.to_string()),
+        ("delivered", "", |cell| cell.outcomes.delivered.to_string()),
+        ("refused", "", |cell| cell.outcomes.refused.to_string()),
+        ("failed", "", |cell| cell.outcomes.failed.to_string()),
+        ("late", "", |cell| cell.outcomes.late.to_string()),
+        ("unknown", "", |cell| cell.outcomes.unknown.to_string()),
+        ("lost", "", |cell| cell.outcomes.lost.to_string()),
+        ("sum", "", |cell| match cell.outcomes.add_up() {
+            true => "= offered".to_owned(),
+            false => "≠ offered".to_owned(),
+        }),
+        ("sent again", "B/msg, up / down", |cell| {
+            let [up, down] = sent_again(cell).map(|bytes| number::trimmed(bytes, 2));
+            format!("{up} / {down}")
+        }),
     ];
-    let sum = if o.add_up() { "= offered" } else { "≠ offered" };
-    let mut values: Vec<String> = ends.iter().map(u64::to_string).collect();
-    values.push(sum.to_owned());
-    let [up, down] = sent_again(cell).map(|bytes| number::trimmed(bytes, 2));
-    values.push(format!("{up} / {down}"));
-    values
+    let count = columns.len() - usize::from(!any_again);
+    let rows = run(summary).map(|cell| (name.of(cell), cell));
+    Grid::of("How the offered messages ended", "cell", &columns[..count], rows)
 }
 
 /// Wire bytes of retransmissions per message, up and down.

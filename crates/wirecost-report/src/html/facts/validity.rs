@@ -1,4 +1,4 @@
-//! Which figures may be used.
+//! The validity of cells.
 
 use serde::Serialize;
 use wirecost_results::{Cell, Summary};
@@ -6,20 +6,20 @@ use wirecost_results::{Cell, Summary};
 use super::Name;
 use crate::html::MANY;
 
-/// Cells without a remark are listed up to this many cells of a run, remarkable ones always up to this many.
+/// The largest number of cells that are listed.
 const LISTED: usize = 200;
 
-/// Every cell with what to look at first; in a long run, only the remarkable ones.
+/// Every cell with its remarks; in a long run, only the cells with remarks.
 #[derive(Serialize)]
 pub(super) struct Validity {
     listed: Vec<Remarks>,
     /// Valid cells without a remark that are not listed.
     unremarkable: usize,
-    /// Remarkable cells that are not listed.
+    /// Cells with a remark that are not listed.
     beyond: usize,
 }
 
-/// Whether one cell's figures may be used, and what to look at first.
+/// The validity of one cell, and its remarks.
 #[derive(Serialize)]
 struct Remarks {
     name: String,

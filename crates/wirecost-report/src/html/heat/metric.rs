@@ -1,13 +1,13 @@
-//! What the maps compare, and how sure each figure is.
+//! The metrics that maps compare, with their intervals.
 
-use wirecost_results::summary::Times;
 use wirecost_results::{Cell, SampleRow};
 
 use super::super::estimate::{Estimate, connect_bytes, message_bytes};
 use super::super::scope::Scope;
+use crate::columns::Column;
 use crate::number;
 
-/// What a map compares.
+/// A metric of a map.
 #[derive(Clone, Copy)]
 pub(super) struct Metric {
     pub(super) name: &'static str,
@@ -47,7 +47,7 @@ const fn metric(
 }
 
 impl Metric {
-    /// The cell's figure; null where it has none or does not compete.
+    /// The figure of the cell; `None` without one, or if the cell does not compete.
     pub(super) fn of(&self, cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
         if !self.scope.holds(cell) {
             return None;
@@ -57,23 +57,17 @@ impl Metric {
 }
 
 fn median(cell: &Cell, _: &[&SampleRow]) -> Option<Estimate> {
-    quantile(cell, "p50", |times| times.p50)
+    quantile(cell, Column::P50)
 }
 
 fn tail(cell: &Cell, _: &[&SampleRow]) -> Option<Estimate> {
-    quantile(cell, "p99", |times| times.p99)
+    quantile(cell, Column::P99)
 }
 
 /// A quantile of the response time in nanoseconds with its order-statistic interval.
-fn quantile(cell: &Cell, name: &str, of: fn(&Times) -> Option<u64>) -> Option<Estimate> {
-    let times = cell.message.as_ref()?.response_time_ns.as_ref()?;
-    let value = of(times)? as f64;
-    if times.min == times.max {
-        return Some(Estimate::exact(value));
-    }
-    let interval = times.quantile_ci95.get(name).copied().flatten();
+fn quantile(cell: &Cell, column: Column) -> Option<Estimate> {
     Some(Estimate {
-        value,
-        interval: interval.map(|bounds| bounds.map(|ns| ns as f64)),
+        value: column.value(cell)?,
+        interval: column.interval(cell),
     })
 }

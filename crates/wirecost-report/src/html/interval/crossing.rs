@@ -1,4 +1,4 @@
-//! Where one line falls below another: from there on, it is the cheaper one.
+//! Crossings: the intervals from which on one line is cheaper than another.
 
 use super::{Cost, Line, Quantity};
 use crate::columns::overlap;
@@ -14,7 +14,7 @@ pub(super) struct Crossing {
 }
 
 impl Crossing {
-    /// Every crossing: first of a stack's own lines, then of those of different stacks, the shortest interval first.
+    /// Every crossing, the shortest interval first; crossings of lines of the same stack come first.
     pub(super) fn all(lines: &[Line]) -> Vec<Self> {
         let mut all = Vec::new();
         for (cheaper, a) in lines.iter().enumerate() {
@@ -45,7 +45,7 @@ impl Crossing {
     }
 }
 
-/// Where `a` falls below `b`, as the straight lines between their points cross: interval and cost.
+/// The points where `a` falls below `b`, interpolated linearly: interval and cost.
 fn crossings(a: &Line, b: &Line) -> Vec<(f64, f64)> {
     let shared = a.points.iter().filter_map(|(at, own)| {
         let (_, other) = b.points.iter().find(|(other, _)| other == at)?;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_does_not_cross() {
+    fn overlapping_intervals_do_not_cross() {
         let mut steady = line(&[(1.0, 100.0), (100.0, 100.0)]);
         let mut rising = line(&[(1.0, 10.0), (100.0, 1_000.0)]);
         steady.points[0].1.interval = Some([5.0, 195.0]);

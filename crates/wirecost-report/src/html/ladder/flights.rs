@@ -1,4 +1,4 @@
-//! The flights of a ladder in words: what each carries, and in how many bytes.
+//! The flights of a ladder as text: their contents and bytes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use wirecost_results::{Ladder, LadderPacket};
 use super::{is_up, phase, sum, wire};
 use crate::number;
 
-/// The packets that one side sent before it heard more of its peer (RFC 9147 section 5.1).
+/// The packets that one side sent before it received more from its peer (RFC 9147 section 5.1).
 #[derive(Serialize)]
 pub(super) struct Flight {
     number: u32,
@@ -19,7 +19,7 @@ pub(super) struct Flight {
     carried: Vec<Carried>,
 }
 
-/// What a packet carries, or several of the same name in a row.
+/// The content of a packet, or of several consecutive packets with the same label.
 #[derive(Serialize)]
 struct Carried {
     label: String,
@@ -28,7 +28,7 @@ struct Carried {
     lost: usize,
 }
 
-/// The flights of a ladder; none where its packets are not numbered, as in older results.
+/// The flights of a ladder; empty in results of older versions, which do not number flights.
 pub(super) fn all(ladder: &Ladder) -> Vec<Flight> {
     let mut by_number: BTreeMap<u32, Vec<&LadderPacket>> = BTreeMap::new();
     for packet in ladder.packets.iter().filter(|packet| packet.flight > 0) {

@@ -1,9 +1,9 @@
-//! The phases of a load on the axis of time, and its seconds, added up where there are more than can be seen.
+//! The phases of a load on the axis of time, and its seconds, which are merged if there are too many.
 
 use wirecost_results::load::{Load, PhaseFigures};
 use wirecost_results::seconds::SecondRow;
 
-/// Points that an axis of time has at most.
+/// The largest number of points on the axis of time.
 pub(super) const POINTS: usize = 240;
 
 /// A phase on the axis of time.
@@ -13,21 +13,21 @@ pub(super) struct Band {
     pub(super) span: [f64; 2],
 }
 
-/// A shorter part of a second is drawn with the second before: one message more or less would be most of its rate.
+/// A shorter part of a second is merged with the second before, because one message would change its rate too much.
 const SLIVER_S: f64 = 0.1;
 
-/// Some seconds of a phase, one after the other, as far as the phase had them.
+/// Consecutive seconds of a phase, clipped to the phase.
 pub(super) struct Slot {
-    /// What the phase had of them, from the start of the load, in seconds.
+    /// Their part within the phase, from the start of the load, in seconds.
     pub(super) span: [f64; 2],
-    /// What it had of them until it offered nothing any more, from the start of the load, in seconds; all of it where it
-    /// offered nothing.
+    /// Their part before the end of the offer, from the start of the load, in seconds; the whole part if nothing was
+    /// offered.
     pub(super) offering: [f64; 2],
-    /// Counts added up; of each time the longest.
+    /// The sum of counts, and the longest of each time.
     pub(super) row: SecondRow,
 }
 
-/// The phases of a load that take time.
+/// The phases of a load.
 pub(super) fn of(load: &Load) -> Vec<Band> {
     let band = |phase: &PhaseFigures| Band {
         name: phase.name.clone(),
@@ -36,8 +36,8 @@ pub(super) fn of(load: &Load) -> Vec<Band> {
     load.phases.iter().map(band).collect()
 }
 
-/// The seconds of load number `index` in the order of time, at most as many slots as can be told apart, and how many
-/// seconds a slot has.
+/// The seconds of load number `index` in the order of time, in at most [`POINTS`] slots, and the number of seconds of a
+/// slot.
 pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>, u64) {
     let own: Vec<&SecondRow> = all.iter().filter(|row| row.load == index as u64).collect();
     let step = own.len().div_ceil(POINTS).max(1) as u64;
@@ -52,7 +52,7 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
             next = Slot::of(phase, [first.saturating_sub(1), first + step], next.row);
         }
         let same = |last: &&mut Slot| last.row.phase == row.phase && next.span[0] < last.span[1];
-        // A second in which the warm-up ends has two rows.
+        // The second in which the warm-up ends has two rows.
         match slots.last_mut().filter(same) {
             Some(last) => last.add(&next),
             None => slots.push(next),
@@ -63,8 +63,8 @@ pub(super) fn slots(load: &Load, index: usize, all: &[SecondRow]) -> (Vec<Slot>,
 }
 
 impl Slot {
-    /// The slot of `seconds` of a phase, from the first to the one behind the last. What comes about behind the end of the
-    /// phase has no place beyond it.
+    /// The slot of `seconds` of a phase, from the first to the one after the last. Events after the end of the phase
+    /// are drawn at its end.
     fn of(phase: &PhaseFigures, seconds: [u64; 2], row: SecondRow) -> Self {
         let part = |end: f64| seconds.map(|second| phase.begin_s + (second as f64).min(end));
         let span = part(phase.duration_s);
@@ -76,8 +76,8 @@ impl Slot {
         }
     }
 
-    /// Where its messages are drawn: a rate takes no time behind the end of its phase, whose last answer may come sooner than
-    /// a next message would have.
+    /// The span in which its messages are drawn. It ends with the phase, whose last answer may arrive before the time
+    /// of the next message.
     pub(super) fn drawn(&self) -> [f64; 2] {
         self.offering.map(|second| second.min(self.span[1]))
     }
@@ -88,8 +88,8 @@ impl Slot {
 
     fn add(&mut self, next: &Self) {
         self.span[1] = next.span[1];
-        // What the phase had without offering anything is no part of the time in which it offered.
-        if next.row.offered > 0 {
+        // Time without an offer does not count as time of the offer.
+        if next.row.outcomes.offered > 0 {
             self.offering[1] = next.offering[1];
         }
         add(&mut self.row, &next.row);
@@ -106,21 +106,12 @@ pub(super) fn middle([begin, end]: [f64; 2]) -> f64 {
     f64::midpoint(begin, end)
 }
 
-/// Adds what the figures draw.
+/// Adds the fields that figures show.
 fn add(sum: &mut SecondRow, more: &SecondRow) {
     sum.second = more.second;
-    sum.offered += more.offered;
-    sum.acknowledged += more.acknowledged;
-    sum.delivered += more.delivered;
-    sum.refused += more.refused;
-    sum.failed += more.failed;
-    sum.late += more.late;
-    sum.unknown += more.unknown;
-    sum.lost += more.lost;
-    sum.arrived += more.arrived;
-    sum.connects_attempted += more.connects_attempted;
-    sum.connects_established += more.connects_established;
-    sum.connections_lost += more.connections_lost;
+    sum.outcomes += more.outcomes;
+    sum.connects += more.connects;
+    sum.deliveries += more.deliveries;
     for (longest, other) in [
         (&mut sum.response_p50_ns, more.response_p50_ns),
         (&mut sum.response_p99_ns, more.response_p99_ns),
@@ -134,6 +125,8 @@ fn add(sum: &mut SecondRow, more: &SecondRow) {
 
 #[cfg(test)]
 mod tests {
+    use wirecost_results::summary::Outcomes;
+
     use super::*;
 
     /// The spans, the times of offering and the messages of a phase that begins at 4 s, from what it offered second by second.
@@ -142,7 +135,10 @@ mod tests {
             .iter()
             .map(|(second, offered)| SecondRow {
                 second: *second,
-                offered: *offered,
+                outcomes: Outcomes {
+                    offered: *offered,
+                    ..Outcomes::default()
+                },
                 ..SecondRow::default()
             })
             .collect();
@@ -156,7 +152,7 @@ mod tests {
         let (slots, _) = slots(&load, 0, &rows);
         let told = slots
             .iter()
-            .map(|slot| (slot.span, slot.offering, slot.row.offered));
+            .map(|slot| (slot.span, slot.offering, slot.row.outcomes.offered));
         told.collect()
     }
 
@@ -179,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn while_the_last_are_waited_for_a_second_is_whole() {
+    fn a_second_after_the_offer_is_whole() {
         let expected = [
             ([4.0, 5.0], [4.0, 5.0], 10),
             ([5.0, 6.0], [5.0, 5.5], 5),
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_the_end_of_a_phase_is_drawn_at_its_end() {
+    fn late_events_are_drawn_at_the_end_of_the_phase() {
         let expected = [([4.0, 5.0], [4.0, 5.0], 10), ([5.0, 5.0], [5.0, 5.0], 0)];
         assert_eq!(spans(phase(0.5, 0.0), &[(0, 10), (3, 0)]), expected);
     }

@@ -7,19 +7,19 @@ use crate::load::words;
 use crate::number;
 
 /// One question and its answer.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Card {
     title: &'static str,
     value: String,
     unit: &'static str,
-    /// Whose value it is, or what it means.
+    /// The load with the value, or an explanation.
     winner: String,
     scope: String,
-    /// Whether it must alarm.
+    /// Whether it is shown as an alarm.
     alarm: bool,
 }
 
-/// The cards: of one load what came of it, of several who did best.
+/// The cards: the figures of one load, or the best of several loads.
 pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
     let mut cards = match summary.loads.as_slice() {
         [load] => of_one(load),
@@ -29,9 +29,9 @@ pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
         title: "Thresholds",
         value: format!("{held} of {count}"),
         unit: "hold",
-        winner: String::new(),
         scope: "what was demanded of the figures".into(),
         alarm: held < count,
+        ..Card::default()
     }));
     cards
 }
@@ -41,10 +41,9 @@ fn of_one(load: &Load) -> Vec<Card> {
         return vec![Card {
             title: "Validity",
             value: "not run".into(),
-            unit: "",
             winner: number::plain(reason),
-            scope: String::new(),
             alarm: true,
+            ..Card::default()
         }];
     }
     let Some(phase) = words::main_phase(load) else {
@@ -91,10 +90,10 @@ fn time(load: &Load) -> Card {
         return Card {
             title,
             value: "INVALID".into(),
-            unit: "",
             winner: reason,
             scope: "the times must not be used".into(),
             alarm: true,
+            ..Card::default()
         };
     }
     let judged = words::main_phase(load).and_then(words::judged);
@@ -102,10 +101,8 @@ fn time(load: &Load) -> Card {
         return Card {
             title,
             value: number::NONE.into(),
-            unit: "",
             winner: "nothing was timed".into(),
-            scope: String::new(),
-            alarm: false,
+            ..Card::default()
         };
     };
     let quantile = |value: Option<u64>| number::optional(value, |nanos| number::latency(nanos as f64));
@@ -167,10 +164,10 @@ fn bottleneck(load: &Load) -> Card {
     Card {
         title: "Bottleneck",
         value: who.clone(),
-        unit: "",
         winner: why,
         scope: "who could give no more".into(),
         alarm: who == "generator",
+        ..Card::default()
     }
 }
 
@@ -184,9 +181,9 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
         title: "Validity",
         value: format!("{} of {}", valid.len(), loads.len()),
         unit: "valid",
-        winner: String::new(),
         scope: "loads whose times may be used; the others are in no card".into(),
         alarm: valid.len() < loads.len(),
+        ..Card::default()
     }];
     let rate = |load: &Load| words::main_phase(load)?.carried_rate;
     let best = |value: &dyn Fn(&Load) -> Option<f64>| {
@@ -203,7 +200,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
         unit: "messages/s",
         winner: label,
         scope: "of all valid loads".into(),
-        alarm: false,
+        ..Card::default()
     }));
     // The largest of the negatives is the least.
     let least = |value: &dyn Fn(&Load) -> Option<f64>| best(&|load| value(load).map(|v| -v));
@@ -214,7 +211,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
         unit: "ms",
         winner: label,
         scope: "of the response, or of the delivery where nothing answers".into(),
-        alarm: false,
+        ..Card::default()
     }));
     let cpu = |load: &Load| load.target_use.as_ref()?.cpu_s_per_million;
     cards.extend(least(&cpu).map(|(value, label)| Card {
@@ -223,7 +220,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
         unit: "s per million messages",
         winner: label,
         scope: "user and system, of all its processes".into(),
-        alarm: false,
+        ..Card::default()
     }));
     cards
 }

@@ -1,5 +1,5 @@
-//! A CPU profile as a flame graph: a box per frame above the frames that called it, as wide as the share of samples it
-//! was seen in.
+//! A CPU profile as a flame graph: a box per frame above the frames that called it. The width of a box is its share of
+//! samples.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Flame {
     hottest: Vec<(String, String)>,
 }
 
-/// A frame and what it called.
+/// A frame and the frames that it called.
 #[derive(Default)]
 struct Node {
     count: u64,
@@ -95,7 +95,7 @@ fn draw(root: &Node, depth: usize, width: f64) -> String {
     )
 }
 
-/// Draws a frame at `place`, its top left corner, then what it called above it.
+/// Draws a frame at `place`, its top left corner, and its callees above it.
 fn boxed(svg: &mut Svg, name: &str, node: &Node, place: [f64; 2], scale: f64, all: u64) {
     let width = node.count as f64 * scale;
     if width < LEAST {
@@ -125,7 +125,7 @@ fn boxed(svg: &mut Svg, name: &str, node: &Node, place: [f64; 2], scale: f64, al
     }
 }
 
-/// Kernel and program have colours of their own; neighbours differ a little.
+/// The class of the colour: kernel or program, in three shades.
 fn class(name: &str) -> String {
     let shade = name
         .bytes()

@@ -1,54 +1,40 @@
-//! What the emulated links of loads did.
+//! Use and accuracy of the emulated links of loads.
 
 use wirecost_results::link_use::DirectionUse;
 use wirecost_results::load::Load;
 
-use crate::html::grid::{Grid, GridRow};
+use super::tables::phases;
+use crate::html::grid::{Grid, ValueColumn};
 use crate::load::words;
 use crate::number;
 
-/// Each link as it was asked for, and what it did in each phase and direction; `None` where there was none.
+/// The use of each link in each phase and direction; `None` without links.
 pub(super) fn table(loads: &[Load], labels: &[String]) -> Option<Grid> {
-    let head = [
-        ("load, phase, direction", ""),
-        ("packets", ""),
-        ("of", "B"),
-        ("lost", ""),
-        ("dropped", "by its full queue"),
-        ("rate in use", "of the time"),
+    let columns: [ValueColumn<DirectionUse>; 5] = [
+        ("packets", "", |used| number::grouped(used.packets)),
+        ("of", "B", |used| number::grouped(used.bytes)),
+        ("lost", "", |used| number::grouped(used.lost)),
+        ("dropped", "by its full queue", |used| {
+            number::grouped(used.queue_dropped)
+        }),
+        ("rate in use", "of the time", |used| {
+            number::optional(used.utilisation, number::percent)
+        }),
     ];
-    let rows: Vec<GridRow> = loads
-        .iter()
-        .zip(labels)
-        .flat_map(|(load, label)| rows(load, label, loads.len() == 1))
-        .collect();
-    (!rows.is_empty()).then(|| Grid::new("What the emulated link did", &head, rows))
-}
-
-fn rows(load: &Load, label: &str, is_alone: bool) -> Vec<GridRow> {
-    let phases = load.phases.iter().filter_map(|phase| Some((phase, phase.link?)));
-    phases
-        .flat_map(|(phase, used)| {
-            let name = match is_alone {
-                true => phase.name.clone(),
-                false => format!("{label}: {}", phase.name),
-            };
-            [("up", used.up), ("down", used.down)]
-                .map(|(way, of)| GridRow::plain(format!("{name} {way}"), values(&of)))
+    let used = phases(loads, labels).filter_map(|(_, name, phase)| Some((name, phase.link?)));
+    let rows: Vec<(String, DirectionUse)> = used
+        .flat_map(|(name, used)| {
+            [
+                (format!("{name} up"), used.up),
+                (format!("{name} down"), used.down),
+            ]
         })
-        .collect()
-}
-
-fn values(used: &DirectionUse) -> Vec<String> {
-    let mut values: Vec<String> = [used.packets, used.bytes, used.lost, used.queue_dropped]
-        .into_iter()
-        .map(number::grouped)
         .collect();
-    values.push(number::optional(used.utilisation, number::percent));
-    values
+    let title = "What the emulated link did";
+    (!rows.is_empty()).then(|| Grid::of(title, "load, phase, direction", &columns, rows.into_iter()))
 }
 
-/// How each link kept what was asked of it, in words.
+/// The accuracy of each link, as text.
 pub(super) fn kept(loads: &[Load], labels: &[String]) -> Vec<(String, String)> {
     let one = |(load, label): (&Load, &String)| {
         let figures = load.link.as_ref()?;

@@ -1,4 +1,4 @@
-//! How the messages of each second ended, stacked.
+//! The outcomes of the messages of each second, stacked.
 
 use wirecost_results::seconds::SecondRow;
 
@@ -14,16 +14,16 @@ type Count = fn(&SecondRow) -> u64;
 
 /// The outcomes from the bottom up: name, which is also the class, and count.
 const OUTCOMES: [(&str, Count); 7] = [
-    ("acknowledged", |row| row.acknowledged),
-    ("delivered", |row| row.delivered),
-    ("late", |row| row.late),
-    ("refused", |row| row.refused),
-    ("unknown", |row| row.unknown),
-    ("lost", |row| row.lost),
-    ("failed", |row| row.failed),
+    ("acknowledged", |row| row.outcomes.acknowledged),
+    ("delivered", |row| row.outcomes.delivered),
+    ("late", |row| row.outcomes.late),
+    ("refused", |row| row.outcomes.refused),
+    ("unknown", |row| row.outcomes.unknown),
+    ("lost", |row| row.outcomes.lost),
+    ("failed", |row| row.outcomes.failed),
 ];
 
-/// The outcomes that there are, by the second in which their messages were intended.
+/// The outcomes that occurred, by the second in which their messages were intended.
 pub(super) fn figure(bands: &[Band], slots: &[Slot]) -> Figure {
     let present: Vec<(&str, Count)> = OUTCOMES
         .into_iter()
@@ -69,7 +69,7 @@ fn bar(plot: &mut TimePlot, slot: &Slot, present: &[(&str, Count)]) {
             number::trimmed(end, 1),
             number::grouped(count)
         );
-        // A hair over its place, so that neighbours leave no gap.
+        // Slightly wider, so that neighbours leave no gap.
         let place = [left, top, right - left + 0.15, (bottom - top).max(0.6)];
         plot.svg.rect(&format!("outcome {name}"), place, &title);
         below = above;

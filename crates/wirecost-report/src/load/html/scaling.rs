@@ -1,17 +1,16 @@
 //! Throughput and time against clients and against offered load, over the loads of a matrix.
 //!
-//! The knee of a series is the highest offered load that the target still bore: at least 99 % of it was carried and the
-//! median time was at most twice that of the least offered load. It is marked only where a higher load of the series
-//! breaks that rule.
+//! The knee of a series is the highest offered load that the target sustained: at least 99 % of it was carried, and the
+//! median time was at most twice that of the lowest load. It is marked only if a higher load of the series breaks this
+//! rule.
 
 use serde::Serialize;
 use wirecost_results::load::Load;
 
-use crate::export::quoted;
+use crate::csv::quoted;
 use crate::html::Figure;
-use crate::html::ends::{self, End};
-use crate::html::logplot::{LogPlot, TOP};
-use crate::html::svg::Svg;
+use crate::html::ends;
+use crate::html::logplot::{Curve, LogFigure, Mark};
 use crate::load::words::{self, Fact};
 use crate::number;
 
@@ -20,7 +19,7 @@ const CARRIED: f64 = 0.99;
 /// How many times the median at the least load a median may be up to the knee.
 const SLOWER: f64 = 2.0;
 
-/// What the axis to the right is.
+/// The quantity of the axis to the right.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Axis {
     Clients,
@@ -56,11 +55,11 @@ pub(super) struct Scaling {
     axis: &'static str,
     throughput: Figure,
     time: Figure,
-    /// The knee of each series that has one, in words.
+    /// The knees as text.
     knees: Vec<String>,
 }
 
-/// Loads that differ in the axis alone.
+/// Loads that differ only in the quantity of the axis.
 struct Series {
     label: String,
     number: usize,
@@ -71,7 +70,7 @@ struct Series {
 struct Point {
     at: f64,
     carried: f64,
-    /// Median and 99th percentile in milliseconds; absent where they must not be used.
+    /// Median and 99th percentile in milliseconds; `None` if they must not be used.
     times: [Option<f64>; 2],
 }
 
@@ -167,119 +166,74 @@ fn knee_words(series: &Series) -> Option<String> {
 }
 
 fn throughput(series: &[Series], axis: Axis) -> Figure {
-    let curves: Vec<Curve> = series
-        .iter()
-        .map(|series| Curve {
-            label: series.label.clone(),
-            class: ends::class(series.number),
-            number: series.number,
-            points: series
-                .points
-                .iter()
-                .map(|point| (point.at, point.carried))
-                .collect(),
-            knee: knee(&series.points).filter(|_| axis == Axis::Offered),
-        })
-        .collect();
-    figure("Carried load", "messages/s", axis, &curves)
+    let unit = "messages/s";
+    let curve = |series: &Series| {
+        let points = series.points.iter().map(|point| (point.at, point.carried));
+        let knee = knee(&series.points).filter(|_| axis == Axis::Offered);
+        curve(series.label.clone(), series.number, points.collect(), knee, unit)
+    };
+    figure("Carried load", unit, axis, series.iter().map(curve).collect())
 }
 
 fn time(series: &[Series], axis: Axis) -> Figure {
     let mut curves = Vec::new();
     for series in series {
-        for (index, quantile) in ["p50", "p99"].into_iter().enumerate() {
-            let number = if index == 0 {
-                series.number
-            } else {
-                ends::again(series.number)
-            };
+        let numbers = [series.number, ends::again(series.number)];
+        for (index, (quantile, number)) in ["p50", "p99"].into_iter().zip(numbers).enumerate() {
             let points = series.points.iter();
-            curves.push(Curve {
-                label: format!("{} {quantile}", series.label),
-                class: ends::class(number),
-                number,
-                points: points
-                    .filter_map(|point| Some((point.at, point.times[index]?)))
-                    .collect(),
-                knee: None,
-            });
+            let points = points.filter_map(|point| Some((point.at, point.times[index]?)));
+            let label = format!("{} {quantile}", series.label);
+            curves.push(curve(label, number, points.collect(), None, "ms"));
         }
     }
     curves.retain(|curve| !curve.points.is_empty());
-    figure("Time", "ms", axis, &curves)
+    figure("Time", "ms", axis, curves)
 }
 
-/// A curve of a figure.
-struct Curve {
-    label: String,
-    class: String,
-    number: usize,
-    points: Vec<(f64, f64)>,
-    knee: Option<usize>,
-}
-
-fn figure(name: &str, unit: &str, axis: Axis, curves: &[Curve]) -> Figure {
-    let places = || {
-        curves
-            .iter()
-            .flat_map(|curve| curve.points.iter().map(|(at, _)| *at))
+/// A curve with a mark at each load.
+fn curve(label: String, number: usize, points: Vec<(f64, f64)>, knee: Option<usize>, unit: &str) -> Curve {
+    let mark = |(index, (at, value)): (usize, &(f64, f64))| {
+        let is_knee = knee == Some(index);
+        let words = if is_knee { ", the knee" } else { "" };
+        let (text, place) = (number::trimmed(*value, 3), number::rate(*at));
+        Mark {
+            at: (*at, *value),
+            number,
+            radius: if is_knee { 6.0 } else { 2.6 },
+            title: format!("{label}: {text} {unit} at {place}{words}"),
+        }
     };
-    let least = places().fold(f64::INFINITY, f64::min);
-    let most = places().fold(0.0, f64::max).max(least * 1.01);
-    let values = || {
-        curves
-            .iter()
-            .flat_map(|curve| curve.points.iter().map(|(_, value)| *value))
-    };
-    let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
-    let mut ticks: Vec<f64> = places().collect();
-    ticks.sort_by(f64::total_cmp);
-    ticks.dedup();
-    let ticks: Vec<(f64, String)> = ticks.into_iter().map(|at| (at, number::rate(at))).collect();
-    let title = format!("{name} against {}", axis.name());
-    let draw = |width: f64| {
-        let plot = LogPlot::new([least, most], values(), &labels, width);
-        let mut svg = Svg::new(width, plot.height());
-        plot.value_axis(&mut svg, &ticks, axis.name());
-        plot.cost_axis(&mut svg, unit);
-        curves
-            .iter()
-            .for_each(|curve| draw_curve(&mut svg, &plot, curve, unit));
-        let named = curves.iter().filter_map(|curve| end(curve, &plot)).collect();
-        ends::draw(&mut svg, named, plot.right, [TOP, plot.bottom()]);
-        svg.finish(&title, &labels.join(", "))
-    };
-    Figure::new(draw, csv(curves, axis, unit))
-}
-
-fn draw_curve(svg: &mut Svg, plot: &LogPlot, curve: &Curve, unit: &str) {
-    let places: Vec<[f64; 2]> = curve
-        .points
-        .iter()
-        .map(|(at, value)| [plot.x(*at), plot.y(*value)])
-        .collect();
-    svg.polyline(&format!("curve {}", curve.class), &places, &curve.label);
-    for (index, (place, (at, value))) in places.iter().zip(&curve.points).enumerate() {
-        let is_knee = curve.knee == Some(index);
-        let mark = if is_knee { ", the knee" } else { "" };
-        let title = format!(
-            "{}: {} {unit} at {}{mark}",
-            curve.label,
-            number::trimmed(*value, 3),
-            number::rate(*at)
-        );
-        let radius = if is_knee { 6.0 } else { 2.6 };
-        svg.circle(&format!("mark {}", curve.class), *place, radius, &title);
+    Curve {
+        number,
+        title: label.clone(),
+        marks: points.iter().enumerate().map(mark).collect(),
+        points,
+        label,
     }
 }
 
-fn end(curve: &Curve, plot: &LogPlot) -> Option<End> {
-    let (at, value) = curve.points.last()?;
-    Some(End {
-        label: curve.label.clone(),
-        number: curve.number,
-        at: [plot.x(*at), plot.y(*value)],
-    })
+fn figure(name: &str, unit: &str, axis: Axis, curves: Vec<Curve>) -> Figure {
+    let mut places: Vec<f64> = curves
+        .iter()
+        .flat_map(|curve| curve.points.iter().map(|(at, _)| *at))
+        .collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let least = places.first().copied().unwrap_or(f64::INFINITY);
+    let most = places.last().copied().unwrap_or(0.0).max(least * 1.01);
+    let labels: Vec<&str> = curves.iter().map(|curve| curve.label.as_str()).collect();
+    let data = csv(&curves, axis, unit);
+    let figure = LogFigure {
+        name: &format!("{name} against {}", axis.name()),
+        description: labels.join(", "),
+        across: [least, most],
+        ticks: places.into_iter().map(|at| (at, number::rate(at))).collect(),
+        axis: axis.name(),
+        unit,
+        curves,
+        marks: Vec::new(),
+    };
+    Figure::new(|width| figure.draw(width), data)
 }
 
 fn csv(curves: &[Curve], axis: Axis, unit: &str) -> String {
@@ -305,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_is_the_last_load_that_was_borne() {
+    fn the_knee_is_the_last_load_that_was_sustained() {
         let rising = [point(1e3, 1e3, 0.1), point(1e4, 1e4, 0.15), point(1e5, 6e4, 0.18)];
         assert_eq!(knee(&rising), Some(1));
         let slow = [point(1e3, 1e3, 0.1), point(1e4, 1e4, 0.21)];
@@ -313,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_load_that_is_too_much_there_is_no_knee() {
+    fn without_an_overload_there_is_no_knee() {
         assert_eq!(knee(&[point(1e3, 1e3, 0.1), point(1e4, 1e4, 0.1)]), None);
         assert_eq!(knee(&[point(1e3, 500.0, 0.1), point(1e4, 500.0, 0.1)]), None);
         assert_eq!(knee(&[]), None);

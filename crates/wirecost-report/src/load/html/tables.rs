@@ -3,66 +3,69 @@
 use serde_json::Value;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
 use wirecost_results::summary::Times;
+use wirecost_results::threshold::Threshold;
 
-use crate::html::grid::{Grid, GridRow};
+use crate::html::grid::{Grid, GridRow, ValueColumn};
 use crate::load::words;
 use crate::number;
 
-/// Times of every phase, by kind; `INVALID` where they must not be used.
-pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
-    let head = [
-        ("load and phase", ""),
-        ("time", ""),
-        ("mean", "ms"),
-        ("p50", "ms"),
-        ("p90", "ms"),
-        ("p95", "ms"),
-        ("p99", "ms"),
-        ("p99.9", "ms"),
-        ("min", "ms"),
-        ("max", "ms"),
-        ("n", ""),
-        ("low n", ""),
-    ];
-    let mut rows = Vec::new();
-    for (load, name, phase) in phases(loads, labels) {
-        let invalid = words::invalid(load, phase).is_some();
-        for (kind, times, _) in words::times(phase) {
-            rows.push(GridRow::plain(name.clone(), time_row(kind, times, invalid)));
-        }
-    }
-    Grid::new("Times", &head, rows)
+/// A kind of time of a phase.
+struct TimeRow<'a> {
+    kind: &'static str,
+    times: &'a Times,
+    /// Whether the times must not be used.
+    is_hidden: bool,
 }
 
-fn time_row(kind: &str, times: &Times, invalid: bool) -> Vec<String> {
-    // How late the generator was is why it is invalid: it is always told.
-    let is_hidden = invalid && kind != "schedule lag";
-    let quantile = |value: Option<u64>| match value {
-        _ if is_hidden => "INVALID".to_owned(),
-        value => number::optional(value, |nanos| number::latency(nanos as f64)),
-    };
-    let mean = if is_hidden {
-        "INVALID".to_owned()
-    } else {
-        number::latency(times.mean)
-    };
-    vec![
-        kind.to_owned(),
-        mean,
-        quantile(times.p50),
-        quantile(times.p90),
-        quantile(times.p95),
-        quantile(times.p99),
-        quantile(times.p999),
-        quantile(Some(times.min)),
-        quantile(Some(times.max)),
-        number::grouped(times.n),
-        times.low_n.join(", "),
-    ]
+impl TimeRow<'_> {
+    fn nanos(&self, nanos: Option<f64>) -> String {
+        match nanos {
+            _ if self.is_hidden => "INVALID".to_owned(),
+            nanos => number::optional(nanos, number::latency),
+        }
+    }
+
+    fn quantile(&self, of: fn(&Times) -> Option<u64>) -> String {
+        self.nanos(of(self.times).map(|nanos| nanos as f64))
+    }
+}
+
+/// Times of every phase, by kind; `INVALID` where they must not be used.
+pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
+    let columns: [ValueColumn<TimeRow<'_>>; 11] = [
+        ("time", "", |row| row.kind.to_owned()),
+        ("mean", "ms", |row| row.nanos(Some(row.times.mean))),
+        ("p50", "ms", |row| row.quantile(|times| times.p50)),
+        ("p90", "ms", |row| row.quantile(|times| times.p90)),
+        ("p95", "ms", |row| row.quantile(|times| times.p95)),
+        ("p99", "ms", |row| row.quantile(|times| times.p99)),
+        ("p99.9", "ms", |row| row.quantile(|times| times.p999)),
+        ("min", "ms", |row| row.quantile(|times| Some(times.min))),
+        ("max", "ms", |row| row.quantile(|times| Some(times.max))),
+        ("n", "", |row| number::grouped(row.times.n)),
+        ("low n", "", |row| row.times.low_n.join(", ")),
+    ];
+    let rows = phases(loads, labels).flat_map(|(load, name, phase)| {
+        let invalid = words::invalid(load, phase).is_some();
+        let row = move |(kind, times, _): (&'static str, _, _)| {
+            // The schedule lag is the reason for the invalidity, so it is always shown.
+            let is_hidden = invalid && kind != "schedule lag";
+            (
+                name.clone(),
+                TimeRow {
+                    kind,
+                    times,
+                    is_hidden,
+                },
+            )
+        };
+        words::times(phase).into_iter().map(row)
+    });
+    Grid::of("Times", "load and phase", &columns, rows)
 }
 
 /// Every phase of every load, with its name.
-fn phases<'a>(
+pub(super) fn phases<'a>(
     loads: &'a [Load],
     labels: &'a [String],
 ) -> impl Iterator<Item = (&'a Load, String, &'a PhaseFigures)> {
@@ -79,58 +82,56 @@ fn phases<'a>(
 
 /// How messages ended, phase by phase.
 pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
-    let mut head = vec![
-        ("load and phase", ""),
-        ("offered", ""),
-        ("sent", ""),
-        ("acknowledged", ""),
-        ("delivered", ""),
-        ("late", ""),
-        ("refused", ""),
-        ("failed", "never sent"),
-        ("unknown", "no reply"),
-        ("lost", ""),
-        ("offered", "per s"),
-        ("carried", "per s"),
-        ("up", "B each"),
-        ("down", "B each"),
-    ];
-    let with_messages = || phases(loads, labels).filter(|(_, _, phase)| phase.outcomes.offered > 0);
-    let any_missing = with_messages().any(|(_, _, phase)| words::missing(phase).is_some());
-    if any_missing {
-        head.extend([("expected", "deliveries"), ("missing", "deliveries")]);
-    }
-    let row = |(_, name, phase): (&Load, String, &PhaseFigures)| {
-        let outcomes = &phase.outcomes;
-        let counts = [
-            outcomes.offered,
-            phase.sent,
-            outcomes.acknowledged,
-            outcomes.delivered,
-            outcomes.late,
-            outcomes.refused,
-            outcomes.failed,
-            outcomes.unknown,
-            outcomes.lost,
-        ];
-        let mut values: Vec<String> = counts.into_iter().map(number::grouped).collect();
-        values.push(number::optional(phase.offered_rate, number::rate));
-        values.push(number::optional(phase.carried_rate, number::rate));
-        for bytes in [phase.socket_bytes_up, phase.socket_bytes_down] {
-            let each = (phase.sent > 0).then(|| bytes as f64 / phase.sent as f64);
-            values.push(number::optional(each, |each| number::trimmed(each, 1)));
-        }
-        if any_missing {
+    // The last two columns are shown only with missing deliveries.
+    let columns: [ValueColumn<&PhaseFigures>; 15] = [
+        ("offered", "", |phase| number::grouped(phase.outcomes.offered)),
+        ("sent", "", |phase| number::grouped(phase.sent)),
+        ("acknowledged", "", |phase| {
+            number::grouped(phase.outcomes.acknowledged)
+        }),
+        ("delivered", "", |phase| number::grouped(phase.outcomes.delivered)),
+        ("late", "", |phase| number::grouped(phase.outcomes.late)),
+        ("refused", "", |phase| number::grouped(phase.outcomes.refused)),
+        ("failed", "never sent", |phase| {
+            number::grouped(phase.outcomes.failed)
+        }),
+        ("unknown", "no reply", |phase| {
+            number::grouped(phase.outcomes.unknown)
+        }),
+        ("lost", "", |phase| number::grouped(phase.outcomes.lost)),
+        ("offered", "per s", |phase| {
+            number::optional(phase.offered_rate, number::rate)
+        }),
+        ("carried", "per s", |phase| {
+            number::optional(phase.carried_rate, number::rate)
+        }),
+        ("up", "B each", |phase| bytes_each(phase, phase.socket_bytes_up)),
+        ("down", "B each", |phase| {
+            bytes_each(phase, phase.socket_bytes_down)
+        }),
+        ("expected", "deliveries", |phase| {
             let expected = phase.missing.and(phase.deliveries).map(|found| found.expected);
-            values.extend([expected, phase.missing].map(|count| number::optional(count, number::grouped)));
-        }
-        GridRow::plain(name, values)
-    };
-    Grid::new(
+            number::optional(expected, number::grouped)
+        }),
+        ("missing", "deliveries", |phase| {
+            number::optional(phase.missing, number::grouped)
+        }),
+    ];
+    let with_messages = || phases(loads, labels).filter(|(.., phase)| phase.outcomes.offered > 0);
+    let any_missing = with_messages().any(|(.., phase)| words::missing(phase).is_some());
+    let count = columns.len() - if any_missing { 0 } else { 2 };
+    let rows = with_messages().map(|(_, name, phase)| (name, phase));
+    Grid::of(
         "How the messages ended",
-        &head,
-        with_messages().map(row).collect(),
+        "load and phase",
+        &columns[..count],
+        rows,
     )
+}
+
+fn bytes_each(phase: &PhaseFigures, bytes: u64) -> String {
+    let each = (phase.sent > 0).then(|| bytes as f64 / phase.sent as f64);
+    number::optional(each, |each| number::trimmed(each, 1))
 }
 
 /// The reasons that were given.
@@ -145,95 +146,95 @@ pub(super) fn reasons(loads: &[Load], labels: &[String]) -> Grid {
     Grid::new("Reasons that were given", &head, rows.collect())
 }
 
-/// How connections came about.
+/// A phase with connects, and whether its times must not be used.
+type Connecting<'a> = (&'a PhaseFigures, bool);
+
+/// The connects of every phase.
 pub(super) fn connects(loads: &[Load], labels: &[String]) -> Grid {
-    let head = [
-        ("load and phase", ""),
-        ("begun", ""),
-        ("established", ""),
-        ("resumed", ""),
-        ("early data", ""),
-        ("refused", ""),
-        ("failed", ""),
-        ("timed out", ""),
-        ("given up", ""),
-        ("lost later", ""),
-        ("p50", "ms"),
-        ("p99", "ms"),
-        ("longest", "ms"),
+    let columns: [ValueColumn<Connecting<'_>>; 12] = [
+        ("begun", "", |(phase, _)| {
+            number::grouped(phase.connects.attempted)
+        }),
+        ("established", "", |(phase, _)| {
+            number::grouped(phase.connects.established)
+        }),
+        ("resumed", "", |(phase, _)| {
+            number::grouped(phase.connects.resumed)
+        }),
+        ("early data", "", |(phase, _)| {
+            number::grouped(phase.connects.early)
+        }),
+        ("refused", "", |(phase, _)| {
+            number::grouped(phase.connects.refused)
+        }),
+        ("failed", "", |(phase, _)| number::grouped(phase.connects.failed)),
+        ("timed out", "", |(phase, _)| {
+            number::grouped(phase.connects.timed_out)
+        }),
+        ("given up", "", |(phase, _)| {
+            number::grouped(phase.connects.given_up)
+        }),
+        ("lost later", "", |(phase, _)| {
+            number::grouped(phase.connects.lost)
+        }),
+        ("p50", "ms", |row| connect_time(row, |times| times.p50)),
+        ("p99", "ms", |row| connect_time(row, |times| times.p99)),
+        ("longest", "ms", |row| connect_time(row, |times| Some(times.max))),
     ];
-    let row = |(load, name, phase): (&Load, String, &PhaseFigures)| {
-        let connects = &phase.connects;
-        let counts = [
-            connects.attempted,
-            connects.established,
-            connects.resumed,
-            connects.early,
-            connects.refused,
-            connects.failed,
-            connects.timed_out,
-            connects.given_up,
-            connects.lost,
-        ];
-        let mut values: Vec<String> = counts.into_iter().map(number::grouped).collect();
-        let times = phase.connect_time_ns.as_ref();
-        let invalid = words::invalid(load, phase).is_some();
-        for value in [
-            times.and_then(|times| times.p50),
-            times.and_then(|times| times.p99),
-            times.map(|times| times.max),
-        ] {
-            values.push(match value {
-                Some(_) if invalid => "INVALID".into(),
-                value => number::optional(value, |nanos| number::latency(nanos as f64)),
-            });
-        }
-        GridRow::plain(name, values)
-    };
-    let connecting =
-        phases(loads, labels).filter(|(_, _, phase)| phase.connects.attempted + phase.connects.lost > 0);
-    Grid::new("Connections", &head, connecting.map(row).collect())
+    let connecting = phases(loads, labels)
+        .filter(|(.., phase)| phase.connects.attempted + phase.connects.lost > 0)
+        .map(|(load, name, phase)| (name, (phase, words::invalid(load, phase).is_some())));
+    Grid::of("Connections", "load and phase", &columns, connecting)
 }
 
-/// Whether the generator kept its schedule, and who was the bottleneck.
+fn connect_time((phase, is_invalid): &Connecting<'_>, of: fn(&Times) -> Option<u64>) -> String {
+    match phase.connect_time_ns.as_ref().and_then(of) {
+        Some(_) if *is_invalid => "INVALID".into(),
+        value => number::optional(value, |nanos| number::latency(nanos as f64)),
+    }
+}
+
+/// The schedule lag of the generator, and the bottleneck.
 pub(super) fn honesty(loads: &[Load], labels: &[String]) -> Grid {
-    let head = [
-        ("load", ""),
-        ("verdict", ""),
-        ("lag p50", ""),
-        ("lag p99", ""),
-        ("lag max", ""),
-        ("offered", "that was sent"),
-        ("busiest thread", "of the generator"),
-        ("busiest thread", "of the target, or its modelled workers"),
-        ("bottleneck", ""),
-        ("because", ""),
+    let columns: [ValueColumn<&Load>; 9] = [
+        ("verdict", "", |load| verdict(load)),
+        ("lag p50", "", |load| lag(load, |lag| lag.p50)),
+        ("lag p99", "", |load| lag(load, |lag| lag.p99)),
+        ("lag max", "", |load| lag(load, |lag| Some(lag.max))),
+        ("offered", "that was sent", |load| {
+            let phase = words::main_phase(load).filter(|phase| phase.outcomes.offered > 0);
+            let sent = phase.map(|phase| phase.sent as f64 / phase.outcomes.offered as f64);
+            number::optional(sent, number::percent)
+        }),
+        ("busiest thread", "of the generator", |load| {
+            number::optional(busiest(load.generator.as_ref()), number::percent)
+        }),
+        (
+            "busiest thread",
+            "of the target, or its modelled workers",
+            |load| {
+                let workers = load.service.as_ref().and_then(|service| service.utilisation);
+                number::optional(busiest(load.target_use.as_ref()).or(workers), number::percent)
+            },
+        ),
+        ("bottleneck", "", |load| {
+            number::optional(load.bottleneck.as_ref(), |found| number::plain(&found.who))
+        }),
+        ("because", "", |load| {
+            number::optional(load.bottleneck.as_ref(), |found| number::plain(&found.why))
+        }),
     ];
-    let row = |(load, label): (&Load, &String)| {
-        let phase = words::main_phase(load);
-        let lag = phase.and_then(|phase| phase.schedule_lag_ns.as_ref());
-        let time = |value: Option<u64>| number::optional(value, |nanos| number::duration(nanos as f64));
-        let sent = phase
-            .filter(|phase| phase.outcomes.offered > 0)
-            .map(|phase| phase.sent as f64 / phase.outcomes.offered as f64);
-        let busiest = |side: &Option<ProcessUse>| side.as_ref().and_then(|used| used.busiest_thread_share);
-        let workers = load.service.as_ref().and_then(|service| service.utilisation);
-        let found = load.bottleneck.as_ref();
-        let values = vec![
-            verdict(load),
-            time(lag.and_then(|lag| lag.p50)),
-            time(lag.and_then(|lag| lag.p99)),
-            time(lag.map(|lag| lag.max)),
-            number::optional(sent, number::percent),
-            number::optional(busiest(&load.generator), number::percent),
-            number::optional(busiest(&load.target_use).or(workers), number::percent),
-            number::optional(found, |found| number::plain(&found.who)),
-            number::optional(found, |found| number::plain(&found.why)),
-        ];
-        GridRow::plain(label.clone(), values)
-    };
-    let rows = loads.iter().zip(labels).map(row).collect();
-    Grid::new("Did the generator keep its schedule?", &head, rows)
+    let rows = labels.iter().cloned().zip(loads);
+    Grid::of("Did the generator keep its schedule?", "load", &columns, rows)
+}
+
+fn lag(load: &Load, of: fn(&Times) -> Option<u64>) -> String {
+    let lag = words::main_phase(load).and_then(|phase| of(phase.schedule_lag_ns.as_ref()?));
+    number::optional(lag, |nanos| number::duration(nanos as f64))
+}
+
+fn busiest(used: Option<&ProcessUse>) -> Option<f64> {
+    used?.busiest_thread_share
 }
 
 fn verdict(load: &Load) -> String {
@@ -246,47 +247,43 @@ fn verdict(load: &Load) -> String {
 
 /// CPU and memory of both sides.
 pub(super) fn sides(loads: &[Load], labels: &[String]) -> Grid {
-    let head = [
-        ("load and side", ""),
-        ("CPU", "of one"),
-        ("user", "s"),
-        ("system", "s"),
-        ("CPU", "s per million messages"),
-        ("memory", "resident, most"),
-        ("processes", ""),
+    let columns: [ValueColumn<Option<&ProcessUse>>; 6] = [
+        ("CPU", "of one", |used| {
+            number::optional(used.and_then(|used| used.cpu_share), number::percent)
+        }),
+        ("user", "s", |used| {
+            number::optional(*used, |used| number::trimmed(used.user_s, 2))
+        }),
+        ("system", "s", |used| {
+            number::optional(*used, |used| number::trimmed(used.system_s, 2))
+        }),
+        ("CPU", "s per million messages", |used| {
+            let per_million = used.and_then(|used| used.cpu_s_per_million);
+            number::optional(per_million, |seconds| number::digits(seconds, 3))
+        }),
+        ("memory", "resident, most", |used| {
+            number::optional(*used, |used| number::data(used.resident_bytes))
+        }),
+        ("processes", "", |used| {
+            number::optional(*used, |used| used.processes.to_string())
+        }),
     ];
-    let row = |label: &str, side: &str, used: &Option<ProcessUse>| {
-        let name = if loads.len() == 1 {
-            side.to_owned()
-        } else {
-            format!("{label}: {side}")
-        };
-        let of = |write: &dyn Fn(&ProcessUse) -> String| number::optional(used.as_ref(), write);
-        let values = vec![
-            of(&|used| number::optional(used.cpu_share, number::percent)),
-            of(&|used| number::trimmed(used.user_s, 2)),
-            of(&|used| number::trimmed(used.system_s, 2)),
-            of(&|used| number::optional(used.cpu_s_per_million, |seconds| number::digits(seconds, 3))),
-            of(&|used| number::data(used.resident_bytes)),
-            of(&|used| used.processes.to_string()),
-        ];
-        GridRow::plain(name, values)
-    };
     let measured = loads.iter().zip(labels).filter(|(load, _)| !load.is_modelled());
     let rows = measured.flat_map(|(load, label)| {
+        let name = |side: &str| match loads.len() {
+            1 => side.to_owned(),
+            _ => format!("{label}: {side}"),
+        };
         [
-            row(label, "generator", &load.generator),
-            row(label, "target", &load.target_use),
+            (name("generator"), load.generator.as_ref()),
+            (name("target"), load.target_use.as_ref()),
         ]
     });
-    Grid::new(
-        "CPU and memory; a target elsewhere cannot be looked into",
-        &head,
-        rows.collect(),
-    )
+    let caption = "CPU and memory; a target elsewhere cannot be looked into";
+    Grid::of(caption, "load and side", &columns, rows)
 }
 
-/// What must be known of each load: class and text.
+/// The remarks on each load: class and text.
 pub(super) fn remarks(loads: &[Load], labels: &[String]) -> Vec<(&'static str, String)> {
     let of_load = |(load, label): (&Load, &String)| {
         let named = |remark: words::Remark| (remark.kind, format!("{label}: {}", remark.text));
@@ -298,27 +295,23 @@ pub(super) fn remarks(loads: &[Load], labels: &[String]) -> Vec<(&'static str, S
     loads.iter().zip(labels).flat_map(of_load).collect()
 }
 
-/// What was demanded of the figures.
+/// The judged thresholds.
 pub(super) fn thresholds(summary: &LoadSummary) -> Grid {
-    let head = [
-        ("metric", ""),
-        ("demanded", ""),
-        ("is", "base unit"),
-        ("verdict", ""),
+    let columns: [ValueColumn<&Threshold>; 3] = [
+        ("demanded", "", |threshold| number::plain(&threshold.expression)),
+        ("is", "base unit", |threshold| {
+            number::optional(threshold.actual, |value| number::trimmed(value, 6))
+        }),
+        ("verdict", "", |threshold| {
+            if threshold.pass { "pass" } else { "FAIL" }.to_owned()
+        }),
     ];
-    let row = |threshold: &wirecost_results::threshold::Threshold| {
-        let verdict = if threshold.pass { "pass" } else { "FAIL" };
-        let values = vec![
-            number::plain(&threshold.expression),
-            number::optional(threshold.actual, |value| number::trimmed(value, 6)),
-            verdict.to_owned(),
-        ];
-        GridRow::plain(number::plain(&threshold.metric), values)
-    };
-    Grid::new("Thresholds", &head, summary.thresholds.iter().map(row).collect())
+    let thresholds = summary.thresholds.iter();
+    let rows = thresholds.map(|threshold| (number::plain(&threshold.metric), threshold));
+    Grid::of("Thresholds", "metric", &columns, rows)
 }
 
-/// The facts of `env.json` as names and values, what is within others by its path.
+/// The facts of `env.json` as names and values. The name of a nested fact is its path.
 pub(super) fn machine(environment: &Value) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     flatten("", environment, &mut facts);

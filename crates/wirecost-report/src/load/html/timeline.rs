@@ -1,11 +1,11 @@
-//! A load second by second: what was offered and carried, times, outcomes, connects.
+//! A load second by second: offered and carried messages, times, outcomes, connects.
 
 use serde::Serialize;
 use wirecost_results::load::Load;
 use wirecost_results::seconds::SecondRow;
 
 use super::bands::{self, Band, Slot, length, middle};
-use super::timeplot::{Line, Scale, TimePlot};
+use super::timeplot::{self, Line, Scale};
 use super::{outcomes, usage};
 use crate::html::Figure;
 use crate::load::LoadResults;
@@ -37,10 +37,10 @@ impl TimeLine {
         if slots.is_empty() {
             return None;
         }
-        let has_messages = slots.iter().any(|slot| slot.row.offered > 0);
+        let has_messages = slots.iter().any(|slot| slot.row.outcomes.offered > 0);
         let has_connects = slots
             .iter()
-            .any(|slot| slot.row.connects_attempted + slot.row.connections_lost > 0);
+            .any(|slot| slot.row.connects.attempted + slot.row.connects.lost > 0);
         let [cpu, memory] = usage::figures(&bands, results, index);
         let is_delivery = !slots.iter().any(|slot| slot.row.response_p50_ns.is_some());
         Some(Self {
@@ -58,15 +58,18 @@ impl TimeLine {
 
 /// Messages that went through.
 pub(super) const fn carried(row: &SecondRow) -> u64 {
-    row.acknowledged + row.delivered
+    row.outcomes.acknowledged + row.outcomes.delivered
 }
 
 fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
-    // A phase without messages carries none, which is not to say 0; nor is any intended while the last are waited for.
+    // No rate is drawn in a phase without messages, or after the end of an offer.
     let has_messages = |slot: &&Slot| {
         let is_later =
             |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
-        slots.iter().filter(is_later).any(|other| other.row.offered > 0)
+        slots
+            .iter()
+            .filter(is_later)
+            .any(|other| other.row.outcomes.offered > 0)
     };
     let rate = |slot: &Slot, count: u64| {
         let slot = Some(slot).filter(has_messages)?;
@@ -75,7 +78,7 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
     let of_messages = Slot::drawn;
     let lines = [
         line("offered", 6, slots, of_messages, |slot| {
-            rate(slot, slot.row.offered)
+            rate(slot, slot.row.outcomes.offered)
         }),
         line("carried", 0, slots, of_messages, |slot| {
             rate(slot, carried(&slot.row))
@@ -85,7 +88,7 @@ fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
 }
 
 fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
-    // All devices at once and by command: so many in milliseconds are no rate, and none beside it would be seen.
+    // A drop phase drops all devices within milliseconds. That is not a rate, and it would hide all others.
     let is_dropping = |slot: &Slot| {
         let phase = load.phases.get(slot.row.phase as usize);
         phase.is_some_and(|phase| phase.name == "drop")
@@ -98,23 +101,17 @@ fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
         line(label, number, slots, |slot| slot.span, rate)
     };
     let lines = [
-        line("begun", 6, |row| row.connects_attempted),
-        line("established", 2, |row| row.connects_established),
-        line("lost", 1, |row| row.connections_lost),
+        line("begun", 6, |row| row.connects.attempted),
+        line("established", 2, |row| row.connects.established),
+        line("lost", 1, |row| row.connects.lost),
     ];
     counts("Connects per second", "connects/s", bands, &lines)
 }
 
 fn counts(name: &str, unit: &str, bands: &[Band], lines: &[Line]) -> Figure {
     let most = Line::range(lines).map_or(0.0, |[_, most]| most);
-    let describe = |line: &Line| line.told(|most| format!("{}/s", number::rate(most)));
-    let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
-        plot.lines(lines, describe);
-        let told: Vec<String> = lines.iter().map(describe).collect();
-        plot.svg.finish(name, &told.join(". "))
-    };
-    Figure::new(draw, csv(lines))
+    let write = |value| format!("{}/s", number::rate(value));
+    timeplot::figure(name, bands, lines, (Scale::linear(most), unit), write)
 }
 
 fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Option<Figure> {
@@ -135,7 +132,7 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         ]
     };
     let [(p50, median), (p99, tail)] = quantiles;
-    // A delivery stands where the message arrives, which may be when nothing is offered any more.
+    // A delivery is drawn when the message arrives, which may be after the end of the offer.
     let span = if is_delivery {
         |slot: &Slot| slot.span
     } else {
@@ -146,22 +143,16 @@ fn times(bands: &[Band], slots: &[Slot], load: &Load, is_delivery: bool) -> Opti
         line(p99, 1, slots, span, |slot| millis(slot, tail)),
     ];
     let scale = Scale::for_times(Line::range(&lines)?);
-    let describe = |line: &Line| line.told(|most| format!("{} ms", number::latency(most * 1e6)));
-    let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, scale, "ms", width);
-        plot.lines(&lines, describe);
-        let told: Vec<String> = lines.iter().map(describe).collect();
-        let what = if is_delivery {
-            "Delivery time"
-        } else {
-            "Response time"
-        };
-        plot.svg.finish(&format!("{what} by second"), &told.join(". "))
+    let name = if is_delivery {
+        "Delivery time by second"
+    } else {
+        "Response time by second"
     };
-    Some(Figure::new(draw, csv(&lines)))
+    let write = |millis: f64| format!("{} ms", number::latency(millis * 1e6));
+    Some(timeplot::figure(name, bands, &lines, (scale, "ms"), write))
 }
 
-/// A line through the middles of what the slots have of a kind of time.
+/// A line through the middles of the spans of the slots.
 fn line(
     label: &'static str,
     number: usize,
@@ -177,47 +168,31 @@ fn line(
     }
 }
 
-/// A count by the time in which it came about; `None` where that took none.
+/// A count divided by the length of a span; `None` for an empty span.
 pub(super) fn per_second(span: [f64; 2], count: u64) -> Option<f64> {
     let seconds = length(span);
     (seconds > 0.0).then(|| count as f64 / seconds)
 }
 
-pub(super) fn csv(lines: &[Line]) -> String {
-    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
-    let mut text = format!("second,{}\n", names.join(","));
-    let count = lines.first().map_or(0, |line| line.points.len());
-    for index in 0..count {
-        let at = lines[0].points[index].0;
-        let values: Vec<String> = lines
-            .iter()
-            .map(|line| {
-                line.points[index]
-                    .1
-                    .map(|value| number::trimmed(value, 6))
-                    .unwrap_or_default()
-            })
-            .collect();
-        text += &format!("{},{}\n", number::trimmed(at, 1), values.join(","));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use wirecost_results::load::PhaseFigures;
+    use wirecost_results::summary::Outcomes;
 
     use super::*;
 
     #[test]
-    fn while_the_last_are_waited_for_no_rate_is_drawn() {
+    fn no_rate_is_drawn_after_the_offer() {
         let slot = |second: u64, offered: u64| Slot {
             span: [second as f64, second as f64 + 1.0],
             offering: [second as f64, second as f64 + 1.0],
             row: SecondRow {
                 second,
-                offered,
-                acknowledged: offered,
+                outcomes: Outcomes {
+                    offered,
+                    acknowledged: offered,
+                    ..Outcomes::default()
+                },
                 ..SecondRow::default()
             },
         };
@@ -227,7 +202,7 @@ mod tests {
         assert_eq!(rate(&[], &slots).data, expected);
     }
     #[test]
-    fn times_are_drawn_where_they_stand() {
+    fn times_are_drawn_at_their_second() {
         let slot = Slot {
             span: [2.0, 3.0],
             offering: [2.0, 2.2],

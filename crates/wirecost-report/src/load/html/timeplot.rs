@@ -1,7 +1,7 @@
-//! The frame of figures over the time of a load: seconds to the right, phases shaded, lines whose names are beside
-//! their ends.
+//! Figures over the time of a load: seconds to the right, shaded phases, lines with names at their ends.
 
 use super::bands::Band;
+use crate::html::Figure;
 use crate::html::ends::{self, End};
 use crate::html::svg::{Anchor, Svg, fitted};
 use crate::number;
@@ -9,12 +9,12 @@ use crate::number;
 const TOP: f64 = 30.0;
 const SPAN: f64 = 150.0;
 const LEFT: f64 = 52.0;
-/// Place for the names of lines.
+/// The width of the names of lines.
 const NAMES: f64 = 104.0;
-/// Decades of a logarithmic axis beyond which only powers of ten are labelled.
+/// Above this number of decades only powers of ten are labelled.
 const DECADES: f64 = 2.0;
 
-/// A line over time; gaps where there is no value.
+/// A line over time, with gaps at missing values.
 pub(super) struct Line {
     pub(super) label: &'static str,
     /// Its colour.
@@ -37,8 +37,8 @@ impl Line {
         values.fold(None, fold)
     }
 
-    /// Name and largest value, in words; that there is none is said, for 0 would be a value.
-    pub(super) fn told(&self, words: impl Fn(f64) -> String) -> String {
+    /// The name and the largest value as text, or that there is none.
+    fn told(&self, words: impl Fn(f64) -> String) -> String {
         match Self::range(std::slice::from_ref(self)) {
             Some([_, most]) => format!("{}: at most {}", self.label, words(most)),
             None => format!("{}: no value", self.label),
@@ -46,7 +46,38 @@ impl Line {
     }
 }
 
-/// How values are placed.
+/// The lines as a figure; `write` formats a value with its unit.
+pub(super) fn figure(
+    name: &str,
+    bands: &[Band],
+    lines: &[Line],
+    (scale, unit): (Scale, &str),
+    write: impl Fn(f64) -> String,
+) -> Figure {
+    let told = |line: &Line| line.told(&write);
+    let draw = |width: f64| {
+        let mut plot = TimePlot::new(bands, scale, unit, width);
+        plot.lines(lines, told);
+        let all: Vec<String> = lines.iter().map(told).collect();
+        plot.svg.finish(name, &all.join(". "))
+    };
+    Figure::new(draw, csv(lines))
+}
+
+fn csv(lines: &[Line]) -> String {
+    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let mut text = format!("second,{}\n", names.join(","));
+    let count = lines.first().map_or(0, |line| line.points.len());
+    for index in 0..count {
+        let value = |line: &Line| line.points[index].1.map(|value| number::trimmed(value, 6));
+        let values: Vec<String> = lines.iter().map(|line| value(line).unwrap_or_default()).collect();
+        let at = number::trimmed(lines[0].points[index].0, 1);
+        text += &format!("{at},{}\n", values.join(","));
+    }
+    text
+}
+
+/// The scale of values.
 #[derive(Clone, Copy)]
 pub(super) enum Scale {
     /// From 0.
@@ -68,7 +99,7 @@ impl Scale {
         }
     }
 
-    /// A linear scale that has place for `most`.
+    /// A linear scale up to `most`.
     pub(super) const fn linear(most: f64) -> Self {
         Self::Linear {
             most: if most > 0.0 { most * 1.06 } else { 1.0 },
@@ -108,7 +139,7 @@ impl Scale {
     }
 }
 
-/// Where things lie in a figure of one width.
+/// The geometry of a figure of one width.
 pub(super) struct TimePlot {
     pub(super) svg: Svg,
     pub(super) right: f64,
@@ -138,13 +169,13 @@ impl TimePlot {
         plot
     }
 
-    /// The place of a second.
+    /// The position of a second.
     pub(super) fn x(&self, second: f64) -> f64 {
         let [begin, end] = self.span;
         LEFT + (second - begin) / (end - begin) * (self.right - LEFT)
     }
 
-    /// The place of a value.
+    /// The position of a value.
     pub(super) fn y(&self, value: f64) -> f64 {
         TOP + SPAN * (1.0 - self.scale.share(value))
     }
@@ -198,7 +229,7 @@ impl TimePlot {
     }
 
     /// Draws lines and names them.
-    pub(super) fn lines(&mut self, lines: &[Line], describe: impl Fn(&Line) -> String) {
+    fn lines(&mut self, lines: &[Line], describe: impl Fn(&Line) -> String) {
         let mut named = Vec::new();
         for line in lines {
             let class = format!("curve {}", ends::class(line.number));

@@ -1,18 +1,17 @@
-//! What generator and target used over the time of a load.
+//! CPU and memory of generator and target over the time of a load.
 
 use wirecost_results::usage::UsageRow;
 
 use super::bands::{Band, POINTS};
-use super::timeline::csv;
-use super::timeplot::{Line, Scale, TimePlot};
+use super::timeplot::{self, Line, Scale};
 use crate::html::{Figure, ends};
 use crate::load::LoadResults;
 use crate::number;
 
-/// What a line is of.
+/// Reads the value of a line.
 type Value = fn(&UsageRow) -> Option<f64>;
 
-/// CPU time and memory of load number `index`; figures that are not known are absent.
+/// CPU time and memory of load number `index`; `None` if unknown.
 pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [Option<Figure>; 2] {
     let rows = rows(&results.usage, index);
     if rows.is_empty() {
@@ -45,7 +44,7 @@ fn share(row: &UsageRow, cpu_ns: Option<u64>) -> Option<f64> {
     (row.span_ns > 0).then_some(cpu_ns? as f64 / row.span_ns as f64 * 100.0)
 }
 
-/// The rows of a load, added up where there are more than can be told apart.
+/// The rows of a load, merged if there are too many.
 fn rows(all: &[UsageRow], index: usize) -> Vec<UsageRow> {
     let own: Vec<&UsageRow> = all.iter().filter(|row| row.load == index as u64).collect();
     own.chunks(own.len().div_ceil(POINTS).max(1))
@@ -88,14 +87,14 @@ fn figure(
     let mut lines: Vec<Line> = of.iter().map(line).collect();
     lines.retain(|line| line.points.iter().any(|(_, value)| value.is_some()));
     let [_, most] = Line::range(&lines)?;
-    let describe = |line: &Line| line.told(|most| format!("{} {unit}", number::trimmed(most, 1)));
-    let draw = |width: f64| {
-        let mut plot = TimePlot::new(bands, Scale::linear(most), unit, width);
-        plot.lines(&lines, describe);
-        let told: Vec<String> = lines.iter().map(describe).collect();
-        plot.svg.finish(name, &told.join(". "))
-    };
-    Some(Figure::new(draw, csv(&lines)))
+    let write = |value| format!("{} {unit}", number::trimmed(value, 1));
+    Some(timeplot::figure(
+        name,
+        bands,
+        &lines,
+        (Scale::linear(most), unit),
+        write,
+    ))
 }
 
 /// The middle of a row's time, in seconds from the start of the load.

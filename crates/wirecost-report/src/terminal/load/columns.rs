@@ -1,4 +1,4 @@
-//! Columns of figures behind a name, as many as fit.
+//! Columns of figures after a name, as many as fit.
 
 use crate::number;
 use crate::terminal::style::Style;
@@ -10,7 +10,7 @@ pub(super) struct Columns<const N: usize> {
     corner: &'static str,
     head: [&'static str; N],
     rows: Vec<Row<N>>,
-    /// Columns that give way, first to last.
+    /// Columns in the order in which they are dropped.
     drop_order: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl<const N: usize> Columns<N> {
         }
     }
 
-    /// Which columns give way where the width does not suffice, first to last.
+    /// Sets the order in which columns are dropped.
     pub(super) fn drop_order(&mut self, order: &[usize]) {
         self.drop_order = order.to_vec();
     }
@@ -47,21 +47,21 @@ impl<const N: usize> Columns<N> {
         });
     }
 
-    /// What is behind the figures of a row, where there is place.
+    /// Sets the note after the figures of a row. It is shown if it fits.
     pub(super) fn note(&mut self, row: usize, text: &'static str) {
         if let Some(row) = self.rows.get_mut(row) {
             row.note = text;
         }
     }
 
-    /// The last row's figures must not be used.
+    /// Marks the last row as invalid.
     pub(super) fn alarm(&mut self) {
         if let Some(row) = self.rows.last_mut() {
             row.is_alarming = true;
         }
     }
 
-    /// The lines, the names `name` characters wide or less where that does not fit.
+    /// The lines. Names are `name` characters wide, or less if that does not fit.
     pub(super) fn lines(&self, name: usize, width: usize, style: &Style) -> Vec<String> {
         let widths: Vec<usize> = (0..N).map(|index| self.width(index)).collect();
         let mut kept: Vec<usize> = (0..N).collect();

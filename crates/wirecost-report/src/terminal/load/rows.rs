@@ -1,4 +1,4 @@
-//! Several loads: one row each, of the phase that each is about.
+//! One row for each of several loads, about its main phase.
 
 use wirecost_results::load::Load;
 
@@ -7,7 +7,7 @@ use crate::load::words;
 use crate::number;
 use crate::terminal::style::Style;
 
-/// Characters of the longest name of a load that is not clipped.
+/// The width to which the name of a load is clipped.
 const NAMES: usize = 40;
 
 /// The lines of the table.
@@ -42,7 +42,7 @@ pub(super) fn lines(loads: &[Load], labels: &[String], width: usize, style: &Sty
     columns.lines(longest.clamp(6, NAMES), width, style)
 }
 
-/// The figures of a load; where they must not be used, `INVALID` is in their place.
+/// The figures of a load; `INVALID` instead of figures that must not be used.
 fn values(load: &Load) -> [String; 12] {
     let none = || number::NONE.to_owned();
     let Some(phase) = words::main_phase(load).filter(|_| load.not_run.is_none()) else {
@@ -50,32 +50,15 @@ fn values(load: &Load) -> [String; 12] {
         row[1] = "not run".into();
         return row;
     };
-    let times = words::judged(phase).map(|(_, times)| times);
-    let is_invalid = words::invalid(load, phase).is_some();
-    let time = |value: Option<u64>| match value {
-        _ if is_invalid => "INVALID".to_owned(),
-        value => number::optional(value, |nanos| number::latency(nanos as f64)),
-    };
     let good = phase.outcomes.acknowledged + phase.outcomes.delivered;
-    let per_million = |used: Option<f64>| number::optional(used, |seconds| number::digits(seconds, 3));
-    let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
+    let good = match phase.outcomes.offered {
+        0 => none(),
+        offered => number::percent(good as f64 / offered as f64),
+    };
+    let values = words::row_values(load, phase);
+    let ([p50, p90, p99, p999, max], [generator, target]) = (values.times, values.cpu);
+    let (offered, carried, lag, bottleneck) = (values.offered, values.carried, values.lag, values.bottleneck);
     [
-        number::optional(phase.offered_rate, number::rate),
-        number::optional(phase.carried_rate, number::rate),
-        match phase.outcomes.offered {
-            0 => none(),
-            offered => number::percent(good as f64 / offered as f64),
-        },
-        time(times.and_then(|times| times.p50)),
-        time(times.and_then(|times| times.p90)),
-        time(times.and_then(|times| times.p99)),
-        time(times.and_then(|times| times.p999)),
-        time(times.map(|times| times.max)),
-        number::optional(lag, |nanos| number::duration(nanos as f64)),
-        per_million(load.generator.as_ref().and_then(|used| used.cpu_s_per_million)),
-        per_million(load.target_use.as_ref().and_then(|used| used.cpu_s_per_million)),
-        load.bottleneck
-            .as_ref()
-            .map_or_else(none, |found| number::plain(&found.who)),
+        offered, carried, good, p50, p90, p99, p999, max, lag, generator, target, bottleneck,
     ]
 }

@@ -1,12 +1,12 @@
-//! What a comparison runs on.
+//! The engine of a comparison.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What cells are run by.
+/// The engine of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Virtual time first, then kernel sockets where the machine allows it.
+    /// Virtual time first, then kernel sockets if the machine allows it.
     #[default]
     Auto,
     /// Virtual time.
@@ -15,7 +15,7 @@ pub enum Engine {
     Live,
 }
 
-/// An engine that there is not.
+/// An unknown engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown engine {0:?}; the engines are auto, sim, live")]
 pub struct UnknownEngine(String);
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// The names that its cells carry, in the order in which they are run.
+    /// The engines of its cells, in the order in which they run.
     pub const fn of_cells(self) -> &'static [&'static str] {
         match self {
             Self::Auto => &["sim", "live"],

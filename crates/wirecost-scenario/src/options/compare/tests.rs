@@ -88,13 +88,14 @@ fn differences_are_said_field_by_field() {
     let mut now = options(&["tcp", "udp"]);
     now.seed = 1;
     now.links[0].up.loss = wirecost_link::Loss::Bernoulli("5%".parse().expect("a probability"));
-    let text = serde_saphyr::to_string(&earlier.to_scenario()).expect("YAML");
+    let text = |options: &Options| serde_saphyr::to_string(&options.to_scenario()).expect("YAML");
+    let (earlier, now) = (text(&earlier), text(&now));
     assert_eq!(
-        wirecost_results::resume::scenario_differences(&text, &earlier.to_scenario()),
+        wirecost_results::resume::scenario_differences(&earlier, &earlier),
         Vec::<String>::new()
     );
     assert_eq!(
-        wirecost_results::resume::scenario_differences(&text, &now.to_scenario()),
+        wirecost_results::resume::scenario_differences(&earlier, &now),
         [
             "links now has delay 12500us, loss 5% up 0% down and no longer delay 12500us",
             "seed was 42, is 1",

@@ -1,4 +1,4 @@
-//! What is wrong with a comparison before it is run.
+//! Validates a comparison before it is run.
 
 use std::time::Duration;
 
@@ -10,34 +10,33 @@ use wirecost_wire::ipv6;
 
 use super::{Engine, Options, OptionsError, SharedLink};
 
-/// Devices that one live run can hold: as many as the network has addresses, less those of the link checks.
+/// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
-/// Devices of one cell in virtual time: as many as there are addresses for them.
+/// The largest number of devices of a cell in virtual time: the number of addresses.
 const MAX_SIMULATED_DEVICES: u64 = 4_000_000;
-/// The largest payload: it is held in memory, on both sides and on the link.
+/// The largest payload. It is held in memory by both sides and the link.
 const MAX_SIZE: u64 = 1_000_000_000;
-/// Payload bytes that one run may send: more than half a day at the pace at which devices start.
+/// The largest sum of payloads of a run: more than half a day at the pace at which devices start.
 const MAX_PAYLOAD: u64 = 1_000_000_000_000;
-/// Messages of one device.
+/// The most messages of one device.
 const MAX_MESSAGES: u64 = 1_000_000;
-/// Beside the RTTs, what a PINGREQ and its answer keep a link from quiet: a delayed acknowledgement (RFC 9293,
-/// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), generously.
+/// The time that a PINGREQ and its answer keep a link busy beyond the round trips: a delayed acknowledgement (RFC 9293,
+/// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), with a margin.
 const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
-/// The longest that a device may wait for anything.
+/// The longest time-out, settle time and interval.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
 impl Options {
     /// Checks that the comparison can be run.
     ///
     /// # Errors
-    /// The first thing that cannot be.
+    /// The first reason why it cannot be run.
     pub fn validate(&self) -> Result<(), OptionsError> {
-        let absurd = |text: &str| Err(OptionsError::Absurd(text.to_owned()));
         if self.samples == 0 {
-            return absurd("-n must be at least 1");
+            return Err(OptionsError::Zero("-n"));
         }
         if self.schedules.iter().any(|schedule| schedule.messages == 0) {
-            return absurd("--messages-per-connection must be at least 1");
+            return Err(OptionsError::Zero("--messages-per-connection"));
         }
         self.validate_engine()?;
         let mut times = vec![("--settle", self.settle), ("--timeout", self.timeout)];
@@ -47,13 +46,10 @@ impl Options {
             .into_iter()
             .find(|(_, time)| time.is_zero() || *time > LONGEST_WAIT)
         {
-            let time = DisplayDuration(time);
-            return absurd(&format!("{flag} must be above 0 ms and at most 1 h, got {time}"));
+            return Err(OptionsError::Time { flag, got: time });
         }
         if self.client_certificates && !self.target.is_builtin() {
-            return absurd(
-                "--client-certificates works with the built-in servers: others are not told to ask for one",
-            );
+            return Err(OptionsError::ClientCertificates);
         }
         self.validate_amount()?;
         for link in &self.links {
@@ -79,39 +75,36 @@ impl Options {
         Ok(())
     }
 
-    /// What is asked for must be possible on the engine.
+    /// The engine must be able to run what is asked for.
     fn validate_engine(&self) -> Result<(), OptionsError> {
-        let absurd = |text: String| Err(OptionsError::Absurd(text));
         if self.engine == Engine::Sim && !self.target.is_builtin() {
-            return absurd(format!(
-                "--engine sim knows the built-in servers only: leave out --target {}, or take --engine live",
-                self.target
-            ));
+            return Err(OptionsError::SimulatedTarget(self.target));
         }
         let (samples, most) = (u64::from(self.samples), self.max_samples());
         if samples > most {
-            let other = if self.engine.goes_live() {
+            let instead = if self.engine.goes_live() {
                 ", or take --engine sim"
             } else {
                 ""
             };
-            return absurd(format!(
-                "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{other}"
-            ));
+            return Err(OptionsError::TooManyDevices {
+                samples,
+                most,
+                instead,
+            });
         }
         match self.shared_link {
-            Some(_) if self.engine != Engine::Sim => {
-                absurd("--shared-link works in virtual time only, so far: add --engine sim".into())
-            }
+            Some(_) if self.engine != Engine::Sim => Err(OptionsError::SharedLinkLive),
             Some(_) if self.schedules.iter().any(|schedule| schedule.interval.is_none()) => {
-                absurd("devices that share a link send at an interval: add --interval".into())
+                Err(OptionsError::SharedLinkSettles)
             }
-            Some(_) if self.starts != [Start::Cold] => {
-                absurd("devices that share a link start cold, so far: leave out --start".into())
-            }
+            Some(_) if self.starts != [Start::Cold] => Err(OptionsError::SharedLinkStart),
             Some(SharedLink { spread: Some(spread) }) if spread > LONGEST_WAIT => {
-                let spread = DisplayDuration(spread);
-                absurd(format!("--spread must be at most 1 h, got {spread}"))
+                Err(OptionsError::TooLarge {
+                    flag: "--spread",
+                    most: "1 h",
+                    got: DisplayDuration(spread).to_string(),
+                })
             }
             _ => Ok(()),
         }
@@ -125,7 +118,7 @@ impl Options {
         }
     }
 
-    /// Some stack must be able to start in some way that is asked for.
+    /// At least one combination of stack and start must be possible.
     fn validate_starts(&self) -> Result<(), OptionsError> {
         let mut refusals = Vec::new();
         for (stack, start) in self.ways() {
@@ -138,10 +131,10 @@ impl Options {
             .into_iter()
             .next()
             .unwrap_or_else(|| "no stack and no start is asked for".into());
-        Err(OptionsError::Absurd(format!("nothing to run: {reason}")))
+        Err(OptionsError::NothingToRun(reason))
     }
 
-    /// Why devices of a stack cannot share a link; `None` where they can, or have a link each.
+    /// Why devices of a stack cannot share a link; `None` if they can, or do not share one.
     pub(crate) fn cannot_share(&self, stack: Stack) -> Option<String> {
         self.shared_link?;
         if !stack.is_answered() {
@@ -153,17 +146,22 @@ impl Options {
             .then(|| format!("{stack} is protected: devices that share a link speak in the clear, so far"))
     }
 
-    /// What is to be sent must fit into memory and into a day.
+    /// The payloads must fit into memory, and the run into a day.
     fn validate_amount(&self) -> Result<(), OptionsError> {
-        let absurd = |text: String| Err(OptionsError::Absurd(text));
         let messages = self.schedules.iter().map(|schedule| schedule.messages);
         if let Some(messages) = messages.clone().find(|messages| *messages > MAX_MESSAGES) {
-            return absurd(format!(
-                "--messages-per-connection must be at most {MAX_MESSAGES}, got {messages}"
-            ));
+            return Err(OptionsError::TooLarge {
+                flag: "--messages-per-connection",
+                most: "1000000",
+                got: messages.to_string(),
+            });
         }
         if let Some(size) = self.sizes.iter().find(|size| size.bytes() > MAX_SIZE) {
-            return absurd(format!("--size must be at most 1GB, got {size}"));
+            return Err(OptionsError::TooLarge {
+                flag: "--size",
+                most: "1GB",
+                got: size.to_string(),
+            });
         }
         let sizes: u64 = self.sizes.iter().map(|size| size.bytes()).sum();
         let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
@@ -174,15 +172,12 @@ impl Options {
         let payload = sizes.saturating_mul(messages);
         if payload > MAX_PAYLOAD {
             let gigabytes = payload / 1_000_000_000;
-            return absurd(format!(
-                "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
-                 lower -n, --size or --messages-per-connection"
-            ));
+            return Err(OptionsError::TooMuchPayload { gigabytes });
         }
         Ok(())
     }
 
-    /// A step ends when the link is quiet, which it never is where PINGREQs follow one another faster.
+    /// A step ends when the link is quiet. PINGREQs that follow one another faster keep it busy.
     fn validate_keep_alive(&self) -> Result<(), OptionsError> {
         let keep_alive = Duration::from_secs(self.keep_alive.into());
         let rtt = self.links.iter().map(LinkConfig::rtt).max().unwrap_or_default();
@@ -193,23 +188,22 @@ impl Options {
         {
             return Ok(());
         }
-        Err(OptionsError::Absurd(format!(
-            "--keep-alive {} leaves the link no {} of quiet: raise it, set it to 0s, or lower --settle",
-            DisplayDuration(keep_alive),
-            DisplayDuration(self.settle)
-        )))
+        Err(OptionsError::KeepAlive {
+            keep_alive,
+            settle: self.settle,
+        })
     }
 }
 
-/// Refuses a list in which something occurs twice: its cells could not be told apart.
-fn once<T: PartialEq>(what: &str, list: &[T]) -> Result<(), OptionsError> {
+/// Refuses a list with duplicates: their cells would be equal.
+fn once<T: PartialEq>(what: &'static str, list: &[T]) -> Result<(), OptionsError> {
     let mut places = list.iter().enumerate();
     let Some((place, _)) = places.find(|(place, item)| list[..*place].contains(item)) else {
         return Ok(());
     };
-    Err(OptionsError::Absurd(format!(
-        "{what} {} of {} has been asked for before: name each {what} once",
-        place + 1,
-        list.len()
-    )))
+    Err(OptionsError::Twice {
+        what,
+        position: place + 1,
+        count: list.len(),
+    })
 }

@@ -1,4 +1,4 @@
-//! What follows from a phase as it is asked for: its name, what it offers, how long it lasts.
+//! Properties of a phase: its name, its offer, its length.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Phase {
         }
     }
 
-    /// What it offers, if it offers anything.
+    /// The offer, if the phase has one.
     pub const fn offer(&self) -> Option<&Offer> {
         match self {
             Self::Publish(offer) | Self::Request(offer) | Self::Handshakes { offer, .. } => Some(offer),
@@ -28,23 +28,22 @@ impl Phase {
         }
     }
 
-    /// Whether generator and target have work in it that figures are of: messages, handshakes, or devices that come back.
+    /// Whether generator and target have work that figures describe: messages, handshakes or reconnects.
     const fn is_work(&self) -> bool {
         self.offer().is_some() || matches!(self, Self::Reconnect { .. })
     }
 
-    /// Messages or handshakes per second that it asks for, over all devices; `None` in a closed loop and where there are
-    /// none.
+    /// Requested messages or handshakes per second, over all devices; `None` in a closed loop and without messages.
     pub fn rate(&self, clients: u32) -> Option<f64> {
         self.offer()?.rate(clients)
     }
 
-    /// Time at its beginning that is in no figure.
+    /// Warm-up, which no figure includes.
     pub fn warm_up(&self) -> Duration {
         self.offer().map_or(Duration::ZERO, |offer| offer.warm_up)
     }
 
-    /// How long it lasts where nothing waits for the target; `None` where a closed loop's count ends it.
+    /// Its length without delays by the target; `None` if the count of a closed loop ends it.
     pub fn length(&self, clients: u32) -> Option<Duration> {
         match self {
             Self::Hold { duration } => Some(*duration),
@@ -54,8 +53,8 @@ impl Phase {
         }
     }
 
-    /// How much of it was measured; `intended` is from its beginning to its last message, and `lasted` is how long it took,
-    /// or until it was stopped.
+    /// The measured time. `intended` is the time from its start to its last message, `lasted` the time until it ended
+    /// or was stopped.
     pub fn measured(
         &self,
         clients: u32,
@@ -66,7 +65,7 @@ impl Phase {
         let Some(offer) = self.offer() else {
             return lasted;
         };
-        // So many random arrivals take longer than their rate says, or less.
+        // Random arrivals may take longer than their mean rate says, or less.
         let length = offer.length(clients).map(|length| length.max(intended));
         let length = match length {
             Some(length) if was_stopped => length.min(lasted),
@@ -76,14 +75,14 @@ impl Phase {
         length.saturating_sub(offer.warm_up)
     }
 
-    /// After this it must be over, whatever the target does; `intended` is from its beginning to the last message that is
-    /// known of.
+    /// An upper bound of its length, whatever the target does. `intended` is the time from its start to the last known
+    /// message.
     pub fn bound(&self, options: &LoadOptions, intended: Duration) -> Duration {
         const DAY: Duration = Duration::from_secs(86_400);
         let devices = options.clients + options.receivers();
         match self {
             Self::Connect { rate, .. } => {
-                // As many as 64 at a time take the time-out where nothing answers.
+                // If nothing answers, each group of 64 connects takes the time-out.
                 let begun = rate.map_or(
                     options.connect_timeout.mul_f64(f64::from(devices / 64 + 1)),
                     |rate| Duration::try_from_secs_f64(f64::from(devices) / rate).unwrap_or(DAY),
@@ -109,7 +108,7 @@ impl Phase {
 }
 
 impl LoadOptions {
-    /// Whether what both sides use in one of its phases is told: where none has work, all are.
+    /// Whether figures include the CPU and memory of a phase. If no phase has work, they include all phases.
     pub fn is_use_told(&self, phase: &Phase) -> bool {
         phase.is_work() || !self.phases.iter().any(Phase::is_work)
     }
@@ -128,11 +127,11 @@ impl Offer {
         }
     }
 
-    /// How long something is offered; `None` where a closed loop's count ends it.
+    /// The length of the offer; `None` if the count of a closed loop ends it.
     pub fn length(&self, clients: u32) -> Option<Duration> {
         let by_count = self.count.zip(self.rate(clients)).map(|(count, rate)| {
             let (count, ramp) = (count as f64, self.ramp.as_secs_f64());
-            // A ramp offers half of what its full height would, and after t of it t/ramp squared of that.
+            // A ramp offers half the messages of its full rate, and after t of it the share (t / ramp)^2 of those.
             let in_ramp = rate * ramp / 2.0;
             let seconds = if count < in_ramp {
                 ramp * (count / in_ramp).sqrt()
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_random_arrivals_is_measured_until_the_last_of_them() {
+    fn random_arrivals_are_measured_until_the_last_one() {
         let phase = Phase::Publish(Offer {
             arrivals: Arrivals::Open {
                 rate: 100.0,

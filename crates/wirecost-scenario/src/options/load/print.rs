@@ -1,4 +1,4 @@
-//! A load as text that reads back as the same: what serde needs for the quantities of [`LoadOptions`].
+//! Writes a load as text that reads back as the same load: the serde functions for the fields of [`LoadOptions`].
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_results::link_text::LinkText;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
-use crate::options::compare::resolved_link;
 use crate::options::load::{LoadOptions, LoadTarget};
 use crate::table::message_rate_text;
 
-/// A load without anything left open: what a results folder keeps, and what worker processes are given.
+/// A load in its resolved form: in results folders, and for worker processes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resolved<'a> {
     #[serde(flatten)]
@@ -27,7 +27,7 @@ pub struct Resolved<'a> {
 pub enum Secrets {
     /// For a worker process, by a pipe.
     Shown,
-    /// For a file: it names the environment's variable that is to hold the password.
+    /// For a file, which names the environment variable of the password instead.
     Hidden,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn optional_rate<S: Serializer>(per_second: &Option<f64>, to: S) -> R
 }
 
 pub(crate) fn link<S: Serializer>(link: &Option<LinkConfig>, to: S) -> Result<S::Ok, S::Error> {
-    link.as_ref().map(resolved_link).serialize(to)
+    link.map(LinkText).serialize(to)
 }
 
 pub(crate) fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! Names with placeholders, before a load begins: what they come to, and what cannot be one.
+//! Names with placeholders: topics, filters, client identifiers, and their validation.
 
 use std::sync::Arc;
 
@@ -18,8 +18,7 @@ pub fn filter_of(resource: &str) -> String {
     resource.split('/').map(level).collect::<Vec<_>>().join("/")
 }
 
-/// What is wrong with a name of the load, in one sentence, with the key of a scenario that says the name; `None` where
-/// nothing is.
+/// The first error in a name of the load, with the key of the scenario; `None` if there is none.
 pub fn problem(options: &LoadOptions) -> Option<(&'static str, String)> {
     let of_device = |key: &'static str, what: &str, text: &str| {
         let parsed = Pattern::of_device(text);
@@ -41,7 +40,7 @@ pub fn problem(options: &LoadOptions) -> Option<(&'static str, String)> {
         .or_else(|| objection(options))
 }
 
-/// What the protocol objects to in the names of the first message and the first subscription.
+/// The error of the protocol for the first message or the first subscription.
 fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
     let named = |key: &'static str, resource: &str| {
         let pool = MessagePool::new(PoolConfig {
@@ -66,13 +65,13 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
         .or_else(subscribed)
 }
 
-/// A broker throws out the device that has a client identifier when another one comes with it ([MQTT-3.1.4-3]).
+/// A broker disconnects a client when another one connects with the same identifier ([MQTT-3.1.4-3]).
 fn same_for_all(options: &LoadOptions) -> Option<(&'static str, String)> {
     let is_own = Pattern::of_device(&options.client_id).is_ok_and(|id| id.differs_by_device());
     let clash = options.stack.is_mqtt() && options.clients > 1 && !is_own;
     clash.then(|| {
         let why = format!(
-            "client identifier: {:?} is that of all {} devices, which throw one another out: write %d for the device's number",
+            "client identifier: {:?} is that of all {} devices, which would disconnect one another: write %d for the device's number",
             options.client_id, options.clients
         );
         ("client_id", why)
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_once_for_each_device_has_no_number_of_messages() {
+    fn names_per_device_cannot_have_the_message_number() {
         let stack = "mqtt-qos1".parse().expect("a stack");
         let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
         assert_eq!(problem(&options), None);

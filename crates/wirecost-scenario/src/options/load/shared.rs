@@ -1,4 +1,4 @@
-//! CoAP endpoints, hence UDP sockets, that devices share: which stacks can, and how many a load takes.
+//! Shared CoAP endpoints, hence UDP sockets: the stacks that can share them, and how many a load needs.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use wirecost_stack::{Application, Pattern, Stack};
 
 use super::{LoadOptions, Offer, Phase};
 
-/// Message ids of an endpoint that are surely free again when they are wanted (RFC 7252 section 4.4): they come in 64 runs,
-/// of which one is being used.
+/// Message ids of an endpoint that are certainly free again when they are needed (RFC 7252 section 4.4): there are 64
+/// runs, one of which is in use.
 const USABLE_IDS: f64 = 63.0 * 1_024.0;
-/// The largest content of one message, in bytes; beyond it each block is a message.
+/// The largest content of one message, in bytes. Larger content is sent in blocks, each in a message.
 const BLOCK_BYTES: u64 = 1_024;
-/// Sockets of a part whose rate is not known before it ends.
+/// The number of sockets if the rate is unknown.
 const MOST_WITHOUT_RATE: usize = 64;
 
-/// UDP sockets that so many devices of a load share in one loop; 0 where each has its own.
+/// The number of UDP sockets that `devices` devices of a load share in one loop; 0 if each device has its own.
 ///
-/// To the server a socket is one endpoint, which must not use a message id again within 247 s of a confirmable message or
-/// 145 s of another one: it takes as many sockets as the load needs ids in that time.
+/// For the server a socket is one endpoint. It must not reuse a message id within 247 s of a confirmable message or 145
+/// s of a non-confirmable one. The number of sockets follows from the ids that the load needs in that time.
 pub fn sockets(options: &LoadOptions, devices: u32) -> usize {
     if !options.shared_socket {
         return 0;
@@ -41,7 +41,7 @@ pub fn sockets(options: &LoadOptions, devices: u32) -> usize {
     needed.clamp(1, (devices as usize).max(1))
 }
 
-/// The most messages of a phase within the lifetime of a message id; infinite where nothing bounds them.
+/// The largest number of messages of a phase within the lifetime of a message id; infinite without a limit.
 fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
     let (Phase::Publish(offer) | Phase::Request(offer)) = phase else {
         return 0.0;
@@ -66,12 +66,12 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
     count.map_or(by_rate, |count| by_rate.min(count as f64))
 }
 
-/// Why the devices of a load cannot share sockets; `None` where they can.
+/// Why the devices of a load cannot share sockets; `None` if they can.
 pub(super) fn refusal(options: &LoadOptions) -> Option<String> {
     refusal_of_stack(options.stack).or_else(|| refusal_of_blocks(options))
 }
 
-/// Two uploads in blocks from one endpoint to one resource are not told apart (RFC 7959, section 2.5).
+/// A server cannot tell apart two block-wise uploads from one endpoint to one resource (RFC 7959, section 2.5).
 fn refusal_of_blocks(options: &LoadOptions) -> Option<String> {
     let is_own = |resource: Pattern| resource.differs_by_device();
     if options.payload.bytes() <= BLOCK_BYTES || options.resource.parse().is_ok_and(is_own) {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_sockets_as_message_ids_are_needed_at_a_time() {
+    fn the_number_of_sockets_follows_from_message_ids() {
         let closed = Offer {
             arrivals: Arrivals::Closed,
             ..open(1.0, 60)

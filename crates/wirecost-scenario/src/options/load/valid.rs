@@ -1,4 +1,4 @@
-//! What a load cannot be asked to be: said before anything is started, and where it is asked for.
+//! Validates a load before anything is started.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use crate::options::load::{
     Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources,
 };
 
-/// Why a load cannot be run as it is asked for.
+/// Why a load cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refusal {
-    /// What it is about.
+    /// The cause.
     pub about: About,
-    /// What is wrong with it, in one sentence.
+    /// The reason, in one sentence.
     pub why: String,
 }
 
-/// What a refusal is about.
+/// The cause of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// What a scenario says under this key.
+    /// The value of this key.
     Key(&'static str),
     /// The phase with this index.
     Phase(usize),
@@ -37,7 +37,7 @@ impl LoadOptions {
     /// Whether the load can be run.
     ///
     /// # Errors
-    /// [`Refusal`] is the first thing that cannot be.
+    /// [`Refusal`] is the first reason why it cannot be run.
     pub fn validate(&self) -> Checked {
         self.check_engine()?;
         self.check_stack()?;
@@ -48,7 +48,7 @@ impl LoadOptions {
         phases.try_for_each(|(index, phase)| refuse(About::Phase(index), self.cannot_do(phase)))
     }
 
-    /// What a load in virtual time alone has, and what it does not have.
+    /// Checks the options that only one of the engines has.
     fn check_engine(&self) -> Checked {
         let lacks_time = self.workers != 1 && self.service_time.is_none();
         refuse(
@@ -65,7 +65,7 @@ impl LoadOptions {
         )
     }
 
-    /// What a load in virtual time does not have.
+    /// Checks the options that virtual time does not have.
     fn check_simulated(&self) -> Checked {
         let is_builtin = self.target == LoadTarget::Started(Target::Builtin);
         let devices = self.clients.saturating_add(self.receivers());
@@ -107,7 +107,7 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// What the stack cannot do, and its target, its sockets and its link cannot carry.
+    /// Checks stack, target, sockets and link.
     fn check_stack(&self) -> Checked {
         let stack = self.stack;
         if let LoadTarget::Started(target) = &self.target
@@ -133,7 +133,7 @@ impl LoadOptions {
         refuse(About::Key("shared_socket"), self.cannot_share())
     }
 
-    /// OSCORE contexts of a run are told apart by a sender id of two bytes.
+    /// The sender id of an OSCORE context has two bytes.
     fn lacks_contexts(&self) -> Option<String> {
         let devices = self.clients.saturating_add(self.receivers());
         let lacks = self.stack.channel == Channel::Oscore && devices > u32::from(u16::MAX);
@@ -145,7 +145,7 @@ impl LoadOptions {
         })
     }
 
-    /// Why no connection could start otherwise than cold: what another start needs comes of an earlier connection.
+    /// Why no connection can be resumed: a resumed start needs an earlier connection.
     fn connects_once(&self) -> Option<String> {
         let again = |phase: &Phase| matches!(phase, Phase::Handshakes { .. } | Phase::Reconnect { .. });
         let is_in_vain = self.start != Start::Cold && !self.phases.iter().any(again);
@@ -158,7 +158,7 @@ impl LoadOptions {
         })
     }
 
-    /// Times and counts that no load can have.
+    /// Checks times and counts.
     fn check_times(&self) -> Checked {
         for (key, time) in [
             ("timeout", self.timeout),
@@ -180,12 +180,12 @@ impl LoadOptions {
             )?;
         }
         let has_rest = |time: Duration| time.subsec_nanos() > 0;
-        let why = "it must be whole seconds: MQTT says it in those";
+        let why = "it must be whole seconds, the unit of MQTT";
         let rest = self.session_expiry.is_some_and(has_rest).then(|| why.to_owned());
         refuse(About::Key("session_expiry"), rest)
     }
 
-    /// What only MQTT has, or only some protocols have.
+    /// Checks the options that only some protocols have.
     fn check_session(&self) -> Checked {
         let stack = self.stack;
         let has_login = stack.is_mqtt() || stack.is_amqp();
@@ -233,7 +233,7 @@ impl LoadOptions {
         format!("{} has no {what}", self.stack)
     }
 
-    /// Names with placeholders, and what they come to.
+    /// Checks names with placeholders.
     fn check_names(&self) -> Checked {
         if let Some((key, why)) = resources::problem(self) {
             return refuse(About::Key(key), Some(why));
@@ -248,7 +248,7 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// Why devices cannot do what a phase asks of them; `None` where they can.
+    /// Why devices cannot run a phase; `None` if they can.
     fn cannot_do(&self, phase: &Phase) -> Option<String> {
         let stack = self.stack;
         let nothing_to_connect = || {
@@ -273,7 +273,7 @@ impl LoadOptions {
         }
     }
 
-    /// Why handshakes cannot start so.
+    /// Why handshakes cannot have this start.
     fn cannot_shake(&self, start: Start) -> Option<String> {
         let stack = self.stack;
         if start != self.start {
@@ -285,7 +285,7 @@ impl LoadOptions {
         let is_early = start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp();
         is_early.then(|| {
             format!(
-                "{stack} sends early data with its first message: there is no handshake alone that is 0-RTT"
+                "{stack} sends early data with its first message: a handshake without a message cannot be 0-RTT"
             )
         })
     }
@@ -297,7 +297,7 @@ impl LoadOptions {
 }
 
 impl Offer {
-    /// Why its messages cannot be spread as asked for.
+    /// Why its messages cannot be spread.
     fn cannot_spread(&self, clients: u32) -> Option<String> {
         let spread = self.spread?;
         let poisson = matches!(self.arrivals, Arrivals::Open { poisson: true, .. });
@@ -314,7 +314,7 @@ impl Offer {
         })
     }
 
-    /// Why nothing would be measured; `None` where something is.
+    /// Why nothing would be measured; `None` if something is.
     fn is_idle(&self, clients: u32) -> Option<String> {
         if let Some(why) = self.cannot_spread(clients) {
             return Some(why);

@@ -1,10 +1,10 @@
-use crate::load::Environment;
+use crate::load::ScenarioInputs;
 use crate::{Edits, Scenario, ScenarioError};
 
 /// Reads a load with these lines and one demand, which is in line 2.
 fn read(lines: &str, demand: &str) -> Result<Scenario, ScenarioError> {
     let text = format!("wirecost: 1\nthresholds: {{{demand}}}\n{lines}\n");
-    Scenario::read(&text, Edits::default(), Environment::NONE)
+    Scenario::read(&text, Edits::default(), ScenarioInputs::NONE)
 }
 
 /// What is said of a demand that nothing can fulfil, and the way out.
@@ -25,7 +25,7 @@ const LATE: &str = "retain: true\nphases: [{do: connect, who: senders}, {do: pub
                     {do: connect, who: subscribers}, {do: await_replay, timeout: 5s}]";
 
 #[test]
-fn what_nothing_can_come_to_is_refused_with_the_reason() {
+fn a_demand_without_a_figure_is_refused_with_the_reason() {
     let subscribed = "subscribers: {devices: 2, filter: test, qos: 1}";
     let elsewhere = "subscribers: {devices: 2, filter: other, qos: 1}";
     for (stack, more, demand, why, hint) in [
@@ -68,21 +68,21 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
             "mqtt-qos1",
             URL,
             "one_way_delay: \"p(99)<1s\"",
-            "nobody says what arrives",
+            "does not report what arrives",
             "subscribers",
         ),
         (
             "mqtt-qos1",
             URL,
             "duplicates: \"count==0\"",
-            "nobody says what arrives",
+            "does not report what arrives",
             "subscribers",
         ),
         (
             "mqtt-qos1",
             "target: mosquitto",
             "duplicates: \"count==0\"",
-            "nobody says",
+            "does not report",
             "",
         ),
         (
@@ -137,7 +137,9 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
     let unknown = format!("stack: mqtt-qos0\n{URL}\n{PUBLISH}");
     for demand in ["delivered: \"rate>=99%\"", "carried_rate: \"value>=1/s\""] {
         assert!(
-            refusal(&unknown, demand).0.contains("nobody says what arrives"),
+            refusal(&unknown, demand)
+                .0
+                .contains("does not report what arrives"),
             "{demand}"
         );
     }
@@ -145,7 +147,7 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
     assert!(
         refusal(&observed, "missing: \"count==0\"")
             .0
-            .contains("nobody can say how many")
+            .contains("unknown how many")
     );
     assert!(
         refusal(&observed, "replayed: \"count==0\"")
@@ -158,14 +160,14 @@ fn what_nothing_can_come_to_is_refused_with_the_reason() {
 }
 
 #[test]
-fn what_comes_while_nobody_receives_has_no_delay_and_comes_later() {
+fn messages_to_absent_subscribers_have_no_delay() {
     let subscribed = "stack: mqtt-qos1\nsubscribers: {devices: 2, filter: test, qos: 1}";
     let away = format!("{subscribed}\nsession_expiry: 1h\n{AWAY}");
     let (said, hint) = refusal(&away, "one_way_delay: \"p(99)<1s\"");
-    assert!(said.contains("nobody receives while"), "{said}");
+    assert!(said.contains("no subscriber is connected while"), "{said}");
     assert!(hint.contains("replayed"), "{hint}");
     let (said, _) = refusal(&away, "\"duplicates{phase=publish}\": \"count==0\"");
-    assert!(said.contains("nobody receives while"), "{said}");
+    assert!(said.contains("no subscriber is connected while"), "{said}");
     for demand in [
         "missing",
         "replayed",
@@ -181,12 +183,12 @@ fn what_comes_while_nobody_receives_has_no_delay_and_comes_later() {
     assert!(
         refusal(&late, "one_way_delay: \"p(99)<1s\"")
             .0
-            .contains("nobody receives while")
+            .contains("no subscriber is connected while")
     );
 }
 
 #[test]
-fn what_has_the_figure_is_not_refused() {
+fn a_demand_with_a_figure_is_accepted() {
     let subscribers = "subscribers: {devices: 2, filter: test, qos: 1}";
     let delay = "one_way_delay: \"p(99)<1s\"";
     for (lines, demand) in [
@@ -217,7 +219,7 @@ fn what_has_the_figure_is_not_refused() {
 }
 
 #[test]
-fn of_a_matrix_one_load_with_the_figure_is_enough_and_a_selector_asks_for_it() {
+fn one_load_of_a_matrix_with_the_figure_is_enough() {
     let both = format!("stack: [mqtt-qos0, mqtt-qos1]\n{PUBLISH}");
     read(&both, "response_time: \"p(99)<1s\"").expect("one of them is answered");
     let (said, _) = refusal(&both, "\"response_time{stack=mqtt-qos0}\": \"p(99)<1s\"");

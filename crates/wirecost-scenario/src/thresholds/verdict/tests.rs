@@ -2,7 +2,7 @@ use wirecost_results::figures::Deliveries;
 use wirecost_results::summary::{Outcomes, Times};
 
 use super::*;
-use crate::load::Environment;
+use crate::load::ScenarioInputs;
 use crate::options::load::Phase;
 use crate::{Edits, Scenario, Work};
 
@@ -12,7 +12,7 @@ fn verdict(name: &str, expression: &str, change: impl Fn(usize, &mut Load)) -> T
         "wirecost: 1\nstack: mqtt-qos1\nrate: [10/s, 20/s]\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
          thresholds: {{{name:?}: {expression:?}}}\n"
     );
-    let scenario = Scenario::read(&text, Edits::default(), Environment::NONE).expect(&text);
+    let scenario = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect(&text);
     let Work::Loads(options) = &scenario.work else {
         panic!("a comparison");
     };
@@ -73,7 +73,7 @@ fn load(options: &LoadOptions) -> Load {
 }
 
 #[test]
-fn demands_hold_or_fail_as_they_say() {
+fn demands_are_judged_by_their_expression() {
     for (name, expression, pass, actual) in [
         ("response_time", "p(99)<120ms", true, Some(0.119)),
         ("response_time", "p(99)<119ms", false, Some(0.119)),
@@ -112,7 +112,7 @@ fn a_demand_holds_in_every_load_and_shows_the_worst() {
 }
 
 #[test]
-fn what_is_invalid_or_was_not_run_never_passes() {
+fn invalid_loads_never_pass() {
     let invalid = |_: usize, load: &mut Load| load.phases[1].valid = false;
     let threshold = verdict("response_time", "p(99)<10s", invalid);
     assert_eq!((threshold.pass, threshold.actual), (false, None));
@@ -129,7 +129,7 @@ fn a_stack_without_a_connect_has_no_time_of_it() {
             "wirecost: 1\nstack: {stacks}\nphases: [{{do: publish, rate: 10/s, duration: 1s}}]\n\
              thresholds: {{connect_time: \"p(50)<1s\"}}\n"
         );
-        Scenario::read(&text, Edits::default(), Environment::NONE)
+        Scenario::read(&text, Edits::default(), ScenarioInputs::NONE)
     };
     let refused = read("coap-con").expect_err("nothing to look at").to_string();
     assert!(
@@ -147,7 +147,7 @@ fn ends(demand: &str, seconds: u64, change: impl Fn(&mut PhaseFigures)) -> Optio
         "wirecost: 1\nstack: mqtt-qos1\nrate: 10/s\nlink: {{rtt: 40ms}}\nphases: [{{do: publish, duration: 1s}}]\n\
          thresholds: {{{demand}}}\n"
     );
-    let scenario = Scenario::read(&text, Edits::default(), Environment::NONE).expect(&text);
+    let scenario = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect(&text);
     let Work::Loads(options) = &scenario.work else {
         panic!("a comparison");
     };
@@ -174,7 +174,7 @@ fn demands_end_a_load_when_their_time_has_come() {
 }
 
 #[test]
-fn what_may_still_come_ends_nothing() {
+fn a_count_that_may_still_grow_ends_nothing() {
     let abort = |metric: &str, expression: &str| {
         ends(
             &format!("{metric}: {{expr: \"{expression}\", abort_on_fail: true}}"),
@@ -209,7 +209,7 @@ fn where_nothing_answers_the_end_of_the_phase_is_waited_for() {
 }
 
 #[test]
-fn what_has_ended_a_load_does_not_hold_whatever_came_after() {
+fn a_demand_that_ended_a_load_has_failed() {
     let aborted = verdict("response_time", "p(99)<120ms", |index, load| {
         load.aborted = (index == 1).then(|| Threshold {
             metric: "response_time".into(),
@@ -222,7 +222,7 @@ fn what_has_ended_a_load_does_not_hold_whatever_came_after() {
 }
 
 #[test]
-fn phases_that_have_no_such_figure_have_no_part_in_a_demand() {
+fn a_demand_does_not_apply_to_phases_without_the_figure() {
     let whole = |_: usize, load: &mut Load| {
         load.phases[0].connect_time_ns = Some(Times {
             n: 10,
@@ -248,7 +248,7 @@ fn phases_that_have_no_such_figure_have_no_part_in_a_demand() {
 }
 
 #[test]
-fn what_comes_from_a_store_adds_up_over_the_phases_in_which_it_may_come() {
+fn stored_messages_add_up_over_phases() {
     let text = |demand: &str| {
         format!(
             "wirecost: 1\nstack: mqtt-qos1\nsession_expiry: 1h\nsubscribers: {{devices: 2, filter: test, qos: 1}}\n\
@@ -259,7 +259,7 @@ fn what_comes_from_a_store_adds_up_over_the_phases_in_which_it_may_come() {
     };
     let judged = |demand: &str, replayed: [Option<u64>; 5]| {
         let text = text(demand);
-        let scenario = Scenario::read(&text, Edits::default(), Environment::NONE).expect(&text);
+        let scenario = Scenario::read(&text, Edits::default(), ScenarioInputs::NONE).expect(&text);
         let Work::Loads(options) = &scenario.work else {
             panic!("a comparison");
         };

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wirecost_results::RunFolder;
-use wirecost_results::journal::{self, Entry};
-use wirecost_results::resume::{Earlier, ResumeError};
-use wirecost_scenario::Scenario;
+use wirecost_results::resume::ResumeError;
 use wirecost_stack::secret::without_secrets;
 
 use crate::arguments::OutputArguments;
@@ -29,43 +26,24 @@ pub fn folder(arguments: &OutputArguments) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// The folder of an earlier run of the same scenario, and what it has left.
-pub(super) fn open(
-    arguments: &OutputArguments,
-    scenario: &Scenario,
-    path: &Path,
-) -> Result<(RunFolder, Earlier), Failure> {
-    let folder = RunFolder::open(path);
-    let earlier = Earlier::open(&folder, scenario, arguments.resume_changed).map_err(|error| {
-        let hint = match &error {
-            ResumeError::Nothing(_) => "leave out --resume to begin a run".into(),
-            ResumeError::Changed { .. } => format!(
-                "repeat {}, or add --resume-changed to run the cells that it does not have",
-                earlier_command(&folder)
-            ),
-        };
-        Failure::usage(error).with_hint(hint)
-    })?;
-    Ok((folder, earlier))
+/// The failure of a run that cannot resume an earlier one; `what` an earlier run has measured: cells or loads.
+pub fn refused(error: ResumeError, what: &str) -> Failure {
+    let hint = match &error {
+        ResumeError::Nothing(_) => "leave out --resume to begin a run".to_owned(),
+        ResumeError::Changed { command, .. } => {
+            let command = command.as_ref().map(|command| format!("`{command}`"));
+            let command = command.unwrap_or_else(|| "the command of that run".into());
+            format!("repeat {command}, or add --resume-changed to run the {what} that it does not have")
+        }
+        ResumeError::Results(_) => String::new(),
+    };
+    match error {
+        ResumeError::Results(error) => error.into(),
+        error => Failure::usage(error).with_hint(hint),
+    }
 }
 
-/// The command of the run that was last at work in a folder.
-fn earlier_command(folder: &RunFolder) -> String {
-    let entries = journal::read(folder).unwrap_or_default();
-    let last = entries.into_iter().rev().find_map(|entry| match entry {
-        Entry::Started { command, .. } | Entry::Resumed { command, .. } => Some(command),
-        _ => None,
-    });
-    last.map_or("the command of that run".into(), |command| format!("`{command}`"))
-}
-
-/// Whether an earlier run, or this one, has left something in a folder to go on from.
-pub(super) fn is_possible(folder: &RunFolder) -> bool {
-    let entries = journal::read(folder).unwrap_or_default();
-    entries.iter().any(Entry::is_finished)
-}
-
-/// The command that goes on with the run of this process in its folder; what is secret in it is to be filled in again.
+/// The command that resumes the run of this process. The user fills in again what is secret in it.
 pub fn command(folder: &Path) -> String {
     let mut arguments = Vec::new();
     let mut given = std::env::args().skip(1).peekable();

@@ -1,14 +1,14 @@
 //! `--vary KEY=V1,V2,...`: the values of one dimension of the matrix.
 
 use wirecost_scenario::link;
-use wirecost_scenario::table::{Read, parsed, time};
+use wirecost_scenario::table::{Read, ValueError, parsed, time};
 use wirecost_stack::name::nearest_of;
 
 use crate::arguments::CompareArguments;
 use crate::exit::Failure;
 
 /// Puts the values of a dimension into its arguments.
-type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), String>;
+type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), ValueError>;
 
 /// The dimensions of the matrix, by the names of their flags.
 const DIMENSIONS: [(&str, Apply); 9] = [
@@ -94,7 +94,7 @@ fn unknown(key: &str) -> Failure {
     ))
 }
 
-fn set<T>(list: &mut Vec<T>, values: &[&str], read: Read<T>) -> Result<(), String> {
+fn set<T>(list: &mut Vec<T>, values: &[&str], read: Read<T>) -> Result<(), ValueError> {
     *list = values.iter().map(|value| read(value)).collect::<Result<_, _>>()?;
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! Loads of a command line or a scenario: run, shown, kept in a results folder.
 
-use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -19,14 +18,11 @@ use wirecost_load::watch::Watcher;
 use wirecost_report::load::Absent;
 use wirecost_report::terminal;
 use wirecost_results::folder::LOAD_FOLDERS;
-use wirecost_results::journal::{self, Entry};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
-use wirecost_results::resume::{Earlier, ResumeError};
 use wirecost_results::shard::Shard;
 use wirecost_results::store::Heading;
-use wirecost_results::time::rfc3339;
 use wirecost_results::warning::Warning;
-use wirecost_results::{LoadFile, ResultsError, RunFolder};
+use wirecost_results::{LoadFile, OpenRun, ResultsError, RunFolder, RunStart};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::thresholds::Thresholds;
@@ -68,7 +64,8 @@ impl Job<'_> {
         let program = own_program().map_err(internal)?;
         let before = Before::look();
         let mut watcher = watchers(self.output)?;
-        let (folder, earlier, _alone) = self.open()?;
+        let run = self.open()?;
+        let folder = &run.folder;
         let sweep = Sweep {
             loads: self.loads,
             shard: self.shard,
@@ -77,8 +74,8 @@ impl Job<'_> {
                 command: command_line::recorded(),
                 seed: self.loads.first().map_or(0, |load| load.seed),
             },
-            folder: &folder,
-            earlier,
+            folder,
+            earlier: run.earlier.clone(),
             before: &before,
         };
         let wants_abort = self.thresholds.want_abort();
@@ -106,46 +103,23 @@ impl Job<'_> {
                 ended => ended,
             }
         })?;
-        self.conclude(&folder, measured, unreached)
+        self.conclude(folder, measured, unreached)
     }
 
-    /// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
-    /// others out of it.
-    fn open(&self) -> Result<(RunFolder, Earlier, File), Failure> {
-        let at = rfc3339(std::time::SystemTime::now());
-        let (version, command) = (env!("CARGO_PKG_VERSION").into(), command_line::recorded());
-        let (folder, earlier, entry) = if let Some(path) = &self.output.resume {
-            let folder = RunFolder::open(path);
-            let earlier = self.earlier(&folder)?;
-            (folder, earlier, Entry::Resumed { at, version, command })
-        } else {
-            let path = self.output.out.clone().unwrap_or_else(default_folder);
-            let folder = RunFolder::create_with(&path, &LOAD_FOLDERS)?;
-            (
-                folder,
-                Earlier::default(),
-                Entry::Started { at, version, command },
-            )
+    /// The results folder, new or resumed.
+    fn open(&self) -> Result<OpenRun, Failure> {
+        let start = RunStart {
+            folders: &LOAD_FOLDERS,
+            command: command_line::recorded(),
+            scenario: self.resolved.clone(),
+            at: std::time::SystemTime::now(),
         };
-        let alone = folder.lock()?;
-        folder.restore(&LOAD_FOLDERS)?;
-        journal::append(&folder, &entry)?;
-        folder.write("scenario.resolved.yaml", self.resolved.as_bytes())?;
-        Ok((folder, earlier, alone))
-    }
-
-    fn earlier(&self, folder: &RunFolder) -> Result<Earlier, Failure> {
-        let scenario: serde_json::Value =
-            serde_saphyr::from_str(&self.resolved).map_err(|error| Failure::new(exit::INTERNAL, error))?;
-        Earlier::open(folder, &scenario, self.output.resume_changed).map_err(|error| {
-            let hint = match &error {
-                ResumeError::Nothing(_) => "leave out --resume to begin a run",
-                ResumeError::Changed { .. } => {
-                    "repeat the command of that run, or add --resume-changed to run the loads that it does not have"
-                }
-            };
-            Failure::usage(error).with_hint(hint)
-        })
+        let Some(path) = &self.output.resume else {
+            let path = self.output.out.clone().unwrap_or_else(default_folder);
+            return Ok(OpenRun::create(&path, start)?);
+        };
+        OpenRun::resume(path, start, self.output.resume_changed)
+            .map_err(|error| resume::refused(error, "loads"))
     }
 
     /// Writes the report, prints the results, and judges how the run ended.
@@ -171,7 +145,7 @@ impl Job<'_> {
         {
             write_junit(self.output, &summary, &absent)?;
             if self.output.resume.is_none() {
-                leave_nothing(folder);
+                folder.remove_if_nothing_measured();
             }
             return Err(failed(error));
         }
@@ -244,31 +218,6 @@ impl Job<'_> {
         ));
         output::note(format_args!("resume:  {}", resume::command(folder.path())));
         printed.map(|()| exit::CELLS_FAILED)
-    }
-}
-
-/// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such as a
-/// server's log.
-fn leave_nothing(folder: &RunFolder) {
-    for sub in LOAD_FOLDERS {
-        // A folder that is not empty stays, and so it should.
-        drop(std::fs::remove_dir(folder.file(sub)));
-    }
-    const FIRST: [&str; 7] = [
-        "usage.csv",
-        "journal.jsonl",
-        "scenario.resolved.yaml",
-        "summary.json",
-        "env.json",
-        "intervals.csv",
-        "metrics.om",
-    ];
-    let entries = std::fs::read_dir(folder.path()).map(Iterator::count);
-    if entries.is_ok_and(|entries| entries == FIRST.len()) {
-        for name in FIRST {
-            drop(std::fs::remove_file(folder.file(name)));
-        }
-        drop(std::fs::remove_dir(folder.path()));
     }
 }
 

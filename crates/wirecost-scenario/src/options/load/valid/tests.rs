@@ -170,7 +170,7 @@ fn names_that_cannot_be_sent_are_refused() {
 }
 
 #[test]
-fn phases_that_devices_cannot_go_through_are_refused_by_their_index() {
+fn impossible_phases_are_refused_by_index() {
     let who = Who::Subscribers;
     let backoff = Backoff {
         first: Duration::ZERO,

@@ -1,0 +1,407 @@
+//! A link as text with units: how scenarios and summaries hold it, and how flags give it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use wirecost_link::{
+    DelayDistribution, DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
+};
+use wirecost_proto::units::{DisplayDuration, UnitError};
+use wirecost_proto::{BitRate, ByteSize, Probability};
+
+use crate::value::{ValueError, parsed, time};
+
+/// The keys of one direction.
+pub const DIRECTION_KEYS: [&str; 9] = [
+    "delay",
+    "delay_variation",
+    "loss",
+    "reorder",
+    "duplicate",
+    "corrupt",
+    "rate",
+    "queue",
+    "mtu",
+];
+
+/// A link that serializes as text: a table for each direction, e.g. `delay: 12500us`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkText(pub LinkConfig);
+
+impl Serialize for LinkText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rtt = self.0.rtt();
+        serializer.collect_map([
+            ("up", Direction(texts(&self.0.up, rtt))),
+            ("down", Direction(texts(&self.0.down, rtt))),
+        ])
+    }
+}
+
+/// A direction's keys with their texts, in a fixed order.
+struct Direction([(&'static str, String); 9]);
+
+impl Serialize for Direction {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, text)| (key, text)))
+    }
+}
+
+impl<'de> Deserialize<'de> for LinkText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Directions {
+            up: BTreeMap<String, String>,
+            down: BTreeMap<String, String>,
+        }
+        let Directions { up, down } = Directions::deserialize(deserializer)?;
+        let mut link = LinkConfig::default();
+        let both = [(&mut link.up, &up), (&mut link.down, &down)];
+        let mut rtt = Duration::ZERO;
+        for text in [&up, &down].into_iter().filter_map(|way| way.get("delay")) {
+            rtt += time(text).map_err(de::Error::custom)?;
+        }
+        for (direction, texts) in both {
+            for (key, text) in texts {
+                set(direction, key, text, rtt).map_err(de::Error::custom)?;
+            }
+        }
+        Ok(Self(link))
+    }
+}
+
+impl fmt::Display for LinkText {
+    /// Writes the delay and everything that differs from a perfect link, once if both directions are equal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rtt = self.0.rtt();
+        let [up, down] = [&self.0.up, &self.0.down].map(|direction| texts(direction, rtt));
+        let perfect = texts(&DirectionConfig::default(), rtt);
+        // The MTU is not an impairment.
+        for (((key, up), (_, down)), (_, perfect)) in up.iter().zip(&down).zip(&perfect).take(8) {
+            let name = match *key {
+                "delay_variation" => "variation",
+                key => key,
+            };
+            let comma = if name == "delay" { "" } else { ", " };
+            match (up == down, up == perfect && name != "delay") {
+                (true, true) => {}
+                (true, false) => write!(f, "{comma}{name} {up}")?,
+                (false, _) => write!(f, "{comma}{name} {up} up {down} down")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The texts of a direction on a link of this round-trip time.
+fn texts(direction: &DirectionConfig, rtt: Duration) -> [(&'static str, String); 9] {
+    // Without `..`: the compiler asks for the text of a new impairment.
+    let DirectionConfig {
+        delay,
+        delay_variation,
+        loss,
+        reorder,
+        duplicate,
+        corrupt,
+        rate,
+        queue,
+        mtu,
+    } = direction;
+    [
+        ("delay", DisplayDuration(*delay).to_string()),
+        ("delay_variation", delay_variation_text(*delay_variation)),
+        ("loss", loss_text(loss)),
+        ("reorder", reorder_text(*reorder, rtt)),
+        ("duplicate", duplicate.to_string()),
+        ("corrupt", corrupt.to_string()),
+        ("rate", rate_text(*rate)),
+        ("queue", queue_text(*queue)),
+        ("mtu", ByteSize::from_bytes((*mtu).into()).to_string()),
+    ]
+}
+
+/// Sets one key of a direction on a link of this round-trip time.
+///
+/// # Errors
+/// The key is unknown, or the text is not a value of the key.
+pub fn set(direction: &mut DirectionConfig, key: &str, text: &str, rtt: Duration) -> Result<(), ValueError> {
+    match key {
+        "delay" => direction.delay = time(text)?,
+        "delay_variation" => direction.delay_variation = delay_variation(text)?,
+        "loss" => direction.loss = loss(text)?,
+        "reorder" => direction.reorder = reorder(text)?.on_link(rtt),
+        "duplicate" => direction.duplicate = parsed(text)?,
+        "corrupt" => direction.corrupt = parsed(text)?,
+        "rate" => direction.rate = rate(text)?,
+        "queue" => direction.queue = queue(text)?,
+        "mtu" => direction.mtu = mtu(text)?,
+        _ => {
+            return Err(ValueError::UnknownKey {
+                key: key.to_owned(),
+                known: DIRECTION_KEYS.join(", "),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Reads a loss: `5%`, or `gilbert-elliott 1% 25% 0% 100%` with the probabilities good to bad, bad to good, loss in
+/// good, loss in bad.
+///
+/// # Errors
+/// It is neither.
+pub fn loss(text: &str) -> Result<Loss, ValueError> {
+    let Some(model) = text.strip_prefix("gilbert-elliott") else {
+        let share: Probability = parsed(text)?;
+        return Ok(if share.is_zero() {
+            Loss::None
+        } else {
+            Loss::Bernoulli(share)
+        });
+    };
+    let parts = model.split_whitespace().map(parsed);
+    match parts.collect::<Result<Vec<Probability>, _>>()?.as_slice() {
+        &[good_to_bad, bad_to_good, loss_in_good, loss_in_bad] => Ok(Loss::GilbertElliott(GilbertElliott {
+            good_to_bad,
+            bad_to_good,
+            loss_in_good,
+            loss_in_bad,
+        })),
+        _ => Err(ValueError::form(
+            text,
+            "a model with four probabilities: write gilbert-elliott 1% 25% 0% 100%",
+        )),
+    }
+}
+
+/// A loss as [`loss`] reads it.
+pub fn loss_text(loss: &Loss) -> String {
+    match loss {
+        Loss::None => "0%".into(),
+        Loss::Bernoulli(probability) => probability.to_string(),
+        Loss::GilbertElliott(model) => format!(
+            "gilbert-elliott {} {} {} {}",
+            model.good_to_bad, model.bad_to_good, model.loss_in_good, model.loss_in_bad
+        ),
+    }
+}
+
+/// Reordering before the round-trip time of its link is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReorderSetting {
+    /// The share of packets that are held back.
+    pub probability: Probability,
+    /// How long; `None` is a quarter of the round-trip time, but at least 1 ms.
+    pub extra_delay: Option<Duration>,
+}
+
+impl ReorderSetting {
+    /// The reordering on a link of this round-trip time; `None` where no packet is held back.
+    pub fn on_link(self, rtt: Duration) -> Option<Reorder> {
+        (!self.probability.is_zero()).then(|| Reorder {
+            probability: self.probability,
+            extra_delay: self.extra_delay.unwrap_or_else(|| default_extra_delay(rtt)),
+        })
+    }
+}
+
+fn default_extra_delay(rtt: Duration) -> Duration {
+    (rtt / 4).max(Duration::from_millis(1))
+}
+
+/// Reads a reordering: `1%`, or `1% 5ms` with the time for which packets are held back.
+///
+/// # Errors
+/// It is neither.
+pub fn reorder(text: &str) -> Result<ReorderSetting, ValueError> {
+    let (share, extra_delay) = match text.split_once(char::is_whitespace) {
+        Some((share, held)) => (share, Some(time(held)?)),
+        None => (text, None),
+    };
+    Ok(ReorderSetting {
+        probability: parsed(share)?,
+        extra_delay,
+    })
+}
+
+/// A reordering as [`reorder`] reads it on a link of this round-trip time.
+fn reorder_text(reorder: Option<Reorder>, rtt: Duration) -> String {
+    let Some(Reorder {
+        probability,
+        extra_delay,
+    }) = reorder
+    else {
+        return Probability::ZERO.to_string();
+    };
+    if extra_delay == default_extra_delay(rtt) {
+        return probability.to_string();
+    }
+    format!("{probability} {}", DisplayDuration(extra_delay))
+}
+
+/// Reads a delay variation: `2ms` is uniform, plus or minus 2 ms, `normal 2ms` has that standard deviation; `reordering` after
+/// it lets packets overtake one another.
+///
+/// # Errors
+/// It is none of these.
+pub fn delay_variation(text: &str) -> Result<Option<DelayVariation>, ValueError> {
+    let (rest, reordering) = match text.strip_suffix("reordering") {
+        Some(rest) => (rest.trim(), true),
+        None => (text, false),
+    };
+    let variation = match rest.strip_prefix("normal") {
+        Some(deviation) => DelayVariation::normal(time(deviation.trim())?),
+        None => match time(rest)? {
+            Duration::ZERO => return Ok(None),
+            plus_minus => DelayVariation::uniform(plus_minus),
+        },
+    };
+    Ok(Some(if reordering {
+        variation.reordering()
+    } else {
+        variation
+    }))
+}
+
+/// A delay variation as [`delay_variation`] reads it.
+fn delay_variation_text(variation: Option<DelayVariation>) -> String {
+    let Some(variation) = variation else {
+        return "0ms".into();
+    };
+    let text = match variation.distribution {
+        DelayDistribution::Uniform { plus_minus } => DisplayDuration(plus_minus).to_string(),
+        DelayDistribution::Normal { standard_deviation } => {
+            format!("normal {}", DisplayDuration(standard_deviation))
+        }
+    };
+    if variation.keeps_order {
+        text
+    } else {
+        format!("{text} reordering")
+    }
+}
+
+/// Reads a rate: `50kbit`, or `unlimited`.
+///
+/// # Errors
+/// It is neither.
+pub fn rate(text: &str) -> Result<Option<BitRate>, ValueError> {
+    match text {
+        "unlimited" => Ok(None),
+        text => parsed(text).map(Some),
+    }
+}
+
+/// A rate as [`rate`] reads it.
+pub fn rate_text(rate: Option<BitRate>) -> String {
+    rate.map_or_else(|| "unlimited".into(), |rate| rate.to_string())
+}
+
+/// Reads a queue limit: `64packets`, a size, or `auto`.
+///
+/// # Errors
+/// It is none of these, or holds nothing.
+pub fn queue(text: &str) -> Result<Option<QueueLimit>, ValueError> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    let limit = match text.strip_suffix("packets").map(|number| number.trim().parse()) {
+        Some(Ok(packets)) => QueueLimit::Packets(packets),
+        Some(Err(_)) => {
+            return Err(ValueError::form(
+                text,
+                "a whole number of packets: write 64packets",
+            ));
+        }
+        None => match text.parse::<ByteSize>() {
+            Ok(size) => QueueLimit::Bytes(size.bytes()),
+            Err(UnitError::MissingUnit { text, .. }) => {
+                let example = "64packets or 32kB";
+                return Err(UnitError::MissingUnit { text, example }.into());
+            }
+            Err(error) => return Err(error.into()),
+        },
+    };
+    match limit {
+        QueueLimit::Packets(0) | QueueLimit::Bytes(0) => Err(ValueError::Range {
+            range: "at least one packet",
+            got: text.to_owned(),
+        }),
+        limit => Ok(Some(limit)),
+    }
+}
+
+fn queue_text(queue: Option<QueueLimit>) -> String {
+    match queue {
+        None => "auto".into(),
+        Some(QueueLimit::Packets(packets)) => format!("{packets} packets"),
+        Some(QueueLimit::Bytes(bytes)) => ByteSize::from_bytes(bytes).to_string(),
+    }
+}
+
+/// Reads the size of the largest IP packet.
+///
+/// # Errors
+/// It is not a size, or above 65,535 B.
+pub fn mtu(text: &str) -> Result<u16, ValueError> {
+    let size: ByteSize = parsed(text)?;
+    u16::try_from(size.bytes()).map_err(|_| ValueError::Range {
+        range: "at most 65535B",
+        got: size.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_described_by_what_it_does() {
+        let up = DirectionConfig {
+            delay: Duration::from_micros(12_500),
+            loss: loss("5%").expect("a loss"),
+            ..DirectionConfig::default()
+        };
+        let down = DirectionConfig {
+            loss: Loss::None,
+            ..up
+        };
+        let one_way = LinkText(LinkConfig { up, down });
+        assert_eq!(one_way.to_string(), "delay 12500us, loss 5% up 0% down");
+        let both = LinkText(LinkConfig { up, down: up });
+        assert_eq!(both.to_string(), "delay 12500us, loss 5%");
+        let perfect = LinkText(LinkConfig::default());
+        assert_eq!(perfect.to_string(), "delay 0ms");
+    }
+
+    #[test]
+    fn a_link_is_read_back_from_its_text() {
+        let rtt = Duration::from_millis(25);
+        let mut link = LinkConfig::symmetric(rtt);
+        for (key, text) in [
+            ("delay_variation", "normal 2ms reordering"),
+            ("loss", "gilbert-elliott 1% 25% 0% 100%"),
+            ("reorder", "1%"),
+            ("corrupt", "0.1%"),
+            ("rate", "50kbit"),
+            ("queue", "10packets"),
+            ("mtu", "600B"),
+        ] {
+            set(&mut link.up, key, text, rtt).expect(key);
+        }
+        set(&mut link.down, "reorder", "2% 5ms", rtt).expect("a reordering");
+        let json = serde_json::to_string(&LinkText(link)).expect("JSON");
+        let begin = r#"{"up":{"delay":"12500us","delay_variation":"normal 2ms reordering","loss":"#;
+        assert!(json.starts_with(begin), "{json}");
+        assert!(
+            json.contains(r#""queue":"10 packets","mtu":"600B"},"down":{"#),
+            "{json}"
+        );
+        assert_eq!(
+            serde_json::from_str::<LinkText>(&json).expect("a link"),
+            LinkText(link)
+        );
+    }
+}
