@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Token};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -65,15 +65,12 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 pub fn echo(plan: &EchoPlan, clock: &Clock, stop: &AtomicBool) -> io::Result<Vec<Duration>> {
     priority::raise(Duty::Host);
     let mut probe = Probe::open(plan)?;
-    let mut poll = Poll::new()?;
-    let mut timer = TimerFd::new().map_err(io::Error::other)?;
+    let (mut poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
     poll.registry().register(
         &mut SourceFd(&probe.socket.as_raw_fd()),
         SOCKET_TOKEN,
         Interest::READABLE,
     )?;
-    poll.registry()
-        .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
     let mut events = Events::with_capacity(4);
     let mut next = clock.now() + plan.interval;
     while !stop.load(Ordering::Relaxed) {

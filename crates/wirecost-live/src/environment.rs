@@ -203,7 +203,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// A field in kB, in bytes.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let value: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(value * 1_024)
 }

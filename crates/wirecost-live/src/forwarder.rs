@@ -152,14 +152,11 @@ impl<L: Links + Send> Forwarder<L> {
         clock: Clock,
         activity: Arc<Activity>,
     ) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut timer = TimerFd::new().map_err(io::Error::other)?;
+        let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         for (port, token) in ports.iter().zip(PORT_TOKENS) {
             poll.registry()
                 .register(&mut SourceFd(&port.as_raw_fd()), token, Interest::READABLE)?;
         }
-        poll.registry()
-            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         Ok(Self {
             ports,

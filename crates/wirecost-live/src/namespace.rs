@@ -1,7 +1,7 @@
 //! Network namespaces as file descriptors: never named, never mounted, gone with the last descriptor and thread.
 
 use crate::error::{Doing, EnvironmentError, Errno};
-use crate::sys;
+use crate::{sys, sysctl};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -93,28 +93,28 @@ fn thread_count() -> usize {
 }
 
 fn refusal(kind: &'static str, error: &io::Error) -> EnvironmentError {
+    refused(kind, "unshare", error)
+}
+
+/// The error of a system call that was to create a namespace.
+pub(crate) fn refused(kind: &'static str, call: &'static str, error: &io::Error) -> EnvironmentError {
     EnvironmentError::Namespace {
         kind,
-        call: "unshare",
+        call,
         errno: Errno::from(error),
         restriction: restriction(),
     }
 }
 
 /// The setting of this machine that forbids namespaces to ordinary users, as `name=value`.
-pub(crate) fn restriction() -> Option<String> {
+fn restriction() -> Option<String> {
     const RESTRICTIONS: [(&str, &str); 4] = [
         ("kernel.apparmor_restrict_unprivileged_userns", "1"),
         ("kernel.unprivileged_userns_clone", "0"),
         ("user.max_user_namespaces", "0"),
         ("user.max_net_namespaces", "0"),
     ];
-    let in_force = |(name, value): &(&str, &str)| {
-        let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        fs::read_to_string(path).is_ok_and(|found| found.trim() == *value)
-    };
-    RESTRICTIONS
-        .iter()
-        .find(|setting| in_force(setting))
-        .map(|(name, value)| format!("{name}={value}"))
+    let in_force = |(name, value): &&(&str, &str)| sysctl::read(name).is_ok_and(|found| found == *value);
+    let setting = RESTRICTIONS.iter().find(in_force);
+    setting.map(|(name, value)| format!("{name}={value}"))
 }

@@ -17,13 +17,14 @@ pub mod rabbitmq;
 pub mod usage;
 pub mod worker;
 
-use crate::error::{Doing, EnvironmentError, Errno};
+use crate::error::{Doing, EnvironmentError};
 use crate::sys::init::{Slate, pidfd_of};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use contained::{Contained, Container};
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -124,11 +125,6 @@ impl ServerProcess {
             }
         }
         self.ended
-    }
-
-    /// Whether the server runs.
-    pub fn is_alive(&mut self) -> bool {
-        self.exit_status().is_none()
     }
 
     /// CPU time and memory of the server and everything it started.
@@ -289,11 +285,29 @@ fn version_in(text: &str) -> Option<String> {
 
 /// Writes a server's configuration into its folder.
 fn write_configuration(path: &Path, text: &str) -> Result<(), EnvironmentError> {
-    fs::write(path, text).map_err(|error| EnvironmentError::System {
-        action: format!("write {}", path.display()),
-        call: "write",
-        errno: Errno::from(&error),
-    })
+    fs::write(path, text).doing("write", || format!("write {}", path.display()))
+}
+
+/// Sends `request` to the server on `address` and reads the first bytes of its answer.
+fn exchange<const N: usize>(
+    address: SocketAddr,
+    timeout: Duration,
+    request: &[u8],
+) -> io::Result<(TcpStream, [u8; N])> {
+    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+    stream.set_read_timeout(Some(timeout))?;
+    stream.write_all(request)?;
+    let mut answer = [0; N];
+    stream.read_exact(&mut answer)?;
+    Ok((stream, answer))
+}
+
+/// Whether a server that gives `answer` is ready where only `expected` will do.
+fn readiness<T: PartialEq>(answer: io::Result<T>, expected: T) -> Readiness {
+    match answer {
+        Ok(answer) if answer == expected => Readiness::Ready,
+        _ => Readiness::NotYet,
+    }
 }
 
 #[cfg(test)]

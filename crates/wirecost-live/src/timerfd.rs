@@ -5,7 +5,7 @@ use crate::error::{Doing, EnvironmentError};
 use crate::sys::time::{create_timer, set_timer, set_timer_slack};
 use mio::event::Source;
 use mio::unix::SourceFd;
-use mio::{Interest, Registry, Token};
+use mio::{Interest, Poll, Registry, Token};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -25,6 +25,16 @@ impl TimerFd {
     pub fn new() -> Result<Self, EnvironmentError> {
         let fd = create_timer().doing("timerfd_create", || "create a timer".into())?;
         Ok(Self(File::from(fd)))
+    }
+
+    /// A poll instance with a timer that is registered under `token`.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(crate) fn with_poll(token: Token) -> io::Result<(Poll, Self)> {
+        let (poll, mut timer) = (Poll::new()?, Self::new().map_err(io::Error::other)?);
+        poll.registry().register(&mut timer, token, Interest::READABLE)?;
+        Ok((poll, timer))
     }
 
     /// Arms the timer for `at`, in place of any earlier deadline. An instant in the past fires at once.

@@ -257,7 +257,7 @@ fn serves(topology: &Topology, launch: &Launch, probe: impl Fn() -> Readiness + 
         after.cpu_time > before.cpu_time && after.resident_bytes > 100_000,
         "{after:?}"
     );
-    assert!(server.is_alive());
+    assert!(server.exit_status().is_none());
     let status = server.stop(PATIENCE).unwrap();
     assert_eq!(status.code(), Some(0), "SIGTERM is enough: {status}");
 }
@@ -333,7 +333,7 @@ fn family() -> Result<(), String> {
         assert!(Instant::now() < deadline, "{processes} processes, expected 3");
         processes = server.usage().unwrap().processes;
     }
-    assert!(server.is_alive());
+    assert!(server.exit_status().is_none());
     let namespace = fs::read_link(format!("/proc/{}/ns/pid", server.pid())).unwrap();
     // The shell is not the first process of its namespace: that would be deaf to SIGTERM.
     assert_eq!(server.stop(PATIENCE).unwrap().signal(), Some(libc::SIGTERM));
@@ -354,7 +354,7 @@ fn members(namespace: &Path) -> Vec<String> {
 fn said_in_all(launch: &Launch, side: &wirecost_live::topology::Side) -> String {
     let mut server = ServerProcess::start(launch, side).unwrap();
     let deadline = Instant::now() + PATIENCE;
-    while server.is_alive() {
+    while server.exit_status().is_none() {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::Step;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant};
@@ -109,10 +109,7 @@ where
         clock: Clock,
         setting: S,
     ) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut timer = TimerFd::new().map_err(io::Error::other)?;
-        poll.registry()
-            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER_TOKEN)?);
         Ok(Self {
             clock,
@@ -138,7 +135,7 @@ where
             socket_error: None,
             out: Buffer::new(),
             stream_bytes: vec![0; super::READ_BYTES],
-            received: Some(Box::new(Received::new())),
+            received: Some(Box::default()),
         })
     }
 

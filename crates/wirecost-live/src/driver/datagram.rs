@@ -17,21 +17,12 @@ const BUFFER_BYTES: usize = 4 << 20;
 /// Datagrams that one system call takes or gives.
 pub(super) const TOGETHER: usize = datagrams::TOGETHER;
 
-/// A socket of a device, connected to `remote`.
-pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
+/// A socket of one device, or one that the devices of a loop share, connected to `remote`.
+pub(super) fn connect(origin: Origin, remote: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let socket = open(remote)?;
-    if let Origin::Link(_) = origin {
+    if shared || matches!(origin, Origin::Link(_)) {
         enlarge_buffers(&socket)?;
     }
-    origin.bind(&socket)?;
-    socket.connect(&remote.into())?;
-    Ok(UdpSocket::from_std(socket.into()))
-}
-
-/// A socket that the devices of a loop share, connected to `remote`.
-pub(super) fn connect_shared(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = open(remote)?;
-    enlarge_buffers(&socket)?;
     origin.bind(&socket)?;
     socket.connect(&remote.into())?;
     Ok(UdpSocket::from_std(socket.into()))
@@ -157,14 +148,16 @@ pub(super) struct Received {
     arrivals: [Arrival; TOGETHER],
 }
 
-impl Received {
-    pub(super) fn new() -> Self {
+impl Default for Received {
+    fn default() -> Self {
         Self {
             bytes: vec![0; TOGETHER * READ_BYTES],
             arrivals: [Arrival::default(); TOGETHER],
         }
     }
+}
 
+impl Received {
     /// Receives what is there on a connected socket, up to a limit; how many datagrams, and whether there may be more.
     pub(super) fn fill(&mut self, socket: &UdpSocket) -> io::Result<(usize, bool)> {
         self.receive(socket, TOGETHER, false)
@@ -275,12 +268,12 @@ mod tests {
     fn datagrams_of_all_sizes_arrive_in_their_order_also_more_than_one_call_takes() {
         let server = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
         let remote = server.local_addr().expect("bound");
-        let socket = connect(Origin::Kernel, remote).expect("loopback");
+        let socket = connect(Origin::Kernel, remote, false).expect("loopback");
         let lengths: Vec<usize> = (0..2 * TOGETHER + 1).map(|number| number * 40).collect();
         let sent = batch(&lengths).send(&socket);
         assert_eq!((sent.bytes, sent.dropped), (lengths.iter().sum(), 0));
         let receiver = UdpSocket::from_std(server);
-        let mut received = Received::new();
+        let mut received = Received::default();
         let mut arrived = Vec::new();
         // Non-blocking on a blocking socket: the datagrams are all there on loopback.
         while let Ok((count @ 1.., _)) = received.fill(&receiver) {
@@ -307,7 +300,7 @@ mod tests {
                 client
             })
             .collect();
-        let mut received = Received::new();
+        let mut received = Received::default();
         let mut answers = Batch::default();
         let counts = [16, 3, 0].map(|expected| {
             let (count, is_full) = received.fill_from_peers(&server, TOGETHER).expect("received");

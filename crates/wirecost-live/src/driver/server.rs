@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::event::Event;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::driver::{FlowReport, Observer, Service};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output};
 
@@ -118,10 +118,7 @@ where
         on_link: bool,
         port: Port,
     ) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut timer = TimerFd::new().map_err(io::Error::other)?;
-        poll.registry()
-            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         let congestion_control = on_link.then_some(CONGESTION_CONTROL);
         let services = services.into_iter().enumerate();

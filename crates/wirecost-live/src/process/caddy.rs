@@ -1,9 +1,12 @@
 //! Caddy, the web server.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of, write_configuration};
+use super::{
+    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of,
+    write_configuration,
+};
 use crate::error::EnvironmentError;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +16,7 @@ const PACKAGE: &str = "caddy";
 pub const SECURE_PORT: u16 = 443;
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 const REQUEST: &[u8] = b"HEAD / HTTP/1.1\r\nHost: ready\r\nConnection: close\r\n\r\n";
-const ANSWER: &[u8] = b"HTTP/1.1 204";
+const ANSWER: &[u8; 12] = b"HTTP/1.1 204";
 
 /// How to start the server on `address`, with its configuration, data and log in `folder`. It answers every request with
 /// 204. With `tls` it takes HTTPS and HTTP/3 at [`SECURE_PORT`], too.
@@ -56,19 +59,8 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
 
 /// Whether the server on `address` answers a request.
 pub fn probe(address: SocketAddr) -> Readiness {
-    match ask(address) {
-        Ok(answer) if answer == ANSWER => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
-}
-
-fn ask(address: SocketAddr) -> std::io::Result<[u8; ANSWER.len()]> {
-    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-    stream.write_all(REQUEST)?;
-    let mut answer = [0; ANSWER.len()];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
+    let answer = exchange(address, PROBE_TIMEOUT, REQUEST).map(|(_, answer)| answer);
+    readiness(answer, *ANSWER)
 }
 
 /// The installed version, such as `2.6.2`.

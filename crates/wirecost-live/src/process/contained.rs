@@ -1,15 +1,16 @@
 //! A program in a PID namespace of its own, whose first process is ours: whatever the program starts, and whatever user it
 //! becomes, ends with us however we end.
 
-use crate::error::{Doing, EnvironmentError, Errno};
-use crate::namespace::restriction;
+use super::usage::{namespace_link, processes};
+use crate::error::{Doing, EnvironmentError};
+use crate::namespace::refused;
 use crate::sys::init::{self, Init, Slate};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+
 use std::process::{Child, Command, ExitStatus};
 
 /// A PID namespace in which there is no program yet. Dropped, it is gone.
@@ -22,13 +23,9 @@ impl Container {
     /// # Errors
     /// [`EnvironmentError::Namespace`] where the machine refuses it.
     pub(super) fn new() -> Result<Self, EnvironmentError> {
-        let refused = |error: io::Error| EnvironmentError::Namespace {
-            kind: "process",
-            call: "clone",
-            errno: Errno::from(&error),
-            restriction: restriction(),
-        };
-        init::start().map(Self).map_err(refused)
+        init::start()
+            .map(Self)
+            .map_err(|error| refused("process", "clone", &error))
     }
 
     /// Starts `command` in it, on `side`. The inner error is the program's: it is not there or cannot be run.
@@ -96,10 +93,9 @@ impl Contained {
     /// How many processes the program has left running.
     pub(super) fn leftovers(&self) -> usize {
         let Some(init) = &self.init else { return 0 };
-        let link = |pid: i32| fs::read_link(PathBuf::from(format!("/proc/{pid}/ns/pid"))).ok();
+        let link = |pid: i32| fs::read_link(namespace_link(pid)).ok();
         let Some(ours) = link(init.pid) else { return 0 };
-        let entries = fs::read_dir("/proc").into_iter().flatten();
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let pids = processes().into_iter().flatten();
         let others = pids.filter(|pid| ![init.pid, self.pid()].contains(pid));
         others.filter(|pid| link(*pid).as_ref() == Some(&ours)).count()
     }

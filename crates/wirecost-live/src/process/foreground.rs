@@ -6,6 +6,7 @@
 //! (`PR_SET_CHILD_SUBREAPER`) and is ended with it, unless we are killed.
 
 use super::contained::{Contained, Container};
+use super::usage::processes;
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::Namespace;
 use crate::sys::init::Slate;
@@ -168,8 +169,7 @@ impl Drop for Program {
 /// The children of this process, but for those in `keep`, that run still.
 fn orphans(keep: &[i32]) -> Vec<i32> {
     let us = std::process::id();
-    let entries = fs::read_dir("/proc").into_iter().flatten();
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let pids = processes().into_iter().flatten();
     pids.filter(|pid| !keep.contains(pid))
         .filter(|pid| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

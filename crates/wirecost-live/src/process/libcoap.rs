@@ -1,6 +1,6 @@
 //! The example server of libcoap.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of};
+use super::{Launch, Readiness, TlsFiles, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
@@ -80,10 +80,7 @@ pub fn launch(
 
 /// Whether the server on `address` answers a CoAP ping.
 pub fn probe(address: SocketAddr) -> Readiness {
-    match ping(address) {
-        Ok(RESET) => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
+    readiness(ping(address), RESET)
 }
 
 fn ping(address: SocketAddr) -> std::io::Result<[u8; 4]> {

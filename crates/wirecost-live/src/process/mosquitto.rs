@@ -1,9 +1,12 @@
 //! Mosquitto, the MQTT broker.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of, write_configuration};
+use super::{
+    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of,
+    write_configuration,
+};
 use crate::error::EnvironmentError;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,20 +69,11 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
 
 /// Whether the broker on `address` answers a CONNECT with an accepting CONNACK.
 pub fn probe(address: SocketAddr) -> Readiness {
-    match connect(address) {
-        Ok(CONNACK_ACCEPTED) => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
-}
-
-fn connect(address: SocketAddr) -> std::io::Result<[u8; 4]> {
-    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-    stream.write_all(CONNECT)?;
-    let mut answer = [0; CONNACK_ACCEPTED.len()];
-    stream.read_exact(&mut answer)?;
-    stream.write_all(&DISCONNECT)?;
-    Ok(answer)
+    let answer = exchange(address, PROBE_TIMEOUT, CONNECT).and_then(|(mut stream, answer)| {
+        stream.write_all(&DISCONNECT)?;
+        Ok(answer)
+    });
+    readiness(answer, CONNACK_ACCEPTED)
 }
 
 /// The installed version, such as `2.0.11`.

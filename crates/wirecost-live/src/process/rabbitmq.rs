@@ -1,9 +1,12 @@
 //! RabbitMQ with its AMQP 1.0 and MQTT plugins.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_in, write_configuration};
+use super::{
+    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_in,
+    write_configuration,
+};
 use crate::error::EnvironmentError;
 use std::fs;
-use std::io::{Read, Write};
+
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -108,20 +111,12 @@ fn configuration(ip: IpAddr, tls: Option<&TlsFiles>) -> String {
 
 /// Whether the broker on `ip` answers the header of AMQP 1.0 with SASL by the same, and takes MQTT connections.
 pub fn probe(ip: IpAddr) -> Readiness {
-    let takes_mqtt = || TcpStream::connect_timeout(&SocketAddr::new(ip, MQTT_PORT), PROBE_TIMEOUT).is_ok();
-    match exchange_headers(SocketAddr::new(ip, AMQP_PORT)) {
-        Ok(SASL_HEADER) if takes_mqtt() => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
-}
-
-fn exchange_headers(address: SocketAddr) -> std::io::Result<[u8; 8]> {
-    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-    stream.write_all(&SASL_HEADER)?;
-    let mut answer = [0; SASL_HEADER.len()];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
+    let (amqp, mqtt) = (SocketAddr::new(ip, AMQP_PORT), SocketAddr::new(ip, MQTT_PORT));
+    let answer = exchange(amqp, PROBE_TIMEOUT, &SASL_HEADER).and_then(|(_, answer)| {
+        TcpStream::connect_timeout(&mqtt, PROBE_TIMEOUT)?;
+        Ok(answer)
+    });
+    readiness(answer, SASL_HEADER)
 }
 
 /// The installed version, such as `3.10.8`, by the folder that the script lies in: asking the program takes seconds.

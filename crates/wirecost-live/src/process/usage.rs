@@ -1,5 +1,6 @@
 //! What a server and everything it started have used, and this process itself.
 
+use crate::environment::kibibytes;
 use crate::sys::process::{cpu_nanos, own_cpu_times};
 use std::fs;
 use std::io;
@@ -104,20 +105,18 @@ impl Usage {
     }
 }
 
-fn namespace_link(pid: i32) -> PathBuf {
+pub(super) fn namespace_link(pid: i32) -> PathBuf {
     format!("/proc/{pid}/ns/pid").into()
 }
 
-fn processes() -> io::Result<impl Iterator<Item = i32>> {
+pub(super) fn processes() -> io::Result<impl Iterator<Item = i32>> {
     let entries = fs::read_dir("/proc")?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
 /// `VmRSS` of /proc/PID/status (proc(5)), in bytes.
 fn resident_bytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1_024)
+    kibibytes(status, "VmRSS")
 }
 
 #[cfg(test)]

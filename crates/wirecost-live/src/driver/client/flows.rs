@@ -61,7 +61,7 @@ where
 
     fn connect_datagram(&mut self, index: usize) -> io::Result<()> {
         let remote = self.targets[self.slots[index].target as usize].remote;
-        let mut socket = datagram::connect(self.setting.origin(index), remote)?;
+        let mut socket = datagram::connect(self.setting.origin(index), remote, false)?;
         if S::EXACT {
             let address = socket.local_addr()?;
             self.setting.opened(index, address, Transport::Datagram);
@@ -82,7 +82,7 @@ where
         }
         let index = self.shared.len();
         let remote = self.targets[target as usize].remote;
-        let mut socket = datagram::connect_shared(self.setting.origin(index), remote)?;
+        let mut socket = datagram::connect(self.setting.origin(index), remote, true)?;
         let token = Token(SHARED_SOCKETS + index);
         self.poll
             .registry()

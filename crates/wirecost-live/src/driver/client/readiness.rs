@@ -81,15 +81,14 @@ where
 
     fn read_stream(&mut self, index: usize, to_the_end: bool) {
         let mut buffer = std::mem::take(&mut self.stream_bytes);
-        let mut goes_on = true;
-        for _ in 0..READS_PER_TURN {
-            goes_on = self.read_once(index, &mut buffer, to_the_end);
-            if !goes_on {
-                break;
-            }
-        }
+        let goes_on = (0..READS_PER_TURN).all(|_| self.read_once(index, &mut buffer, to_the_end));
         self.stream_bytes = buffer;
-        if goes_on {
+        self.note_unread(index, goes_on);
+    }
+
+    /// Gives a device another turn where its socket may hold more.
+    fn note_unread(&mut self, index: usize, has_more: bool) {
+        if has_more {
             self.slots[index].is_unread = true;
             self.continue_later(index);
         }
@@ -133,19 +132,10 @@ where
     }
 
     fn receive_own(&mut self, index: usize, to_the_end: bool) {
-        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
-        let mut goes_on = true;
-        for _ in 0..READS_PER_TURN {
-            goes_on = self.receive_once(index, &mut received, to_the_end);
-            if !goes_on {
-                break;
-            }
-        }
+        let mut received = self.received.take().unwrap_or_default();
+        let goes_on = (0..READS_PER_TURN).all(|_| self.receive_once(index, &mut received, to_the_end));
         self.received = Some(received);
-        if goes_on {
-            self.slots[index].is_unread = true;
-            self.continue_later(index);
-        }
+        self.note_unread(index, goes_on);
     }
 
     /// Receives once; whether there may be more that is to be read.
@@ -181,9 +171,8 @@ where
 
     /// Receives on a shared socket and gives each datagram to its device.
     pub(super) fn receive_shared(&mut self, shared: usize) {
-        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
-        let mut goes_on = true;
-        for _ in 0..READS_PER_TURN {
+        let mut received = self.received.take().unwrap_or_default();
+        let is_unread = (0..READS_PER_TURN).all(|_| {
             let filled = received.fill(&self.shared[shared].socket);
             let (count, is_full) = filled.unwrap_or_else(|error| {
                 self.shared_failed(&error);
@@ -192,13 +181,10 @@ where
             for number in 0..count {
                 self.deliver(shared, received.datagram(number));
             }
-            goes_on = is_full;
-            if !goes_on {
-                break;
-            }
-        }
+            is_full
+        });
         self.received = Some(received);
-        self.shared[shared].is_unread = goes_on;
+        self.shared[shared].is_unread = is_unread;
     }
 
     /// Tells the director of an ICMP error, which does not say whose datagram it is about.

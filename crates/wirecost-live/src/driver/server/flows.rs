@@ -137,11 +137,12 @@ impl Flows {
     }
 
     pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
-        let place = self
-            .places
-            .get_mut(place_of(id))
-            .filter(|place| place.id == id.0)?;
-        place.flow.as_mut()
+        self.place_mut(id)?.flow.as_mut()
+    }
+
+    fn place_mut(&mut self, id: FlowId) -> Option<&mut Place> {
+        let place = self.places.get_mut(place_of(id))?;
+        (place.id == id.0).then_some(place)
     }
 
     /// The connection of a flow, if it has one.
@@ -150,10 +151,7 @@ impl Flows {
     }
 
     pub(super) fn remove(&mut self, id: FlowId) -> Option<Flow> {
-        let place = self
-            .places
-            .get_mut(place_of(id))
-            .filter(|place| place.id == id.0)?;
+        let place = self.place_mut(id)?;
         let flow = place.flow.take()?;
         place.id = place.id.wrapping_add(PLACES as u32);
         self.free.push(place_of(id) as u32);

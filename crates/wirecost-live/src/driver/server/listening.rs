@@ -157,7 +157,7 @@ where
     }
 
     fn receive_datagrams(&mut self, service: usize) -> io::Result<()> {
-        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
+        let mut received = self.received.take().unwrap_or_default();
         let is_over = self.receive_into(&mut received, service);
         self.received = Some(received);
         if !is_over? {
