@@ -121,11 +121,10 @@ pub trait Activity: Send {
     /// A device's endpoint has reported something. Connections and answers are already taken care of.
     fn event(&mut self, _part: &mut Part, _device: usize, _event: &Event, _now: Instant) {}
 
-    /// A message of a device is over, in whatever way: it has room for another.
-    fn has_room(&mut self, _part: &mut Part, _device: usize, _now: Instant) {}
-
-    /// What a device that is up does next; `None` is nothing before something happens. Asked again after each command.
-    fn next(&mut self, part: &mut Part, device: usize, context: Context) -> Option<Command>;
+    /// The next command of a connected device; `None` waits for an event. The loop asks again after each command.
+    fn next(&mut self, _part: &mut Part, _device: usize, _context: Context) -> Option<Command> {
+        None
+    }
 
     /// Whether the phase is over. Asked after [`Activity::due`].
     fn is_done(&self, part: &Part, now: Instant) -> bool;
@@ -133,8 +132,8 @@ pub trait Activity: Send {
     /// The run is to end: nothing new begins from now on, and the phase is over at `until` at the latest.
     fn stop(&mut self, part: &mut Part, now: Instant, until: Instant);
 
-    /// How devices that lose their connections come back; `None` leaves them without.
-    fn keeps_up(&self, _device: usize) -> Option<Backoff> {
+    /// How devices reconnect after they lose their connections; `None` leaves them unconnected.
+    fn keeps_up(&self) -> Option<Backoff> {
         None
     }
 }

@@ -5,9 +5,11 @@
 //! rate is the sum of independent ones: each part draws its own, and a device for each message. A rate per device is
 //! the total rate by the number of devices, in both.
 
+use std::iter::Peekable;
 use std::ops::Range;
+use std::time::Duration;
 
-use wirecost_proto::Rng;
+use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::load::{Arrivals, Offer};
 
 use super::nanos;
@@ -16,7 +18,51 @@ use super::nanos;
 /// than it can notice, each turn of the loop would else be longer than the one before.
 pub(super) const ARRIVALS_PER_TURN: usize = 4_096;
 
-/// A message that is intended.
+/// The end of a phase that a count ends, before the count is reached.
+pub(super) const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
+/// When a part offers the messages or handshakes of a phase.
+#[derive(Debug)]
+pub(super) enum Flow {
+    /// An open loop: at the times of a schedule.
+    Open(Peekable<Schedule>),
+    /// A closed loop: whenever a device has room.
+    Closed {
+        /// How many the part may still offer.
+        left: u64,
+    },
+}
+
+impl Flow {
+    /// The share of `devices` among the `of` senders of the load.
+    pub(super) fn new(offer: &Offer, devices: &Range<u32>, of: u32, rng: Rng) -> Self {
+        match Schedule::new(offer, devices.clone(), of, rng) {
+            Some(schedule) => Self::Open(schedule.peekable()),
+            None => Self::Closed {
+                left: offer.count.map_or(u64::MAX, |count| share(count, devices, of)),
+            },
+        }
+    }
+
+    /// The device of the next arrival and its intended time in a phase that `begins` then; `None` in a closed loop, and when
+    /// the schedule is over.
+    pub(super) fn next_arrival(&mut self, begins: Instant) -> Option<(usize, Instant)> {
+        let Self::Open(schedule) = self else {
+            return None;
+        };
+        let arrival = schedule.peek()?;
+        Some((arrival.device, begins + Duration::from_nanos(arrival.offset)))
+    }
+
+    /// Moves an open loop past its next arrival.
+    pub(super) fn advance(&mut self) {
+        if let Self::Open(schedule) = self {
+            schedule.next();
+        }
+    }
+}
+
+/// An intended message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Since the beginning of the phase, in nanoseconds.

@@ -71,13 +71,13 @@ pub struct Connections {
     /// How many connections are in each state.
     counts: [usize; 4],
     /// How many devices are about to connect.
-    wishing: usize,
+    requested_connects: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     state: State,
-    wish: NextStep,
+    request: NextStep,
     is_awake: bool,
     /// Whether the connection was of use to anybody: something was answered on it.
     is_proven: bool,
@@ -103,7 +103,7 @@ impl Connections {
     pub fn new(devices: usize, connect_timeout: Duration, rng: Rng) -> Self {
         let connection = Connection {
             state: State::Down,
-            wish: NextStep::Stay,
+            request: NextStep::Stay,
             is_awake: false,
             is_proven: false,
             is_missing: false,
@@ -120,7 +120,7 @@ impl Connections {
             turns: Turns::default(),
             rng,
             counts: [devices, 0, 0, 0],
-            wishing: 0,
+            requested_connects: 0,
         }
     }
 
@@ -133,12 +133,12 @@ impl Connections {
 
     /// How many connections are being made, or about to be.
     pub fn pending(&self) -> usize {
-        self.count(State::Connecting) + self.wishing
+        self.count(State::Connecting) + self.requested_connects
     }
 
     /// Lets a device that waits before it connects again stay down; it does not count as missing.
     pub fn stay_down(&mut self, device: usize) {
-        self.set_wish(device, NextStep::Stay);
+        self.set_request(device, NextStep::Stay);
         let connection = &mut self.connections[device];
         (connection.timer, connection.is_in_turn, connection.is_missing) = (None, false, false);
     }
@@ -189,29 +189,29 @@ impl Connections {
     }
 
     /// The device is to do something about its connection, and is woken for it.
-    pub fn wish(&mut self, device: usize, wish: NextStep) {
-        self.set_wish(device, wish);
+    pub fn request(&mut self, device: usize, request: NextStep) {
+        self.set_request(device, request);
         self.wake(device);
     }
 
-    fn set_wish(&mut self, device: usize, wish: NextStep) -> NextStep {
-        let before = std::mem::replace(&mut self.connections[device].wish, wish);
-        self.wishing += usize::from(wish == NextStep::Connect);
-        self.wishing -= usize::from(before == NextStep::Connect);
+    fn set_request(&mut self, device: usize, request: NextStep) -> NextStep {
+        let before = std::mem::replace(&mut self.connections[device].request, request);
+        self.requested_connects += usize::from(request == NextStep::Connect);
+        self.requested_connects -= usize::from(before == NextStep::Connect);
         before
     }
 
     /// Leaves what is left of a connection; a device that is about to connect does so by that.
     pub fn abort(&mut self, device: usize, reset: bool) {
-        if self.connections[device].wish != NextStep::Connect {
-            self.wish(device, NextStep::Abort { reset });
+        if self.connections[device].request != NextStep::Connect {
+            self.request(device, NextStep::Abort { reset });
         }
     }
 
     /// Takes what the device does about its connection: its state is what follows from that.
-    pub fn take_wish(&mut self, device: usize, now: Instant) -> NextStep {
-        let wish = self.set_wish(device, NextStep::Stay);
-        match wish {
+    pub fn take_request(&mut self, device: usize, now: Instant) -> NextStep {
+        let request = self.set_request(device, NextStep::Stay);
+        match request {
             NextStep::Stay => {}
             NextStep::Connect => {
                 let connection = &mut self.connections[device];
@@ -223,7 +223,7 @@ impl Connections {
             // The caller reports the end of the connection; a connection that the device ends itself has not failed.
             NextStep::Abort { .. } => self.connections[device].is_proven = true,
         }
-        wish
+        request
     }
 
     /// The client may send.
@@ -241,7 +241,7 @@ impl Connections {
     pub fn miss(&mut self, device: usize) {
         let connection = &mut self.connections[device];
         let comes_back =
-            connection.timer.is_some() || connection.is_in_turn || connection.wish != NextStep::Stay;
+            connection.timer.is_some() || connection.is_in_turn || connection.request != NextStep::Stay;
         connection.is_missing = connection.state == State::Down && !comes_back;
     }
 
@@ -283,7 +283,7 @@ impl Connections {
         if !wait.is_zero() {
             self.go(device, State::Down, Some(now + wait));
         } else if self.takes_turn(device, now) {
-            self.wish(device, NextStep::Connect);
+            self.request(device, NextStep::Connect);
         }
     }
 

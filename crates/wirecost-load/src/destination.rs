@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::Clock;
-use wirecost_security::KeyLog;
 use wirecost_security::dtls::Psk;
+use wirecost_security::{KeyLog, certificate};
 use wirecost_stack::channels::{Acquaintance, ChannelOptions, ClientChannels};
 use wirecost_stack::credentials::{Portable, SERVER_NAME};
 
@@ -83,12 +83,10 @@ impl Destination {
     ///
     /// # Errors
     /// The credentials cannot be read.
-    pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, String> {
+    pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, certificate::Error> {
         match &self.trust {
             Trust::Own(portable) => {
-                let credentials = portable
-                    .unpack(clock.epoch())
-                    .map_err(|error| error.to_string())?;
+                let credentials = portable.unpack(clock.epoch())?;
                 Ok(ClientChannels::new(
                     &credentials.with_key_log(key_log.clone()),
                     OnLink::channel_options(self.link),

@@ -144,7 +144,7 @@ impl Devices {
                     self.went_down(device, None, now);
                     self.part.connections.abort(device, false);
                 }
-                Timer::Backoff => self.part.connections.wish(device, NextStep::Connect),
+                Timer::Backoff => self.part.connections.request(device, NextStep::Connect),
             }
         }
     }
@@ -254,17 +254,8 @@ impl Devices {
         };
         let reason = reason.filter(|_| !asked);
         activity.went_down(&mut self.part, device, Ended { state, reason }, now);
-        if let (false, Some(backoff)) = (asked, activity.keeps_up(device)) {
+        if let (false, Some(backoff)) = (asked, activity.keeps_up()) {
             self.part.connections.connect_again(device, &backoff, now);
-        }
-    }
-
-    /// An answer has come; it may have ended a message of the device.
-    fn over(&mut self, device: usize, is_over: bool, now: Instant) {
-        if let Stage::Active { activity, .. } = &mut self.stage
-            && is_over
-        {
-            activity.has_room(&mut self.part, device, now);
         }
     }
 
@@ -312,18 +303,13 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             Event::Sent { message } => self.part.tracker.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
                 self.part.connections.prove(device);
-                let is_over = self.part.tracker.acknowledged(device, *message, now);
-                self.over(device, is_over, now);
+                self.part.tracker.acknowledged(device, *message, now);
             }
             Event::Refused { message, reason } => {
                 self.part.connections.prove(device);
-                let is_over = self.part.tracker.refused(device, *message, reason);
-                self.over(device, is_over, now);
+                self.part.tracker.refused(device, *message, reason);
             }
-            Event::TimedOut { message } => {
-                let is_over = self.part.tracker.given_up(device, *message);
-                self.over(device, is_over, now);
-            }
+            Event::TimedOut { message } => self.part.tracker.given_up(device, *message),
             Event::Rejected { reason } => self.rejected(device, reason, now),
             Event::Closed => self.lost(device, "the server closed the connection", now),
             Event::Lost { reason } => self.lost(device, reason, now),
@@ -347,7 +333,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         if self.is_over {
             return Step::Finished;
         }
-        match self.part.connections.take_wish(device, context.now) {
+        match self.part.connections.take_request(device, context.now) {
             NextStep::Stay => {}
             NextStep::Connect => {
                 self.part.tracker.connects(context.now).attempted += 1;

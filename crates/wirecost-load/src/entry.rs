@@ -9,11 +9,11 @@ use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase}
 
 use super::link::LinkReport;
 use super::verdict::{self, Evidence, Verdict};
-use crate::outcome::{Outcome, PhaseTimes, Spent};
+use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
 /// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others; `link`
 /// is what its emulated link has come to, where there was one.
-pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&LinkReport>) -> Load {
+pub fn of(options: &LoadOptions, outcome: &LoadOutcome, steal: f64, link: Option<&LinkReport>) -> Load {
     let mut phases = all_figures(options, outcome);
     let evidence = Evidence {
         options,
@@ -74,7 +74,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
 }
 
 /// The simulated server, where it takes time for messages.
-fn service(options: &LoadOptions, outcome: &Outcome) -> Option<ServiceFigures> {
+fn service(options: &LoadOptions, outcome: &LoadOutcome) -> Option<ServiceFigures> {
     Some(ServiceFigures {
         service_time: options.service_time?.to_string(),
         workers: options.workers,
@@ -88,7 +88,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
         load: Load {
             not_run: Some(reason),
             generator: None,
-            ..of(options, &Outcome::default(), 0.0, None)
+            ..of(options, &LoadOutcome::default(), 0.0, None)
         },
         intervals: Vec::new(),
         usage: Vec::new(),
@@ -108,7 +108,7 @@ fn asked(options: &LoadOptions) -> Asked {
 }
 
 /// The figures of each phase that was begun.
-fn all_figures(options: &LoadOptions, outcome: &Outcome) -> Vec<PhaseFigures> {
+fn all_figures(options: &LoadOptions, outcome: &LoadOutcome) -> Vec<PhaseFigures> {
     let begun = options.phases.iter().zip(&outcome.phases).enumerate();
     let figures = begun.map(|(index, (phase, times))| {
         let own = |interval: &&Interval| interval.phase as usize == index;

@@ -12,7 +12,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_security::KeyLog;
-use wirecost_stack::Channel;
+use wirecost_stack::{Channel, Stack};
 
 use super::destination::Destination;
 
@@ -63,7 +63,29 @@ impl fmt::Debug for KeyLines {
     }
 }
 
-/// The OSCORE contexts of a load's devices, which no key log can hold; `None` where there are none, or they are not kept.
+/// The key log of a load's connections, which collects nothing where secrets are not kept.
+pub(crate) fn key_log(options: &LoadOptions) -> KeyLog {
+    if options.keeps_keys() {
+        KeyLog::new()
+    } else {
+        KeyLog::disabled()
+    }
+}
+
+/// How many OSCORE contexts the server of a stack needs for `devices`.
+pub(crate) fn context_count(stack: Stack, devices: u32) -> usize {
+    match stack.channel {
+        Channel::Oscore => devices as usize,
+        Channel::Plain
+        | Channel::Tls13
+        | Channel::Tls12
+        | Channel::Dtls13
+        | Channel::Dtls12
+        | Channel::Dtls12Psk => 0,
+    }
+}
+
+/// The OSCORE contexts of a load's devices, which a key log cannot hold; `None` where there are none, or they are not kept.
 pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Option<String> {
     if !options.keeps_keys() || options.stack.channel != Channel::Oscore {
         return None;
@@ -74,14 +96,13 @@ pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Opti
 
 /// What is said of a capture that lacks the secrets of some of the parts of its load; nothing where it lacks none.
 pub fn lack(of_parts: usize, parts: u32) -> Option<Warning> {
-    (of_parts > 0).then(|| Warning {
-        kind: WarningKind::CaptureWithoutKeys,
-        text: format!(
+    (of_parts > 0).then(|| {
+        let text = format!(
             "{of_parts} of {} of the generator did not hand over all secrets of their connections: what their \
              devices sent and received cannot be opened in the capture",
             counted(parts.into(), "part")
-        ),
-        invalidates: false,
+        );
+        Warning::note(WarningKind::CaptureWithoutKeys, text)
     })
 }
 

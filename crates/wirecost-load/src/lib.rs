@@ -75,10 +75,7 @@ fn earlier(
     one: Option<wirecost_proto::Instant>,
     other: Option<wirecost_proto::Instant>,
 ) -> Option<wirecost_proto::Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
+    one.into_iter().chain(other).min()
 }
 
 /// CPU time of this thread so far, in nanoseconds.

@@ -8,13 +8,15 @@ use wirecost_results::link_use::LinkUse;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::usage::UsageRow;
 
+use crate::error::GeneratorError;
 use crate::keys::KeyLines;
 use crate::nanos;
+
 use crate::target::Used;
 
-/// What a load has left.
+/// The result of a load.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct LoadOutcome {
     /// What was counted, by phase, second and whether it is warm-up.
     pub intervals: Vec<Interval>,
     /// The phases that have begun, in order.
@@ -23,8 +25,8 @@ pub struct Outcome {
     pub link_counted: Option<Readings>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Why it ended early, other than by the user and by a demand.
-    pub failure: Option<String>,
+    /// Why it ended early, other than by the user or a threshold.
+    pub failure: Option<GeneratorError>,
     /// The demand that ended it early.
     pub aborted: Option<Threshold>,
     /// Why there is no connection at all, where there is none.
@@ -43,7 +45,7 @@ pub struct Outcome {
     pub parts_without_keys: usize,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Whether it was interrupted before anything had begun.
     pub(crate) const fn has_not_begun(&self) -> bool {
         self.interrupted && self.phases.is_empty()
@@ -180,10 +182,7 @@ impl Window {
 }
 
 fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.max(other)),
-        (one, other) => one.or(other),
-    }
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 #[cfg(test)]

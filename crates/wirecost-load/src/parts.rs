@@ -11,7 +11,7 @@ use super::share::Share;
 /// Parts at work, wherever they are.
 pub struct Parts {
     tell: Vec<Tell>,
-    ear: Box<dyn Ear>,
+    incoming: Box<dyn Incoming>,
     /// Process ids of those that are processes of their own.
     pub pids: Vec<u32>,
     /// Called when all is over, to wait for what is left.
@@ -19,20 +19,20 @@ pub struct Parts {
 }
 
 /// Receives the messages of parts, with the parts' numbers.
-pub trait Ear {
+pub trait Incoming {
     /// The next message; `Ok(None)` where none comes within `patience`.
     ///
     /// # Errors
     /// All parts have gone.
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone>;
+    fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone>;
 
     /// Waits for `span`.
-    fn pass(&mut self, span: Duration);
+    fn wait(&mut self, span: Duration);
 }
 
 /// Parts on threads and in processes send their messages over one channel.
-impl Ear for Receiver<(u32, FromPart)> {
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+impl Incoming for Receiver<(u32, FromPart)> {
+    fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         match self.recv_timeout(patience) {
             Ok(heard) => Ok(Some(heard)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -40,7 +40,7 @@ impl Ear for Receiver<(u32, FromPart)> {
         }
     }
 
-    fn pass(&mut self, span: Duration) {
+    fn wait(&mut self, span: Duration) {
         thread::sleep(span);
     }
 }
@@ -49,17 +49,17 @@ impl Ear for Receiver<(u32, FromPart)> {
 pub type Tell = Box<dyn Fn(ToPart) + Send>;
 
 impl Parts {
-    /// Parts that are told by `tell`, each, and heard by `ear`; `join` waits until they are
+    /// Parts that are told by `tell`, each, and heard by `incoming`; `join` waits until they are
     /// gone.
     pub fn new(
         tell: Vec<Tell>,
-        ear: impl Ear + 'static,
+        incoming: impl Incoming + 'static,
         pids: Vec<u32>,
         join: impl FnOnce() + Send + 'static,
     ) -> Self {
         Self {
             tell,
-            ear: Box::new(ear),
+            incoming: Box::new(incoming),
             pids,
             join: Box::new(join),
         }
@@ -107,13 +107,13 @@ impl Parts {
     ///
     /// # Errors
     /// All parts have gone.
-    pub fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
-        self.ear.hear(patience)
+    pub fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+        self.incoming.receive(patience)
     }
 
     /// Waits for `span`; messages that parts send meanwhile are received later.
-    pub fn pass(&mut self, span: Duration) {
-        self.ear.pass(span);
+    pub fn wait(&mut self, span: Duration) {
+        self.incoming.wait(span);
     }
 
     /// Waits until they are gone; they are told nothing any more.

@@ -22,7 +22,7 @@ use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 use super::clock::LoadClock;
 use super::context::RunContext;
-use super::coordinator::{Coordinator, Surroundings};
+use super::coordinator::{Coordinator, CoordinatorContext};
 use super::error::LoadError;
 use super::link::{LinkReport, LoadLink};
 use super::parts::Parts;
@@ -33,7 +33,7 @@ use super::target::Used;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
 use super::{checked, entry, keys, nanos, scheme, simulated};
-use crate::outcome::Outcome;
+use crate::outcome::LoadOutcome;
 
 /// Devices that keep a loop busy enough that another one is worth its thread.
 const DEVICES_PER_LOOP: u32 = 100;
@@ -97,7 +97,7 @@ fn run_here(
         return Ok(None);
     };
     let generator = Generator::start(options, &server, &limits, context.program)?;
-    let vigil = KeepAwake::hold();
+    let keep_awake = KeepAwake::hold();
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;
@@ -116,7 +116,7 @@ fn run_here(
         started_at: rfc3339(started_at),
         loops: generator.loops,
         processes: generator.processes,
-        idle_cpus: vigil.idle_cpus().to_string(),
+        idle_cpus: keep_awake.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
     note_afterwards(&mut load, options, &outcome, address, link);
@@ -138,11 +138,11 @@ fn conduct(
     server: &mut Server,
     parts: Parts,
     pids: &[u32],
-) -> Outcome {
+) -> LoadOutcome {
     context
         .watcher
         .begin(&Announcement::of(options, context.position));
-    let surroundings = Surroundings {
+    let coordinator_context = CoordinatorContext {
         clock: LoadClock::Live(clock),
         target: server,
         watcher: context.watcher,
@@ -150,7 +150,7 @@ fn conduct(
         used: &mut || used_by(pids),
         demands: context.demands,
     };
-    let outcome = Coordinator::new(options, parts, surroundings).run();
+    let outcome = Coordinator::new(options, parts, coordinator_context).run();
     context.watcher.end();
     outcome
 }
@@ -226,7 +226,7 @@ fn end(
     options: &LoadOptions,
     server: Server,
     link: Option<LoadLink>,
-    outcome: &mut Outcome,
+    outcome: &mut LoadOutcome,
 ) -> Result<Option<LinkReport>, EmulationError> {
     let oscore_contexts = keys::oscore_contexts(options, server.destination());
     server.stop();
@@ -251,7 +251,7 @@ fn record(server: &Server) -> Result<Recorder, ProfileError> {
 fn note_afterwards(
     load: &mut Load,
     options: &LoadOptions,
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     address: SocketAddr,
     link: Option<LinkReport>,
 ) {
@@ -268,11 +268,8 @@ fn folded(profile: Result<Folded, ProfileError>, warnings: &mut Vec<Warning>) ->
     match profile {
         Ok(folded) => Some(folded.text()),
         Err(error) => {
-            warnings.push(Warning {
-                kind: WarningKind::NoProfile,
-                text: format!("there is no CPU profile of the target: {error}"),
-                invalidates: false,
-            });
+            let text = format!("there is no CPU profile of the target: {error}");
+            warnings.push(Warning::note(WarningKind::NoProfile, text));
             None
         }
     }

@@ -48,15 +48,9 @@ pub(super) fn warning(options: &LoadOptions, address: SocketAddr, load: &Load) -
     if offered == 0 || !is_silent || !options.is_answered() || load.interrupted {
         return None;
     }
-    Some(Warning {
-        kind: WarningKind::OtherProtocol,
-        text: format!(
-            "nothing was answered by {}, and {}",
-            options.target,
-            meant(options, address)?
-        ),
-        invalidates: false,
-    })
+    let meant = meant(options, address)?;
+    let text = format!("{} answered nothing, and {meant}", options.target);
+    Some(Warning::note(WarningKind::OtherProtocol, text))
 }
 
 /// Whether something that listens takes a ClientHello for one; `None` where it is not there, or says nothing.

@@ -26,7 +26,7 @@ use super::target::{Arrived, Measured, Used, Watched};
 /// Where servers of other makers listen: an address of loopback that hardly anybody uses, because their ports are the
 /// registered ones.
 const FOREIGN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 78, 0, 1);
-/// Where systems keep the authorities that they trust.
+/// Where systems keep the certificates of the authorities that they trust.
 const SYSTEM_STORES: [&str; 3] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -245,8 +245,7 @@ fn start_sink(
         asked.address = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
     }
     let sink = Sink::start(program, &asked, clock, is_over)?;
-    let portable = sink.credentials().portable();
-    let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
+    let portable = sink.credentials().portable().map_err(SinkError::Credentials)?;
     let destination = Destination::own(sink.address(), portable);
     Ok((destination, Kind::Sink(Box::new(sink))))
 }
@@ -319,14 +318,19 @@ fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result
     })
 }
 
-/// The authorities that are trusted; `None` takes any certificate.
+/// The file with the authorities that this system trusts, if it has one.
+pub fn system_store() -> Option<&'static Path> {
+    SYSTEM_STORES.iter().map(Path::new).find(|path| path.is_file())
+}
+
+/// The authorities that devices trust; `None` accepts any certificate.
 pub(super) fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
     if options.insecure {
         return Ok(None);
     }
-    let stores = || SYSTEM_STORES.iter().map(Path::new).find(|path| path.is_file());
     let needs_any = options.stack.has_handshake();
-    let Some(path) = options.ca.as_deref().or_else(|| stores().filter(|_| needs_any)) else {
+    let default = || system_store().filter(|_| needs_any);
+    let Some(path) = options.ca.as_deref().or_else(default) else {
         return Ok(Some(Vec::new()));
     };
     let error = |reason: String| ServerError::Authorities {

@@ -20,12 +20,12 @@ use wirecost_proto::random::key_of;
 use wirecost_scenario::options::load::shared::sockets;
 use wirecost_scenario::options::load::{Backoff, LoadOptions};
 use wirecost_security::KeyLog;
-use wirecost_stack::pattern::{Pattern, PatternError};
 
 use super::destination::Destination;
-use super::keys::KeyLines;
+use super::keys::{KeyLines, key_log};
 use super::part::{FromPart, Inbox};
 use super::shared::SharedEndpoints;
+use crate::error::PartError;
 
 /// How connections come back that are lost while messages are sent, where nothing else is said.
 pub const BACKOFF: Backoff = Backoff {
@@ -74,10 +74,12 @@ impl Share {
     /// Runs the part until it is told to quit: one loop on this thread. Whatever happens, the last thing that it says is
     /// [`FromPart::Failed`] or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
-        let key_log = self.key_log();
+        let key_log = key_log(&self.options);
         let last = match self.run_loop(inbox, outbox, &key_log) {
             Ok(socket_error) => FromPart::Finished { socket_error },
-            Err(reason) => FromPart::Failed { reason },
+            Err(error) => FromPart::Failed {
+                reason: error.to_string(),
+            },
         };
         let keys = KeyLines::of(&key_log);
         let all_keys = key_log.is_enabled().then_some(FromPart::AllKeys);
@@ -88,22 +90,13 @@ impl Share {
         }
     }
 
-    /// Where devices leave the secrets of their connections.
-    fn key_log(&self) -> KeyLog {
-        if self.options.keeps_keys() {
-            KeyLog::new()
-        } else {
-            KeyLog::disabled()
-        }
-    }
-
     /// Runs the loop: why a socket could not be had.
     fn run_loop(
         &self,
         inbox: &Arc<Inbox>,
         outbox: &Outbox,
         key_log: &KeyLog,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, PartError> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
         let channels = self.destination.channels(clock, key_log)?;
@@ -121,8 +114,7 @@ impl Share {
             .with_traffic(Arc::clone(&traffic))
             .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
-        let driver = driver.map_err(|error| format!("cannot set up a loop: {error}"))?;
-        let driver = driver.with_traffic(traffic);
+        let driver = driver.map_err(PartError::Setup)?.with_traffic(traffic);
         let waker = driver.waker();
         // A loop that has ended cannot be woken and need not be.
         inbox.wakes_by(move || drop(waker.wake()));
@@ -135,9 +127,7 @@ impl Share {
         // Sending fails where the coordinator has gone: the loop is told to quit, or its process ends.
         drop(outbox.send((self.number, alive)));
         drop(outbox.send((self.number, FromPart::Ready)));
-        let report = driver
-            .run()
-            .map_err(|error| format!("the loop failed: {error}"))?;
+        let report = driver.run().map_err(PartError::Loop)?;
         Ok(report.socket_error.map(|error| error.to_string()))
     }
 
@@ -171,10 +161,6 @@ impl Share {
     pub(crate) fn rng(&self, purpose: &str) -> Rng {
         Rng::new(self.options.seed).purpose(key_of(purpose))
     }
-}
-
-fn pattern(text: &str) -> Result<Pattern, String> {
-    text.parse().map_err(|error: PatternError| error.to_string())
 }
 
 /// Where the sockets come from of so many devices of a load, in one loop, that go to `address`.

@@ -33,12 +33,12 @@ use wirecost_sim::{Recording, Tap};
 
 use crate::clock::{LoadClock, Origin};
 use crate::context::{Demands, RunContext};
-use crate::coordinator::{Coordinator, Surroundings};
+use crate::coordinator::{Coordinator, CoordinatorContext};
 use crate::destination::Destination;
-use crate::error::LoadError;
+use crate::error::{GeneratorError, LoadError, PartError};
 use crate::keys::{self, KeyLines};
 use crate::link::{Captured, LinkReport, keep};
-use crate::outcome::Outcome;
+use crate::outcome::LoadOutcome;
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::parts::{Parts, Tell};
 use crate::sink::counter::Counter;
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let recording = options.capture.then(Recording::new);
     let simulated = simulate(options, watcher, interrupted, demands, recording);
     watcher.end();
-    let simulated = simulated.map_err(LoadError::Generator)?;
+    let simulated = simulated?;
     if simulated.outcome.has_not_begun() {
         return Ok(None);
     }
@@ -130,7 +130,7 @@ fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
 /// The result of a simulated load.
 pub struct Simulated<T> {
     /// What was counted.
-    pub outcome: Outcome,
+    pub outcome: LoadOutcome,
     /// What each direction of the link has decided.
     pub counters: [Counters; 2],
     /// The tap that saw the packets.
@@ -150,7 +150,7 @@ pub fn simulate<T: Tap + 'static>(
     interrupted: &dyn Fn() -> bool,
     demands: Option<&Demands<'_>>,
     tap: T,
-) -> Result<Simulated<T>, String> {
+) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
     let meter = Arc::<Meter>::default();
     let (outbox, said) = channel();
@@ -177,7 +177,7 @@ pub fn simulate<T: Tap + 'static>(
     };
     let tell: Vec<Tell> = vec![Box::new(move |message: ToPart| inbox.put(message))];
     let parts = Parts::new(tell, simulation, Vec::new(), || {});
-    let surroundings = Surroundings {
+    let coordinator_context = CoordinatorContext {
         clock: LoadClock::Virtual(now),
         target: &mut target,
         watcher,
@@ -185,9 +185,9 @@ pub fn simulate<T: Tap + 'static>(
         used: &mut Used::default,
         demands,
     };
-    let outcome = Coordinator::new(options, parts, surroundings).run();
+    let outcome = Coordinator::new(options, parts, coordinator_context).run();
     let world = world.borrow_mut().take();
-    let world = world.ok_or("the simulation has left no world; please report this")?;
+    let world = world.ok_or(PartError::NoWorld)?;
     Ok(settled(world, setting, &target.meter, outcome))
 }
 
@@ -196,14 +196,14 @@ fn settled<T: Tap>(
     mut world: LoadWorld<T>,
     setting: Setting<'_>,
     meter: &Meter,
-    mut outcome: Outcome,
+    mut outcome: LoadOutcome,
 ) -> Simulated<T> {
     world.settle(world.now() + SETTLE);
     outcome.settle_link(&meter.read());
     let (finished, _) = world.into_finished();
     outcome.keys = KeyLines::of(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
-        let failure = format!("the server has ended: {error}");
+        let failure = GeneratorError::Server(error.to_string());
         outcome.failure.get_or_insert(failure);
     }
     Simulated {

@@ -15,6 +15,7 @@ pub(crate) mod counter;
 mod report;
 mod target;
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,13 +27,14 @@ use wirecost_live::patience::Patience;
 use wirecost_live::process::foreground::StartError;
 use wirecost_live::process::worker::{Silence, Worker};
 use wirecost_proto::bare::Transport;
+use wirecost_security::certificate;
 use wirecost_stack::credentials::Portable;
-use wirecost_stack::{Credentials, Stack};
+use wirecost_stack::{Credentials, NameError, Stack};
 
 use super::destination::OnLink;
 use super::target::Measured;
 pub use report::{SinkReport, SinkUsage};
-pub use target::serve;
+pub use target::{ServeError, serve};
 
 /// The hidden command that is the target's process.
 pub const COMMAND: &str = "load-target";
@@ -56,8 +58,6 @@ pub struct SinkOptions {
     pub cpu: Option<usize>,
     /// Whether payloads begin with a [`wirecost_proto::Stamp`].
     pub stamped: bool,
-    /// Whether clients must have a certificate.
-    pub client_certificates: bool,
     /// Whether it takes early data, which anyone may have replayed.
     pub accept_early_data: bool,
     /// The emulated link in front of it, where there is one.
@@ -83,7 +83,6 @@ impl SinkOptions {
             connections,
             cpu: None,
             stamped: true,
-            client_certificates: false,
             accept_early_data: false,
             link: None,
         }
@@ -118,12 +117,18 @@ pub enum SinkError {
     Silent(#[from] Silence),
     /// It could not be told something.
     #[error("cannot speak to the target: {0}")]
-    Pipe(#[from] std::io::Error),
-    /// It cannot serve.
+    Pipe(#[from] io::Error),
+    /// Its process cannot serve, and says why.
     #[error("the target cannot serve: {0}")]
     Failed(String),
-    /// It said something that is not understood.
-    #[error("the target said {0:?}, which is no answer")]
+    /// Its certificates or keys are unusable.
+    #[error("the target cannot serve: {0}")]
+    Credentials(#[from] certificate::Error),
+    /// Its stack is unknown.
+    #[error("the target cannot serve: {0}")]
+    Stack(#[from] NameError),
+    /// Its answer cannot be read.
+    #[error("the target said {0:?}, which is not an answer")]
     Answer(String),
 }
 
@@ -168,11 +173,10 @@ impl Sink {
             let worker = start_shard(program, &other, patience)?.0;
             shards.push(Process { worker, owed: 0 });
         }
-        let credentials = credentials.unpack(clock.epoch());
         Ok(Self {
             shards,
             address,
-            credentials: credentials.map_err(|error| SinkError::Failed(error.to_string()))?,
+            credentials: credentials.unpack(clock.epoch())?,
         })
     }
 
@@ -226,7 +230,7 @@ impl Sink {
     /// # Errors
     /// It has ended.
     pub fn begin_phase(&mut self, phase: &Measured) -> Result<(), SinkError> {
-        let phase = serde_json::to_string(phase).map_err(|error| SinkError::Failed(error.to_string()))?;
+        let phase = serde_json::to_string(phase).map_err(io::Error::from)?;
         let order = format!("{}{phase}", target::PHASE);
         for shard in &mut self.shards {
             shard.worker.say(&order)?;
@@ -279,7 +283,7 @@ impl Process {
 /// How many processes hold the connections. The kernel spreads them by chance: six standard deviations above the mean
 /// must fit, too.
 fn shards(options: &SinkOptions) -> Result<u32, SinkError> {
-    let stack: Stack = parse(&options.stack)?;
+    let stack: Stack = options.stack.parse()?;
     if stack.transport() == Transport::Datagram {
         return Ok(1);
     }
@@ -303,8 +307,7 @@ fn start_shard(
     patience: Patience<'_>,
 ) -> Result<(Worker, SocketAddr, Portable), SinkError> {
     let mut worker = Worker::start(program, &[COMMAND])?;
-    let line = serde_json::to_string(shard).map_err(|error| SinkError::Failed(error.to_string()))?;
-    worker.say(&line)?;
+    worker.say(&serde_json::to_string(shard).map_err(io::Error::from)?)?;
     match hear(&mut worker, patience)? {
         Answer::Ready { address, credentials } => Ok((worker, address, credentials)),
         Answer::Failed { reason } => Err(SinkError::Failed(reason)),
@@ -324,17 +327,11 @@ fn hear(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError
     serde_json::from_str(&line).map_err(|_| SinkError::Answer(line))
 }
 
-fn parse(stack: &str) -> Result<Stack, SinkError> {
-    stack
-        .parse()
-        .map_err(|error: wirecost_stack::NameError| SinkError::Failed(error.to_string()))
-}
-
 /// The program that this process runs.
 ///
 /// # Errors
 /// It has been removed meanwhile.
-pub fn own_program() -> std::io::Result<PathBuf> {
+pub fn own_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 

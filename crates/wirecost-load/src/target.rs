@@ -12,18 +12,14 @@ pub trait Watched {
     fn used(&mut self) -> Option<Used>;
 
     /// What shows what the emulated link to it does; `None` without one.
-    fn meter(&self) -> Option<&Meter> {
-        None
-    }
+    fn meter(&self) -> Option<&Meter>;
 
     /// A phase begins: the delays of what arrived before are not its.
-    fn begin(&mut self, _phase: &Measured) {}
+    fn begin(&mut self, phase: &Measured);
 
     /// What has arrived since it started; `None` where it does not count, or does not say so in time: soon, where the run is
     /// `interrupted`.
-    fn arrived(&mut self, _interrupted: &dyn Fn() -> bool) -> Option<Arrived> {
-        None
-    }
+    fn arrived(&mut self, interrupted: &dyn Fn() -> bool) -> Option<Arrived>;
 }
 
 /// What a side has used so far.
@@ -85,11 +81,4 @@ pub struct Arrived {
     pub worked_off: u64,
     /// How long they took since the phase began, without its warm-up, where they say when they were intended.
     pub one_way_delay: Option<Histogram>,
-}
-
-/// Nothing is known of the target.
-impl Watched for () {
-    fn used(&mut self) -> Option<Used> {
-        None
-    }
 }

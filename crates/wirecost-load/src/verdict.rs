@@ -15,7 +15,7 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
-use crate::outcome::{Outcome, PhaseTimes, Spent};
+use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
 /// The share of what was offered that must be sent, or the generator is the bottleneck; and that must be carried, where there is
 /// no bottleneck.
@@ -33,7 +33,7 @@ pub struct Evidence<'a> {
     /// The figures of the phases, in order.
     pub phases: &'a [PhaseFigures],
     /// What the run has left.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a LoadOutcome,
     /// The share of processor time that the hypervisor gave to others.
     pub steal: f64,
     /// The emulated link, where there was one.
@@ -140,10 +140,10 @@ fn clock(times: &PhaseTimes) -> Option<Warning> {
 fn ended_early(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let is_last = index + 1 == evidence.outcome.phases.len();
     let failure = evidence.outcome.failure.as_ref().filter(|_| is_last)?;
-    Some(Warning::invalid(WarningKind::EndedEarly, failure.clone()))
+    Some(Warning::invalid(WarningKind::EndedEarly, failure.to_string()))
 }
 
-fn socketless(outcome: &Outcome) -> Option<Warning> {
+fn socketless(outcome: &LoadOutcome) -> Option<Warning> {
     let reason = outcome.socket_error.as_ref()?;
     Some(Warning::note(
         WarningKind::NoSocket,

@@ -40,7 +40,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its exit code.
+    /// A failure with an exit code.
     pub fn new(code: u8, message: impl Display) -> Self {
         Self {
             code,
@@ -49,7 +49,12 @@ impl Failure {
         }
     }
 
-    /// The same failure with a way out.
+    /// A defect of wirecost, or output that cannot be written.
+    pub fn internal(error: impl Display) -> Self {
+        Self::new(INTERNAL, error)
+    }
+
+    /// The same failure with a hint: what to do now.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -61,7 +66,7 @@ impl Failure {
         Self::new(USAGE, message)
     }
 
-    /// The way out, where there is one.
+    /// The hint, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

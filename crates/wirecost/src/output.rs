@@ -120,6 +120,24 @@ pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints a table, and writes `json` to the file of `--json`, `path`: with `-` to stdout, in place of the table.
+pub fn table_or_json(
+    path: Option<&Path>,
+    json: impl FnOnce() -> serde_json::Result<String>,
+    table: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let text = || json().map(|text| text + "\n").map_err(Failure::internal);
+    match path {
+        Some(path) if is_stdout(path) => data(text()?),
+        Some(path) => {
+            data(table());
+            std::fs::write(path, text()?).map_err(|error| unwritable("--json", path, &error))?;
+        }
+        None => data(table()),
+    }
+    Ok(())
+}
+
 /// Refuses `-` for a file that cannot be printed, for a reason.
 pub fn refuse_stdout(flag: &str, path: Option<&Path>, why: &str) -> Result<(), Failure> {
     match path.is_some_and(is_stdout) {

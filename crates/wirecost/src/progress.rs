@@ -83,6 +83,29 @@ impl Screen {
     fn print(&self, what: impl Display) {
         note_at(self.started, what);
     }
+
+    /// Shows that `done` of `of` are over: `3/20 cells simulated`.
+    fn advance(&mut self, done: u64, of: u64, what: &'static str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => {
+                bar.set_length(of);
+                bar.set_message(what);
+                bar.set_position(done);
+                bar.tick();
+            }
+            None => self.line(format_args!("{done}/{of} {what}")),
+        }
+    }
+
+    /// Shows work of unknown length.
+    fn spin(&mut self, what: impl Display) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.tick(),
+            None => self.line(what),
+        }
+    }
 }
 
 /// Does some work, and says every second what it is.
@@ -132,21 +155,11 @@ impl Progress for Screen {
     }
 
     fn checking(&mut self, links: usize) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.tick(),
-            None => self.line(format_args!("checking {}", counted(links as u64, "link"))),
-        }
+        self.spin(format_args!("checking {}", counted(links as u64, "link")));
     }
 
     fn tick(&mut self, done: u64, of: u64) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => {
-                place(bar, done, of, "devices done");
-            }
-            None => self.line(format_args!("{done}/{of} devices done")),
-        }
+        self.advance(done, of, "devices done");
     }
 
     fn is_interrupted(&self) -> bool {
@@ -156,31 +169,17 @@ impl Progress for Screen {
 
 impl SweepProgress for Screen {
     fn simulating(&mut self, done: usize, of: usize) {
-        match &self.bar {
-            _ if self.quiet || of == 0 => {}
-            Some(bar) => place(bar, done as u64, of as u64, "cells simulated"),
-            None => self.line(format_args!("{done}/{of} cells simulated")),
+        if of > 0 {
+            self.advance(done as u64, of as u64, "cells simulated");
         }
     }
 
     fn analysing(&mut self) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.tick(),
-            None => self.line("analysing"),
-        }
+        self.spin("analysing");
     }
 
     fn in_virtual_time(&mut self, at: Duration, of: Duration) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => place(bar, at.as_secs(), of.as_secs(), "s of virtual time"),
-            None => self.line(format_args!(
-                "{}/{} s of virtual time",
-                at.as_secs(),
-                of.as_secs()
-            )),
-        }
+        self.advance(at.as_secs(), of.as_secs(), "s of virtual time");
     }
 
     fn simulated(&mut self, cell: &Cell) {
@@ -191,13 +190,6 @@ impl SweepProgress for Screen {
         let more = if self.previews == 0 { " (and so on)" } else { "" };
         self.note(&format!("simulated: {}{more}", preview(cell, self.has_starts)));
     }
-}
-
-fn place(bar: &ProgressBar, done: u64, of: u64, what: &'static str) {
-    bar.set_length(of);
-    bar.set_message(what);
-    bar.set_position(done);
-    bar.tick();
 }
 
 /// A cell's first figures: bytes of the connection and of a message both ways, and its median response time.

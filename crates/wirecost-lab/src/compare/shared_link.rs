@@ -138,7 +138,7 @@ fn cell(
         counters,
         tap: (tally, delays),
         ..
-    } = played.map_err(SimulationError::Load)?;
+    } = played?;
     Ok(figures::cell(
         options,
         planned,

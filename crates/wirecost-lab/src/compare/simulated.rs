@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_link::Counters;
+use wirecost_load::error::PartError;
 use wirecost_proto::Instant;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
@@ -83,8 +84,8 @@ pub enum SimulationError {
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] certificate::Error),
     /// A load in virtual time could not begin.
-    #[error("{0}")]
-    Load(String),
+    #[error(transparent)]
+    Load(#[from] PartError),
     /// The packets could not be analysed.
     #[error("cannot analyse the packets: {0}")]
     Analysis(#[from] io::Error),

@@ -3,8 +3,6 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 use crate::connections::{NextStep, State};
@@ -47,7 +45,7 @@ impl Close {
 
 fn close(part: &mut Part, device: usize) {
     match part.connections.state(device) {
-        State::Up => part.connections.wish(device, NextStep::Close),
+        State::Up => part.connections.request(device, NextStep::Close),
         State::Connecting => part.connections.abort(device, false),
         State::Down => part.connections.stay_down(device),
         State::Closing => {}
@@ -62,10 +60,6 @@ impl Activity for Close {
 
     fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         self.close_due(part, now)
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, part: &Part, _: Instant) -> bool {

@@ -4,10 +4,8 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::time::Duration;
 
-use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::load::{Arrivals, Offer};
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Ended, Part};
 use crate::arrivals::Schedule;
@@ -76,7 +74,7 @@ impl Connect {
     fn connect(&mut self, part: &mut Part, device: usize) {
         self.left -= 1;
         if part.connections.state(device) == State::Down {
-            part.connections.wish(device, NextStep::Connect);
+            part.connections.request(device, NextStep::Connect);
         }
     }
 
@@ -162,10 +160,6 @@ impl Activity for Connect {
 
     fn went_down(&mut self, part: &mut Part, _: usize, _: Ended<'_>, now: Instant) {
         self.due(part, now);
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, part: &Part, now: Instant) -> bool {

@@ -1,10 +1,9 @@
 //! All connections are lost at one instant, as when a server, a router or the mains fails.
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
+
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::Who;
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 use crate::connections::State;
@@ -58,10 +57,6 @@ impl Activity for DropAll {
                 State::Down => part.connections.stay_down(device),
             }
         }
-        None
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
         None
     }
 

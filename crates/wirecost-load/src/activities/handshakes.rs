@@ -9,18 +9,18 @@
 //! Handshakes that resume need the ticket of a connection before them: that one is in a phase before this one.
 
 use std::collections::VecDeque;
-use std::iter::Peekable;
+
 use std::ops::Range;
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
-use wirecost_proto::script::Context;
+
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::load::Offer;
-use wirecost_stack::{Command, Event};
+use wirecost_stack::Event;
 
 use crate::activity::{Activity, Ended, Part};
-use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+use crate::arrivals::{ARRIVALS_PER_TURN, Flow, NEVER};
 use crate::connections::{NextStep, State};
 use crate::earlier;
 use crate::roles::attempts::{Attempts, Failure};
@@ -69,35 +69,14 @@ pub struct Handshakes {
     drained: Option<Instant>,
 }
 
-#[derive(Debug)]
-enum Flow {
-    Open(Peekable<Schedule>),
-    /// How many handshakes may still be intended.
-    Closed {
-        left: u64,
-    },
-}
-
-const NEVER: Instant = Instant::from_nanos(u64::MAX);
-
 impl Handshakes {
     /// The part's share of the handshakes.
     pub fn new(asked: Handshaking) -> Self {
-        let devices = asked.devices.clone();
-        let flow = match Schedule::new(&asked.offer, devices.clone(), asked.of, asked.rng) {
-            Some(schedule) => Flow::Open(schedule.peekable()),
-            None => Flow::Closed {
-                left: asked
-                    .offer
-                    .count
-                    .map_or(u64::MAX, |count| share(count, &devices, asked.of)),
-            },
-        };
         Self {
-            attempts: Attempts::new(devices.len()),
-            fresh: devices.len(),
+            attempts: Attempts::new(asked.devices.len()),
+            fresh: asked.devices.len(),
+            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
             asked,
-            flow,
             lingering: VecDeque::new(),
             resting: VecDeque::new(),
             refused: None,
@@ -110,17 +89,12 @@ impl Handshakes {
     /// Offers what the schedule names; returns when it names the next.
     fn offer(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         for _ in 0..ARRIVALS_PER_TURN {
-            let Flow::Open(schedule) = &mut self.flow else {
-                return None;
-            };
-            let arrival = schedule.peek().copied()?;
-            let intended = self.begins + Duration::from_nanos(arrival.offset);
+            let (device, intended) = self.flow.next_arrival(self.begins)?;
             part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
-            schedule.next();
-            let device = arrival.device;
+            self.flow.advance();
             let free = part.connections.state(device) == State::Down && self.attempts.is_free(device);
             self.attempts
                 .offer(device, intended, now, free, &mut part.tracker);
@@ -143,7 +117,7 @@ impl Handshakes {
             self.attempts.offer(device, now, now, true, &mut part.tracker);
         }
         if self.attempts.begin(device, now, &mut part.tracker) {
-            part.connections.wish(device, NextStep::Connect);
+            part.connections.request(device, NextStep::Connect);
         }
     }
 
@@ -162,7 +136,7 @@ impl Handshakes {
             }
             self.lingering.pop_front();
             if part.connections.is_up(device) {
-                part.connections.wish(device, NextStep::Close);
+                part.connections.request(device, NextStep::Close);
             }
         }
         None
@@ -187,7 +161,7 @@ impl Activity for Handshakes {
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         for device in 0..part.senders {
             if part.connections.is_up(device) {
-                part.connections.wish(device, NextStep::Close);
+                part.connections.request(device, NextStep::Close);
             }
         }
     }
@@ -222,7 +196,7 @@ impl Activity for Handshakes {
         }
         self.attempts.succeed(device, now, &mut part.tracker);
         if self.asked.linger.is_zero() {
-            return part.connections.wish(device, NextStep::Close);
+            return part.connections.request(device, NextStep::Close);
         }
         self.lingering.push_back((now + self.asked.linger, device));
     }
@@ -255,10 +229,6 @@ impl Activity for Handshakes {
             return self.resting.push_back((now + REST, device));
         }
         self.begin_next(part, device, now);
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, _: &Part, now: Instant) -> bool {

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
+
 use wirecost_scenario::options::load::Backoff;
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 
@@ -42,10 +41,6 @@ impl Activity for Hold {
         Some(self.ends)
     }
 
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
-    }
-
     fn is_done(&self, _: &Part, now: Instant) -> bool {
         now >= self.ends
     }
@@ -54,7 +49,7 @@ impl Activity for Hold {
         self.ends = self.ends.min(now);
     }
 
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+    fn keeps_up(&self) -> Option<Backoff> {
         Some(self.backoff)
     }
 }

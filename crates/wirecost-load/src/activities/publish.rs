@@ -6,9 +6,7 @@
 //! drain:       nothing is offered any more; over when nothing is outstanding, or after the time-out
 //! ```
 
-use std::iter::Peekable;
 use std::ops::Range;
-use std::time::Duration;
 
 use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
@@ -17,7 +15,7 @@ use wirecost_scenario::options::load::{Backoff, Offer};
 use wirecost_stack::Command;
 
 use crate::activity::{Activity, Kind, Part};
-use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+use crate::arrivals::{ARRIVALS_PER_TURN, Flow, NEVER};
 
 /// What is asked of a publishing phase.
 #[derive(Clone, Debug)]
@@ -53,31 +51,12 @@ pub struct Publish {
     drained: Instant,
 }
 
-#[derive(Debug)]
-enum Flow {
-    Open(Peekable<Schedule>),
-    /// How many messages may still be intended.
-    Closed {
-        left: u64,
-    },
-}
-
 impl Publish {
     /// The part's share of a publishing phase.
     pub fn new(asked: Publishing) -> Self {
-        let schedule = Schedule::new(&asked.offer, asked.devices.clone(), asked.of, asked.rng);
-        let flow = match schedule {
-            Some(schedule) => Flow::Open(schedule.peekable()),
-            None => Flow::Closed {
-                left: asked
-                    .offer
-                    .count
-                    .map_or(u64::MAX, |count| share(count, &asked.devices, asked.of)),
-            },
-        };
         Self {
+            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
             asked,
-            flow,
             begins: Instant::START,
             has_begun: false,
             ends: Instant::START,
@@ -92,15 +71,6 @@ impl Publish {
     /// Whether a device's protocol takes a message.
     fn takes_more(&self, part: &Part, device: usize) -> bool {
         part.tracker.in_flight(device) < self.asked.inflight && !part.tracker.is_holding(device)
-    }
-
-    /// When the schedule intends the next message; `None` where it intends none, or where there is no schedule.
-    fn next_arrival(&mut self) -> Option<Instant> {
-        let Flow::Open(schedule) = &mut self.flow else {
-            return None;
-        };
-        let offset = schedule.peek()?.offset;
-        Some(self.begins + Duration::from_nanos(offset))
     }
 
     /// Whether nothing will be intended any more.
@@ -123,8 +93,6 @@ impl Publish {
     }
 }
 
-const NEVER: Instant = Instant::from_nanos(u64::MAX);
-
 impl Activity for Publish {
     fn begin(&mut self, part: &mut Part, at: Instant) {
         self.begins = at;
@@ -143,26 +111,23 @@ impl Activity for Publish {
             (0..part.senders).for_each(|device| part.connections.wake(device));
         }
         for _ in 0..ARRIVALS_PER_TURN {
-            let Flow::Open(schedule) = &mut self.flow else {
+            let Some((device, intended)) = self.flow.next_arrival(self.begins) else {
                 break;
             };
-            let Some(arrival) = schedule.peek().copied() else {
-                break;
-            };
-            let intended = self.begins + Duration::from_nanos(arrival.offset);
             part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
-            schedule.next();
-            let free = self.is_free(part, arrival.device);
-            part.tracker.offer(arrival.device, intended, now, free);
-            if part.connections.is_up(arrival.device) {
-                part.connections.wake(arrival.device);
+            self.flow.advance();
+            let free = self.is_free(part, device);
+            part.tracker.offer(device, intended, now, free);
+            if part.connections.is_up(device) {
+                part.connections.wake(device);
             }
         }
         if !self.has_ended(now) {
-            return Some(self.next_arrival().unwrap_or(self.ends));
+            let next = self.flow.next_arrival(self.begins);
+            return Some(next.map_or(self.ends, |(_, at)| at));
         }
         self.end(part, now);
         if now >= self.drained {
@@ -195,7 +160,7 @@ impl Activity for Publish {
         self.drained = self.drained.min(until);
     }
 
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+    fn keeps_up(&self) -> Option<Backoff> {
         Some(self.asked.backoff)
     }
 }

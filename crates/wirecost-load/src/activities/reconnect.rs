@@ -11,9 +11,8 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
+
 use wirecost_scenario::options::load::{Backoff, Who};
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 use crate::connections::State;
@@ -86,10 +85,6 @@ impl Activity for Reconnect {
         self.attempts.succeed(device, now, &mut part.tracker);
     }
 
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
-    }
-
     fn is_done(&self, part: &Part, now: Instant) -> bool {
         let is_back = self.attempts.outstanding() == 0 && !part.subscribers.are_asking();
         self.has_begun && (is_back || now >= self.until)
@@ -99,7 +94,7 @@ impl Activity for Reconnect {
         self.until = self.until.min(until);
     }
 
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+    fn keeps_up(&self) -> Option<Backoff> {
         Some(self.backoff)
     }
 }

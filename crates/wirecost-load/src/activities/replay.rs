@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
-use wirecost_stack::{Command, Event};
+
+use wirecost_stack::Event;
 
 use crate::activity::{Activity, Part};
 
@@ -49,10 +49,6 @@ impl Activity for AwaitReplay {
         if let Event::Received(_) = event {
             self.last = self.last.max(now);
         }
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, _: &Part, now: Instant) -> bool {

@@ -31,8 +31,8 @@ fn a_device_is_woken_once_however_often_it_is_called() {
 #[test]
 fn a_connect_that_takes_too_long_is_told_once() {
     let mut connections = connections();
-    connections.wish(1, NextStep::Connect);
-    assert_eq!(connections.take_wish(1, Instant::START), NextStep::Connect);
+    connections.request(1, NextStep::Connect);
+    assert_eq!(connections.take_request(1, Instant::START), NextStep::Connect);
     assert_eq!(connections.count(State::Connecting), 1);
     let late = Instant::START + SECOND * 10;
     assert_eq!(connections.next_timer(Instant::START + SECOND * 9), None);
@@ -43,8 +43,8 @@ fn a_connect_that_takes_too_long_is_told_once() {
 #[test]
 fn a_connection_in_time_leaves_no_timer() {
     let mut connections = connections();
-    connections.wish(1, NextStep::Connect);
-    connections.take_wish(1, Instant::START);
+    connections.request(1, NextStep::Connect);
+    connections.take_request(1, Instant::START);
     connections.came_up(1, Instant::START);
     assert_eq!(connections.next_timer(Instant::START + SECOND * 99), None);
     assert_eq!(connections.next_deadline(), None);
@@ -52,8 +52,8 @@ fn a_connection_in_time_leaves_no_timer() {
 
 /// A device connects, is connected for so long, and loses its connection; returns how long it waits then.
 fn lose(connections: &mut Connections, device: usize, lasted: Duration, is_proven: bool) -> Duration {
-    connections.wish(device, NextStep::Connect);
-    connections.take_wish(device, Instant::START);
+    connections.request(device, NextStep::Connect);
+    connections.take_request(device, Instant::START);
     connections.came_up(device, Instant::START + SECOND);
     if is_proven {
         connections.prove(device);
@@ -68,8 +68,8 @@ fn waits_double_up_to_the_longest_and_the_first_is_none() {
     let mut waits = Vec::new();
     for _ in 0..5 {
         waits.push(connections.wait(0, &BACKOFF).as_secs());
-        connections.wish(0, NextStep::Connect);
-        connections.take_wish(0, Instant::START);
+        connections.request(0, NextStep::Connect);
+        connections.take_request(0, Instant::START);
         connections.went_down(0, Instant::START);
     }
     assert_eq!(waits, [0, 1, 2, 4, 5]);
@@ -103,14 +103,14 @@ fn whoever_accepts_and_leaves_is_waited_for_longer_and_longer() {
 #[test]
 fn what_a_device_ends_itself_has_not_failed() {
     let mut connections = connections();
-    for wish in [NextStep::Abort { reset: true }, NextStep::Close] {
-        connections.wish(0, NextStep::Connect);
-        connections.take_wish(0, Instant::START);
+    for request in [NextStep::Abort { reset: true }, NextStep::Close] {
+        connections.request(0, NextStep::Connect);
+        connections.take_request(0, Instant::START);
         connections.came_up(0, Instant::START);
-        connections.wish(0, wish);
-        connections.take_wish(0, Instant::START);
+        connections.request(0, request);
+        connections.take_request(0, Instant::START);
         connections.went_down(0, Instant::START);
-        assert_eq!(connections.wait(0, &BACKOFF), Duration::ZERO, "{wish:?}");
+        assert_eq!(connections.wait(0, &BACKOFF), Duration::ZERO, "{request:?}");
     }
 }
 
@@ -187,8 +187,8 @@ fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
         [true, false, false]
     );
     connections.miss(0);
-    connections.wish(0, NextStep::Connect);
-    connections.take_wish(0, Instant::START);
+    connections.request(0, NextStep::Connect);
+    connections.take_request(0, Instant::START);
     assert!(!connections.take_missing(0), "it is being made");
 }
 
@@ -196,8 +196,8 @@ fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
 fn jitter_is_the_devices_own_and_stays_below_the_wait() {
     let mut connections = connections();
     for device in 0..3 {
-        connections.wish(device, NextStep::Connect);
-        connections.take_wish(device, Instant::START);
+        connections.request(device, NextStep::Connect);
+        connections.take_request(device, Instant::START);
         connections.went_down(device, Instant::START);
     }
     let jittered = Backoff {

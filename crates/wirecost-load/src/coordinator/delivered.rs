@@ -73,12 +73,12 @@ impl Coordinator<'_> {
     fn await_arrivals(&mut self, before: &Arrived, sent: u64) -> Option<Arrived> {
         let (began, timeout) = (self.now(), self.options.timeout);
         let stillness = self.options.stillness();
-        let mut last = self.around.target.arrived(self.around.interrupted)?;
+        let mut last = self.context.target.arrived(self.context.interrupted)?;
         let mut moved = self.now();
         loop {
             let count = last.deliveries.since(&before.deliveries).arrived;
             let now = self.now();
-            self.outcome.interrupted |= (self.around.interrupted)();
+            self.outcome.interrupted |= (self.context.interrupted)();
             let patience = if self.outcome.interrupted {
                 timeout.min(LAST_WAIT)
             } else {
@@ -87,8 +87,8 @@ impl Coordinator<'_> {
             if count >= sent || now >= began + patience || now.saturating_since(moved) >= stillness {
                 return Some(last);
             }
-            self.parts.pass(LOOK);
-            let next = self.around.target.arrived(self.around.interrupted)?;
+            self.parts.wait(LOOK);
+            let next = self.context.target.arrived(self.context.interrupted)?;
             if next.deliveries.arrived != last.deliveries.arrived {
                 moved = self.now();
             }

@@ -18,13 +18,13 @@ impl Coordinator<'_> {
     /// the last secrets have come. Notes how many parts have not said all of theirs.
     pub(super) fn wait_for_the_end(&mut self) {
         let mut patience = Patience::new(self.now());
-        while self.is_awaited(|stand| !stand.is_done) && !patience.is_over(self.now()) {
-            self.hear(LOOK);
+        while self.is_awaited(|state| !state.is_done) && !patience.is_over(self.now()) {
+            self.receive(LOOK);
             patience.note(self.outcome.keys.text().len(), self.now());
         }
         let options = self.options;
         if options.keeps_keys() && options.stack.has_handshake() {
-            let without = self.stands.iter().filter(|stand| !stand.has_said_keys);
+            let without = self.part_states.iter().filter(|state| !state.has_said_keys);
             self.outcome.parts_without_keys = without.count();
         }
     }

@@ -14,12 +14,12 @@ use wirecost_live::emulation::Readings;
 use wirecost_proto::Instant;
 use wirecost_results::link_use::LinkUse;
 
-use super::{Coordinator, Outcome};
+use super::{Coordinator, LoadOutcome};
 
 impl Coordinator<'_> {
     /// What the link has done before a phase begins: it all belongs to those before.
     pub(super) fn read_link(&mut self) -> Option<Readings> {
-        let now = self.around.target.meter()?.read();
+        let now = self.context.target.meter()?.read();
         self.outcome.settle_link(&now);
         Some(now)
     }
@@ -32,7 +32,7 @@ impl Coordinator<'_> {
         has_warm_up: bool,
         over: Instant,
     ) -> Option<LinkUse> {
-        let meter = self.around.target.meter()?;
+        let meter = self.context.target.meter()?;
         if has_warm_up && over < measured_from {
             // What comes behind it is warm-up as well.
             self.outcome.link_counted = None;
@@ -45,7 +45,7 @@ impl Coordinator<'_> {
     }
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Counts in the last phase what the link has done from its end until `now`.
     pub(crate) fn settle_link(&mut self, now: &Readings) {
         let last = self.phases.last_mut();
@@ -82,15 +82,15 @@ mod tests {
         };
         enters(5);
         let in_phase = meter.read().since(&Readings::default(), Duration::from_secs(1));
-        let mut outcome = Outcome {
+        let mut outcome = LoadOutcome {
             phases: vec![PhaseTimes {
                 link: Some(in_phase),
                 ..PhaseTimes::default()
             }],
             link_counted: Some(meter.read()),
-            ..Outcome::default()
+            ..LoadOutcome::default()
         };
-        let counted = |outcome: &Outcome| outcome.phases[0].link.expect("a link").up;
+        let counted = |outcome: &LoadOutcome| outcome.phases[0].link.expect("a link").up;
         for (more, all) in [(2, 7), (1, 8)] {
             enters(more);
             outcome.settle_link(&meter.read());

@@ -7,7 +7,7 @@ use wirecost_results::metrics::Usage;
 use wirecost_results::usage::UsageRow;
 use wirecost_scenario::options::load::Phase;
 
-use super::{Coordinator, Stand};
+use super::{Coordinator, PartState};
 use crate::nanos;
 use crate::target::Used;
 
@@ -24,7 +24,7 @@ pub(super) struct Reading {
 
 /// What a target has said of what it has used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(super) struct TargetReading {
     used: Used,
     at: Instant,
 }
@@ -68,17 +68,21 @@ impl Coordinator<'_> {
     /// Looks at both sides.
     pub(super) fn read_both(&mut self) -> Reading {
         let began = self.now();
-        let (generator, target) = ((self.around.used)(), self.around.target.used());
+        let (generator, target) = ((self.context.used)(), self.context.target.used());
         let reading = Reading {
             looked: [began, self.now()],
             generator,
             target,
-            loops: self.stands.iter().map(|stand: &Stand| stand.cpu_ns).collect(),
+            loops: self
+                .part_states
+                .iter()
+                .map(|state: &PartState| state.cpu_ns)
+                .collect(),
         };
         self.outcome.generator.note(&reading.generator);
         if let Some(used) = reading.target {
             self.outcome.target.get_or_insert_default().note(&used);
-            self.target_said = Some(Said {
+            self.last_target = Some(TargetReading {
                 used,
                 at: reading.looked[1],
             });
@@ -99,12 +103,12 @@ impl Coordinator<'_> {
         if phase.offer().is_some() {
             generator.add_offer(looks);
         }
-        if let (Some(used), Some(said)) = (&before.target, &self.target_said)
-            && said.at > before.looked[1]
+        if let (Some(used), Some(last)) = (&before.target, &self.last_target)
+            && last.at > before.looked[1]
         {
-            let (looks, thread_ns) = ([used, &said.used], busiest_since(&said.used, used));
+            let (looks, thread_ns) = ([used, &last.used], busiest_since(&last.used, used));
             let spent = self.outcome.target.get_or_insert_default();
-            spent.add_phase(looks, thread_ns, said.at.saturating_since(before.looked[0]), cpus);
+            spent.add_phase(looks, thread_ns, last.at.saturating_since(before.looked[0]), cpus);
             if phase.offer().is_some() {
                 spent.add_offer(looks);
             }

@@ -27,9 +27,9 @@ impl Coordinator<'_> {
     pub(super) fn is_tick_due(&self, now: Instant) -> bool {
         let waited = now.saturating_since(self.last_tick);
         let have_reported = self
-            .stands
+            .part_states
             .iter()
-            .all(|stand| stand.has_ended || stand.counted_until > self.counted_until);
+            .all(|state| state.has_ended || state.counted_until > self.counted_until);
         waited >= PATIENCE || waited >= LEAST && have_reported
     }
 
@@ -40,8 +40,8 @@ impl Coordinator<'_> {
         let (generator, target) = reading.since(&self.last_read, since_last);
         let (phase, clients) = (self.options.phases.get(index), self.options.clients);
         let elapsed_phase = now.saturating_since(at);
-        let is_live = self.around.clock.is_live();
-        self.around.watcher.second(&Tick {
+        let is_live = self.context.clock.is_live();
+        self.context.watcher.second(&Tick {
             elapsed: now.saturating_since(self.began),
             remaining: self.remaining(index, elapsed_phase),
             phase: index,
@@ -49,7 +49,7 @@ impl Coordinator<'_> {
             asked_rate: phase.and_then(|phase| phase.rate(clients)),
             span: self.counted_span(now),
             counted: &self.fresh,
-            connected: self.stands.iter().map(|stand| stand.connected).sum(),
+            connected: self.part_states.iter().map(|state| state.connected).sum(),
             generator: is_live.then_some(generator),
             target: target.filter(|_| is_live),
         });
@@ -75,7 +75,7 @@ impl Coordinator<'_> {
 
     /// Until when the part has counted that was the last to report.
     fn reported_until(&self) -> Instant {
-        let reported = self.stands.iter().map(|stand| stand.counted_until);
+        let reported = self.part_states.iter().map(|state| state.counted_until);
         reported.fold(self.counted_until, Instant::max)
     }
 
@@ -94,7 +94,7 @@ impl Coordinator<'_> {
 
     /// Notes whether the clock was set since it was last looked at.
     pub(super) fn look_at_clock(&mut self) {
-        let drift_ns = self.around.clock.realtime_drift_nanos();
+        let drift_ns = self.context.clock.realtime_drift_nanos();
         self.clock_stepped |= drift_ns.abs_diff(self.drift_ns) > CLOCK_STEP_NS;
         self.drift_ns = drift_ns;
     }

@@ -10,7 +10,7 @@ use wirecost_proto::Instant;
 use wirecost_results::figures::{Deliveries, record};
 use wirecost_stack::{Arrival, Command, Event, Stamp, Subscription};
 
-use super::track::{Place, Track};
+use super::track::{ArrivalOrder, Track};
 use crate::tracker::MessageTracker;
 
 /// How the reason begins of a server that refuses a subscription.
@@ -44,7 +44,7 @@ pub struct Subscribers {
 #[derive(Debug)]
 struct Subscriber {
     subscription: Arc<Subscription>,
-    standing: Standing,
+    state: SubscriptionState,
     /// When its connection came up.
     since: Instant,
     /// Whether the server had kept its session then.
@@ -54,7 +54,7 @@ struct Subscriber {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum SubscriptionState {
     /// Never subscribed, and not connected.
     Down,
     /// Connected; it has to subscribe.
@@ -72,7 +72,7 @@ impl Subscribers {
     pub fn new(first: usize, subscriptions: Vec<Arc<Subscription>>, reception: Reception) -> Self {
         let new = |subscription| Subscriber {
             subscription,
-            standing: Standing::Down,
+            state: SubscriptionState::Down,
             since: Instant::START,
             resumed: false,
             tracks: Box::default(),
@@ -98,13 +98,19 @@ impl Subscribers {
 
     /// Whether every subscriber has been answered, with yes or no.
     pub fn are_ready(&self) -> bool {
-        let is_ready = |one: &Subscriber| matches!(one.standing, Standing::Subscribed | Standing::Refused);
+        let is_ready = |one: &Subscriber| {
+            matches!(
+                one.state,
+                SubscriptionState::Subscribed | SubscriptionState::Refused
+            )
+        };
         self.each.iter().all(is_ready)
     }
 
     /// Whether a subscriber is connected and has not been answered.
     pub fn are_asking(&self) -> bool {
-        let is_asking = |one: &Subscriber| matches!(one.standing, Standing::Up | Standing::AwaitSuback);
+        let is_asking =
+            |one: &Subscriber| matches!(one.state, SubscriptionState::Up | SubscriptionState::AwaitSuback);
         self.each.iter().any(is_asking)
     }
 
@@ -116,10 +122,10 @@ impl Subscribers {
     /// The SUBSCRIBE of a device that has to subscribe.
     pub fn next(&mut self, device: usize) -> Option<Command> {
         let subscriber = self.of(device)?;
-        if subscriber.standing != Standing::Up {
+        if subscriber.state != SubscriptionState::Up {
             return None;
         }
-        subscriber.standing = Standing::AwaitSuback;
+        subscriber.state = SubscriptionState::AwaitSuback;
         Some(Command::Subscribe(Arc::clone(&subscriber.subscription)))
     }
 
@@ -131,11 +137,11 @@ impl Subscribers {
         match event {
             Event::Ready { session_present } => subscriber.came_up(*session_present, now),
             Event::Subscribed => {
-                subscriber.standing = Standing::Subscribed;
+                subscriber.state = SubscriptionState::Subscribed;
                 tracker.now(now).deliveries.expected += u64::from(self.retained);
             }
             Event::SubscriptionRefused { reason } => {
-                subscriber.standing = Standing::Refused;
+                subscriber.state = SubscriptionState::Refused;
                 let interval = tracker.now(now);
                 interval.deliveries.subscriptions_refused += 1;
                 interval.reason(&format!("{SUBSCRIPTION_REFUSED}{reason}"));
@@ -165,7 +171,7 @@ impl Subscribers {
         let intended = stamp.map(|stamp| reception.intended(&stamp));
         let replayed = arrival.retained || subscriber.was_away_at(intended);
         let is_behind = intended
-            .filter(|_| !replayed && place != Some(Place::Duplicate))
+            .filter(|_| !replayed && place != Some(ArrivalOrder::Duplicate))
             .is_some_and(|intended| tracker.is_delivered_behind(intended, now));
         // What was on its way when a phase ended is that phase's; what a server has kept tells of the phase in which it comes.
         let interval = match intended.filter(|_| !replayed) {
@@ -181,7 +187,7 @@ impl Subscribers {
     }
 
     /// Where a message is among those of its sender, as long as there is memory to know it.
-    fn place(&mut self, device: usize, stamp: Stamp) -> Option<Place> {
+    fn place(&mut self, device: usize, stamp: Stamp) -> Option<ArrivalOrder> {
         let senders = self.reception.senders as usize;
         let left = self.tracks_left;
         let subscriber = self.of(device)?;
@@ -198,15 +204,15 @@ impl Subscriber {
     const fn came_up(&mut self, session_present: bool, now: Instant) {
         self.since = now;
         self.resumed = session_present;
-        if !(session_present && matches!(self.standing, Standing::Subscribed)) {
-            self.standing = Standing::Up;
+        if !(session_present && matches!(self.state, SubscriptionState::Subscribed)) {
+            self.state = SubscriptionState::Up;
         }
     }
 
     /// What was not answered is asked again; what was, is remembered for the case that the session lives on.
     fn went_down(&mut self) {
-        if self.standing != Standing::Subscribed {
-            self.standing = Standing::Down;
+        if self.state != SubscriptionState::Subscribed {
+            self.state = SubscriptionState::Down;
         }
     }
 
@@ -229,13 +235,13 @@ impl Reception {
     }
 }
 
-fn count(deliveries: &mut Deliveries, place: Option<Place>, replayed: bool, marked: bool) {
+fn count(deliveries: &mut Deliveries, place: Option<ArrivalOrder>, replayed: bool, marked: bool) {
     deliveries.arrived += 1;
     deliveries.replayed += u64::from(replayed);
     match place {
-        Some(Place::InOrder) => {}
-        Some(Place::OutOfOrder) => deliveries.out_of_order += 1,
-        Some(Place::Duplicate) => deliveries.duplicates += 1,
+        Some(ArrivalOrder::InOrder) => {}
+        Some(ArrivalOrder::OutOfOrder) => deliveries.out_of_order += 1,
+        Some(ArrivalOrder::Duplicate) => deliveries.duplicates += 1,
         // Without numbers the mark is all there is; it only says that the server may have sent it before.
         None => deliveries.duplicates += u64::from(marked),
     }

@@ -2,7 +2,7 @@
 
 /// What a number says of a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ArrivalOrder {
     /// It is the first of its number, and none with a higher number came before.
     InOrder,
     /// It is the first of its number, behind one with a higher number.
@@ -25,14 +25,14 @@ impl Track {
     pub const REACH: u32 = u64::BITS;
 
     /// Notes a number.
-    pub const fn note(&mut self, number: u32) -> Place {
+    pub const fn note(&mut self, number: u32) -> ArrivalOrder {
         if self.arrived == 0 {
             (self.highest, self.arrived) = (number, 1);
-            return Place::InOrder;
+            return ArrivalOrder::InOrder;
         }
         let ahead = number.wrapping_sub(self.highest);
         if ahead == 0 {
-            return Place::Duplicate;
+            return ArrivalOrder::Duplicate;
         }
         if ahead < 1 << 31 {
             self.arrived = match self.arrived.checked_shl(ahead) {
@@ -40,18 +40,18 @@ impl Track {
                 None => 1,
             };
             self.highest = number;
-            return Place::InOrder;
+            return ArrivalOrder::InOrder;
         }
         let behind = ahead.wrapping_neg();
         if behind >= Self::REACH {
-            return Place::OutOfOrder;
+            return ArrivalOrder::OutOfOrder;
         }
         let bit = 1 << behind;
         if self.arrived & bit != 0 {
-            return Place::Duplicate;
+            return ArrivalOrder::Duplicate;
         }
         self.arrived |= bit;
-        Place::OutOfOrder
+        ArrivalOrder::OutOfOrder
     }
 }
 
@@ -74,9 +74,9 @@ mod tests {
                 let step = base + rng.next_below(u64::from(Track::REACH) / 2);
                 let place = track.note(start.wrapping_add(step as u32));
                 let expected = match (set.insert(step), highest) {
-                    (false, _) => Place::Duplicate,
-                    (true, Some(highest)) if step < highest => Place::OutOfOrder,
-                    (true, _) => Place::InOrder,
+                    (false, _) => ArrivalOrder::Duplicate,
+                    (true, Some(highest)) if step < highest => ArrivalOrder::OutOfOrder,
+                    (true, _) => ArrivalOrder::InOrder,
                 };
                 assert_eq!(place, expected, "{step} from {start}");
                 highest = highest.max(Some(step));
@@ -88,9 +88,9 @@ mod tests {
     fn a_gap_is_no_disorder() {
         let mut track = Track::default();
         for number in [3, 4, 90, 1_000_000] {
-            assert_eq!(track.note(number), Place::InOrder);
+            assert_eq!(track.note(number), ArrivalOrder::InOrder);
         }
-        assert_eq!(track.note(1_000_000), Place::Duplicate);
-        assert_eq!(track.note(90), Place::OutOfOrder);
+        assert_eq!(track.note(1_000_000), ArrivalOrder::Duplicate);
+        assert_eq!(track.note(90), ArrivalOrder::OutOfOrder);
     }
 }

@@ -13,7 +13,7 @@ use wirecost_sim::Tap;
 use super::setting::WorldCell;
 use crate::nanos;
 use crate::part::{FromPart, Inbox};
-use crate::parts::{Ear, Gone};
+use crate::parts::{Gone, Incoming};
 use crate::sink::counter::Counter;
 use crate::target::{Arrived, Measured, Used, Watched};
 
@@ -39,18 +39,18 @@ impl<T: Tap> Simulation<T> {
             // The other end is this simulation's own.
             drop(self.outbox.send((0, last)));
         }
-        let hear = || listens.then(|| self.said.try_recv().ok()).flatten();
-        let mut heard = hear();
+        let receive = || listens.then(|| self.said.try_recv().ok()).flatten();
+        let mut heard = receive();
         while !self.is_over && heard.is_none() && world.advance_by_one(until) {
-            heard = hear();
+            heard = receive();
         }
         self.now.set(world.now());
         heard
     }
 }
 
-impl<T: Tap> Ear for Simulation<T> {
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+impl<T: Tap> Incoming for Simulation<T> {
+    fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         let mut heard = self.go_on(patience, true);
         if let Some((_, FromPart::Alive { cpu_ns, .. })) = &mut heard {
             // The CPU time of the simulation is not that of a load generator.
@@ -59,7 +59,7 @@ impl<T: Tap> Ear for Simulation<T> {
         Ok(heard)
     }
 
-    fn pass(&mut self, span: Duration) {
+    fn wait(&mut self, span: Duration) {
         self.go_on(span, false);
     }
 }

@@ -15,7 +15,7 @@ use wirecost_stats::Histogram;
 
 use super::report::{SinkReport, SinkUsage};
 use crate::backlog::Backlog;
-use crate::roles::track::{Place, Track};
+use crate::roles::track::{ArrivalOrder, Track};
 use crate::target::Measured;
 
 /// Devices whose numbers are followed; messages of others count, but not as duplicates or out of order. Anyone can send a
@@ -128,13 +128,13 @@ impl Observer<Server> for Counter {
             };
             let place = stamps.take(stamp);
             if is_warm_up {
-                counts.warm_up.duplicates += u64::from(place == Place::Duplicate);
-                counts.warm_up.out_of_order += u64::from(place == Place::OutOfOrder);
+                counts.warm_up.duplicates += u64::from(place == ArrivalOrder::Duplicate);
+                counts.warm_up.out_of_order += u64::from(place == ArrivalOrder::OutOfOrder);
             } else {
                 stamps.delays.record(monotonic_ns.saturating_sub(intended_ns));
             }
             // What a phase before has left over tells nothing of this one.
-            if !is_earlier && place != Place::Duplicate {
+            if !is_earlier && place != ArrivalOrder::Duplicate {
                 let is_behind = stamps.backlog.is_behind(intended_ns, monotonic_ns);
                 stamps.worked_off += u64::from(is_behind);
             }
@@ -184,17 +184,17 @@ impl Stamps {
     }
 
     /// Counts a message; returns its place among those of its device.
-    fn take(&mut self, stamp: Stamp) -> Place {
+    fn take(&mut self, stamp: Stamp) -> ArrivalOrder {
         let device = stamp.device as usize;
         if device >= MAX_DEVICES {
-            return Place::InOrder;
+            return ArrivalOrder::InOrder;
         }
         if device >= self.devices.len() {
             self.devices.resize(device + 1, Track::default());
         }
         let place = self.devices[device].note(stamp.message);
-        self.out_of_order += u64::from(place == Place::OutOfOrder);
-        self.duplicates += u64::from(place == Place::Duplicate);
+        self.out_of_order += u64::from(place == ArrivalOrder::OutOfOrder);
+        self.duplicates += u64::from(place == ArrivalOrder::Duplicate);
         place
     }
 }

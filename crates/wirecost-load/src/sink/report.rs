@@ -89,10 +89,7 @@ impl From<SinkReport> for Arrived {
 }
 
 fn add(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
-    match (sum, more) {
-        (None, None) => None,
-        (sum, more) => Some(sum.unwrap_or(0) + more.unwrap_or(0)),
-    }
+    sum.into_iter().chain(more).reduce(|sum, more| sum + more)
 }
 
 impl SinkUsage {

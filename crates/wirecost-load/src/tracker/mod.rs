@@ -231,11 +231,11 @@ impl MessageTracker {
         }
     }
 
-    /// The server has a message of a device; whether it was not over.
-    pub fn acknowledged(&mut self, device: usize, message: u64, now: Instant) -> bool {
+    /// The server has acknowledged or answered a message of a device.
+    pub fn acknowledged(&mut self, device: usize, message: u64, now: Instant) {
         self.let_go(device, message);
         let Some(slot) = self.records.slot_of(message) else {
-            return false;
+            return;
         };
         // A message that was answered was sent, also where the loop has not said so yet.
         let sent = match self.records.at(slot).stage {
@@ -255,31 +255,30 @@ impl MessageTracker {
             false => &mut outcomes.acknowledged,
             true => &mut outcomes.late,
         });
-        true
     }
 
-    /// The server, or the protocol before it has sent it, does not take a message of a device; whether it was not over.
-    pub fn refused(&mut self, device: usize, message: u64, reason: &str) -> bool {
+    /// The server has refused a message of a device, or the protocol has refused to send it.
+    pub fn refused(&mut self, device: usize, message: u64, reason: &str) {
         self.let_go(device, message);
         let Some(slot) = self.records.slot_of(message) else {
-            return false;
+            return;
         };
         if let Stage::Leaving(at) = self.records.at(slot).stage {
             self.count_sent(slot, at);
         }
         self.explain(slot, reason);
         self.end(slot, |outcomes| &mut outcomes.refused);
-        true
     }
 
-    /// The protocol has given a message of a device up; whether it was not over.
-    pub fn given_up(&mut self, device: usize, message: u64) -> bool {
+    /// The protocol has given up a message of a device.
+    pub fn given_up(&mut self, device: usize, message: u64) {
         self.let_go(device, message);
-        let slot = self.records.slot_of(message);
-        slot.inspect(|slot| self.abandon(*slot)).is_some()
+        if let Some(slot) = self.records.slot_of(message) {
+            self.abandon(slot);
+        }
     }
 
-    /// A message of a device that was to be given could not be made.
+    /// A message of a device could not be encoded.
     pub fn failed(&mut self, device: usize, message: u64, reason: &str) {
         self.let_go(device, message);
         if let Some(slot) = self.records.slot_of(message) {

@@ -7,7 +7,7 @@ use wirecost_results::load::{Bottleneck, PhaseFigures};
 use wirecost_results::summary::Outcomes;
 
 use super::{BUSY, Evidence, SENT_SHARE, link, percent};
-use crate::outcome::Outcome;
+use crate::outcome::LoadOutcome;
 
 /// The bottleneck; `None` where nothing was done.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
@@ -172,7 +172,7 @@ fn missing_connections(figures: &PhaseFigures, was_stopped: bool) -> Option<(u64
 }
 
 /// What both sides used.
-fn cpu(outcome: &Outcome) -> String {
+fn cpu(outcome: &LoadOutcome) -> String {
     let Some(generator) = outcome.generator.telling_share.map(percent) else {
         return "it was over too soon to tell what the generator and the target used".into();
     };

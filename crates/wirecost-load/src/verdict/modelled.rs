@@ -62,7 +62,7 @@ mod tests {
     use wirecost_stack::target::Target;
 
     use super::*;
-    use crate::outcome::{Outcome, Spent};
+    use crate::outcome::{LoadOutcome, Spent};
 
     #[test]
     fn workers_without_idle_time_are_the_target_s_limit() {
@@ -75,12 +75,12 @@ mod tests {
             ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
         };
         for (busy, who) in [(0.9, "none"), (0.995, "target")] {
-            let outcome = Outcome {
+            let outcome = LoadOutcome {
                 target: Some(Spent {
                     busiest_share: Some(busy),
                     ..Spent::default()
                 }),
-                ..Outcome::default()
+                ..LoadOutcome::default()
             };
             let found = bottleneck(&Evidence {
                 options: &options,

@@ -8,6 +8,7 @@ use wirecost_scenario::options::load::{LoadTarget, Offer, Subscribers, Who};
 use wirecost_stack::target::Target;
 
 use super::*;
+use crate::error::GeneratorError;
 use crate::outcome::PhaseTimes;
 use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
 
@@ -17,7 +18,7 @@ const MILLISECOND: u64 = 1_000_000;
 struct Case {
     options: LoadOptions,
     phases: Vec<PhaseFigures>,
-    outcome: Outcome,
+    outcome: LoadOutcome,
     steal: f64,
 }
 
@@ -43,9 +44,9 @@ impl Case {
         };
         let mut case = Self {
             phases: phases.iter().map(figures).collect(),
-            outcome: Outcome {
+            outcome: LoadOutcome {
                 phases: vec![PhaseTimes::default(); phases.len()],
-                ..Outcome::default()
+                ..LoadOutcome::default()
             },
             options: LoadOptions {
                 phases,
@@ -345,7 +346,7 @@ fn a_phase_in_which_nothing_came_of_any_message_is_invalid() {
 #[test]
 fn a_load_that_failed_has_an_invalid_last_phase() {
     let mut case = Case::open();
-    case.outcome.failure = Some("a worker ended".into());
+    case.outcome.failure = Some(GeneratorError::Part("a worker ended".into()));
     case.outcome.phases.pop();
     case.phases.pop();
     let verdict = case.verdict();

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::print::{Resolved, Secrets};
 use wirecost_scenario::{ScenarioError, load};
 
 use crate::destination::Destination;
-use crate::part::{FromPart, ToPart};
+
 use crate::share::Share;
 
 /// What a worker process is given: some parts of a load.
@@ -21,12 +22,12 @@ pub struct Job {
     is_permitted: bool,
     /// Where it goes; absent where there are no parts.
     destination: Option<Destination>,
-    parts: Vec<Piece>,
+    parts: Vec<PartRange>,
 }
 
 /// One part: its number among all, and its devices.
 #[derive(Debug, Serialize, Deserialize)]
-struct Piece {
+struct PartRange {
     number: u32,
     devices: Range<u32>,
     subscribers: Range<u32>,
@@ -49,7 +50,7 @@ pub enum JobError {
 impl Job {
     /// The job of these shares of one load.
     pub fn of(shares: &[Share]) -> Self {
-        let piece = |share: &Share| Piece {
+        let range = |share: &Share| PartRange {
             number: share.number,
             devices: share.devices.clone(),
             subscribers: share.subscribers.clone(),
@@ -61,7 +62,7 @@ impl Job {
             load: Resolved::new(&first.options, Secrets::Shown).to_json(),
             is_permitted: first.options.is_permitted,
             destination: Some(first.destination.clone()),
-            parts: shares.iter().map(piece).collect(),
+            parts: shares.iter().map(range).collect(),
         }
     }
 
@@ -81,54 +82,33 @@ impl Job {
             is_permitted: job.is_permitted,
             ..load::parse(&job.load)?
         });
-        let share = |piece: Piece| Share {
+        let share = |range: PartRange| Share {
             options: Arc::clone(&options),
             destination: destination.clone(),
-            number: piece.number,
-            devices: piece.devices,
-            subscribers: piece.subscribers,
+            number: range.number,
+            devices: range.devices,
+            subscribers: range.subscribers,
         };
         Ok(job.parts.into_iter().map(share).collect())
     }
 }
 
-/// What a part of a worker process is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
-    /// The part's number.
-    pub part: u32,
-    /// What it is told.
-    pub order: ToPart,
-}
-
-impl Order {
-    /// The order as a line.
-    pub fn to_line(&self) -> String {
-        line(self)
-    }
-
-    /// The order of such a line; `None` where it is none.
-    pub fn from_line(line: &str) -> Option<Self> {
-        serde_json::from_str(line).ok()
-    }
-}
-
-/// What a part of a worker process says.
+/// A message to a part of a worker process, or from one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Word {
+pub struct Addressed<M> {
     /// The part's number.
     pub part: u32,
-    /// What it says.
-    pub says: FromPart,
+    /// The message.
+    pub message: M,
 }
 
-impl Word {
-    /// The word as a line.
+impl<M: Serialize + DeserializeOwned> Addressed<M> {
+    /// The message as a line of JSON.
     pub fn to_line(&self) -> String {
         line(self)
     }
 
-    /// The word of such a line; `None` where it is none.
+    /// Reads such a line; `None` for any other text.
     pub fn from_line(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }

@@ -10,7 +10,7 @@
 //!
 //! - [`layout`]: how many processes and loops a load has
 //! - [`job`]: what a worker is given, and the lines that follow
-//! - [`worker`]: a worker's life, from its side
+//! - [`worker`]: a worker's handle, from its side
 
 pub mod job;
 pub mod layout;
@@ -20,7 +20,7 @@ pub mod worker;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -32,7 +32,7 @@ use wirecost_live::process::worker::Worker;
 use super::part::{FromPart, ToPart};
 use super::parts::{Parts, Tell};
 use super::share::Share;
-use job::{Job, Order, Word};
+use job::{Addressed, Job};
 pub use layout::Layout;
 
 /// The hidden command of a worker process.
@@ -61,80 +61,72 @@ pub fn parts(layout: &Layout, program: &Path, shares: Vec<Share>) -> Result<Part
     if layout.is_one_process() {
         return Parts::threads(shares).map_err(WorkersError::Thread);
     }
-    let program = Program {
-        path: program.to_owned(),
-        arguments: vec![COMMAND.into()],
-    };
-    processes(&program, layout, &shares)
+    processes((program, &[COMMAND]), layout, &shares)
 }
 
-/// What a worker runs.
-struct Program {
-    path: PathBuf,
-    arguments: Vec<String>,
-}
+/// A program and its arguments.
+type Program<'a> = (&'a Path, &'a [&'a str]);
 
-fn processes(program: &Program, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
+fn processes(program: Program<'_>, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
     let (outbox, heard) = channel();
     let mut tell: Vec<Tell> = Vec::new();
-    let (mut pids, mut lives) = (Vec::new(), Vec::new());
+    let (mut pids, mut handles) = (Vec::new(), Vec::new());
     for shares in shares.chunks(layout.loops as usize) {
-        let life = Life::start(program, shares, outbox.clone())?;
-        pids.push(life.pid);
-        tell.extend(shares.iter().map(|share| life.tell(share.number)));
-        lives.push(life);
+        let handle = WorkerHandle::start(program, shares, outbox.clone())?;
+        pids.push(handle.pid);
+        tell.extend(shares.iter().map(|share| handle.tell(share.number)));
+        handles.push(handle);
     }
-    let join = move || lives.into_iter().for_each(Life::end);
+    let join = move || handles.into_iter().for_each(WorkerHandle::end);
     Ok(Parts::new(tell, heard, pids, join))
 }
 
 /// A worker process, what gives it orders, and the thread that hears it.
-struct Life {
+struct WorkerHandle {
     pid: u32,
     orders: Sender<String>,
     worker: Arc<Mutex<Worker>>,
-    hearing: JoinHandle<()>,
+    reading: JoinHandle<()>,
 }
 
-impl Life {
+impl WorkerHandle {
     fn start(
-        program: &Program,
+        (program, arguments): Program<'_>,
         shares: &[Share],
         outbox: Sender<(u32, FromPart)>,
     ) -> Result<Self, WorkersError> {
-        let arguments: Vec<&str> = program.arguments.iter().map(String::as_str).collect();
-        let mut worker = Worker::start(&program.path, &arguments).map_err(WorkersError::Process)?;
+        let mut worker = Worker::start(program, arguments).map_err(WorkersError::Process)?;
         let pid = worker.pid();
         // A pipe does not hold every job: one that is not read must leave us free to end the load.
         let orders = worker.orders();
         drop(orders.send(Job::of(shares).to_line()));
         let words = worker.words();
         let worker = Arc::new(Mutex::new(worker));
-        let ear = Ear {
+        let reader = OutputReader {
             pid,
             worker: Arc::clone(&worker),
             alive: shares.iter().map(|share| share.number).collect(),
             outbox,
         };
         let name = format!("worker {pid}");
-        let hearing = thread::Builder::new()
+        let reading = thread::Builder::new()
             .name(name)
-            .spawn(move || ear.hear(&words))
+            .spawn(move || reader.read(&words))
             .map_err(WorkersError::Thread)?;
         Ok(Self {
             pid,
             orders,
             worker,
-            hearing,
+            reading,
         })
     }
 
     /// What tells a part of this worker.
     fn tell(&self, part: u32) -> Tell {
         let orders = self.orders.clone();
-        Box::new(move |order: ToPart| {
+        Box::new(move |message: ToPart| {
             // A worker that has ended takes no message; the thread that reads its output has reported the end.
-            drop(orders.send(Order { part, order }.to_line()));
+            drop(orders.send(Addressed { part, message }.to_line()));
         })
     }
 
@@ -143,12 +135,12 @@ impl Life {
         drop(self.orders);
         // One that cannot be waited for has been: there is nothing left to do for it.
         drop(lock(&self.worker).stop(ENDING));
-        drop(self.hearing.join());
+        drop(self.reading.join());
     }
 }
 
 /// Hears a worker, until it has ended.
-struct Ear {
+struct OutputReader {
     pid: u32,
     worker: Arc<Mutex<Worker>>,
     /// Parts that have not said their last word.
@@ -156,19 +148,22 @@ struct Ear {
     outbox: Sender<(u32, FromPart)>,
 }
 
-impl Ear {
-    fn hear(mut self, words: &Receiver<String>) {
+impl OutputReader {
+    fn read(mut self, words: &Receiver<String>) {
         let mut reason = None;
         for line in words {
-            let Some(Word { part, says }) = Word::from_line(&line) else {
-                reason = Some(format!("worker process {} said what no part says", self.pid));
+            let Some(Addressed { part, message }) = Addressed::from_line(&line) else {
+                reason = Some(format!(
+                    "worker process {} sent a line that is not a message",
+                    self.pid
+                ));
                 break;
             };
-            if matches!(says, FromPart::Finished { .. } | FromPart::Failed { .. }) {
+            if matches!(message, FromPart::Finished { .. } | FromPart::Failed { .. }) {
                 self.alive.remove(&part);
             }
             // Sending fails where the coordinator has gone; the worker ends with it.
-            drop(self.outbox.send((part, says)));
+            drop(self.outbox.send((part, message)));
         }
         if self.alive.is_empty() {
             return;

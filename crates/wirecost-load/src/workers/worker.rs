@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::job::{Job, JobError, Order, Word};
+use super::job::{Addressed, Job, JobError};
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::share::Share;
 
@@ -40,10 +40,10 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
         drop(outbox);
         scope.spawn(move || say_all(&heard, words));
         for line in lines.map_while(Result::ok) {
-            if let Some(Order { part, order }) = Order::from_line(&line)
+            if let Some(Addressed { part, message }) = Addressed::from_line(&line)
                 && let Some(inbox) = inboxes.get(&part)
             {
-                inbox.put(order);
+                inbox.put(message);
             }
         }
         inboxes.values().for_each(|inbox| inbox.put(ToPart::Quit));
@@ -73,13 +73,10 @@ fn start<'scope>(
 
 /// Writes the messages of the parts, until all have ended or the output is closed.
 fn say_all(heard: &Receiver<(u32, FromPart)>, mut words: impl Write) {
-    for (part, says) in heard {
-        let line = Word { part, says }.to_line() + "\n";
-        if words
-            .write_all(line.as_bytes())
-            .and_then(|()| words.flush())
-            .is_err()
-        {
+    for (part, message) in heard {
+        let line = Addressed { part, message }.to_line() + "\n";
+        let written = words.write_all(line.as_bytes());
+        if written.and_then(|()| words.flush()).is_err() {
             return;
         }
     }

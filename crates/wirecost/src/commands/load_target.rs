@@ -10,6 +10,6 @@ use crate::output;
 /// Runs the command until there are no more orders.
 pub fn run() -> Result<ExitCode, Failure> {
     let served = sink::serve(std::io::stdin().lock(), output::lines().lock());
-    served.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    served.map_err(Failure::internal)?;
     Ok(ExitCode::from(exit::OK))
 }

@@ -11,9 +11,8 @@ use crate::output;
 
 /// Runs the command until there are no more orders.
 pub fn run() -> Result<ExitCode, Failure> {
-    let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
-    OpenFiles::raise().map_err(|error| internal(&error))?;
+    OpenFiles::raise().map_err(Failure::internal)?;
     limits::spare_memory();
-    worker::run(std::io::stdin().lock(), output::lines()).map_err(|error| internal(&error))?;
+    worker::run(std::io::stdin().lock(), output::lines()).map_err(Failure::internal)?;
     Ok(ExitCode::from(exit::OK))
 }

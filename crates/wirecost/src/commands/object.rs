@@ -54,7 +54,7 @@ const fn way_out(refusal: &Refusal) -> &'static str {
 impl From<SealError> for Failure {
     fn from(error: SealError) -> Self {
         match error {
-            SealError::Entropy(_) | SealError::Library(_) => Self::new(exit::INTERNAL, error),
+            SealError::Entropy(_) | SealError::Library(_) => Self::internal(error),
             SealError::NobodyMayOpen(_) => {
                 Self::usage(error).with_hint("name somebody with --to FILE.pub, or leave the part out")
             }
@@ -68,7 +68,7 @@ impl From<SealError> for Failure {
 
 impl From<NoEntropy> for Failure {
     fn from(error: NoEntropy) -> Self {
-        Self::new(exit::INTERNAL, error)
+        Self::internal(error)
     }
 }
 

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Runs the command until it is interrupted.
 pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
-    OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    OpenFiles::raise().map_err(Failure::internal)?;
     let stack = stack_for(arguments)?;
     let share = arguments.worker.then(Share::hear).transpose()?;
     let address = match &share {
@@ -155,8 +155,7 @@ fn endpoint(
 /// A number that cannot be predicted.
 fn random() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
-    let filled = Entropy::system().fill(&mut bytes);
-    filled.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    Entropy::system().fill(&mut bytes).map_err(Failure::internal)?;
     Ok(u64::from_be_bytes(bytes))
 }
 
@@ -241,9 +240,8 @@ fn serve(
             finished.observer.say_dropped(&finished.services);
             Ok(ExitCode::from(exit::OK))
         }
-        Ok(Err(error)) => Err(Failure::new(exit::INTERNAL, error)),
-        Err(_) => Err(Failure::new(
-            exit::INTERNAL,
+        Ok(Err(error)) => Err(Failure::internal(error)),
+        Err(_) => Err(Failure::internal(
             "the server thread panicked; please report this",
         )),
     }

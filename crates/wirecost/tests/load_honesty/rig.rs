@@ -43,7 +43,7 @@ impl Target {
         };
         let options = json!({
             "stack": stack, "address": address, "connections": 100, "cpu": null, "stamped": true,
-            "client_certificates": false, "accept_early_data": false,
+            "accept_early_data": false,
         });
         let shard = json!({"options": options, "shares_port": false, "credentials": null});
         let ready = target.ask(&shard.to_string());

@@ -84,11 +84,11 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "mqtt --tls --ca-out nowhere/ca.pem",
-        "cannot write --ca-out nowhere/ca.pem: No such file",
+        "cannot write nowhere/ca.pem: No such file",
     ),
     (
         "mqtt --tls --keylog nowhere/keys",
-        "cannot write --keylog nowhere/keys: No such file",
+        "cannot write nowhere/keys: No such file",
     ),
     (
         "mqtt --tls --ca-out -",

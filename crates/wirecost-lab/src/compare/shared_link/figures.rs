@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
-use wirecost_load::outcome::Outcome;
+use wirecost_load::outcome::LoadOutcome;
 use wirecost_proto::{Direction, Phase, units};
 use wirecost_results::Cell;
 use wirecost_results::figures::Interval;
@@ -27,7 +27,7 @@ const MANY_TIMEOUTS: f64 = 0.01;
 
 /// What a cell has left.
 pub(super) struct Played {
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadOutcome,
     pub(super) totals: Totals,
     pub(super) delays: Delays,
     /// What the link decided, up and down.
@@ -35,7 +35,7 @@ pub(super) struct Played {
 }
 
 /// What all seconds of all phases have counted.
-fn counted(outcome: &Outcome) -> Interval {
+fn counted(outcome: &LoadOutcome) -> Interval {
     let mut sum = Interval::default();
     outcome.intervals.iter().for_each(|interval| sum.add(interval));
     sum
@@ -123,7 +123,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
     };
     let mut warnings: Vec<Warning> = verdict::no_times(outcomes).into_iter().collect();
     if let Some(failure) = &played.outcome.failure {
-        warnings.push(warning(WarningKind::ServerFailed, failure.clone(), true));
+        warnings.push(warning(WarningKind::ServerFailed, failure.to_string(), true));
     }
     let unattributed: u64 = Direction::ALL
         .iter()

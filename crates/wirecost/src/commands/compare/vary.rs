@@ -7,39 +7,34 @@ use wirecost_stack::name::nearest_of;
 use crate::arguments::CompareArguments;
 use crate::exit::Failure;
 
-/// Puts the values of a dimension into its arguments.
-type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), String>;
-
 /// The dimensions of the matrix, by the names of their flags.
-const DIMENSIONS: [(&str, Apply); 9] = [
-    ("size", |arguments, values| {
-        set(&mut arguments.size, values, parsed)
-    }),
-    ("rtt", |arguments, values| {
-        set(&mut arguments.link.shape.rtt, values, time)
-    }),
-    ("loss", |arguments, values| {
-        set(&mut arguments.link.shape.loss, values, link::loss)
-    }),
-    ("rate", |arguments, values| {
-        set(&mut arguments.link.rate, values, link::rate)
-    }),
-    ("mtu", |arguments, values| {
-        set(&mut arguments.link.shape.mtu, values, link::mtu)
-    }),
-    ("stack", |arguments, values| {
-        set(&mut arguments.stacks, values, parsed)
-    }),
-    ("start", |arguments, values| {
-        set(&mut arguments.start, values, parsed)
-    }),
-    ("interval", |arguments, values| {
-        set(&mut arguments.interval, values, time)
-    }),
-    ("messages-per-connection", |arguments, values| {
-        set(&mut arguments.messages_per_connection, values, parsed)
-    }),
+const DIMENSIONS: [&str; 9] = [
+    "size",
+    "rtt",
+    "loss",
+    "rate",
+    "mtu",
+    "stack",
+    "start",
+    "interval",
+    "messages-per-connection",
 ];
+
+/// Puts the values of a dimension into its argument.
+fn assign(arguments: &mut CompareArguments, dimension: &str, values: &[&str]) -> Result<(), String> {
+    let link = &mut arguments.link;
+    match dimension {
+        "size" => set(&mut arguments.size, values, parsed),
+        "rtt" => set(&mut link.shape.rtt, values, time),
+        "loss" => set(&mut link.shape.loss, values, link::loss),
+        "rate" => set(&mut link.rate, values, link::rate),
+        "mtu" => set(&mut link.shape.mtu, values, link::mtu),
+        "stack" => set(&mut arguments.stacks, values, parsed),
+        "start" => set(&mut arguments.start, values, parsed),
+        "interval" => set(&mut arguments.interval, values, time),
+        _ => set(&mut arguments.messages_per_connection, values, parsed),
+    }
+}
 
 /// Puts what `--vary` asks for in place of the defaults of the flags.
 pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
@@ -51,9 +46,9 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
         };
         // The keys of scenarios name the link's settings link.rtt and so on.
         let key = key.trim().trim_start_matches("link.");
-        let Some((_, apply)) = DIMENSIONS.iter().find(|(name, _)| *name == key) else {
+        if !DIMENSIONS.contains(&key) {
             return Err(unknown(key));
-        };
+        }
         if varied.iter().any(|other| other == key) {
             return Err(Failure::usage(format!(
                 "--vary {key} is given twice: list all its values in one"
@@ -69,7 +64,7 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
             )));
         }
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
-        apply(arguments, &values).map_err(|why| Failure::usage(format!("--vary {key}: {why}")))?;
+        assign(arguments, key, &values).map_err(|why| Failure::usage(format!("--vary {key}: {why}")))?;
         varied.push(key.to_owned());
     }
     Ok(())
@@ -85,12 +80,11 @@ fn is_given(arguments: &CompareArguments, key: &str) -> bool {
 }
 
 fn unknown(key: &str) -> Failure {
-    let names = DIMENSIONS.map(|(name, _)| name);
-    let meant = nearest_of(key, names).map(|name| format!(" (did you mean {name}?)"));
+    let meant = nearest_of(key, DIMENSIONS).map(|name| format!(" (did you mean {name}?)"));
     Failure::usage(format!(
         "cannot vary {key:?}{}; the keys are {}",
         meant.unwrap_or_default(),
-        names.join(", ")
+        DIMENSIONS.join(", ")
     ))
 }
 

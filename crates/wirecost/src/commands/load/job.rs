@@ -10,7 +10,7 @@ use wirecost_live::topology::prepare;
 use wirecost_load::context::RunContext;
 use wirecost_load::entry;
 use wirecost_load::error::LoadError;
-use wirecost_load::outcome::Outcome;
+use wirecost_load::outcome::LoadOutcome;
 use wirecost_load::run::run as run_load;
 use wirecost_load::server::ServerError;
 use wirecost_load::sink::{SinkError, own_program};
@@ -223,7 +223,7 @@ impl Job<'_> {
         missing
             .iter()
             .map(|options| Absent {
-                load: entry::of(options, &Outcome::default(), 0.0, None),
+                load: entry::of(options, &LoadOutcome::default(), 0.0, None),
                 error: error.take(),
             })
             .collect()
@@ -407,6 +407,6 @@ fn failed(error: LoadError) -> Failure {
         LoadError::Limit(_) => Failure::new(exit::PRIVILEGE, &error)
             .with_hint("fewer --clients, more --processes or more --source addresses; or raise the limit"),
         LoadError::Machine { .. } | LoadError::Workers(_) => Failure::new(exit::PRIVILEGE, error),
-        LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),
+        LoadError::Part(_) | LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),
     }
 }

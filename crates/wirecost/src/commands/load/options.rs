@@ -14,6 +14,7 @@ use wirecost_stack::{Application, Stack};
 
 use super::shape;
 use crate::arguments::LoadArguments;
+use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::links;
 use crate::exit::Failure;
 use crate::login;
@@ -110,7 +111,7 @@ fn options(
         payload: Payload::Size(choice.size),
         resource: resource(arguments, target, choice.stack),
         login: login.cloned().map(|login| (login.user, login.password)),
-        keep_alive: keep_alive(arguments)?,
+        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
         inflight: choice.inflight,
         timeout: arguments.timeout,
         connect_timeout: arguments.connect_timeout,
@@ -188,14 +189,6 @@ fn resource(arguments: &LoadArguments, target: &LoadTarget, stack: Stack) -> Str
         .clone()
         .or(of_url)
         .unwrap_or_else(|| LoadOptions::unnamed_resource(stack, arguments.shape.subscribers.is_some()).into())
-}
-
-fn keep_alive(arguments: &LoadArguments) -> Result<u16, Failure> {
-    let time = arguments.keep_alive;
-    u16::try_from(time.as_secs())
-        .ok()
-        .filter(|_| time.subsec_nanos() == 0)
-        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))
 }
 
 pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {

@@ -7,6 +7,7 @@ use wirecost_probe::Report;
 use wirecost_probe::notes::Step;
 use wirecost_probe::report::{StepReport, Traffic};
 use wirecost_proto::Layer;
+use wirecost_report::number::plain;
 
 /// What stands where nothing is known.
 const UNKNOWN: &str = "-";
@@ -147,12 +148,6 @@ pub fn time(time: Duration) -> String {
         millis if millis < 10_000.0 => format!("{millis:.0} ms"),
         millis => format!("{:.1} s", millis / 1e3),
     }
-}
-
-/// `text` without control characters: a server's words must not command a terminal.
-fn plain(text: &str) -> String {
-    let replace = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
-    text.chars().map(replace).collect()
 }
 
 #[cfg(test)]

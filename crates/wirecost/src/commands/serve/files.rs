@@ -1,13 +1,15 @@
 //! The files of a server: certificates in, its authority and its secrets out.
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use wirecost_security::KeyLog;
 
-use crate::exit::{self, Failure};
+use crate::output::unwritable;
+
+use crate::exit::Failure;
 
 /// The mode of files that only their owner may read.
 const SECRET: u32 = 0o600;
@@ -41,7 +43,7 @@ impl AuthorityFile {
         };
         let opened = options.open(&path);
         let written = opened.and_then(|mut file| file.write_all(pem.as_bytes()));
-        written.map_err(|error| cannot_write("--ca-out", &path, &error))?;
+        written.map_err(|error| unwritable("--ca-out", &path, &error))?;
         Ok(Self {
             path,
             is_temporary: asked.is_none(),
@@ -86,7 +88,7 @@ impl KeyFile {
             Ok(file)
         };
         let file = opened.and_then(secret);
-        let file = file.map_err(|error| cannot_write("--keylog", path, &error))?;
+        let file = file.map_err(|error| unwritable("--keylog", path, &error))?;
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -98,18 +100,6 @@ impl KeyFile {
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         let lines = self.log.take();
         let written = self.file.write_all(lines.as_bytes());
-        written.map_err(|error| cannot_write("--keylog", &self.path, &error))
+        written.map_err(|error| unwritable("--keylog", &self.path, &error))
     }
-}
-
-fn cannot_write(option: &str, file: &Path, error: &io::Error) -> Failure {
-    let (code, hint) = match error.kind() {
-        io::ErrorKind::StorageFull => (exit::INTERNAL, "make room on the disk"),
-        _ => (exit::USAGE, "choose a file that can be written to"),
-    };
-    Failure::new(
-        code,
-        format_args!("cannot write {option} {}: {error}", file.display()),
-    )
-    .with_hint(hint)
 }

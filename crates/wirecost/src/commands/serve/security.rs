@@ -11,7 +11,7 @@ use wirecost_stack::{Admission, Application, Channel, Stack};
 
 use super::files;
 use crate::arguments::ServeArguments;
-use crate::exit::{self, Failure};
+use crate::exit::Failure;
 use crate::{login, output};
 
 /// Whom a server lets in, and who vouches for it.
@@ -263,7 +263,7 @@ fn generated(address: IpAddr) -> Result<(Identity, String), Failure> {
         let identity = authority.issue(Usage::Server, &names)?;
         Ok((identity, authority.to_pem()?))
     });
-    made.map_err(|error| Failure::new(exit::INTERNAL, error))
+    made.map_err(Failure::internal)
 }
 
 fn client_authorities(arguments: &ServeArguments) -> Result<Vec<Vec<u8>>, Failure> {

@@ -34,8 +34,8 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
     if stack.transport() == Transport::Datagram {
         return Ok(1);
     }
-    let limits = Limits::read().map_err(internal)?;
-    let free = free_files().map_err(internal)?;
+    let limits = Limits::read().map_err(Failure::internal)?;
+    let free = free_files().map_err(Failure::internal)?;
     let reachable = if limits.sockets_per_process == 0 { 0 } else { free };
     if u64::from(connections) > reachable {
         let message = format_args!(
@@ -78,7 +78,7 @@ impl Workers {
             return Ok(Self::default());
         }
         let share = share(address, told)?;
-        let program = own_program().map_err(internal)?;
+        let program = own_program().map_err(Failure::internal)?;
         let own: Result<Vec<String>, _> = std::env::args_os()
             .skip(1)
             .map(std::ffi::OsString::into_string)
@@ -88,15 +88,12 @@ impl Workers {
         arguments.push("--worker".to_owned());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let workers = (0..count).map(|_| -> Result<Worker, Failure> {
-            let mut worker = Worker::start(&program, &arguments).map_err(internal)?;
-            worker.say(&share).map_err(internal)?;
-            let word = worker.hear(PATIENCE).map_err(internal)?;
+            let mut worker = Worker::start(&program, &arguments).map_err(Failure::internal)?;
+            worker.say(&share).map_err(Failure::internal)?;
+            let word = worker.hear(PATIENCE).map_err(Failure::internal)?;
             match word.as_str() {
                 READY => Ok(worker),
-                _ => Err(Failure::new(
-                    exit::INTERNAL,
-                    format_args!("a worker said {word:?}"),
-                )),
+                _ => Err(Failure::internal(format_args!("a worker said {word:?}"))),
             }
         });
         workers.collect::<Result<_, _>>().map(Self)
@@ -107,17 +104,17 @@ impl Workers {
         let mut statuses = self.0.iter_mut().filter_map(Worker::exit_status);
         match statuses.next() {
             None => Ok(()),
-            Some(status) => Err(Failure::new(
-                exit::INTERNAL,
-                format_args!("a process of the server has ended, {status}"),
-            )),
+            Some(status) => {
+                let message = format_args!("a process of the server has ended, {status}");
+                Err(Failure::internal(message))
+            }
         }
     }
 
     /// Lets them end.
     pub(super) fn stop(mut self) -> Result<(), Failure> {
         for worker in &mut self.0 {
-            worker.stop(PATIENCE).map_err(internal)?;
+            worker.stop(PATIENCE).map_err(Failure::internal)?;
         }
         Ok(())
     }
@@ -140,8 +137,11 @@ pub(super) struct Share {
 
 fn share(address: SocketAddr, told: &Told) -> Result<String, Failure> {
     let texts = told.identity.as_ref().map(|identity| -> Result<_, Failure> {
-        let certificates = identity.certificates_to_pem().map_err(internal)?;
-        Ok([certificates, identity.private_key_to_pem().map_err(internal)?])
+        let certificates = identity.certificates_to_pem().map_err(Failure::internal)?;
+        Ok([
+            certificates,
+            identity.private_key_to_pem().map_err(Failure::internal)?,
+        ])
     });
     let (address, identity) = (address.to_string(), texts.transpose()?);
     Ok(json!({"address": address, "identity": identity, "users": told.users}).to_string())
@@ -152,11 +152,16 @@ impl Share {
     pub(super) fn hear() -> Result<Self, Failure> {
         let unreadable = || Failure::usage("--worker is for wirecost itself");
         let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line).map_err(internal)?;
+        std::io::stdin()
+            .lock()
+            .read_line(&mut line)
+            .map_err(Failure::internal)?;
         let share: Value = serde_json::from_str(&line).map_err(|_| unreadable())?;
         let address = share["address"].as_str().and_then(|text| text.parse().ok());
         let identity = match (share["identity"][0].as_str(), share["identity"][1].as_str()) {
-            (Some(certificates), Some(key)) => Some(Identity::from_pem(certificates, key).map_err(internal)?),
+            (Some(certificates), Some(key)) => {
+                Some(Identity::from_pem(certificates, key).map_err(Failure::internal)?)
+            }
             _ => None,
         };
         let users = serde_json::from_value(share["users"].clone()).map_err(|_| unreadable())?;
@@ -179,8 +184,4 @@ impl Share {
     pub(super) fn ready() {
         crate::output::data(format_args!("{READY}\n"));
     }
-}
-
-fn internal(error: impl std::fmt::Display) -> Failure {
-    Failure::new(exit::INTERNAL, error)
 }
