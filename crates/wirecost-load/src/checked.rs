@@ -1,4 +1,4 @@
-//! Whether a load has left anything to tell: where no device could connect, and why.
+//! Decides whether a load has results: why no device could connect.
 
 use std::net::SocketAddr;
 
@@ -8,14 +8,14 @@ use crate::error::LoadError;
 use crate::outcome::{LoadOutcome, NoConnection};
 use crate::{certificate, scheme};
 
-/// Whether there is anything to tell of a load that has left `outcome`.
+/// Fails if no device could connect.
 pub(crate) fn check(
     options: &LoadOptions,
     address: SocketAddr,
     outcome: &LoadOutcome,
 ) -> Result<(), LoadError> {
     if let Some(mut why) = outcome.no_connection.clone() {
-        // A server that speaks another protocol or is not trusted is there: it counts as a refusal.
+        // A server that speaks another protocol or that is not trusted is running: it counts as a refusal.
         let refused = |reason, hint| NoConnection {
             refused: true,
             reason,

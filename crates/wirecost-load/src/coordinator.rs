@@ -1,10 +1,10 @@
-//! One load from its first phase to its last: starts each phase for all parts at one instant, adds up what they count,
-//! notifies the watcher, and ends in bounded time whatever the target does.
+//! Runs one load: starts each phase for all parts at one instant, adds up their counts, notifies the watcher, and ends
+//! in bounded time whatever the target does.
 //!
 //! ```text
 //! Ready of all -> Begin{phase, at} -> intervals ... -> PhaseDone of all -> next phase -> Quit -> Finished of all
-//!     interrupted, or a demand fails: Stop -> PhaseDone of all -> Quit
-//!     interrupted before all are ready: nothing has begun, and no part is waited for
+//!     interrupted, or a threshold fails: Stop -> PhaseDone of all -> Quit
+//!     interrupted before all are ready: nothing has begun, and the coordinator waits for no part
 //! ```
 
 mod delivered;
@@ -34,52 +34,52 @@ use crate::error::GeneratorError;
 use crate::outcome::{LoadOutcome, PhaseTimes};
 use sides::{Reading, TargetReading};
 
-/// How long parts may take to be there: 100,000 devices take seconds.
+/// How long parts may take to become ready: 100,000 devices take seconds.
 const READY_PATIENCE: Duration = Duration::from_secs(120);
-/// From the word to the beginning of a phase: every part has heard it by then.
+/// The time from the command to the beginning of a phase, so that every part receives the command before.
 const LEAD: Duration = Duration::from_millis(20);
-/// Intervals of a phase that are added to without being packed: the present second and the one before.
+/// How many intervals of a phase stay unpacked: the current second and the one before.
 const OPEN_INTERVALS: usize = 2;
-/// What a part may take beyond the end of its phase before it counts as dead.
+/// How long a part may exceed the end of its phase before it counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often interruptions are looked for.
+/// How often the coordinator checks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What belongs to a load beside its parts.
+/// The environment of a coordinator, apart from its parts.
 pub struct CoordinatorContext<'a> {
     /// The clock of the run.
     pub clock: LoadClock,
-    /// The target, as far as it can be watched.
+    /// The target.
     pub target: &'a mut dyn Watched,
-    /// The watcher that is notified of progress.
+    /// The watcher that receives progress notifications.
     pub watcher: &'a mut dyn Watcher,
     /// Whether the run is to end.
     pub interrupted: &'a dyn Fn() -> bool,
-    /// What the generator has used so far, all its processes together.
+    /// Reads the resources that the generator has used so far, over all its processes.
     pub used: &'a mut dyn FnMut() -> Used,
-    /// The demands that end a load early.
+    /// The thresholds that end a load early.
     pub demands: Option<&'a Demands<'a>>,
 }
 
-/// One load at work.
+/// A running load.
 pub struct Coordinator<'a> {
     options: &'a LoadOptions,
     parts: Parts,
     context: CoordinatorContext<'a>,
     counted: BTreeMap<(u32, u32, bool), Interval>,
-    /// What was counted since the last tick.
+    /// Counts since the last tick.
     fresh: Interval,
-    /// What was counted in the phase, without its warm-up, where there are demands to judge.
+    /// Counts of the phase so far without its warm-up, if thresholds need them.
     so_far: Interval,
-    /// Of each part: whether the phase is over for it, connections that are up, CPU time of its loop.
+    /// The state of each part: whether its phase is over, its open connections, its loop's CPU time.
     part_states: Vec<PartState>,
     outcome: LoadOutcome,
     began: Instant,
     last_tick: Instant,
     last_read: Reading,
-    /// What the target had used when it last said so.
+    /// The target's last usage reading.
     last_target: Option<TargetReading>,
-    /// Until when what was told at the last tick had been counted.
+    /// The end of the time that the last tick covers.
     counted_until: Instant,
     drift_ns: i64,
     /// Whether the clock was set in this phase.
@@ -122,11 +122,11 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Runs it to its end.
+    /// Runs the load to its end.
     pub fn run(mut self) -> LoadOutcome {
         self.gather();
         if self.outcome.interrupted {
-            // They have counted nothing, and end with their orders.
+            // The parts have counted nothing, and end with their input.
             self.parts.tell_all(ToPart::Quit);
             return self.outcome;
         }
@@ -149,7 +149,7 @@ impl<'a> Coordinator<'a> {
             counted,
             ..
         } = self;
-        // A part that does not end would be waited for forever.
+        // Joining a part that does not end would block forever.
         if self.part_states.iter().all(|state| state.has_ended) {
             parts.join();
         }
@@ -161,7 +161,7 @@ impl<'a> Coordinator<'a> {
         self.context.clock.now()
     }
 
-    /// Waits until all parts are there.
+    /// Waits until all parts are ready.
     fn gather(&mut self) {
         let until = self.now() + READY_PATIENCE;
         while self.is_awaited(|state| state.is_ready) {
@@ -227,7 +227,7 @@ impl<'a> Coordinator<'a> {
         self.look_for_target(number, phase);
     }
 
-    /// Tells the target what of a phase that begins at `at` is measured, and the link to it from when on.
+    /// Tells the target which time of a phase that begins at `at` is measured, and returns when its link is measured.
     fn begin_at_target(&mut self, at: Instant, phase: &Phase) {
         let measured_from = at + phase.warm_up();
         let offered = phase.offer().and_then(|offer| offer.length(self.options.clients));
@@ -243,7 +243,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Waits until the phase is over for all parts; returns when it was stopped, if it was.
+    /// Waits until the phase is over for all parts. Returns when it was stopped, if it was.
     fn await_phase(&mut self, index: usize, at: Instant, phase: &Phase) -> Option<Instant> {
         let mut stopped: Option<Instant> = None;
         while self.is_awaited(|state| state.is_done) {
@@ -269,7 +269,7 @@ impl<'a> Coordinator<'a> {
         stopped
     }
 
-    /// When the last message is intended that a part has said to come.
+    /// The intended time of the last message that a part has announced.
     fn intended_until(&self) -> Instant {
         let of_parts = self.part_states.iter().map(|state| state.intended_until);
         of_parts.max().unwrap_or(Instant::START)
@@ -339,7 +339,7 @@ impl<'a> Coordinator<'a> {
             Some(sum) => sum.add(&interval),
             None => {
                 self.counted.insert(key, interval);
-                // A load of a day has 86,400 of them.
+                // A load of one day has 86,400 intervals.
                 self.of_phase(phase)
                     .rev()
                     .skip(OPEN_INTERVALS)
@@ -348,7 +348,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Ends the load where a demand that is to end it fails by what the phase has come to so far.
+    /// Ends the load if the phase so far fails a threshold that ends it.
     fn judge(&mut self, index: usize, at: Instant) {
         let (Some(demands), Some(phase)) = (self.context.demands, self.options.phases.get(index)) else {
             return;
@@ -379,7 +379,7 @@ impl<'a> Coordinator<'a> {
         self.counted.range_mut(range).map(|(_, interval)| interval)
     }
 
-    /// Messages of parts that have died ended in no way that anybody knows.
+    /// Settles the messages of parts that have died: their outcomes are unknown.
     fn settle_accounts(&mut self) {
         if self.outcome.failure.is_none() {
             return;

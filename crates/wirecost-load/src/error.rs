@@ -1,4 +1,4 @@
-//! Why a load has no figures, why a part of it cannot run, and why it ended early.
+//! Errors of a load, of its parts, and of its generator.
 
 use std::io;
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ pub enum LoadError {
     /// No device could connect.
     #[error("no device could connect to {target}: {}", .why.reason)]
     NoConnection {
-        /// Where to.
+        /// The target.
         target: String,
         /// Why.
         why: NoConnection,
@@ -41,12 +41,12 @@ pub enum LoadError {
     /// The machine does not give what the devices need.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Devices cannot send from there.
+    /// Devices cannot send from an address.
     #[error("cannot send from source address {address}: {source}")]
     Source {
-        /// The address asked for.
+        /// The address.
         address: IpAddr,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// The generator could not be started.

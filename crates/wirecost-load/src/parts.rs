@@ -1,4 +1,4 @@
-//! The parts of a load as their coordinator knows them: by their messages alone.
+//! The parts of a load as their coordinator sees them: senders and receivers of messages.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -8,19 +8,19 @@ use std::time::Duration;
 use super::part::{FromPart, Inbox, ToPart};
 use super::share::Share;
 
-/// Parts at work, wherever they are.
+/// Running parts, in threads or processes.
 pub struct Parts {
     tell: Vec<Tell>,
     incoming: Box<dyn Incoming>,
-    /// Process ids of those that are processes of their own.
+    /// The process ids of worker processes.
     pub pids: Vec<u32>,
-    /// Called when all is over, to wait for what is left.
+    /// Waits for threads and processes at the end.
     join: Box<dyn FnOnce() + Send>,
 }
 
 /// Receives the messages of parts, with the parts' numbers.
 pub trait Incoming {
-    /// The next message; `Ok(None)` where none comes within `patience`.
+    /// The next message; `Ok(None)` if none arrives within `patience`.
     ///
     /// # Errors
     /// All parts have gone.
@@ -30,7 +30,7 @@ pub trait Incoming {
     fn wait(&mut self, span: Duration);
 }
 
-/// Parts on threads and in processes send their messages over one channel.
+/// Threads and worker processes send their messages over one channel.
 impl Incoming for Receiver<(u32, FromPart)> {
     fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         match self.recv_timeout(patience) {
@@ -45,12 +45,11 @@ impl Incoming for Receiver<(u32, FromPart)> {
     }
 }
 
-/// Tells a part something; one that has ended hears nothing.
+/// Sends a message to a part. Does nothing if the part has ended.
 pub type Tell = Box<dyn Fn(ToPart) + Send>;
 
 impl Parts {
-    /// Parts that are told by `tell`, each, and heard by `incoming`; `join` waits until they are
-    /// gone.
+    /// Parts that receive messages by `tell` and send them by `incoming`. `join` waits until they have ended.
     pub fn new(
         tell: Vec<Tell>,
         incoming: impl Incoming + 'static,
@@ -65,7 +64,7 @@ impl Parts {
         }
     }
 
-    /// A thread of this process for each share.
+    /// Starts a thread of this process for each share.
     ///
     /// # Errors
     /// The machine gives no more threads.
@@ -82,28 +81,28 @@ impl Parts {
             threads.push(thread::Builder::new().name(name).spawn(run)?);
         }
         let join = move || {
-            // One that panicked has not said that it finished, which its coordinator has noticed.
+            // A part that panicked never reported its end, and the coordinator has noticed that.
             threads.into_iter().for_each(|thread| drop(thread.join()));
         };
         Ok(Self::new(tell, heard, Vec::new(), join))
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn len(&self) -> usize {
         self.tell.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no parts.
     pub fn is_empty(&self) -> bool {
         self.tell.is_empty()
     }
 
-    /// Tells all parts.
+    /// Sends a message to all parts.
     pub fn tell_all(&self, message: ToPart) {
         self.tell.iter().for_each(|tell| tell(message));
     }
 
-    /// What is heard next, of whom; `Ok(None)` where it is nothing for so long.
+    /// The next message and its part; `Ok(None)` if none arrives within `patience`.
     ///
     /// # Errors
     /// All parts have gone.
@@ -111,12 +110,12 @@ impl Parts {
         self.incoming.receive(patience)
     }
 
-    /// Waits for `span`; messages that parts send meanwhile are received later.
+    /// Waits for `span`. Messages that parts send in that time are received later.
     pub fn wait(&mut self, span: Duration) {
         self.incoming.wait(span);
     }
 
-    /// Waits until they are gone; they are told nothing any more.
+    /// Closes all inputs and waits until the parts have ended.
     pub fn join(self) {
         let Self { tell, join, .. } = self;
         // Dropping `tell` closes the worker's input, and a worker ends when its input does.

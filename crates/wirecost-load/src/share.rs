@@ -1,4 +1,4 @@
-//! What one part of a load is given, and how its loop is built from it.
+//! One part of a load: its share of the devices, and its loop.
 
 mod activities;
 mod clients;
@@ -27,25 +27,25 @@ use super::part::{FromPart, Inbox};
 use super::shared::SharedEndpoints;
 use crate::error::PartError;
 
-/// How connections come back that are lost while messages are sent, where nothing else is said.
+/// How devices reconnect in a sending phase that does not define a back-off.
 pub const BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(1),
     max: Duration::from_secs(30),
     full_jitter: true,
 };
 
-/// What one part of a load is given: from it, the same loop is built in any process.
+/// The share of one part: any process builds the same loop from it.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// What is asked for.
+    /// The options of the load.
     pub options: Arc<LoadOptions>,
-    /// Where it goes.
+    /// The destination.
     pub destination: Destination,
-    /// The part, from 0.
+    /// The number of the part, from 0.
     pub number: u32,
-    /// Its senders among all.
+    /// Its senders among all senders.
     pub devices: Range<u32>,
-    /// Its subscribers among all.
+    /// Its subscribers among all subscribers.
     pub subscribers: Range<u32>,
 }
 
@@ -71,8 +71,8 @@ impl Share {
             .collect()
     }
 
-    /// Runs the part until it is told to quit: one loop on this thread. Whatever happens, the last thing that it says is
-    /// [`FromPart::Failed`] or [`FromPart::Finished`].
+    /// Runs the part on this thread until it receives [`ToPart::Quit`]. Its last message is always [`FromPart::Failed`]
+    /// or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
         let key_log = key_log(&self.options);
         let last = match self.run_loop(inbox, outbox, &key_log) {
@@ -85,12 +85,12 @@ impl Share {
         let all_keys = key_log.is_enabled().then_some(FromPart::AllKeys);
         let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
         for word in words.chain([last]) {
-            // A coordinator that has gone needs no word.
+            // A coordinator that has gone needs no message.
             drop(outbox.send((self.number, word)));
         }
     }
 
-    /// Runs the loop: why a socket could not be had.
+    /// Runs the loop. Returns the first error of a device that could not open a socket.
     fn run_loop(
         &self,
         inbox: &Arc<Inbox>,
@@ -124,14 +124,14 @@ impl Share {
             cpu_ns: crate::cpu_ns(),
             intended_ns: 0,
         };
-        // Sending fails where the coordinator has gone: the loop is told to quit, or its process ends.
+        // Sending fails if the coordinator has gone. Then the loop receives `Quit`, or its process ends.
         drop(outbox.send((self.number, alive)));
         drop(outbox.send((self.number, FromPart::Ready)));
         let report = driver.run().map_err(PartError::Loop)?;
         Ok(report.socket_error.map(|error| error.to_string()))
     }
 
-    /// Where its sockets come from: on an emulated link each device has an address of its own, as far as there are any.
+    /// The sources of its sockets: on an emulated link each device has its own address, as long as there are enough.
     fn sources(&self) -> Sources {
         if self.destination.link.is_none() {
             return sources_of(&self.options, self.destination.address, self.count());
@@ -148,7 +148,7 @@ impl Share {
         sources.with_shared_sockets(sockets(&self.options, self.count()))
     }
 
-    /// Devices of the part.
+    /// The number of devices in the part.
     fn count(&self) -> u32 {
         (self.devices.len() + self.subscribers.len()) as u32
     }
@@ -163,7 +163,7 @@ impl Share {
     }
 }
 
-/// Where the sockets come from of so many devices of a load, in one loop, that go to `address`.
+/// The sources of sockets for `devices` devices of a load in one loop, towards `address`.
 pub fn sources_of(options: &LoadOptions, address: SocketAddr, devices: u32) -> Sources {
     let sources = if options.sources.is_empty() {
         let subscribers = options.receivers();

@@ -6,8 +6,8 @@
 //!     `-- receives: runs the World until Devices has reported something, or until the time-out
 //! ```
 //!
-//! - `setting`: what it is made of
-//! - `parts`: its part and its target, as the coordinator knows them
+//! - `setting`: its devices, server and link
+//! - `parts`: its part and its target, as the coordinator sees them
 
 mod parts;
 mod setting;
@@ -48,13 +48,13 @@ use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
 use setting::{LoadWorld, Setting};
 
-/// How long packets of connections that have closed are waited for when the load is over.
+/// How long the simulation waits for packets of closed connections at the end of the load.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Runs a load in virtual time; `None` where it was interrupted before it had begun.
+/// Runs a load in virtual time; `None` if it was interrupted before it began.
 ///
 /// # Errors
-/// [`LoadError`] where there are no figures.
+/// [`LoadError`] if there are no figures.
 pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     let started_at = SystemTime::now();
     let RunContext {
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     }))
 }
 
-/// Writes the packets below the results folder, where they were recorded.
+/// Writes the capture below the results folder, if packets were recorded.
 fn capture(
     options: &LoadOptions,
     folder: &Path,
@@ -111,7 +111,7 @@ fn capture(
     Ok(Some(captured))
 }
 
-/// What the link has come to; it keeps every deadline.
+/// The report of the link, which keeps every deadline.
 fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
     LinkReport {
         config,
@@ -129,18 +129,18 @@ fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
 
 /// The result of a simulated load.
 pub struct Simulated<T> {
-    /// What was counted.
+    /// The counts.
     pub outcome: LoadOutcome,
-    /// What each direction of the link has decided.
+    /// The decisions of each direction of the link.
     pub counters: [Counters; 2],
     /// The tap that saw the packets.
     pub tap: T,
-    /// Where the server was, and what its clients trusted.
+    /// The server's address and the credentials of its clients.
     pub destination: Destination,
 }
 
-/// Simulates a load. `tap` sees its packets, and `watcher` receives its progress notifications. The load ends early where it is
-/// `interrupted` or one of `demands` fails.
+/// Simulates a load. `tap` sees its packets, and `watcher` receives progress notifications. The load ends early if it
+/// is `interrupted` or if one of `demands` fails.
 ///
 /// # Errors
 /// A client, the server or a message cannot be made.
@@ -191,7 +191,7 @@ pub fn simulate<T: Tap + 'static>(
     Ok(settled(world, setting, &target.meter, outcome))
 }
 
-/// The result of a world, once the last packets of its connections have arrived.
+/// The result of a world, after the last packets of its connections have arrived.
 fn settled<T: Tap>(
     mut world: LoadWorld<T>,
     setting: Setting<'_>,

@@ -1,4 +1,4 @@
-//! A command line in words, and the places of a run in them.
+//! Splits a command line into words, and fills in their placeholders.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub struct UnclosedQuote {
     quote: &'static str,
 }
 
-/// The words of a command line, as a POSIX shell splits and unquotes them; nothing is expanded.
+/// The words of a command line, split and unquoted like in a POSIX shell, without expansion.
 ///
 /// # Errors
 /// A quote is not closed.
@@ -53,7 +53,7 @@ enum Quote {
 #[derive(Default)]
 struct Splitter {
     words: Vec<String>,
-    /// The word that has begun; an empty one is a word once it has been quoted.
+    /// The current word. An empty word counts once it has been quoted.
     word: Option<String>,
     quote: Quote,
 }
@@ -75,7 +75,7 @@ impl Splitter {
         self.word.get_or_insert_default();
     }
 
-    /// Within double quotes a backslash is shown as itself before most letters (POSIX, shell section 2.2.3).
+    /// Within double quotes, a backslash stays before most characters (POSIX, shell section 2.2.3).
     fn escaped(&mut self, rest: &mut std::str::Chars<'_>) {
         let Some(letter) = rest.next() else {
             return self.push('\\');
@@ -101,7 +101,7 @@ impl Splitter {
 pub struct Places([(&'static str, String); 4]);
 
 impl Places {
-    /// The places of a run whose results go into `folder`.
+    /// The placeholders of a run whose results go into `folder`.
     pub fn new(ipv6: bool, folder: &Path) -> Self {
         let device = device_address(RESIDENT, ipv6).map(|address| address.to_string());
         Self([
@@ -112,13 +112,13 @@ impl Places {
         ])
     }
 
-    /// `text` with every place filled in; other braces stay as they are.
+    /// `text` with every placeholder filled in. Other braces stay.
     pub fn fill(&self, text: &str) -> String {
         let places = self.0.iter();
         places.fold(text.to_owned(), |text, (name, place)| text.replace(name, place))
     }
 
-    /// The same for a word that may not be text, which then has no places.
+    /// The same for a word that may not be UTF-8, which then has no placeholders.
     pub fn fill_word(&self, word: &OsStr) -> OsString {
         word.to_str()
             .map_or_else(|| word.to_owned(), |text| self.fill(text).into())
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in_and_other_braces_stay() {
+    fn placeholders_are_filled_in_and_other_braces_stay() {
         let places = Places::new(false, Path::new("/run"));
         assert_eq!(
             places.fill("{server}:{device}:{folder} {\"t\":{}} {other}"),

@@ -1,5 +1,5 @@
-//! A program in a PID namespace of its own, whose first process is ours: whatever the program starts, and whatever user it
-//! becomes, ends with us however we end.
+//! A program in its own PID namespace, whose first process belongs to wirecost: everything that the program starts, as
+//! any user, ends with this process however it ends.
 
 use super::usage::{namespace_link, processes};
 use crate::error::{Doing, EnvironmentError};
@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 
 use std::process::{Child, Command, ExitStatus};
 
-/// A PID namespace in which there is no program yet. Dropped, it is gone.
+/// A PID namespace without a program yet. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Container(Init);
 
@@ -21,14 +21,14 @@ impl Container {
     /// Makes the namespace.
     ///
     /// # Errors
-    /// [`EnvironmentError::Namespace`] where the machine refuses it.
+    /// [`EnvironmentError::Namespace`] if the machine refuses it.
     pub(super) fn new() -> Result<Self, EnvironmentError> {
         init::start()
             .map(Self)
             .map_err(|error| refused("process", "clone", &error))
     }
 
-    /// Starts `command` in it, on `side`. The inner error is the program's: it is not there or cannot be run.
+    /// Starts `command` in it, on `side`. The inner error belongs to the program: it is missing or cannot be run.
     ///
     /// # Errors
     /// A namespace cannot be entered.
@@ -40,7 +40,8 @@ impl Container {
     ) -> Result<io::Result<Contained>, EnvironmentError> {
         let Self(init) = self;
         init::prepare(&mut command, slate);
-        // Where a thread's children start cannot be undone by an ordinary user (setns(2)), so that it is a thread of its own.
+        // An ordinary user cannot undo the choice of the PID namespace for a thread's children (setns(2)), so a
+        // separate thread makes it.
         let start = || {
             side.enter()?;
             init::start_children_in(init.pidfd.as_fd()).doing("setns", || "enter a PID namespace".into())?;
@@ -55,11 +56,11 @@ impl Container {
     }
 }
 
-/// A program and everything that it starts. Dropped, it is killed.
+/// A program and all processes that it starts. Dropping it kills them.
 #[derive(Debug)]
 pub(super) struct Contained {
     child: Child,
-    /// `None` once everything has been ended.
+    /// `None` once all processes have ended.
     init: Option<Init>,
 }
 
@@ -69,7 +70,7 @@ impl Contained {
         self.child.id().cast_signed()
     }
 
-    /// The id of the namespace's first process, which is ours.
+    /// The id of the namespace's first process, which belongs to wirecost.
     pub(super) fn first(&self) -> Option<i32> {
         self.init.as_ref().map(|init| init.pid)
     }
@@ -79,12 +80,12 @@ impl Contained {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Ends whatever of it runs; returns how the program ended.
+    /// Ends all its processes. Returns how the program ended.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(init) = &self.init {
             calls::kill(init.pid, libc::SIGKILL)?;
         }
-        // The first process has not ended: the one process whose parent is elsewhere is the program.
+        // The first process is still running. Only the program has its parent outside the namespace.
         let status = self.child.wait()?;
         self.init = None;
         Ok(status)
@@ -103,7 +104,7 @@ impl Contained {
 
 impl Drop for Contained {
     fn drop(&mut self) {
-        // No process is left to report to.
+        // There is no caller to report to.
         let _ = self.end();
     }
 }

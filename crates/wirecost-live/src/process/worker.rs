@@ -1,5 +1,5 @@
-//! Another process of our own program: orders go to its standard input, words come from its standard output, both line
-//! by line. It ends when its input does, and with us however we end.
+//! Another process of this program, which reads lines from its standard input and writes lines to its standard output.
+//! It ends when its input does, and with this process however that ends.
 
 use crate::process::foreground::StartError;
 use crate::sys::process as calls;
@@ -10,11 +10,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How often a worker that is to end is looked at.
+/// How often to check whether an ending worker has ended.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a worker finds of our environment: where programs and temporary files are, and how a defect is told. Secrets that we
-/// were given there are nothing to it.
+/// The environment variables that a worker inherits: the search path, temporary files, and diagnostics. Secrets in
+/// other variables are not passed on.
 const KEPT: [&str; 6] = [
     "HOME",
     "LD_LIBRARY_PATH",
@@ -24,24 +24,24 @@ const KEPT: [&str; 6] = [
     "TMPDIR",
 ];
 
-/// A process of our own program. Dropped, it is killed.
+/// A process of this program. Dropping it kills it.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
-    /// `None` once there are no more orders.
+    /// `None` once its input is closed.
     orders: Option<ChildStdin>,
     words: mpsc::Receiver<String>,
 }
 
-/// Why a worker said nothing.
+/// Why a worker gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Silence {
-    /// It runs, and has not said a word.
+    /// It runs, and has written nothing.
     #[error("process {pid} did not answer within {} ms", waited.as_millis())]
     TimedOut {
         /// Its process id.
         pid: u32,
-        /// How long it was given.
+        /// How long wirecost waited.
         waited: Duration,
     },
     /// It has ended, or is about to.
@@ -49,18 +49,18 @@ pub enum Silence {
     Ended {
         /// Its process id.
         pid: u32,
-        /// How, where that is known already.
+        /// Its exit status, if known.
         status: Option<ExitStatus>,
     },
 }
 
 impl Worker {
-    /// Starts `program` with `arguments`; what it says to standard error goes to ours. A Ctrl-C of the terminal does not
+    /// Starts `program` with `arguments`. Its standard error goes to this process's. Ctrl-C of the terminal does not
     /// reach it. Call it from a thread that outlives the worker: the kernel kills the child when the *thread* that
     /// started it ends (prctl(2), `PR_SET_PDEATHSIG`).
     ///
     /// # Errors
-    /// [`StartError::Program`] where it cannot be run.
+    /// [`StartError::Program`] if it cannot be run.
     pub fn start(program: &Path, arguments: &[&str]) -> Result<Self, StartError> {
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
@@ -89,17 +89,17 @@ impl Worker {
         self.child.id()
     }
 
-    /// Gives it a line.
+    /// Writes a line to it.
     ///
     /// # Errors
-    /// It has ended, or was told that nothing more comes.
+    /// It has ended, or its input is closed.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         orders.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// What gives it lines from now on, by a thread of its own: a worker that does not read them delays no other. Its input ends
-    /// with the last sender; [`Worker::say`] says nothing any more.
+    /// A sender of further lines. A separate thread writes them, so a worker that does not read delays no other worker.
+    /// The worker's input ends with the last sender. [`Worker::say`] fails from now on.
     pub fn orders(&mut self) -> mpsc::Sender<String> {
         let (tell, orders) = mpsc::channel();
         if let Some(input) = self.orders.take() {
@@ -111,7 +111,7 @@ impl Worker {
     /// Its next line.
     ///
     /// # Errors
-    /// [`Silence`] where none comes within `patience`, or ever.
+    /// [`Silence`] if there is none within `patience`, or ever.
     pub fn hear(&mut self, patience: Duration) -> Result<String, Silence> {
         let pid = self.pid();
         self.words.recv_timeout(patience).map_err(|error| match error {
@@ -126,7 +126,7 @@ impl Worker {
         })
     }
 
-    /// What it says from now on, line by line, for a thread of its own; [`Worker::hear`] hears nothing any more.
+    /// A receiver of its further lines, for another thread. [`Worker::hear`] returns none from now on.
     pub fn words(&mut self) -> mpsc::Receiver<String> {
         let (_, nothing) = mpsc::channel();
         std::mem::replace(&mut self.words, nothing)
@@ -137,10 +137,10 @@ impl Worker {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Lets it end by itself, for as long as `patience`, and kills it then; returns how it ended.
+    /// Lets it end by itself within `patience`, and kills it after that. Returns how it ended.
     ///
     /// # Errors
-    /// None that a child of ours meets.
+    /// None for a child of this process.
     pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         self.orders = None;
         let start = Instant::now();
@@ -158,13 +158,13 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if self.exit_status().is_none() && self.child.kill().is_ok() {
-            // No process is left to report to.
+            // There is no caller to report to.
             let _ = self.child.wait();
         }
     }
 }
 
-/// Gives lines to a process until there are no more, or it has ended: its exit says so.
+/// Writes lines to a process until the sender is gone or the process has ended. The exit status shows the latter.
 fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
     for line in orders {
         if input.write_all(format!("{line}\n").as_bytes()).is_err() {
@@ -173,7 +173,7 @@ fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
     }
 }
 
-/// Passes lines on until there are no more, or the receiver is gone.
+/// Passes lines on until the output ends or the receiver is gone.
 fn pass_on(output: ChildStdout, tell: &mpsc::Sender<String>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if tell.send(line).is_err() {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_answers_and_ends_with_its_orders() {
+    fn a_worker_answers_and_ends_with_its_input() {
         let mut worker = shell("while read line; do echo \"heard $line\"; done; exit 7");
         for word in ["one", "two"] {
             worker.say(word).expect("it listens");
@@ -206,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_finds_nothing_of_our_environment_but_what_it_needs() {
-        // Cargo sets some, scripts/test one.
+    fn a_worker_inherits_only_the_environment_it_needs() {
+        // Cargo sets some variables, and scripts/test one.
         let (name, _) = std::env::vars()
             .find(|(name, _)| name.starts_with("CARGO_"))
             .expect("a variable that is not passed on");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_heard_by_another_thread_until_it_ends() {
+    fn another_thread_reads_a_worker_until_it_ends() {
         let mut worker = shell("read line; echo \"heard $line\"; kill -9 $$");
         let words = worker.words();
         let ear = std::thread::spawn(move || words.iter().collect::<Vec<_>>());
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_does_not_read_holds_nobody_up_and_hears_all_when_it_does() {
+    fn a_worker_that_does_not_read_blocks_no_sender() {
         let mut worker = shell("exec wc -c");
         let pid = worker.pid().cast_signed();
         let orders = worker.orders();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_will_not_end_is_killed() {
+    fn a_worker_that_does_not_end_is_killed() {
         let mut worker = shell("trap '' TERM; while :; do sleep 1; done");
         let silent = worker.hear(Duration::from_millis(1));
         assert!(matches!(silent, Err(Silence::TimedOut { .. })));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let refused = Worker::start(Path::new("/nowhere/program"), &[]);
         let text = refused.map(drop).expect_err("there is none").to_string();
         assert!(text.contains("/nowhere/program"), "{text}");

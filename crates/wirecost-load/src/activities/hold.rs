@@ -1,4 +1,4 @@
-//! Connections are kept open, and nothing is done on them: what keep-alive costs.
+//! Keeps connections open and sends nothing on them: the cost of keep-alive.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use wirecost_scenario::options::load::Backoff;
 
 use crate::activity::{Activity, Part};
 
-/// Does nothing for a while.
+/// Keeps connections open for a while.
 #[derive(Debug)]
 pub struct Hold {
     duration: Duration,
@@ -18,7 +18,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Nothing for so long; connections that are lost are made again.
+    /// Keeps connections open for `duration`. Lost connections are made again.
     pub const fn new(duration: Duration, backoff: Backoff) -> Self {
         Self {
             duration,

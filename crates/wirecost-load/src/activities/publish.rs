@@ -1,9 +1,10 @@
-//! Messages are sent: at intended times whatever becomes of those before, or each when one before it is over.
+//! Sends messages: an open loop sends at intended times whatever happens to earlier messages, a closed loop sends the
+//! next one when an earlier one is over.
 //!
 //! ```text
-//! open loop:   the schedule names a device -> the message waits for it where it must -> given, sent, over
+//! open loop:   the schedule names a device -> the message waits until the device can take it -> given, sent, over
 //! closed loop: a device has room -> the message is intended now -> given, sent, over -> the device has room
-//! drain:       nothing is offered any more; over when nothing is outstanding, or after the time-out
+//! drain:       nothing more is offered; over when no message is outstanding, or after the time-out
 //! ```
 
 use std::ops::Range;
@@ -17,24 +18,24 @@ use wirecost_stack::Command;
 use crate::activity::{Activity, Kind, Part};
 use crate::arrivals::{ARRIVALS_PER_TURN, Flow, NEVER};
 
-/// What is asked of a publishing phase.
+/// The settings of a publishing phase.
 #[derive(Clone, Debug)]
 pub struct Publishing {
-    /// When which messages are intended.
+    /// When messages are intended.
     pub offer: Offer,
-    /// The part's senders among all.
+    /// The part's senders among all senders.
     pub devices: Range<u32>,
-    /// All senders.
+    /// The number of all senders.
     pub of: u32,
     /// The most messages of a device that the protocol has at a time.
     pub inflight: u32,
-    /// How lost connections come back.
+    /// How devices reconnect.
     pub backoff: Backoff,
-    /// Whether they carry payloads or ask for them.
+    /// Whether the messages carry payloads or request them.
     pub kind: Kind,
-    /// How often a message of each sender is to arrive at subscribers.
+    /// How many subscriptions the messages of each sender match.
     pub matching: Matching,
-    /// What is random follows from it.
+    /// The random numbers of the schedule.
     pub rng: Rng,
 }
 
@@ -45,9 +46,9 @@ pub struct Publish {
     flow: Flow,
     begins: Instant,
     has_begun: bool,
-    /// Nothing is intended from here on; not known before the end where a count ends it.
+    /// The end of the offer. [`NEVER`] until it is known, if a count ends it.
     ends: Instant,
-    /// Nothing is waited for from here on.
+    /// When the phase stops waiting for answers.
     drained: Instant,
 }
 
@@ -68,15 +69,15 @@ impl Publish {
         part.connections.is_up(device) && self.takes_more(part, device) && !part.tracker.is_waiting(device)
     }
 
-    /// Whether a device's protocol takes a message.
+    /// Whether a device's protocol takes another message.
     fn takes_more(&self, part: &Part, device: usize) -> bool {
         part.tracker.in_flight(device) < self.asked.inflight && !part.tracker.is_holding(device)
     }
 
-    /// Whether nothing will be intended any more.
+    /// Whether the offer is over.
     fn has_ended(&mut self, now: Instant) -> bool {
         match &mut self.flow {
-            // Where a count ends it, the rest of the duration is not waited for.
+            // A phase with a count does not wait for the rest of its duration.
             Flow::Open(schedule) => {
                 schedule.peek().is_none() && (self.asked.offer.count.is_some() || now >= self.ends)
             }
@@ -84,7 +85,7 @@ impl Publish {
         }
     }
 
-    /// Nothing is offered any more: what is outstanding has the time-out from now on.
+    /// Ends the offer. Outstanding messages have the time-out from now on.
     fn end(&mut self, part: &Part, now: Instant) {
         if self.drained == NEVER {
             self.ends = self.ends.min(now);
@@ -107,7 +108,8 @@ impl Activity for Publish {
         }
         if !std::mem::replace(&mut self.has_begun, true) {
             part.bring_back(&self.asked.backoff, now);
-            // What a phase before has left over waits for its device, and in a closed loop every device has room.
+            // Messages left over from an earlier phase wait for their device, and in a closed loop every device has
+            // room.
             (0..part.senders).for_each(|device| part.connections.wake(device));
         }
         for _ in 0..ARRIVALS_PER_TURN {

@@ -1,12 +1,12 @@
-//! Devices that have lost their connections come back, each after waits of its own.
+//! Devices that have lost their connections reconnect, each after its own waits.
 //!
 //! ```text
-//! down -> wait -> connect -> up: it is back
+//! down -> wait -> connect -> up: the device is back
 //!          ^         |
-//!          `---------'  refused, reset, timed out: the wait is drawn anew from twice as much, up to the longest
+//!          `---------'  refused, reset, timed out: the wait is drawn from twice the range, up to the longest
 //! ```
 //!
-//! A device that is to be back counts as a message: intended when the phase begins, acknowledged when it may send again.
+//! Each return counts as a message: intended when the phase begins, acknowledged when the device may send again.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::activity::{Activity, Part};
 use crate::connections::State;
 use crate::roles::attempts::Attempts;
 
-/// Why a device is not back when the phase is over.
+/// The reason of devices that have not reconnected at the end of the phase.
 const NOT_BACK: &str = "not back in time";
 
-/// Lets devices connect again.
+/// Reconnects devices.
 #[derive(Debug)]
 pub struct Reconnect {
     who: Who,
@@ -35,8 +35,8 @@ pub struct Reconnect {
 }
 
 impl Reconnect {
-    /// Devices of `who` that are down connect again, after waits by `backoff`, until `timeout` has passed. Subscribers
-    /// that have to subscribe anew find so many messages retained.
+    /// Reconnects the devices `who` that are down, after waits by `backoff`, until `timeout` has passed. Each
+    /// subscriber that has to subscribe again receives `retained` retained messages.
     pub fn new(who: Who, backoff: Backoff, timeout: Duration, retained: u32) -> Self {
         Self {
             who,

@@ -1,5 +1,5 @@
-//! Subscribers wait until what is on its way to them has come: what a server has queued for their sessions, what it has
-//! retained, or the last of what was published.
+//! Waits until subscribers have received the messages on their way: messages that a server has queued for their
+//! sessions, retained messages, and the last published ones.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::activity::{Activity, Part};
 #[derive(Debug)]
 pub struct AwaitReplay {
     timeout: Duration,
-    /// Nothing more comes after so long without anything.
+    /// The phase is over when nothing has arrived for this long.
     stillness: Duration,
     until: Instant,
     last: Instant,
 }
 
 impl AwaitReplay {
-    /// Waits until nothing has come for as long as `stillness`, or `timeout` has passed.
+    /// Waits until nothing has arrived for `stillness`, or `timeout` has passed.
     pub const fn new(timeout: Duration, stillness: Duration) -> Self {
         Self {
             timeout,

@@ -31,7 +31,7 @@ impl Watched for Unobservable {
 }
 
 #[test]
-fn ctrl_c_before_all_parts_are_ready_ends_the_load_at_once() {
+fn an_interrupt_before_all_parts_are_ready_ends_the_load_at_once() {
     let stack = "mqtt-qos1".parse().expect("a stack");
     let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
     let (outbox, heard) = channel();
@@ -43,7 +43,7 @@ fn ctrl_c_before_all_parts_are_ready_ends_the_load_at_once() {
     let parts = Parts::new(vec![tell(&told), tell(&told)], heard, Vec::new(), || {
         panic!("the coordinator does not wait for parts that are not there")
     });
-    // One is there; the other never comes.
+    // One part is ready. The other never is.
     outbox.send((0, FromPart::Ready)).expect("someone listens");
     let looks = Cell::new(0);
     let outcome = Coordinator::new(

@@ -1,27 +1,27 @@
-//! Which messages of a sender have arrived at a subscriber or at a counting target, by their numbers.
+//! Tracks which messages of a sender have arrived, by their numbers, at a subscriber or at a counting target.
 
-/// What a number says of a message that has arrived.
+/// The order in which a numbered message has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalOrder {
-    /// It is the first of its number, and none with a higher number came before.
+    /// The first message with its number, and no message with a higher number came before.
     InOrder,
-    /// It is the first of its number, behind one with a higher number.
+    /// The first message with its number, after a message with a higher number.
     OutOfOrder,
-    /// A message of its number had arrived before.
+    /// A message with its number had arrived before.
     Duplicate,
 }
 
-/// The highest number that has arrived, and which of those right below it have. Numbers wrap around at 32 bits: of two, the
-/// higher is the one to which there are fewer steps up (RFC 1982, section 3.2).
+/// The highest number that has arrived, and which of the numbers right below it have. Numbers wrap around at 32 bits:
+/// of two numbers, the higher one is fewer steps up from the other (RFC 1982, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Track {
     highest: u32,
-    /// Bit k is set where `highest` - k has arrived; 0 before anything has.
+    /// Bit k is set if `highest` - k has arrived; 0 before the first message.
     arrived: u64,
 }
 
 impl Track {
-    /// How far below the highest number a duplicate is told from a message that is late.
+    /// How far below the highest number a duplicate can be told from a late message.
     pub const REACH: u32 = u64::BITS;
 
     /// Notes a number.
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_no_disorder() {
+    fn a_gap_is_not_disorder() {
         let mut track = Track::default();
         for number in [3, 4, 90, 1_000_000] {
             assert_eq!(track.note(number), ArrivalOrder::InOrder);

@@ -21,7 +21,7 @@ impl Share {
     ) -> Result<Vec<Client>, PartError> {
         let identities = Identities::new(&self.options)?;
         let senders = self.devices.clone().map(|device| (device, device, ""));
-        // What both sides know a device by, such as its OSCORE context, is no other's: nonces come of it.
+        // The shared identity of a device, such as its OSCORE context, must be unique: nonces derive from it.
         let behind = |device: u32| self.options.clients.saturating_add(device);
         let subscribers = self
             .subscribers
@@ -63,7 +63,7 @@ impl Share {
     }
 }
 
-/// Patterns of what devices say of themselves.
+/// The patterns of device identities.
 struct Identities {
     client_id: Pattern,
     resource: Pattern,

@@ -1,4 +1,4 @@
-//! What directs the devices of a part: what they send, what they count, what they receive.
+//! Builds the director of a part's devices: what they send, count and receive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,18 +53,18 @@ impl Share {
             clock_start_ns: origin.monotonic_ns,
         };
         let (outbox, number) = (outbox.clone(), self.number);
-        // Sending fails where the coordinator has gone, which ends the part soon.
+        // Sending fails if the coordinator has gone, which ends the part soon.
         let report = Box::new(move |message| drop(outbox.send((number, message))));
         Ok(Devices::new(part, self.phases(), Arc::clone(inbox), report))
     }
 
-    /// How far apart the part's connections are made again at least.
+    /// The least time between two reconnects of the part.
     fn reconnect_gap(&self) -> Duration {
         let rate = self.options.most_reconnects_in_a_second();
         rate.map_or(Duration::ZERO, |rate| self.gap(rate))
     }
 
-    /// The time between two of the part's devices where `rate` of all come in a second.
+    /// The time between two of the part's devices at `rate` over all devices.
     pub(super) fn gap(&self, rate: f64) -> Duration {
         let all = f64::from(self.options.clients.saturating_add(self.options.receivers()));
         let share = f64::from(self.count()) / all.max(1.0);

@@ -1,4 +1,4 @@
-//! What a load in virtual time is made of: devices, the built-in server, and the link of all devices.
+//! Builds a load in virtual time: devices, the built-in server, and the link of all devices.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -34,7 +34,7 @@ use crate::sink::counter::Counter;
 pub(super) type LoadWorld<T> = World<Counted, Devices, Server, SharedLink, T, Counter>;
 pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
 
-/// What a simulated load is made of.
+/// The components of a simulated load.
 pub(super) struct Setting<'a> {
     options: &'a LoadOptions,
     pub(super) share: Share,
@@ -157,7 +157,7 @@ impl Links for SharedLink {
     }
 }
 
-/// A client whose bytes are counted, as sockets count them in a live load.
+/// A client that counts its bytes as sockets do in a live load.
 pub(super) struct Counted {
     client: Client,
     traffic: Arc<Traffic>,

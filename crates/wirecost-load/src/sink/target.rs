@@ -22,7 +22,7 @@ use crate::keys::context_count;
 
 pub(super) const REPORT: &str = "report";
 pub(super) const USAGE: &str = "usage";
-/// A phase begins; what of it is measured comes behind it.
+/// The command that begins a phase. The measured time follows.
 pub(super) const PHASE: &str = "phase ";
 const QUIT: &str = "quit";
 
@@ -41,7 +41,7 @@ pub enum ServeError {
     /// Its server cannot be built.
     #[error("{0}")]
     Server(String),
-    /// It may not run on the CPU asked for.
+    /// It may not run on the requested CPU.
     #[error("cannot keep to CPU {cpu}: {source}")]
     Cpu {
         /// The CPU's number.
@@ -60,10 +60,11 @@ pub enum ServeError {
     Ended(String),
 }
 
-/// Runs a target: reads a `Shard` and then commands from `commands`, and writes answers to `answers`, until the commands end.
+/// Runs a target: reads a `Shard` and then commands from `commands`, and writes answers to `answers`, until the
+/// commands end.
 ///
 /// # Errors
-/// Its server has ended, or its output is closed. A target that cannot start says so in an answer.
+/// The server has ended, or its output is closed. A target that cannot start reports this in an answer.
 pub fn serve(commands: impl BufRead, mut answers: impl Write) -> Result<(), ServeError> {
     let mut commands = commands.lines().map_while(Result::ok);
     let first = commands.next().unwrap_or_default();
@@ -101,7 +102,7 @@ fn write(answers: &mut impl Write, answer: &Answer) -> Result<(), ServeError> {
     Ok(answers.flush()?)
 }
 
-/// A running server; it ends with the process.
+/// A running server. It ends with the process.
 struct Target {
     counter: Counter,
     /// The server's thread, which returns why it has ended.
@@ -116,7 +117,7 @@ fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
         priority::keep_to_cpu(cpu).map_err(|source| ServeError::Cpu { cpu, source })?;
     }
     let clock = Clock::start();
-    // The first process makes the credentials of all.
+    // The first process makes the credentials of all processes.
     let credentials = match &shard.credentials {
         Some(portable) => portable.unpack(clock.epoch())?,
         None => Credentials::generate(clock.epoch(), false)?,
@@ -148,7 +149,7 @@ fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Re
     server.map_err(|error| ServeError::Server(error.to_string()))
 }
 
-/// Serves on a thread of its own from now on; returns where.
+/// Serves on its own thread from now on. Returns its address.
 fn run(
     service: Service<Server>,
     shard: &Shard,
@@ -160,7 +161,7 @@ fn run(
         true => ServerLoop::sharing_ports(vec![service], clock, counter)?,
         false => ServerLoop::new(vec![service], clock, counter, false)?,
     };
-    // Clients that come again from other ports have two.
+    // A client that reconnects from another port counts twice for a while.
     let server = server.with_max_peers(shard.options.connections as usize * 2 + 1);
     let address = server.address().unwrap_or(address);
     let serving = std::thread::spawn(move || match server.run() {

@@ -1,4 +1,4 @@
-//! What a worker process is told, and what it says: one line of JSON each.
+//! The messages between a coordinator and a worker process: one line of JSON each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::destination::Destination;
 
 use crate::share::Share;
 
-/// What a worker process is given: some parts of a load.
+/// The job of a worker process: some parts of a load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Job {
-    /// The load as a scenario has it, passwords included.
+    /// The load as a scenario, passwords included.
     load: String,
-    /// Whether the user may load its target; no scenario says that.
+    /// Whether the user may load the target. A scenario does not contain this.
     is_permitted: bool,
-    /// Where it goes; absent where there are no parts.
+    /// The destination; absent if there are no parts.
     destination: Option<Destination>,
     parts: Vec<PartRange>,
 }
 
-/// One part: its number among all, and its devices.
+/// One part: its number among all parts, and its devices.
 #[derive(Debug, Serialize, Deserialize)]
 struct PartRange {
     number: u32,
@@ -33,16 +33,16 @@ struct PartRange {
     subscribers: Range<u32>,
 }
 
-/// Why a job cannot be done.
+/// Why a job is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// It is not JSON of this version.
+    /// The job is not JSON of this version.
     #[error("not a job of this version: {0}")]
     Format(#[from] serde_json::Error),
-    /// Its load cannot be read.
+    /// The load is unreadable.
     #[error("not a load of this version: {0}")]
     Load(#[from] ScenarioError),
-    /// It has no parts.
+    /// The job has no parts.
     #[error("a job without parts")]
     Empty,
 }
@@ -71,10 +71,10 @@ impl Job {
         line(self)
     }
 
-    /// The shares of such a line.
+    /// The shares in such a line.
     ///
     /// # Errors
-    /// It is no job, or one of another version.
+    /// The line is not a job, or one of another version.
     pub fn shares(line: &str) -> Result<Vec<Share>, JobError> {
         let job: Self = serde_json::from_str(line)?;
         let destination = job.destination.ok_or(JobError::Empty)?;
@@ -115,6 +115,6 @@ impl<M: Serialize + DeserializeOwned> Addressed<M> {
 }
 
 fn line(value: &impl Serialize) -> String {
-    // Texts, numbers and lists: there is nothing that JSON cannot hold.
+    // Texts, numbers and lists always serialize.
     serde_json::to_string(value).unwrap_or_default()
 }

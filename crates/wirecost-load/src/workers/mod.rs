@@ -1,16 +1,16 @@
-//! Parts of a load in worker processes, where one process cannot hold all devices or several were asked for.
+//! Parts of a load in worker processes, if one process cannot hold all devices or if the user asked for several.
 //!
 //! ```text
-//! coordinator == Parts ==> Order: a line of JSON on a worker's stdin ==> Inbox of its part, a loop on a thread
-//!             <== Parts == Word: a line of JSON on its stdout       <== what its parts say
+//! coordinator == Parts ==> Addressed<ToPart>: a line of JSON on a worker's stdin ==> Inbox of its part, a loop on a thread
+//!             <== Parts == Addressed<FromPart>: a line of JSON on its stdout     <== messages of its parts
 //! ```
 //!
-//! The first line that a worker reads is its [`Job`]. It ends when its input does, and with the process that started it,
-//! however that ends. A worker that dies has said of each of its parts that it failed: the load ends with what there is.
+//! The first line that a worker reads is its [`Job`]. It ends when its input does, and with the process that started
+//! it. If a worker dies, each of its parts counts as failed: the load ends with the figures so far.
 //!
-//! - [`layout`]: how many processes and loops a load has
-//! - [`job`]: what a worker is given, and the lines that follow
-//! - [`worker`]: a worker's handle, from its side
+//! - [`layout`]: the number of processes and loops of a load
+//! - [`job`]: the job of a worker, and the lines that follow
+//! - [`worker`]: the worker's side
 
 pub mod job;
 pub mod layout;
@@ -37,7 +37,7 @@ pub use layout::Layout;
 
 /// The hidden command of a worker process.
 pub const COMMAND: &str = "load-worker";
-/// How long a worker may take to end when it was told to, before it is killed.
+/// How long a worker may take to end before it is killed.
 const ENDING: Duration = Duration::from_secs(5);
 
 /// Why parts could not be started.
@@ -51,9 +51,8 @@ pub enum WorkersError {
     Process(#[source] StartError),
 }
 
-/// The parts of a load as its layout has them: threads of this process, or worker processes with threads, which run
-/// `program`. Call it from a
-/// thread that outlives them: the kernel kills a worker when the thread that started it ends.
+/// Starts the parts of a load by its layout: threads of this process, or worker processes with threads, which run
+/// `program`. Call it from a thread that outlives them: the kernel kills a worker when the thread that started it ends.
 ///
 /// # Errors
 /// The machine gives no more threads or processes.
@@ -81,7 +80,7 @@ fn processes(program: Program<'_>, layout: &Layout, shares: &[Share]) -> Result<
     Ok(Parts::new(tell, heard, pids, join))
 }
 
-/// A worker process, what gives it orders, and the thread that hears it.
+/// A worker process, the sender of its messages, and the thread that reads its output.
 struct WorkerHandle {
     pid: u32,
     orders: Sender<String>,
@@ -97,7 +96,7 @@ impl WorkerHandle {
     ) -> Result<Self, WorkersError> {
         let mut worker = Worker::start(program, arguments).map_err(WorkersError::Process)?;
         let pid = worker.pid();
-        // A pipe does not hold every job: one that is not read must leave us free to end the load.
+        // A pipe does not hold every job. If the worker does not read it, the load must still be able to end.
         let orders = worker.orders();
         drop(orders.send(Job::of(shares).to_line()));
         let words = worker.words();
@@ -121,7 +120,7 @@ impl WorkerHandle {
         })
     }
 
-    /// What tells a part of this worker.
+    /// Sends messages to a part of this worker.
     fn tell(&self, part: u32) -> Tell {
         let orders = self.orders.clone();
         Box::new(move |message: ToPart| {
@@ -133,17 +132,17 @@ impl WorkerHandle {
     /// Closes the worker's input, which ends it, and waits for it.
     fn end(self) {
         drop(self.orders);
-        // One that cannot be waited for has been: there is nothing left to do for it.
+        // If the wait fails, the worker is already gone.
         drop(lock(&self.worker).stop(ENDING));
         drop(self.reading.join());
     }
 }
 
-/// Hears a worker, until it has ended.
+/// Reads the output of a worker until it has ended.
 struct OutputReader {
     pid: u32,
     worker: Arc<Mutex<Worker>>,
-    /// Parts that have not said their last word.
+    /// Parts that have not sent their last message.
     alive: BTreeSet<u32>,
     outbox: Sender<(u32, FromPart)>,
 }
@@ -162,7 +161,7 @@ impl OutputReader {
             if matches!(message, FromPart::Finished { .. } | FromPart::Failed { .. }) {
                 self.alive.remove(&part);
             }
-            // Sending fails where the coordinator has gone; the worker ends with it.
+            // Sending fails if the coordinator has gone, and the worker ends with it.
             drop(self.outbox.send((part, message)));
         }
         if self.alive.is_empty() {
@@ -175,7 +174,7 @@ impl OutputReader {
         }
     }
 
-    /// How the worker ended: its output has, so it is about to.
+    /// How the worker ended. Its output has ended, so it is about to.
     fn death(&self) -> String {
         let how = lock(&self.worker).stop(ENDING);
         let how = how.map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -184,6 +183,6 @@ impl OutputReader {
 }
 
 fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
-    // A worker is whole also where a thread has panicked while it was locked.
+    // A worker is consistent even if a thread panicked while it held the lock.
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }

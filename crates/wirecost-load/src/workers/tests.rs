@@ -44,7 +44,7 @@ fn receive(parts: &mut Parts) -> (u32, FromPart) {
     heard.expect("something is said")
 }
 
-/// What a part that has ended says, as a shell can echo it.
+/// The command by which a shell sends the last message of a part.
 fn finished(part: u32, socket_error: &str) -> String {
     let message = FromPart::Finished {
         socket_error: Some(socket_error.into()),
@@ -53,7 +53,7 @@ fn finished(part: u32, socket_error: &str) -> String {
 }
 
 #[test]
-fn a_job_reads_back_as_the_shares_that_it_is_of() {
+fn a_job_reads_back_as_its_shares() {
     let given = shares(4);
     let line = Job::of(&given[1..3]).to_line();
     assert!(!line.contains('\n'));
@@ -68,7 +68,7 @@ fn a_job_reads_back_as_the_shares_that_it_is_of() {
 }
 
 #[test]
-fn orders_reach_the_process_of_their_part_and_words_come_back() {
+fn messages_reach_the_process_of_their_part_and_come_back() {
     let (first, second) = (finished(0, "none"), finished(1, "few"));
     let script = format!(
         r#"read job; while read order; do case "$order" in
@@ -91,7 +91,7 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
 }
 
 #[test]
-fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
+fn a_part_sends_secrets_at_its_end_if_its_link_is_recorded() {
     let link = LinkConfig::symmetric(Duration::from_millis(10));
     for (link, capture, keys, says_them) in [
         (Some(link), true, true, true),
@@ -120,7 +120,7 @@ fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
 }
 
 #[test]
-fn a_worker_that_dies_has_said_that_its_parts_failed() {
+fn a_worker_that_dies_reports_its_parts_as_failed() {
     let script = format!(
         r#"read job; echo '{{"part":0,"message":"ready"}}'; {}; kill -9 $$"#,
         finished(0, "none")
@@ -140,7 +140,7 @@ fn a_worker_that_dies_has_said_that_its_parts_failed() {
 }
 
 #[test]
-fn a_worker_that_does_not_take_a_long_job_holds_nobody_up() {
+fn a_worker_that_does_not_read_a_long_job_does_not_block() {
     let mut shares = shares(1);
     // More than a pipe holds.
     Arc::make_mut(&mut shares[0].options).payload = Payload::File(vec![7; 1 << 20].into());
@@ -154,7 +154,7 @@ fn a_worker_that_does_not_take_a_long_job_holds_nobody_up() {
 }
 
 #[test]
-fn a_worker_that_babbles_has_failed() {
+fn a_worker_that_sends_garbage_has_failed() {
     let parts = in_shell("read job; echo babble; read more", &layout(1, 1), &shares(1));
     let mut parts = parts.expect("a worker");
     let (_, FromPart::Failed { reason }) = receive(&mut parts) else {
@@ -165,7 +165,7 @@ fn a_worker_that_babbles_has_failed() {
 }
 
 #[test]
-fn a_worker_without_a_sound_job_says_so() {
+fn a_worker_without_a_valid_job_reports_that() {
     let mut words = Vec::new();
     let refused = worker::run("no job\n".as_bytes(), &mut words);
     assert!(
@@ -180,7 +180,7 @@ fn a_worker_without_a_sound_job_says_so() {
 }
 
 #[test]
-fn a_worker_runs_its_parts_and_ends_with_its_orders() {
+fn a_worker_runs_its_parts_and_ends_with_its_input() {
     let line = Job::of(&shares(2)).to_line() + "\n";
     let mut words = Vec::new();
     worker::run(line.as_bytes(), &mut words).expect("it ends well");

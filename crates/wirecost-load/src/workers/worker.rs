@@ -1,5 +1,5 @@
-//! The life of a worker process: it takes its job, runs a loop per part, passes orders on, and ends when it has no more
-//! orders to expect.
+//! The side of a worker process: it reads its job, runs a loop for each part, passes messages on, and ends when its
+//! input does.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -11,13 +11,13 @@ use super::job::{Addressed, Job, JobError};
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::share::Share;
 
-/// Why a worker process has ended before its time.
+/// Why a worker process has ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// It was given no job.
+    /// It has no job.
     #[error("a worker process reads its job from standard input: {0}")]
     NoJob(#[source] io::Error),
-    /// Its job cannot be done.
+    /// Its job is invalid.
     #[error(transparent)]
     Job(#[from] JobError),
     /// The machine gives no more threads.
@@ -25,8 +25,8 @@ pub enum WorkerError {
     Thread(#[source] io::Error),
 }
 
-/// Does the job that the first line of `orders` says, with the orders in the following lines, and says in `words` what
-/// its parts say. It is over when `orders` end.
+/// Runs the job in the first line of `orders`, passes the messages in the following lines on, and writes its parts'
+/// messages to `words`. It ends when `orders` does.
 ///
 /// # Errors
 /// There is no job, or it cannot be begun.
@@ -51,7 +51,7 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
     })
 }
 
-/// Starts a thread for each share; the inboxes of the parts by their numbers.
+/// Starts a thread for each share. Returns the parts' inboxes by their numbers.
 fn start<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     shares: Vec<Share>,
@@ -71,7 +71,7 @@ fn start<'scope>(
     Ok(inboxes)
 }
 
-/// Writes the messages of the parts, until all have ended or the output is closed.
+/// Writes the messages of the parts until all have ended or the output is closed.
 fn say_all(heard: &Receiver<(u32, FromPart)>, mut words: impl Write) {
     for (part, message) in heard {
         let line = Addressed { part, message }.to_line() + "\n";

@@ -1,4 +1,4 @@
-//! The arguments that say what the emulated link is like.
+//! The arguments of the emulated link.
 
 use std::time::Duration;
 
@@ -12,39 +12,41 @@ use wirecost_scenario::options::compare::{DelayVariation, Medium, QueueLimit};
 
 /// A rate; `None` is unlimited.
 pub type RateSetting = Option<BitRate>;
-/// A queue in front of a rate; `None` is chosen by rate and delay.
+/// A queue in front of a rate; `None` derives it from rate and delay.
 type QueueSetting = Option<QueueLimit>;
-/// A delay variation; `None` is none.
+/// A delay variation; `None` means none.
 type VariationSetting = Option<DelayVariation>;
 
 /// The link of comparisons and programs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkArguments {
-    /// Rate per direction, of IP packets [default: unlimited]
+    /// Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
     pub rate: Vec<RateSetting>,
 
-    /// Everything else.
+    /// All other settings.
     #[command(flatten)]
     pub shape: LinkShapeArguments,
 }
 
-/// The link of a load, whose `--rate` is that of its messages.
+/// The link of a load, which has a different name for the rate: `--rate` is the message rate.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Link between devices and the server of STACK; each of these options adds it")]
+#[command(
+    next_help_heading = "Link between devices and the server of STACK; each of these options adds the link"
+)]
 pub struct LoadLinkArguments {
-    /// Rate per direction, of IP packets [default: unlimited]
+    /// Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
     pub link_rate: Vec<RateSetting>,
 
-    /// Everything else.
+    /// All other settings.
     #[command(flatten)]
     pub shape: LinkShapeArguments,
 }
 
 impl LoadLinkArguments {
-    /// Whether there is to be a link.
+    /// Whether the user asked for a link.
     pub fn is_given(&self) -> bool {
         let LinkShapeArguments {
             rtt,
@@ -68,30 +70,31 @@ impl LoadLinkArguments {
     }
 }
 
-/// What a link is like, but for its rate.
+/// The settings of a link, apart from its rate.
 #[derive(Debug, Default, Args)]
 pub struct LinkShapeArguments {
-    /// Round-trip time, half of it each way [default: 25ms]
+    /// Round-trip time; half of it in each direction [default: 25ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
     pub rtt: Vec<Duration>,
 
-    /// Packet loss per direction [default: 0%]
+    /// Share of packets lost in each direction [default: 0%]
     #[arg(long, value_name = "P", value_delimiter = ',', value_parser = loss, allow_hyphen_values = true)]
     pub loss: Vec<LossSetting>,
 
-    /// Mean length of a burst of losses in packets: Gilbert-Elliott instead of independent loss
+    /// Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
     #[arg(long, value_name = "PACKETS", value_parser = burst, allow_hyphen_values = true)]
     pub loss_burst: Option<f64>,
 
-    /// Queue in front of the rate: packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    /// Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
     #[arg(long, value_name = "LIMIT", value_parser = queue, allow_hyphen_values = true)]
     pub queue: Option<QueueSetting>,
 
-    /// Delay variation per direction, uniform in plus or minus TIME, or 'normal TIME' for a standard deviation
+    /// Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard
+    /// deviation
     #[arg(long, value_name = "TIME", value_parser = delay_variation, allow_hyphen_values = true)]
     pub delay_variation: Option<VariationSetting>,
 
-    /// Probability that a packet is held back behind later ones [default: 0%]
+    /// Probability that a packet is delayed until later ones have passed [default: 0%]
     #[arg(long, value_name = "P", value_parser = reorder, allow_hyphen_values = true)]
     pub reorder: Option<ReorderSetting>,
 
@@ -103,15 +106,15 @@ pub struct LinkShapeArguments {
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub corrupt: Option<Probability>,
 
-    /// Largest IP packet [default: 1500B]
+    /// Size of the largest IP packet [default: 1500B]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
     pub mtu: Vec<u16>,
 
-    /// What differs in the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    /// Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub up: Option<String>,
 
-    /// What differs in the direction from server to device
+    /// Different settings for the direction from server to device
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub down: Option<String>,
 }
@@ -119,7 +122,7 @@ pub struct LinkShapeArguments {
 /// How packets leave the namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PacketPath {
-    /// TUN where it can be used, else veth
+    /// TUN if possible, or else veth
     Auto,
     /// TUN devices
     Tun,
@@ -128,7 +131,7 @@ pub enum PacketPath {
 }
 
 impl PacketPath {
-    /// The medium that is asked for.
+    /// The requested medium.
     pub const fn medium(self) -> Option<Medium> {
         match self {
             Self::Auto => None,

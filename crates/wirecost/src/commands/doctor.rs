@@ -1,4 +1,4 @@
-//! `wirecost doctor`: what this machine allows, found out by trying.
+//! `wirecost doctor`: tests what this machine allows.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! From the link's flags to link configurations, one per combination of the lists.
+//! From the link's options to link configurations, one per combination of the lists.
 
 use wirecost_scenario::link::{LinkLists, LinkSettings, ListError};
 use wirecost_scenario::options::compare::{DirectionConfig, LinkConfig};
@@ -6,7 +6,7 @@ use wirecost_scenario::options::compare::{DirectionConfig, LinkConfig};
 use crate::arguments::{LinkShapeArguments, RateSetting};
 use crate::exit::Failure;
 
-/// The links that the flags ask for: every combination of RTT, loss, rate and MTU.
+/// The links of these options: every combination of RTT, loss, rate and MTU.
 pub fn links(shape: &LinkShapeArguments, rates: &[RateSetting]) -> Result<Vec<LinkConfig>, Failure> {
     let default = LinkSettings::default();
     let lists = LinkLists {
@@ -39,7 +39,7 @@ fn link(shape: &LinkShapeArguments, settings: &LinkSettings) -> Result<LinkConfi
     Ok(link)
 }
 
-/// Sets everything that a flag says of one direction.
+/// Applies all settings of an option for one direction.
 fn set_all(
     settings: &LinkSettings,
     direction: &mut DirectionConfig,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn each_direction_can_be_its_own() {
+    fn each_direction_can_have_its_own_settings() {
         let link = asked("loss=5%, rate=50kbit,queue=10packets,delay=1ms,mtu=600B", None).expect("valid");
         assert_eq!(link.up.delay, Duration::from_millis(1));
         assert_eq!(link.up.loss.rate(), 0.05);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_of_its_own_loses_in_bursts_too() {
+    fn a_direction_can_have_its_own_bursts_of_losses() {
         let link = asked("loss=5%", Some(3.0)).expect("valid");
         assert!(
             matches!(link.up.loss, Loss::GilbertElliott(_)),

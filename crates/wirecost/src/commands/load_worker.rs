@@ -1,4 +1,4 @@
-//! `wirecost load-worker`: some parts of a load, which starts it as a process of its own.
+//! `wirecost load-worker`: some parts of a load, in a separate process.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use wirecost_load::workers::worker;
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// Runs the command until there are no more orders.
+/// Runs the command until its input ends.
 pub fn run() -> Result<ExitCode, Failure> {
     OpenFiles::raise().map_err(Failure::internal)?;
     limits::spare_memory();

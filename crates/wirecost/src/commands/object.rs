@@ -1,4 +1,4 @@
-//! `wirecost object`: payloads that carry their own protection, sealed, opened and looked at.
+//! `wirecost object`: seals, opens and inspects payloads that carry their own protection.
 
 pub(super) mod files;
 mod inspect;
@@ -72,7 +72,7 @@ impl From<NoEntropy> for Failure {
     }
 }
 
-/// A key's failure, with the file that it is of.
+/// The failure of a key, with its file.
 fn key_failure(file: &std::path::Path, error: KeyError) -> Failure {
     if let KeyError::Entropy(error) = error {
         return error.into();

@@ -1,4 +1,4 @@
-//! `wirecost pcap`: the bytes of a capture that was made elsewhere.
+//! `wirecost pcap`: the bytes of an existing capture.
 
 use std::fs::File;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit::INVALID))
 }
 
-/// What was found in a capture, for a terminal.
+/// The report about a capture, for a terminal.
 pub fn table(capture: &Path, report: &Report) -> String {
     let times = report.first_ns.zip(report.last_ns);
     let seconds = times.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9);

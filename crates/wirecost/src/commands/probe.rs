@@ -1,4 +1,4 @@
-//! `wirecost probe`: one message to a real server, fully explained.
+//! `wirecost probe`: one message to a real server, explained step by step.
 
 mod table;
 

@@ -7,7 +7,7 @@ use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::links;
 use crate::exit::Failure;
 
-/// What the arguments ask for.
+/// The options of these arguments.
 pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
     let options = Options {
         engine: arguments.engine,

@@ -1,4 +1,4 @@
-//! `--resume`: going on where an earlier run has ended.
+//! `--resume`: continues an earlier run.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::arguments::OutputArguments;
 use crate::commands::command_line;
 use crate::exit::Failure;
 
-/// The results folder that is asked for, by `--resume` or by `--out`.
+/// The results folder of `--resume` or `--out`.
 pub fn folder(arguments: &OutputArguments) -> Result<Option<PathBuf>, Failure> {
     match (&arguments.resume, &arguments.out) {
         (Some(Some(resume)), Some(out)) if resume != out => Err(Failure::usage(format!(
@@ -29,7 +29,7 @@ pub fn folder(arguments: &OutputArguments) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// The folder of an earlier run of the same scenario, and what it has left.
+/// Opens the folder of an earlier run of the same scenario. Returns its results.
 pub(super) fn open(
     arguments: &OutputArguments,
     scenario: &Scenario,
@@ -49,7 +49,7 @@ pub(super) fn open(
     Ok((folder, earlier))
 }
 
-/// The command of the run that was last at work in a folder.
+/// The command of the last run in a folder.
 fn earlier_command(folder: &RunFolder) -> String {
     let entries = journal::read(folder).unwrap_or_default();
     let last = entries.into_iter().rev().find_map(|entry| match entry {
@@ -59,19 +59,19 @@ fn earlier_command(folder: &RunFolder) -> String {
     last.map_or("the command of that run".into(), |command| format!("`{command}`"))
 }
 
-/// Whether an earlier run, or this one, has left something in a folder to go on from.
+/// Whether a folder has results from which a run can continue.
 pub(super) fn is_possible(folder: &RunFolder) -> bool {
     let entries = journal::read(folder).unwrap_or_default();
     entries.iter().any(Entry::is_finished)
 }
 
-/// The command that goes on with the run of this process in its folder; what is secret in it is to be filled in again.
+/// The command that continues this run in its folder. You must fill in secrets again.
 pub fn command(folder: &Path) -> String {
     let mut arguments = Vec::new();
     let mut given = std::env::args().skip(1).peekable();
     while let Some(argument) = given.next() {
         match argument.as_str() {
-            // Their value may be the next argument; it is the folder, which is named again below.
+            // Their value may be the next argument. It is the folder, which follows below.
             "-o" | "--out" => drop(given.next()),
             "--resume" => drop(given.next_if(|value| !value.starts_with('-') && Path::new(value) == folder)),
             other if other.starts_with("--out=") || other.starts_with("--resume=") => {}

@@ -7,7 +7,7 @@ use wirecost_stack::name::nearest_of;
 use crate::arguments::CompareArguments;
 use crate::exit::Failure;
 
-/// The dimensions of the matrix, by the names of their flags.
+/// The dimensions of the matrix, named like their options.
 const DIMENSIONS: [&str; 9] = [
     "size",
     "rtt",
@@ -20,10 +20,10 @@ const DIMENSIONS: [&str; 9] = [
     "messages-per-connection",
 ];
 
-/// Puts the values of a dimension into its argument.
-fn assign(arguments: &mut CompareArguments, dimension: &str, values: &[&str]) -> Result<(), String> {
+/// Sets the values of a dimension in its argument.
+fn assign(arguments: &mut CompareArguments, dimension: &str, values: &[&str]) -> Result<(), Failure> {
     let link = &mut arguments.link;
-    match dimension {
+    let set = match dimension {
         "size" => set(&mut arguments.size, values, parsed),
         "rtt" => set(&mut link.shape.rtt, values, time),
         "loss" => set(&mut link.shape.loss, values, link::loss),
@@ -33,10 +33,11 @@ fn assign(arguments: &mut CompareArguments, dimension: &str, values: &[&str]) ->
         "start" => set(&mut arguments.start, values, parsed),
         "interval" => set(&mut arguments.interval, values, time),
         _ => set(&mut arguments.messages_per_connection, values, parsed),
-    }
+    };
+    set.map_err(|why| Failure::usage(format!("--vary {dimension}: {why}")))
 }
 
-/// Puts what `--vary` asks for in place of the defaults of the flags.
+/// Replaces the defaults of arguments by the values of `--vary`.
 pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
     let mut varied: Vec<String> = Vec::new();
     for dimension in std::mem::take(&mut arguments.vary) {
@@ -44,7 +45,7 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
             let message = format!("--vary takes KEY=VALUE,..., got {dimension:?}");
             return Err(Failure::usage(message).with_hint("for example --vary size=16B,1kB"));
         };
-        // The keys of scenarios name the link's settings link.rtt and so on.
+        // Scenario keys of the link have the prefix link.
         let key = key.trim().trim_start_matches("link.");
         if !DIMENSIONS.contains(&key) {
             return Err(unknown(key));
@@ -64,13 +65,13 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
             )));
         }
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
-        assign(arguments, key, &values).map_err(|why| Failure::usage(format!("--vary {key}: {why}")))?;
+        assign(arguments, key, &values)?;
         varied.push(key.to_owned());
     }
     Ok(())
 }
 
-/// Whether the flag of a dimension has been typed.
+/// Whether the user typed the option of a dimension.
 fn is_given(arguments: &CompareArguments, key: &str) -> bool {
     let name = match key {
         "stack" => "stacks".to_owned(),

@@ -1,4 +1,4 @@
-//! Loads of a command line or a scenario: run, shown, kept in a results folder.
+//! Runs the loads of a command line or a scenario, shows them, and writes their results folder.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -41,22 +41,22 @@ use crate::prometheus::Endpoint;
 
 /// Loads to run one after the other.
 pub struct Job<'a> {
-    /// The scenario's name; of a command line, the command's.
+    /// The scenario's name; for a command line, the command's.
     pub name: String,
-    /// The loads, in their order.
+    /// The loads, in order.
     pub loads: &'a [LoadOptions],
-    /// The part of them that is run; `None` runs all.
+    /// The part of the loads to run; `None` runs all.
     pub shard: Option<Shard>,
-    /// The scenario as YAML, every default filled in.
+    /// The scenario as YAML, with every default filled in.
     pub resolved: String,
-    /// Where the results go.
+    /// The output options.
     pub output: &'a LoadOutputArguments,
-    /// What is demanded of the figures.
+    /// The thresholds of the figures.
     pub thresholds: &'a Thresholds,
 }
 
 impl Job<'_> {
-    /// Runs the loads; the exit code that they come to. Call it on the main thread.
+    /// Runs the loads. Returns the exit code. Call it on the main thread.
     pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
         let (json, junit) = (self.output.json.as_deref(), self.output.junit.as_deref());
         output::check_files(&[("--json", json), ("--junit", junit)])?;
@@ -82,7 +82,7 @@ impl Job<'_> {
             before: &before,
         };
         let wants_abort = self.thresholds.want_abort();
-        // A target that is not there ends no other load.
+        // An unreachable target does not end the other loads.
         let is_one_of_many = self.loads.len() > 1;
         let mut unreached = Vec::new();
         let measured = sweep.run(&mut |options, position| -> Result<Option<LoadFile>, LoadError> {
@@ -109,8 +109,8 @@ impl Job<'_> {
         self.conclude(&folder, measured, unreached)
     }
 
-    /// The results folder with its scenario and the first lines of its journal, what is in it already, and what keeps
-    /// others out of it.
+    /// Opens the results folder with its scenario and the first lines of its journal. Returns it with its earlier
+    /// results and the lock that keeps other runs out.
     fn open(&self) -> Result<(RunFolder, Earlier, File), Failure> {
         let at = rfc3339(std::time::SystemTime::now());
         let (version, command) = (env!("CARGO_PKG_VERSION").into(), command_line::recorded());
@@ -148,7 +148,7 @@ impl Job<'_> {
         })
     }
 
-    /// Writes the report, prints the results, and judges how the run ended.
+    /// Writes the report, prints the results, and decides the exit code.
     fn conclude(
         &self,
         folder: &RunFolder,
@@ -175,7 +175,7 @@ impl Job<'_> {
             }
             return Err(failed(error));
         }
-        // A file that finds no room does not keep the others from being written.
+        // A file without room on its disk does not prevent the other files.
         let printed = print(self.output, &summary);
         let reported = wirecost_report::load::write_all(folder);
         export(self.output, &summary, &absent)?;
@@ -202,7 +202,7 @@ impl Job<'_> {
         }
     }
 
-    /// The loads that are not another shard's.
+    /// The loads of this shard.
     fn own_loads(&self) -> Vec<LoadOptions> {
         let is_own = |options: &&LoadOptions| {
             let is_held = |shard: Shard| shard.holds(&identity::key(options));
@@ -211,7 +211,7 @@ impl Job<'_> {
         self.loads.iter().filter(is_own).cloned().collect()
     }
 
-    /// The loads of the run that have no figures because one of them has failed, that one first.
+    /// The loads without figures because one of them failed, beginning with that one.
     fn absent(&self, summary: &LoadSummary, failure: Option<&LoadError>) -> Vec<Absent> {
         let Some(error) = failure else {
             return Vec::new();
@@ -229,7 +229,7 @@ impl Job<'_> {
             .collect()
     }
 
-    /// Prints the figures that the disk has no room for, and says what is in the folder.
+    /// Prints figures that the disk has no room for, and the contents of the folder.
     fn without_room(
         &self,
         folder: &RunFolder,
@@ -247,11 +247,11 @@ impl Job<'_> {
     }
 }
 
-/// A run that ended before anything was measured leaves no folder, unless there is something in it that helps, such as a
+/// Removes the folder of a run that ended before the first measurement, unless it contains useful files, such as a
 /// server's log.
 fn leave_nothing(folder: &RunFolder) {
     for sub in LOAD_FOLDERS {
-        // A folder that is not empty stays, and so it should.
+        // Removing a folder that is not empty fails, as intended.
         drop(std::fs::remove_dir(folder.file(sub)));
     }
     const FIRST: [&str; 7] = [
@@ -272,7 +272,7 @@ fn leave_nothing(folder: &RunFolder) {
     }
 }
 
-/// The watchers: the live view, and Prometheus where asked for.
+/// The watchers: the live view, and Prometheus if requested.
 fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>, Failure> {
     let mut watchers: Vec<Box<dyn Watcher + Send>> = vec![Box::new(LoadView::new(
         arguments.quiet,
@@ -311,10 +311,10 @@ fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), F
     }
 }
 
-/// What continuous integration reads, where it is asked for.
+/// Writes the files for continuous integration, if requested.
 fn export(arguments: &LoadOutputArguments, summary: &LoadSummary, absent: &[Absent]) -> Result<(), Failure> {
     write_junit(arguments, summary, absent)?;
-    // GitHub shows what is appended to this file beside the job.
+    // GitHub shows the contents of this file with the job.
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
         let text = wirecost_report::load::markdown(summary);
@@ -342,13 +342,13 @@ fn write_junit(
     written.map_err(|error| output::unwritable("--junit", path, &error))
 }
 
-/// Whether figures of a load are wrong, rather than that there are none.
+/// Whether figures of a load are wrong, as opposed to missing.
 fn is_spoiled(load: &Load) -> bool {
     let of_phases = load.phases.iter().flat_map(|phase| &phase.warnings);
     !load.valid && load.warnings.iter().chain(of_phases).any(Warning::spoils_figures)
 }
 
-/// The exit code that a summary comes to.
+/// The exit code of a summary.
 pub fn code(summary: &LoadSummary) -> u8 {
     let is_whole = |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_carried);
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
@@ -365,7 +365,7 @@ pub fn code(summary: &LoadSummary) -> u8 {
     }
 }
 
-/// Whether a load could not be run because its target was not there, or did not let it in.
+/// Whether a load could not run because its target was unreachable or refused it.
 const fn is_about_the_target(error: &LoadError) -> bool {
     match error {
         LoadError::NoConnection { .. } => true,

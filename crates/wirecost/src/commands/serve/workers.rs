@@ -1,7 +1,8 @@
-//! A server of several processes on one port, where one may not open as many files as there are connections.
+//! A server of several processes on one port, for more connections than one process may open files for.
 //!
-//! Each process is a server of its own: the kernel gives a connection to one of them by chance. Workers run the command
-//! line of the first process; what that has made or asked for, they are told on their standard input, with which they end.
+//! Each process is a separate server: the kernel assigns connections to them at random. Workers run with the command
+//! line of the first process. They receive its generated values and its prompts' answers on their standard input, and
+//! end with it.
 
 use std::io::BufRead as _;
 use std::net::SocketAddr;
@@ -25,7 +26,7 @@ use crate::exit::{self, Failure};
 const PATIENCE: Duration = Duration::from_secs(10);
 const READY: &str = "ready";
 
-/// How many processes hold the connections that are asked for.
+/// How many processes hold the expected connections.
 pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Failure> {
     let Some(connections) = arguments.connections else {
         return Ok(1);
@@ -54,7 +55,7 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
     Ok(processes_for(connections, limits.sockets_per_process))
 }
 
-/// What the processes do not share, in a sentence.
+/// The state that the processes do not share, in a sentence.
 pub(super) fn note(count: u32, stack: Stack) -> String {
     let kept = match stack.application {
         Application::Mqtt311(_) | Application::Mqtt5(_) => "sessions, subscriptions and retained messages",
@@ -67,12 +68,12 @@ pub(super) fn note(count: u32, stack: Stack) -> String {
     format!("{count} processes share the port, each a server of its own: {kept} are not shared between them")
 }
 
-/// The workers of the first process. Dropped, they are killed.
+/// The workers of the first process. Dropping them kills them.
 #[derive(Default)]
 pub(super) struct Workers(Vec<Worker>);
 
 impl Workers {
-    /// Starts `count` workers that listen when this returns.
+    /// Starts `count` workers. They listen when this returns.
     pub(super) fn start(count: u32, address: SocketAddr, told: &Told) -> Result<Self, Failure> {
         if count == 0 {
             return Ok(Self::default());
@@ -99,7 +100,7 @@ impl Workers {
         workers.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether all of them run.
+    /// Checks that all of them are running.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         let mut statuses = self.0.iter_mut().filter_map(Worker::exit_status);
         match statuses.next() {
@@ -111,7 +112,7 @@ impl Workers {
         }
     }
 
-    /// Lets them end.
+    /// Ends them.
     pub(super) fn stop(mut self) -> Result<(), Failure> {
         for worker in &mut self.0 {
             worker.stop(PATIENCE).map_err(Failure::internal)?;
@@ -120,13 +121,13 @@ impl Workers {
     }
 }
 
-/// What the first process has made, or been told by a person.
+/// The values that the first process has generated or asked the user for.
 pub(super) struct Told {
     pub(super) identity: Option<Identity>,
     pub(super) users: Vec<(String, String)>,
 }
 
-/// What a worker is told.
+/// The values that a worker receives.
 pub(super) struct Share {
     pub(super) address: SocketAddr,
     pub(super) identity: Option<Identity>,
@@ -148,7 +149,7 @@ fn share(address: SocketAddr, told: &Told) -> Result<String, Failure> {
 }
 
 impl Share {
-    /// What the first process says.
+    /// Reads the values from the first process.
     pub(super) fn hear() -> Result<Self, Failure> {
         let unreadable = || Failure::usage("--worker is for wirecost itself");
         let mut line = String::new();
@@ -168,7 +169,7 @@ impl Share {
         let is_over = Arc::new(AtomicBool::new(false));
         let tell = Arc::clone(&is_over);
         std::thread::spawn(move || {
-            // Nothing more is said: the end of the lines is the end of the server.
+            // No further lines follow: the end of the input is the end of the server.
             let _ = std::io::stdin().lock().lines().count();
             tell.store(true, Ordering::Relaxed);
         });
@@ -180,7 +181,7 @@ impl Share {
         })
     }
 
-    /// Tells the first process that this one listens.
+    /// Reports to the first process that this worker listens.
     pub(super) fn ready() {
         crate::output::data(format_args!("{READY}\n"));
     }
