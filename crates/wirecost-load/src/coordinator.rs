@@ -30,7 +30,7 @@ use super::target::{Measured, Used, Watched};
 use super::watch::Watcher;
 use crate::clock::LoadClock;
 use crate::context::Demands;
-use crate::error::GeneratorError;
+use crate::outcome::GeneratorError;
 use crate::outcome::{LoadOutcome, PhaseTimes};
 use sides::{Reading, TargetReading};
 

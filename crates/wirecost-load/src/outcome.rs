@@ -8,10 +8,9 @@ use wirecost_results::link_use::LinkUse;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::usage::UsageRow;
 
-use crate::error::GeneratorError;
 use crate::keys::KeyLines;
 use crate::nanos;
-
+use crate::parts::Gone;
 use crate::target::Used;
 
 /// The raw result of a load.
@@ -55,6 +54,26 @@ impl LoadOutcome {
     pub(crate) const fn ends_it(&self) -> bool {
         self.interrupted || self.failure.is_some() || self.aborted.is_some() || self.no_connection.is_some()
     }
+}
+
+/// Why a load ended early, other than by the user or a threshold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GeneratorError {
+    /// A part did not become ready in time.
+    #[error("a part of the generator was not there within {} s", .0.as_secs())]
+    NotReady(Duration),
+    /// A part went on after the end of its phase.
+    #[error("a part of the generator did not end its phase")]
+    PhaseNotEnded,
+    /// No part is left.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+    /// A part failed, perhaps in another process: its own sentence.
+    #[error("{0}")]
+    Part(String),
+    /// The simulated server failed.
+    #[error("the server has ended: {0}")]
+    Server(String),
 }
 
 /// Why devices are not connected.

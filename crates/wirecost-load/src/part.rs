@@ -4,10 +4,15 @@
 //! All instants in them are on `CLOCK_MONOTONIC`, which the processes of a machine share.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use wirecost_proto::ByteSize;
 use wirecost_results::figures::Interval;
+use wirecost_security::certificate;
+use wirecost_stack::error::ClientError;
+use wirecost_stack::pattern::PatternError;
 
 use super::keys::KeyLines;
 
@@ -122,4 +127,33 @@ impl std::fmt::Debug for Inbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()
     }
+}
+
+/// Why a part of a load cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum PartError {
+    /// Certificates or keys are unusable.
+    #[error(transparent)]
+    Credentials(#[from] certificate::Error),
+    /// A name or payload has an unknown placeholder.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A client, a message or a subscription cannot be built.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The simulated server cannot be built.
+    #[error("{0}")]
+    Server(String),
+    /// A payload does not fit into memory.
+    #[error("{0} is too large")]
+    PayloadSize(ByteSize),
+    /// The machine has no poll instance, timer or event left.
+    #[error("cannot set up a loop: {0}")]
+    Setup(#[source] io::Error),
+    /// Polling failed.
+    #[error("the loop failed: {0}")]
+    Loop(#[source] io::Error),
+    /// The simulation lost its world: a defect of wirecost.
+    #[error("the simulation has left no world; please report this")]
+    NoWorld,
 }

@@ -25,7 +25,7 @@ use super::destination::Destination;
 use super::keys::{KeyLines, key_log};
 use super::part::{FromPart, Inbox};
 use super::shared::SharedEndpoints;
-use crate::error::PartError;
+use crate::part::PartError;
 
 /// How devices reconnect in a sending phase that does not define a back-off.
 pub const BACKOFF: Backoff = Backoff {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_link::Counters;
-use wirecost_load::error::PartError;
+use wirecost_load::part::PartError;
 use wirecost_proto::Instant;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;

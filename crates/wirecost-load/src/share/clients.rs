@@ -9,7 +9,7 @@ use wirecost_stack::error::ClientError;
 use wirecost_stack::pattern::{Pattern, PatternError, Values};
 
 use super::Share;
-use crate::error::PartError;
+use crate::part::PartError;
 use crate::shared::SharedEndpoints;
 
 impl Share {

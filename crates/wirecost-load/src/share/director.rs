@@ -15,8 +15,8 @@ use crate::activity::Part;
 use crate::clock::Origin;
 use crate::connections::Connections;
 use crate::devices::Devices;
-use crate::error::PartError;
 use crate::part::Inbox;
+use crate::part::PartError;
 use crate::roles::subscriber::{Reception, Subscribers};
 use crate::tracker::{MessageTracker, Rules};
 

@@ -8,7 +8,7 @@ use wirecost_scenario::options::load::{LoadTarget, Offer, Subscribers, Who};
 use wirecost_stack::target::Target;
 
 use super::*;
-use crate::error::GeneratorError;
+use crate::outcome::GeneratorError;
 use crate::outcome::PhaseTimes;
 use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
 
