@@ -25,7 +25,7 @@ use wirecost_live::Clock;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::patience::Patience;
 use wirecost_live::process::foreground::StartError;
-use wirecost_live::process::worker::{Silence, Worker};
+use wirecost_live::process::worker::{NoAnswer, Worker};
 use wirecost_proto::bare::Transport;
 use wirecost_security::certificate;
 use wirecost_stack::credentials::Portable;
@@ -114,7 +114,7 @@ pub enum SinkError {
     Start(#[from] StartError),
     /// It sent no answer.
     #[error("the target: {0}")]
-    Silent(#[from] Silence),
+    Silent(#[from] NoAnswer),
     /// Its input is closed.
     #[error("cannot speak to the target: {0}")]
     Pipe(#[from] io::Error),
@@ -233,7 +233,7 @@ impl Sink {
         let phase = serde_json::to_string(phase).map_err(io::Error::from)?;
         let order = format!("{}{phase}", target::PHASE);
         for shard in &mut self.shards {
-            shard.worker.say(&order)?;
+            shard.worker.send(&order)?;
         }
         Ok(())
     }
@@ -252,10 +252,13 @@ impl Sink {
     /// Sends a question to all processes before it waits for the first answer.
     fn ask(&mut self, question: &str, patience: Patience<'_>) -> Result<Vec<Answer>, SinkError> {
         for shard in &mut self.shards {
-            shard.worker.say(question)?;
+            shard.worker.send(question)?;
             shard.owed += 1;
         }
-        self.shards.iter_mut().map(|shard| shard.hear(patience)).collect()
+        self.shards
+            .iter_mut()
+            .map(|shard| shard.receive(patience))
+            .collect()
     }
 }
 
@@ -269,9 +272,9 @@ struct Process {
 
 impl Process {
     /// Its answer to the last question. Late answers to earlier questions are skipped.
-    fn hear(&mut self, patience: Patience<'_>) -> Result<Answer, SinkError> {
+    fn receive(&mut self, patience: Patience<'_>) -> Result<Answer, SinkError> {
         loop {
-            let answer = hear(&mut self.worker, patience)?;
+            let answer = receive(&mut self.worker, patience)?;
             self.owed = self.owed.saturating_sub(1);
             if self.owed == 0 {
                 return Ok(answer);
@@ -307,20 +310,20 @@ fn start_shard(
     patience: Patience<'_>,
 ) -> Result<(Worker, SocketAddr, Portable), SinkError> {
     let mut worker = Worker::start(program, &[COMMAND])?;
-    worker.say(&serde_json::to_string(shard).map_err(io::Error::from)?)?;
-    match hear(&mut worker, patience)? {
+    worker.send(&serde_json::to_string(shard).map_err(io::Error::from)?)?;
+    match receive(&mut worker, patience)? {
         Answer::Ready { address, credentials } => Ok((worker, address, credentials)),
         Answer::Failed { reason } => Err(SinkError::Failed(reason)),
         other => Err(SinkError::Answer(format!("{other:?}"))),
     }
 }
 
-fn hear(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError> {
-    let heard = patience.wait(|slice| match worker.hear(slice) {
-        Err(Silence::TimedOut { .. }) => None,
+fn receive(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError> {
+    let line = patience.wait(|slice| match worker.receive(slice) {
+        Err(NoAnswer::TimedOut { .. }) => None,
         heard => Some(heard),
     });
-    let line = heard.unwrap_or(Err(Silence::TimedOut {
+    let line = line.unwrap_or(Err(NoAnswer::TimedOut {
         pid: worker.pid(),
         waited: patience.most(),
     }))?;

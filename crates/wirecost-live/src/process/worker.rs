@@ -29,13 +29,13 @@ const KEPT: [&str; 6] = [
 pub struct Worker {
     child: Child,
     /// `None` once its input is closed.
-    orders: Option<ChildStdin>,
-    words: mpsc::Receiver<String>,
+    stdin: Option<ChildStdin>,
+    lines: mpsc::Receiver<String>,
 }
 
 /// Why a worker gave no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Silence {
+pub enum NoAnswer {
     /// It runs, and has written nothing.
     #[error("process {pid} did not answer within {} ms", waited.as_millis())]
     TimedOut {
@@ -76,12 +76,12 @@ impl Worker {
             source,
         };
         let mut child = command.spawn().map_err(refused)?;
-        let orders = child.stdin.take();
-        let (tell, words) = mpsc::channel();
+        let stdin = child.stdin.take();
+        let (sender, lines) = mpsc::channel();
         if let Some(output) = child.stdout.take() {
-            std::thread::spawn(move || pass_on(output, &tell));
+            std::thread::spawn(move || pass_on(output, &sender));
         }
-        Ok(Self { child, orders, words })
+        Ok(Self { child, stdin, lines })
     }
 
     /// Its process id.
@@ -93,43 +93,43 @@ impl Worker {
     ///
     /// # Errors
     /// It has ended, or its input is closed.
-    pub fn say(&mut self, line: &str) -> io::Result<()> {
-        let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        orders.write_all(format!("{line}\n").as_bytes())
+    pub fn send(&mut self, line: &str) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        stdin.write_all(format!("{line}\n").as_bytes())
     }
 
     /// A sender of further lines. A separate thread writes them, so a worker that does not read delays no other worker.
-    /// The worker's input ends with the last sender. [`Worker::say`] fails from now on.
-    pub fn orders(&mut self) -> mpsc::Sender<String> {
-        let (tell, orders) = mpsc::channel();
-        if let Some(input) = self.orders.take() {
-            std::thread::spawn(move || give(&orders, input));
+    /// The worker's input ends with the last sender. [`Worker::send`] fails from now on.
+    pub fn sender(&mut self) -> mpsc::Sender<String> {
+        let (sender, lines) = mpsc::channel();
+        if let Some(input) = self.stdin.take() {
+            std::thread::spawn(move || write_lines(&lines, input));
         }
-        tell
+        sender
     }
 
     /// Its next line.
     ///
     /// # Errors
-    /// [`Silence`] if there is none within `patience`, or ever.
-    pub fn hear(&mut self, patience: Duration) -> Result<String, Silence> {
+    /// [`NoAnswer`] if there is none within `patience`, or ever.
+    pub fn receive(&mut self, patience: Duration) -> Result<String, NoAnswer> {
         let pid = self.pid();
-        self.words.recv_timeout(patience).map_err(|error| match error {
-            mpsc::RecvTimeoutError::Timeout => Silence::TimedOut {
+        self.lines.recv_timeout(patience).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => NoAnswer::TimedOut {
                 pid,
                 waited: patience,
             },
-            mpsc::RecvTimeoutError::Disconnected => Silence::Ended {
+            mpsc::RecvTimeoutError::Disconnected => NoAnswer::Ended {
                 pid,
                 status: self.exit_status(),
             },
         })
     }
 
-    /// A receiver of its further lines, for another thread. [`Worker::hear`] returns none from now on.
-    pub fn words(&mut self) -> mpsc::Receiver<String> {
+    /// A receiver of its further lines, for another thread. [`Worker::receive`] returns none from now on.
+    pub fn receiver(&mut self) -> mpsc::Receiver<String> {
         let (_, nothing) = mpsc::channel();
-        std::mem::replace(&mut self.words, nothing)
+        std::mem::replace(&mut self.lines, nothing)
     }
 
     /// How it ended; `None` while it runs.
@@ -142,7 +142,7 @@ impl Worker {
     /// # Errors
     /// None for a child of this process.
     pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
-        self.orders = None;
+        self.stdin = None;
         let start = Instant::now();
         while start.elapsed() < patience {
             if let Some(status) = self.child.try_wait()? {
@@ -165,8 +165,8 @@ impl Drop for Worker {
 }
 
 /// Writes lines to a process until the sender is gone or the process has ended. The exit status shows the latter.
-fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
-    for line in orders {
+fn write_lines(lines: &mpsc::Receiver<String>, mut input: ChildStdin) {
+    for line in lines {
         if input.write_all(format!("{line}\n").as_bytes()).is_err() {
             return;
         }
@@ -174,9 +174,9 @@ fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
 }
 
 /// Passes lines on until the output ends or the receiver is gone.
-fn pass_on(output: ChildStdout, tell: &mpsc::Sender<String>) {
+fn pass_on(output: ChildStdout, sender: &mpsc::Sender<String>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
-        if tell.send(line).is_err() {
+        if sender.send(line).is_err() {
             return;
         }
     }
@@ -196,13 +196,13 @@ mod tests {
     fn a_worker_answers_and_ends_with_its_input() {
         let mut worker = shell("while read line; do echo \"heard $line\"; done; exit 7");
         for word in ["one", "two"] {
-            worker.say(word).expect("it listens");
-            let heard = worker.hear(PATIENCE).expect("it answers");
+            worker.send(word).expect("it listens");
+            let heard = worker.receive(PATIENCE).expect("it answers");
             assert_eq!(heard, format!("heard {word}"));
         }
         assert_eq!(worker.stop(PATIENCE).expect("it ends").code(), Some(7));
-        assert!(matches!(worker.hear(PATIENCE), Err(Silence::Ended { .. })));
-        assert!(worker.say("three").is_err());
+        assert!(matches!(worker.receive(PATIENCE), Err(NoAnswer::Ended { .. })));
+        assert!(worker.send("three").is_err());
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
             .find(|(name, _)| name.starts_with("CARGO_"))
             .expect("a variable that is not passed on");
         let mut worker = shell(&format!("echo ${{{name}-none}} $PATH; read line"));
-        let heard = worker.hear(PATIENCE).expect("it answers");
+        let heard = worker.receive(PATIENCE).expect("it answers");
         let path = std::env::var("PATH").expect("a path");
         assert_eq!(heard, format!("none {path}"));
     }
@@ -220,10 +220,10 @@ mod tests {
     #[test]
     fn another_thread_reads_a_worker_until_it_ends() {
         let mut worker = shell("read line; echo \"heard $line\"; kill -9 $$");
-        let words = worker.words();
-        let ear = std::thread::spawn(move || words.iter().collect::<Vec<_>>());
-        worker.say("one").expect("it listens");
-        assert_eq!(ear.join().expect("an ear"), ["heard one"]);
+        let lines = worker.receiver();
+        let reader = std::thread::spawn(move || lines.iter().collect::<Vec<_>>());
+        worker.send("one").expect("it listens");
+        assert_eq!(reader.join().expect("a reader"), ["heard one"]);
         let status = worker.stop(PATIENCE).expect("it ends");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
     }
@@ -232,29 +232,29 @@ mod tests {
     fn a_worker_that_does_not_read_blocks_no_sender() {
         let mut worker = shell("exec wc -c");
         let pid = worker.pid().cast_signed();
-        let orders = worker.orders();
+        let sender = worker.sender();
         calls::kill(pid, libc::SIGSTOP).expect("it stops");
-        let (tell, given) = mpsc::channel();
+        let (done, given) = mpsc::channel();
         std::thread::spawn(move || {
             // More than a pipe holds.
             for _ in 0..3 {
-                orders.send("x".repeat(1 << 20)).expect("it is given");
+                sender.send("x".repeat(1 << 20)).expect("it is given");
             }
-            drop(orders);
-            tell.send(()).expect("somebody waits");
+            drop(sender);
+            done.send(()).expect("the test waits");
         });
         given.recv_timeout(PATIENCE).expect("giving waits for nobody");
-        assert!(worker.say("more").is_err());
+        assert!(worker.send("more").is_err());
         calls::kill(pid, libc::SIGCONT).expect("it goes on");
-        let heard = worker.hear(PATIENCE).expect("it counts");
+        let heard = worker.receive(PATIENCE).expect("it counts");
         assert_eq!(heard.trim(), (3 * ((1 << 20) + 1)).to_string());
     }
 
     #[test]
     fn a_worker_that_does_not_end_is_killed() {
         let mut worker = shell("trap '' TERM; while :; do sleep 1; done");
-        let silent = worker.hear(Duration::from_millis(1));
-        assert!(matches!(silent, Err(Silence::TimedOut { .. })));
+        let silent = worker.receive(Duration::from_millis(1));
+        assert!(matches!(silent, Err(NoAnswer::TimedOut { .. })));
         assert_eq!(
             worker.stop(Duration::from_millis(1)).expect("it ends").code(),
             None

@@ -67,7 +67,7 @@ pub fn parts(layout: &Layout, program: &Path, shares: Vec<Share>) -> Result<Part
 type Program<'a> = (&'a Path, &'a [&'a str]);
 
 fn processes(program: Program<'_>, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
-    let (outbox, heard) = channel();
+    let (outbox, incoming) = channel();
     let mut tell: Vec<Tell> = Vec::new();
     let (mut pids, mut handles) = (Vec::new(), Vec::new());
     for shares in shares.chunks(layout.loops as usize) {
@@ -77,13 +77,13 @@ fn processes(program: Program<'_>, layout: &Layout, shares: &[Share]) -> Result<
         handles.push(handle);
     }
     let join = move || handles.into_iter().for_each(WorkerHandle::end);
-    Ok(Parts::new(tell, heard, pids, join))
+    Ok(Parts::new(tell, incoming, pids, join))
 }
 
 /// A worker process, the sender of its messages, and the thread that reads its output.
 struct WorkerHandle {
     pid: u32,
-    orders: Sender<String>,
+    input: Sender<String>,
     worker: Arc<Mutex<Worker>>,
     reading: JoinHandle<()>,
 }
@@ -97,9 +97,9 @@ impl WorkerHandle {
         let mut worker = Worker::start(program, arguments).map_err(WorkersError::Process)?;
         let pid = worker.pid();
         // A pipe does not hold every job. If the worker does not read it, the load must still be able to end.
-        let orders = worker.orders();
-        drop(orders.send(Job::of(shares).to_line()));
-        let words = worker.words();
+        let input = worker.sender();
+        drop(input.send(Job::of(shares).to_line()));
+        let lines = worker.receiver();
         let worker = Arc::new(Mutex::new(worker));
         let reader = OutputReader {
             pid,
@@ -110,11 +110,11 @@ impl WorkerHandle {
         let name = format!("worker {pid}");
         let reading = thread::Builder::new()
             .name(name)
-            .spawn(move || reader.read(&words))
+            .spawn(move || reader.read(&lines))
             .map_err(WorkersError::Thread)?;
         Ok(Self {
             pid,
-            orders,
+            input,
             worker,
             reading,
         })
@@ -122,16 +122,16 @@ impl WorkerHandle {
 
     /// Sends messages to a part of this worker.
     fn tell(&self, part: u32) -> Tell {
-        let orders = self.orders.clone();
+        let input = self.input.clone();
         Box::new(move |message: ToPart| {
             // A worker that has ended takes no message; the thread that reads its output has reported the end.
-            drop(orders.send(Addressed { part, message }.to_line()));
+            drop(input.send(Addressed { part, message }.to_line()));
         })
     }
 
     /// Closes the worker's input, which ends it, and waits for it.
     fn end(self) {
-        drop(self.orders);
+        drop(self.input);
         // If the wait fails, the worker is already gone.
         drop(lock(&self.worker).stop(ENDING));
         drop(self.reading.join());
@@ -148,9 +148,9 @@ struct OutputReader {
 }
 
 impl OutputReader {
-    fn read(mut self, words: &Receiver<String>) {
+    fn read(mut self, lines: &Receiver<String>) {
         let mut reason = None;
-        for line in words {
+        for line in lines {
             let Some(Addressed { part, message }) = Addressed::from_line(&line) else {
                 reason = Some(format!(
                     "worker process {} sent a line that is not a message",

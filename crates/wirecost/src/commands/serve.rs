@@ -37,7 +37,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     OpenFiles::raise().map_err(Failure::internal)?;
     let stack = stack_for(arguments)?;
-    let share = arguments.worker.then(Share::hear).transpose()?;
+    let share = arguments.worker.then(Share::read).transpose()?;
     let address = match &share {
         Some(share) => share.address,
         None => address(arguments, stack)?,

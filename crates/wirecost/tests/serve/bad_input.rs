@@ -111,7 +111,7 @@ fn serve(options: &str, listen: Option<&str>) -> Said {
 
 #[test]
 #[ignore = "needs openssl"]
-fn what_cannot_be_meant_is_refused_with_the_reason() {
+fn contradictory_options_are_refused_with_the_reason() {
     for (options, reason) in CASES {
         let listen = (!options.contains("--listen")).then_some("127.0.0.1:0");
         let refused = serve(options, listen);

@@ -90,8 +90,8 @@ impl Workers {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let workers = (0..count).map(|_| -> Result<Worker, Failure> {
             let mut worker = Worker::start(&program, &arguments).map_err(Failure::internal)?;
-            worker.say(&share).map_err(Failure::internal)?;
-            let word = worker.hear(PATIENCE).map_err(Failure::internal)?;
+            worker.send(&share).map_err(Failure::internal)?;
+            let word = worker.receive(PATIENCE).map_err(Failure::internal)?;
             match word.as_str() {
                 READY => Ok(worker),
                 _ => Err(Failure::internal(format_args!("a worker said {word:?}"))),
@@ -150,7 +150,7 @@ fn share(address: SocketAddr, told: &Told) -> Result<String, Failure> {
 
 impl Share {
     /// Reads the values from the first process.
-    pub(super) fn hear() -> Result<Self, Failure> {
+    pub(super) fn read() -> Result<Self, Failure> {
         let unreadable = || Failure::usage("--worker is for wirecost itself");
         let mut line = String::new();
         std::io::stdin()
