@@ -11,7 +11,7 @@ TIMED_LINKS = [
     {"--rtt": rtt, "--rate": rate} for rate in ["1mbit", "10mbit", "100mbit"] for rtt in ["5ms", "25ms", "100ms"]
 ]
 
-# Without a rate, where only windows hold a sender back. Block-wise CoAP has a round trip per block at any rate.
+# Without a rate, only windows limit a sender. Block-wise CoAP has a round trip per block at any rate.
 FREE_STACKS = ["tcp", "mqtt-qos1", "http1"]
 FREE_SIZES = ["100kB", "300kB", "1MB", "5MB"]
 FREE_LINKS = [{"--rtt": rtt} for rtt in ["5ms", "10ms", "25ms", "50ms", "100ms", "200ms", "400ms"]] + [
@@ -19,7 +19,7 @@ FREE_LINKS = [{"--rtt": rtt} for rtt in ["5ms", "10ms", "25ms", "50ms", "100ms",
     {"--up": "delay=5ms", "--down": "delay=95ms"},
 ]
 
-# Link, stacks, payloads. No sum of a few flights of 27 ms lies where a time-out ends, where a live microsecond would decide.
+# Link, stacks, payloads. No sum of a few flights of 27 ms equals a time-out, where a live microsecond would decide.
 DISTRIBUTIONS = [
     ({"--rtt": "27ms", "--loss": "1%"}, ["coap-con", "mqtt-qos1", "tcp", "http1"], ["128B", "20kB"]),
     (

@@ -1,8 +1,8 @@
-"""How two samples of times are held against each other; see scripts/agreement."""
+"""Compares two samples of times; see scripts/agreement."""
 
 import math
 
-# Later than any time-out: what did not complete is the end of both distributions.
+# Later than any time-out: incomplete messages are the end of both distributions.
 NEVER = 3_600_000_000_000
 
 

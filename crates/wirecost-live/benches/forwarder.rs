@@ -1,7 +1,7 @@
-//! What the emulator costs and adds: packets per second, CPU per packet, round-trip time beyond the asked one.
+//! The emulator's throughput and its side effects: packets per second, CPU per packet, added round-trip time.
 //!
-//! Every case runs in a process of its own, because namespaces are made before any thread starts. `--test` runs
-//! each case for an instant; a word runs the cases whose name contains it.
+//! Every case runs in its own process, because namespaces must exist before any thread starts. `--test` runs each case
+//! for an instant. An argument runs the cases whose name contains it.
 
 #![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
 

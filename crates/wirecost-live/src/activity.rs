@@ -1,4 +1,4 @@
-//! What the forwarder and those who use its link let each other know while both run.
+//! State that the forwarder and the users of its link share while both run.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use wirecost_proto::Instant;
 
 use wirecost_proto::hosts::HostIndex;
 
-/// When each device's link was last busy, whether the recording still works, and what the path itself takes.
+/// When each device's link was last busy, whether the recording still works, and the delay of the path itself.
 #[derive(Debug)]
 pub struct Activity {
     last: Vec<AtomicU64>,
@@ -16,7 +16,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// A table for `devices` devices, none of which has been active.
+    /// A table for `devices` devices that have not been active.
     pub fn new(devices: u32) -> Self {
         Self {
             last: (0..devices).map(|_| AtomicU64::new(0)).collect(),
@@ -32,7 +32,7 @@ impl Activity {
         }
     }
 
-    /// Until when the link of `host` was, or is known to be, busy.
+    /// Until when the link of `host` was or will be busy.
     pub fn last(&self, host: HostIndex) -> Instant {
         let last = self
             .last
@@ -51,13 +51,13 @@ impl Activity {
         self.recording_failed.load(Ordering::Relaxed)
     }
 
-    /// Tells the forwarder how long the path itself takes from one side to the other.
+    /// Sets the delay of the path itself from one side to the other.
     pub fn set_head_start(&self, head_start: Duration) {
         let nanos = u64::try_from(head_start.as_nanos()).unwrap_or(u64::MAX);
         self.head_start_nanos.store(nanos, Ordering::Relaxed);
     }
 
-    /// How long before its time a packet is handed over, so that it is there in time.
+    /// How long before its time the forwarder hands a packet over, to compensate for the path.
     pub fn head_start(&self) -> Duration {
         Duration::from_nanos(self.head_start_nanos.load(Ordering::Relaxed))
     }

@@ -10,8 +10,8 @@ use wirecost_wire::pcapng::{Capture, Writer};
 /// The interfaces of a capture, by `Direction as usize`.
 pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
 
-/// A capture at `path` to write packets to, with `keys`, the secrets of connections. Only its owner may read it: packets
-/// hold what was said, passwords among it.
+/// Opens a capture at `path` with `keys`, the secrets of its connections. Only its owner may read it: packets contain
+/// passwords.
 ///
 /// # Errors
 /// The file system refuses.
@@ -36,7 +36,7 @@ pub fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
     Writer::new(BufWriter::with_capacity(1 << 18, file), &capture).map_err(io::Error::other)
 }
 
-/// Writes what is left of a capture to the disk.
+/// Flushes a capture to the disk.
 ///
 /// # Errors
 /// The file system refuses.
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_capture_takes_no_mode_over_from_a_file_that_was_there() {
+    fn a_capture_does_not_inherit_the_mode_of_an_existing_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("all.pcapng");
         for keys in ["", "CLIENT_RANDOM 00 00\n"] {

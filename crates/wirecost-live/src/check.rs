@@ -1,4 +1,4 @@
-//! The check of a link before it measures: ICMP echo at a steady pace, answered by the other side's kernel.
+//! The check of a link before a measurement: ICMP echo at a steady pace, answered by the other side's kernel.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Token};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -26,7 +26,7 @@ pub struct EchoPlan {
     pub device: IpAddr,
     /// The server's address.
     pub server: IpAddr,
-    /// Requests.
+    /// The number of requests.
     pub count: u16,
     /// Time between requests.
     pub interval: Duration,
@@ -34,15 +34,15 @@ pub struct EchoPlan {
     pub patience: Duration,
 }
 
-/// Bytes of the IP packet that a request is, by version: the serialisation time at a rate is of these.
+/// The IP bytes of a request, by version. They determine the serialisation time at a rate.
 pub const fn echo_wire_bytes(ipv6: bool) -> u64 {
     (if ipv6 { 40 } else { 20 }) + icmp::HEADER_BYTES as u64
 }
 
-/// What the path takes from one side to the other on its own: half the lowest decile of the round-trip times over a
-/// link without delay. Zero where nothing came back.
+/// The delay of the path itself from one side to the other: half the lowest decile of the round-trip times over a link
+/// without delay. Zero without replies.
 ///
-/// The decile and not the median: nine in ten packets take longer, so hardly any arrives before its time.
+/// The decile, not the median: nine in ten packets take longer, so hardly any packet arrives before its time.
 pub fn head_start(round_trips: &[Duration]) -> Duration {
     let mut sorted = round_trips.to_vec();
     sorted.sort_unstable();
@@ -54,26 +54,23 @@ pub fn head_start(round_trips: &[Duration]) -> Duration {
 const SOCKET_TOKEN: Token = Token(0);
 const TIMER_TOKEN: Token = Token(1);
 const IDENTIFIER: u16 = 0x7763;
-/// How often a check that waits looks whether it is to stop.
+/// How often a waiting check tests its stop flag.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The round-trip times of the replies that came, in the order of the requests. Call it in the device's namespace,
-/// on a thread of its own, whose priority it raises. Once `stop` is set it waits for no more.
+/// The round-trip times of the received replies, in the order of the requests. Call it in the device's namespace, on
+/// its own thread, whose priority it raises. Returns early once `stop` is set.
 ///
 /// # Errors
 /// A raw socket is refused, or sending fails.
 pub fn echo(plan: &EchoPlan, clock: &Clock, stop: &AtomicBool) -> io::Result<Vec<Duration>> {
     priority::raise(Duty::Host);
     let mut probe = Probe::open(plan)?;
-    let mut poll = Poll::new()?;
-    let mut timer = TimerFd::new().map_err(io::Error::other)?;
+    let (mut poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
     poll.registry().register(
         &mut SourceFd(&probe.socket.as_raw_fd()),
         SOCKET_TOKEN,
         Interest::READABLE,
     )?;
-    poll.registry()
-        .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
     let mut events = Events::with_capacity(4);
     let mut next = clock.now() + plan.interval;
     while !stop.load(Ordering::Relaxed) {
@@ -169,7 +166,7 @@ impl Probe {
         }
     }
 
-    /// The sequence number of a reply to us. A raw IPv4 socket gives the IP header too (raw(7)).
+    /// The sequence number of a reply to this check. A raw IPv4 socket includes the IP header (raw(7)).
     fn reply(&self, bytes: &[u8]) -> Option<u16> {
         let message = match self.version {
             Version::V4 => wirecost_wire::ip::Packet::new(bytes).ok()?.payload(),
@@ -196,7 +193,7 @@ impl Probe {
     }
 }
 
-/// When the kernel took a message in: the link ends there, and not where this thread is woken.
+/// When the kernel received a packet: the link ends there, not where this thread wakes.
 fn arrival(clock: &Clock, realtime_nanos: u64) -> Instant {
     let age = read_clock(libc::CLOCK_REALTIME).saturating_sub(realtime_nanos);
     Instant::from_nanos(clock.now().as_nanos().saturating_sub(age))
@@ -207,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_head_start_is_half_of_what_nine_in_ten_exceed() {
+    fn the_head_start_is_half_of_the_lowest_decile() {
         let times: Vec<Duration> = (1..=100).rev().map(Duration::from_micros).collect();
         assert_eq!(head_start(&times), Duration::from_nanos(5_500));
         assert_eq!(head_start(&[]), Duration::ZERO);

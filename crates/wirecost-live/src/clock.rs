@@ -1,4 +1,4 @@
-//! The clock of a run: CLOCK_MONOTONIC as nanoseconds since the run began, and its place in UTC.
+//! The clock of a run: CLOCK_MONOTONIC in nanoseconds since the run began, and its offset to UTC.
 
 use std::time::Duration;
 
@@ -29,18 +29,18 @@ impl Clock {
         Instant::from_nanos(read_clock(libc::CLOCK_MONOTONIC).saturating_sub(self.origin_monotonic))
     }
 
-    /// `at` on CLOCK_MONOTONIC, in nanoseconds: what a timer is armed with.
+    /// `at` on CLOCK_MONOTONIC, in nanoseconds, as timers need it.
     pub fn monotonic_nanos(&self, at: Instant) -> u64 {
         self.origin_monotonic.saturating_add(at.as_nanos())
     }
 
-    /// `at` in nanoseconds since 1970 UTC, as read at the start of the run: what a capture file stores.
-    /// A later step of the machine's clock does not move it.
+    /// `at` in nanoseconds since 1970 UTC by the clock at the start of the run, as captures store it. A later step of
+    /// the machine's clock does not change it.
     pub fn utc_nanos(&self, at: Instant) -> u64 {
         self.origin_realtime.saturating_add(at.as_nanos())
     }
 
-    /// Where the run's clock stands on the clocks of the security libraries.
+    /// The start of the run on the clocks of the security libraries.
     pub fn epoch(&self) -> Epoch {
         let since_start = Duration::from_nanos(self.now().as_nanos());
         let now = std::time::Instant::now();
@@ -50,8 +50,8 @@ impl Clock {
         }
     }
 
-    /// How far CLOCK_REALTIME has moved against CLOCK_MONOTONIC since the start of the run, in nanoseconds.
-    /// Slewing by NTP gives some microseconds per second; a step gives whatever was set.
+    /// How far CLOCK_REALTIME has moved against CLOCK_MONOTONIC since the start of the run, in nanoseconds. NTP slews
+    /// by some microseconds per second. A step moves it by any amount.
     pub fn realtime_drift_nanos(&self) -> i64 {
         let (monotonic, realtime) = read_both();
         let elapsed = monotonic.saturating_sub(self.origin_monotonic) as i64;
@@ -59,7 +59,7 @@ impl Clock {
     }
 }
 
-/// Monotonic and real time of one moment: the pair of reads that lay closest together out of a few.
+/// Monotonic and real time of one moment: of several pairs of readings, the closest pair.
 fn read_both() -> (u64, u64) {
     let read = || {
         let before = read_clock(libc::CLOCK_MONOTONIC);
@@ -79,22 +79,22 @@ pub fn thread_cpu_time() -> Duration {
     Duration::from_nanos(read_clock(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// How fine a clock is and what a look at it costs.
+/// The resolution of a clock and the cost of reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockQuality {
-    /// The clock's step, as the kernel states it.
+    /// The clock's resolution, as the kernel reports it.
     pub resolution: Duration,
     /// The mean cost of one read.
     pub read_cost: Duration,
 }
 
 impl ClockQuality {
-    /// The quality of CLOCK_MONOTONIC, by which packets and messages are timed.
+    /// The quality of CLOCK_MONOTONIC, which times packets and messages.
     pub(crate) fn of_monotonic() -> Self {
         Self::measure(libc::CLOCK_MONOTONIC)
     }
 
-    /// The quality of CLOCK_THREAD_CPUTIME_ID, by which CPU is counted.
+    /// The quality of CLOCK_THREAD_CPUTIME_ID, which measures CPU time.
     pub(crate) fn of_thread_cpu() -> Self {
         Self::measure(libc::CLOCK_THREAD_CPUTIME_ID)
     }

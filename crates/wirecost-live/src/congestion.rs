@@ -1,7 +1,7 @@
-//! Which congestion control TCP uses, where the machine's own choice is another.
+//! Sets the congestion control of TCP if the machine's default is another one.
 //!
-//! Outside the initial namespace a default may only be one of the algorithms that the machine allows to everyone
-//! (net.ipv4.tcp_allowed_congestion_control), and on a machine that prefers `bbr`, `cubic` is not one of them.
+//! Outside the initial namespace, the default may only be one of the algorithms that the machine allows to everyone
+//! (net.ipv4.tcp_allowed_congestion_control). On a machine that prefers `bbr`, `cubic` is not one of them.
 
 use crate::sys;
 use crate::sysctl;
@@ -11,11 +11,11 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
-/// The setting that lists what the machine allows to everyone.
+/// The setting that lists the algorithms allowed to everyone.
 pub(crate) const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
 
-/// An algorithm allowed to everyone for a moment, so that new namespaces can take it as their default. Runs that
-/// start together take turns: the file is locked until the permission is taken back.
+/// An algorithm that is allowed to everyone for a moment, so that new namespaces can take it as their default.
+/// Concurrent runs take turns: the file stays locked until the setting is restored.
 #[derive(Debug)]
 pub(crate) struct Allowed {
     file: File,
@@ -23,8 +23,8 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
-    /// Allows `name` where the calling thread is root in the initial namespace; `None` where that is not needed or
-    /// not possible.
+    /// Allows `name` if the calling thread is root in the initial namespace; `None` if that is unnecessary or
+    /// impossible.
     pub(crate) fn temporarily(name: &str) -> Option<Self> {
         let mut file = File::options()
             .read(true)
@@ -42,7 +42,7 @@ impl Allowed {
         Some(Self { file, before })
     }
 
-    /// Takes the permission back, from whichever namespace: the open file belongs to the initial one.
+    /// Restores the setting, from any namespace: the open file belongs to the initial one.
     pub(crate) fn restore(self) -> io::Result<()> {
         self.file.write_all_at(self.before.as_bytes(), 0)
     }
@@ -56,10 +56,10 @@ pub fn is_usable(name: &str) -> bool {
         .is_ok()
 }
 
-/// Gives one TCP socket a congestion control, which root of its namespace may do whatever the machine allows.
+/// Sets the congestion control of one TCP socket. Root of its namespace may choose any algorithm of the machine.
 ///
 /// # Errors
-/// ENOENT where the kernel does not have it, EPERM without CAP_NET_ADMIN in the socket's namespace.
+/// ENOENT if the kernel lacks it, EPERM without CAP_NET_ADMIN in the socket's namespace.
 pub fn set_congestion_control(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     sys::set_option_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
 }

@@ -1,5 +1,5 @@
-//! What this machine can do for a live run, found out by doing it: each try in a forked child, so that the caller's
-//! namespaces stay as they are.
+//! Finds out what this machine can do for a live run by trying it. Each trial runs in a forked child, so that the
+//! caller's namespaces stay unchanged.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -29,27 +29,26 @@ const CORES: usize = 4; // client, server and forwarder have a thread each, and 
 pub enum Verdict {
     /// It works.
     Works,
-    /// It works, with a loss that the detail names.
+    /// It works with a limitation, which the detail names.
     Limited,
     /// It does not work.
     Missing,
 }
 
-/// What was found about one ability of the machine.
+/// The result of one trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The ability.
     pub what: &'static str,
-    /// Whether it is there.
+    /// Whether it works.
     pub verdict: Verdict,
-    /// What was seen.
+    /// The observation.
     pub detail: String,
-    /// What to do about it.
+    /// The remedy.
     pub advice: Option<String>,
 }
 
-/// Tries everything that a live run needs, in the order in which it would need it. Takes about half a second. Call
-/// it before any thread starts.
+/// Tries everything that a live run needs, in that order. Takes about half a second. Call it before any thread starts.
 pub fn examine() -> Vec<Finding> {
     let network = tried("network namespace", || {
         Namespace::unshare().map(|_| "can be created as you are".into())
@@ -70,7 +69,7 @@ pub fn examine() -> Vec<Finding> {
     ]
 }
 
-/// The AppArmor profile that allows `program` user namespaces and confines it in nothing else.
+/// An AppArmor profile that allows `program` user namespaces and restricts nothing else.
 pub fn apparmor_profile(program: &Path) -> String {
     let program = program.display();
     format!(
@@ -79,7 +78,7 @@ pub fn apparmor_profile(program: &Path) -> String {
     )
 }
 
-/// One of both is enough: what is missing of the first is no loss where the second works, and `detail` says so.
+/// One of the two is enough: a failure of the first is harmless if the second works, and `detail` explains that.
 fn either(first: Finding, second: &Finding, detail: &str) -> Finding {
     if first.verdict == Verdict::Works || second.verdict != Verdict::Works {
         return first;
@@ -96,7 +95,7 @@ const WORKS: u8 = b'+';
 const LIMITED: u8 = b'~';
 const SEPARATOR: char = '\n';
 
-/// Tries `work` in a child and turns its outcome into a finding.
+/// Tries `work` in a child and turns its result into a finding.
 fn tried(what: &'static str, work: impl FnOnce() -> Result<String, EnvironmentError>) -> Finding {
     let answer = in_child(|| match work() {
         Ok(detail) if detail.contains(SEPARATOR) => [&[LIMITED], detail.as_bytes()].concat(),
@@ -109,7 +108,7 @@ fn tried(what: &'static str, work: impl FnOnce() -> Result<String, EnvironmentEr
     finding(what, &answer.unwrap_or_default())
 }
 
-/// What a try returns that worked with a loss.
+/// The result of a trial that worked with a limitation.
 fn limited(detail: &str, advice: &str) -> String {
     format!("{detail}{SEPARATOR}{advice}")
 }
@@ -139,7 +138,7 @@ fn finding(what: &'static str, answer: &[u8]) -> Finding {
     }
 }
 
-/// AppArmor lets a user namespace be made and takes its capabilities away: only what is done inside tells.
+/// AppArmor allows the user namespace but removes its capabilities. Only a privileged call inside shows that.
 fn user_namespace() -> Result<String, EnvironmentError> {
     become_root_of_user_namespace()?;
     Namespace::unshare()?;
@@ -210,7 +209,7 @@ fn timers() -> Result<String, EnvironmentError> {
     ))
 }
 
-/// By how much each of a series of deadlines was missed.
+/// How late each of a series of wake-ups was.
 fn wake_ups() -> io::Result<Vec<Duration>> {
     let timer = TimerFd::new().map_err(io::Error::other)?;
     let clock = Clock::start();

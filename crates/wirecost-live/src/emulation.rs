@@ -1,5 +1,4 @@
-//! An emulated link at work that everything on the devices' side shares: both sides, the forwarder between them, and the
-//! check of its delay before anybody uses it.
+//! A running emulated link that all devices share: both sides, the forwarder between them, and the check of its delay.
 
 use std::io;
 use std::sync::Arc;
@@ -27,19 +26,19 @@ pub mod verdict;
 pub use error::EmulationError;
 pub use shared::{HOSTS, LINK_CHECK_HOST, Meter, MeteredLink, PATH_CHECK_HOST, Readings, SharedLink};
 
-/// How often ends are looked for.
+/// How often a thread checks whether to end.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What the emulated link is to be.
+/// The options of an emulated link.
 #[derive(Clone, Copy, Debug)]
 pub struct EmulationOptions<'a> {
     /// The link.
     pub link: &'a LinkConfig,
-    /// Whether it is checked over IPv6.
+    /// Whether the check uses IPv6.
     pub ipv6: bool,
-    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    /// How packets leave the namespaces; `None` prefers TUN.
     pub medium: Option<Medium>,
-    /// The device that a program is which binds to no address.
+    /// The device whose address is used by a program that binds to none.
     pub resident: Option<HostIndex>,
     /// Whether sockets choose their congestion control themselves.
     pub sockets_choose: bool,
@@ -47,24 +46,24 @@ pub struct EmulationOptions<'a> {
     pub seed: u64,
 }
 
-/// Both sides and the link at work. Dropped, it stops.
+/// Both sides and the running link. Dropping it stops it.
 #[derive(Debug)]
 pub struct Emulation {
     /// The clock of all times.
     pub clock: Clock,
-    /// Where devices live.
+    /// The devices' namespace.
     pub device: Side,
-    /// Where their server lives.
+    /// The server's namespace.
     pub server: Side,
-    /// What the forwarder lets the others know.
+    /// The state shared with the forwarder.
     pub activity: Arc<Activity>,
-    /// What the link has done so far.
+    /// The link's counters.
     pub meter: Arc<Meter>,
     /// How packets leave the sides.
     pub medium: Medium,
-    /// What a person may want to know of the path of packets: information, not a fault.
+    /// A remark about the packets' path for the user: information, not a fault.
     pub remark: Option<String>,
-    /// Settings that could not be made, one line each.
+    /// Settings that were refused, one line each.
     pub warnings: Vec<String>,
     link: LinkConfig,
     ipv6: bool,
@@ -72,7 +71,7 @@ pub struct Emulation {
     forwarding: Option<JoinHandle<io::Result<forwarder::Finished<SharedLink>>>>,
 }
 
-/// What is left when the link has stopped.
+/// The result of a stopped link.
 pub struct Left {
     /// The clock of all times.
     pub clock: Clock,
@@ -128,9 +127,9 @@ impl Emulation {
         })
     }
 
-    /// Lets the forwarder make up for what the path itself takes, and checks the link's delay: the round-trip times of the
-    /// echoes that came back, and a line that says what was asked and achieved. Once `is_over`, which is given the time
-    /// that it may take, the check waits for no more.
+    /// Compensates for the delay of the path itself, and checks the link's delay. Returns the round-trip times of the
+    /// received echoes, and a line with the configured and the measured delay. Stops once `is_over`, which receives the
+    /// time that the check may take.
     ///
     /// # Errors
     /// A raw socket is refused.
@@ -159,12 +158,12 @@ impl Emulation {
         Ok((round_trips, said))
     }
 
-    /// Stops the link; packets on their way are dropped.
+    /// Stops the link. Packets in transit are dropped.
     ///
     /// # Errors
     /// Its loop failed.
     pub fn stop(mut self) -> Result<Left, EmulationError> {
-        // A loop that has ended by itself cannot be woken and need not be.
+        // A loop that has ended cannot be woken and need not be.
         drop(self.stop.wake());
         let forwarding = self.forwarding.take();
         let forwarding = forwarding.ok_or(EmulationError::Panicked("link"))?;
@@ -178,12 +177,12 @@ impl Emulation {
 
 impl Drop for Emulation {
     fn drop(&mut self) {
-        // As above: its thread ends by itself then.
+        // A loop that has ended cannot be woken and need not be.
         drop(self.stop.wake());
     }
 }
 
-/// What a thread has come to.
+/// The result of a thread.
 ///
 /// # Errors
 /// It failed, or panicked.

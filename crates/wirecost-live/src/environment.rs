@@ -1,4 +1,4 @@
-//! The machine that a live run was measured on: what belongs into its record.
+//! The machine of a live run, for the record.
 
 use crate::clock::ClockQuality;
 use crate::sys::process::{kernel, open_file_limit, set_open_file_limit};
@@ -9,7 +9,7 @@ use std::io;
 /// The settings of both namespaces, by their dotted names.
 pub use crate::sysctl::Settings as NetworkSettings;
 
-/// What does not change during a run. `None` and 0 where the machine does not say.
+/// Facts that do not change during a run. `None` and 0 mean unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     /// Name and release: `Linux 6.12.1`.
@@ -28,18 +28,18 @@ pub struct Environment {
     pub clock: ClockQuality,
     /// CLOCK_THREAD_CPUTIME_ID.
     pub cpu_clock: ClockQuality,
-    /// The queueing discipline that new interfaces get.
+    /// The default queueing discipline of new interfaces.
     pub default_qdisc: Option<String>,
     /// Memory of the machine, in bytes.
     pub memory_bytes: u64,
     /// The hard limit of open files of this process.
     pub open_files: Option<u64>,
-    /// The first and the last port that the kernel gives to sockets that ask for none.
+    /// The range of ports that the kernel assigns.
     pub local_ports: Option<[u16; 2]>,
 }
 
 impl Environment {
-    /// Reads the machine.
+    /// Reads the machine's facts.
     pub fn read() -> Self {
         let [name, release, architecture] = kernel().unwrap_or_default();
         Self {
@@ -61,27 +61,27 @@ impl Environment {
     }
 }
 
-/// The first and the last port that the kernel gives to sockets that ask for none (net.ipv4.ip_local_port_range).
+/// The range of ports that the kernel assigns (net.ipv4.ip_local_port_range).
 ///
 /// # Errors
-/// The kernel does not say.
+/// The setting cannot be read.
 pub fn local_ports() -> io::Result<[u16; 2]> {
     let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
     port_range(&range).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Both ends of `first last`.
+/// Parses `first last`.
 fn port_range(text: &str) -> Option<[u16; 2]> {
     let mut bounds = text.split_whitespace().map_while(|bound| bound.parse().ok());
     Some([bounds.next()?, bounds.next()?])
 }
 
-/// What the machine does at a moment: read it before and after a run.
+/// The load of the machine at a moment. Read it before and after a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Processes ready to run, averaged over 1, 5 and 15 minutes.
+    /// Runnable processes, averaged over 1, 5 and 15 minutes.
     pub average: [f64; 3],
-    /// Memory that can still be had, in bytes.
+    /// Available memory, in bytes.
     pub available_bytes: u64,
     ticks: Ticks,
 }
@@ -94,7 +94,7 @@ struct Ticks {
 }
 
 impl Load {
-    /// Reads the machine.
+    /// Reads the machine's load.
     pub fn read() -> Self {
         Self {
             average: text("/proc/loadavg")
@@ -122,7 +122,7 @@ impl Load {
 }
 
 impl Ticks {
-    /// The first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal; what follows
+    /// Parses the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal. The rest
     /// is contained in user and nice.
     fn parse(stat: &str) -> Option<Self> {
         let values = stat
@@ -139,17 +139,17 @@ impl Ticks {
     }
 }
 
-/// How many files this process may have open.
+/// The open-file limits of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
-    /// The limit in force.
+    /// The current limit.
     pub soft: u64,
-    /// The limit up to which it may be raised.
+    /// The highest limit that the process may set.
     pub hard: u64,
 }
 
 impl OpenFiles {
-    /// The limits in force.
+    /// Reads the limits.
     ///
     /// # Errors
     /// None on Linux.
@@ -157,7 +157,7 @@ impl OpenFiles {
         open_file_limit().map(|(soft, hard)| Self { soft, hard })
     }
 
-    /// Raises the limit in force as far as it goes; returns it.
+    /// Raises the current limit to the highest one and returns it.
     ///
     /// # Errors
     /// None on Linux.
@@ -170,12 +170,12 @@ impl OpenFiles {
     }
 }
 
-/// Files that all processes of this machine together can open beside those that are open (fs.file-max).
+/// How many files all processes of this machine can still open together (fs.file-max).
 ///
 /// # Errors
 /// /proc cannot be read.
 pub fn free_files() -> io::Result<u64> {
-    // proc_sys_fs(5): file-nr has allocated handles, free ones among them, and the maximum.
+    // proc_sys_fs(5): file-nr holds the allocated handles, including free ones, and the maximum.
     let numbers = fs::read_to_string("/proc/sys/fs/file-nr")?;
     let mut numbers = numbers
         .split_whitespace()
@@ -202,8 +202,8 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// A field in kB, in bytes.
-fn kibibytes(text: &str, name: &str) -> Option<u64> {
+/// A field in kB, converted to bytes.
+pub(crate) fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let value: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(value * 1_024)
 }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_open_file_limit_can_be_raised_to_the_hard_one() {
+    fn the_open_file_limit_can_be_raised_to_the_hard_limit() {
         let hard = OpenFiles::raise().unwrap();
         assert_eq!(OpenFiles::read().unwrap(), OpenFiles { soft: hard, hard });
     }

@@ -1,10 +1,10 @@
-//! What the machine refused: which step, on what, with which error number, and the way out.
+//! Refusals of the machine: which step, on which object, with which error number, and the remedy.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// An error number of the kernel, printed by its name.
+/// An error number of the kernel, printed by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
@@ -42,7 +42,7 @@ impl Errno {
         (libc::EUSERS, "EUSERS"),
     ];
 
-    /// Whether the kernel refused for want of a privilege.
+    /// Whether the kernel refused for lack of a privilege.
     pub fn is_privilege(self) -> bool {
         matches!(self.0, libc::EPERM | libc::EACCES)
     }
@@ -57,7 +57,7 @@ impl fmt::Display for Errno {
     }
 }
 
-/// Why the machine could not give what a live run needs.
+/// Why the machine cannot provide a live run's environment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// A namespace was refused.
@@ -75,23 +75,23 @@ pub enum EnvironmentError {
         /// The setting of this machine that explains it, as `name=value`.
         restriction: Option<String>,
     },
-    /// A user namespace was asked for after threads had started.
+    /// A user namespace was requested after threads had started.
     #[error("cannot create a user namespace with {threads} threads running, expected 1")]
     ThreadsRunning {
-        /// Threads of this process.
+        /// The number of threads of this process.
         threads: usize,
     },
     /// A system call failed.
     #[error("cannot {action} ({call}: {errno})")]
     System {
-        /// What was to be done, on what: `set the MTU of wirecost0`.
+        /// The action and its object: `set the MTU of wirecost0`.
         action: String,
         /// The system call, or the message to the kernel.
         call: &'static str,
         /// Its error number.
         errno: Errno,
     },
-    /// The program of a real server is not on this machine.
+    /// The program of a real server is not installed.
     #[error("cannot find {program} on PATH, /usr/sbin or /usr/local/sbin")]
     ServerNotFound {
         /// The program's name.
@@ -106,7 +106,7 @@ pub enum EnvironmentError {
         program: String,
         /// Exit code or signal.
         status: String,
-        /// The last lines it wrote.
+        /// Its last output lines.
         log_tail: String,
     },
     /// A real server runs but did not answer in time.
@@ -114,9 +114,9 @@ pub enum EnvironmentError {
     ServerNotReady {
         /// The program's name.
         program: String,
-        /// How long it was given.
+        /// How long wirecost waited.
         waited: Duration,
-        /// The last lines it wrote.
+        /// Its last output lines.
         log_tail: String,
     },
 }
@@ -137,7 +137,7 @@ fn tail_note(tail: &str) -> String {
 }
 
 impl EnvironmentError {
-    /// Whether more privilege would cure it: the command line then exits with 10.
+    /// Whether more privileges would help. The command line then exits with 10.
     pub fn is_privilege(&self) -> bool {
         match self {
             Self::Namespace { .. } => true,
@@ -146,7 +146,7 @@ impl EnvironmentError {
         }
     }
 
-    /// The way out, as one line for the reader; `None` where there is nothing to advise.
+    /// The remedy, as one line for the reader; `None` if there is none.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Namespace { restriction: Some(setting), .. } => Some(namespace_hint(setting)),
@@ -177,9 +177,9 @@ fn namespace_hint(setting: &str) -> String {
     format!("sudo wirecost ..., or allow it: sudo sysctl -w {name}={value}")
 }
 
-/// Says what was being done when a system call failed.
+/// Adds the failed action to a system call's error.
 pub(crate) trait Doing<T> {
-    /// The value, or an [`EnvironmentError::System`] that names action and call.
+    /// The value, or an [`EnvironmentError::System`] with action and call.
     fn doing(self, call: &'static str, action: impl FnOnce() -> String) -> Result<T, EnvironmentError>;
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_the_call_the_error_and_the_setting() {
+    fn the_message_has_the_call_the_error_and_the_setting() {
         let error = EnvironmentError::Namespace {
             kind: "network",
             call: "unshare",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_call_keeps_what_was_being_done() {
+    fn a_refused_call_keeps_the_failed_action() {
         let refused: io::Result<()> = Err(io::Error::from_raw_os_error(libc::EMFILE));
         let error = refused.doing("socket", || "open a socket".into()).unwrap_err();
         assert_eq!(error.to_string(), "cannot open a socket (socket: EMFILE)");

@@ -14,11 +14,11 @@ const SET_GENERIC_SEGMENTATION: u32 = 0x24;
 const SET_FLAGS: u32 = 0x26; // large receive offload, VLAN tags and the like
 const SET_GENERIC_RECEIVE: u32 = 0x2c;
 
-/// Turns every offload of the interface `name` in the calling thread's namespace off, so that packets above the MTU
-/// and packets without a checksum never reach the link. What the interface does not know is off already.
+/// Turns off every offload of the interface `name` in the calling thread's namespace, so that packets above the MTU and
+/// packets without a checksum never reach the link. Offloads that the interface does not know are off already.
 ///
 /// # Errors
-/// EPERM without CAP_NET_ADMIN, ENODEV where there is no such interface.
+/// EPERM without CAP_NET_ADMIN, ENODEV if there is no such interface.
 pub(crate) fn disable_offloads(name: &str) -> io::Result<()> {
     let socket = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     let features = [

@@ -1,4 +1,4 @@
-//! Real servers that wirecost starts itself.
+//! Real servers that wirecost starts.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -31,17 +31,17 @@ pub enum TargetError {
     /// Its certificate cannot be written as PEM.
     #[error("cannot write the server's certificate: {0}")]
     Certificate(certificate::Error),
-    /// A file that it needs cannot be written.
+    /// One of its files cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// How a server is started, and how it is known to be ready.
+/// How to start a server, and how to tell that it is ready.
 struct Recipe {
     launch: Launch,
     probe: fn(SocketAddr) -> Readiness,
@@ -98,7 +98,7 @@ fn recipe(
     Ok(Some(recipe))
 }
 
-/// Where a server of another maker finds the run's certificate.
+/// The files with the run's certificate for a server of another maker.
 fn tls_files(folder: &RunFolder) -> TlsFiles {
     TlsFiles {
         certificate: folder.file("server.pem"),
@@ -107,7 +107,7 @@ fn tls_files(folder: &RunFolder) -> TlsFiles {
     }
 }
 
-/// Writes the run's certificate; only the owner may read its key, and it goes with the server.
+/// Writes the run's certificate. Only the owner may read the key, which is removed with the server.
 fn write_tls_files(files: &TlsFiles, credentials: &Credentials) -> Result<KeyFile, TargetError> {
     let pem = |what: Result<String, certificate::Error>| what.map_err(TargetError::Certificate);
     let key_file = KeyFile(files.private_key.clone());
@@ -119,13 +119,13 @@ fn write_tls_files(files: &TlsFiles, credentials: &Credentials) -> Result<KeyFil
     Ok(key_file)
 }
 
-/// A file with a secret that is of no use once its server is gone.
+/// A file with a secret that is useless once its server is gone.
 #[derive(Debug)]
 struct KeyFile(PathBuf);
 
 impl Drop for KeyFile {
     fn drop(&mut self) {
-        // One that was never written cannot be removed and need not be.
+        // A file that was never written need not be removed.
         drop(std::fs::remove_file(&self.0));
     }
 }
@@ -145,10 +145,10 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
     })
 }
 
-/// What servers keep for themselves below the run's folder, cookies among it; logs and configurations stay.
+/// The servers' own working files below the run's folder, including cookies. Logs and configurations stay.
 const WORKING_FILES: [&str; 5] = ["mnesia", "log", ".erlang.cookie", ".config", ".step"];
 
-/// Removes the working files of a server that has gone. What is not there, or cannot be removed, changes no result.
+/// Removes the working files of a server that has gone. Failures do not affect the results.
 fn remove_working_files(folder: &Path) {
     for path in WORKING_FILES.map(|name| folder.join(name)) {
         drop(if path.is_dir() {
@@ -159,7 +159,7 @@ fn remove_working_files(folder: &Path) {
     }
 }
 
-/// A foreign server that answers.
+/// A foreign server that is ready.
 #[derive(Debug)]
 pub struct Foreign {
     process: ServerProcess,
@@ -170,20 +170,20 @@ pub struct Foreign {
     cpu_when_ready: Option<Duration>,
 }
 
-/// What a foreign server has left.
+/// The report about a foreign server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignReport {
     /// Its program and version.
     pub version: String,
-    /// CPU time of the whole server from ready to stopped; `None` where it had died.
+    /// CPU time of the whole server from ready to stopped; `None` if it had died.
     pub cpu: Option<Duration>,
-    /// Its resident memory at the end; `None` where it had died.
+    /// Its resident memory at the end; `None` if it had died.
     pub resident_bytes: Option<u64>,
 }
 
 impl Foreign {
-    /// Starts the server of a target at an address of `side` and waits until it answers, as long as not `is_over`; `None`
-    /// for the built-in ones, which need no process.
+    /// Starts the server of a target at an address of `side` and waits until it answers, unless `is_over`; `None` for
+    /// the built-in servers, which need no process.
     ///
     /// # Errors
     /// Its program is missing, it dies, or it does not answer.
@@ -245,10 +245,10 @@ impl Foreign {
         Some(format!("{} ended during the run with {status}", self.version))
     }
 
-    /// Stops the server; returns what it used, which a dead server can no longer tell.
+    /// Stops the server. Returns its usage, which a dead server no longer has.
     pub fn stop(self) -> ForeignReport {
         let usage = self.process.usage().ok();
-        // A server that ignores SIGTERM is killed; either way it is gone.
+        // A server that ignores SIGTERM is killed.
         drop(self.process.stop(STOP_PATIENCE));
         remove_working_files(&self.folder);
         let used = usage.zip(self.cpu_when_ready);

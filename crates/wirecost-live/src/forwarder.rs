@@ -1,12 +1,13 @@
-//! The link at work: packets from one port through the device's link object to the other port, recorded at entry.
+//! Runs the link: reads packets from one port, passes them through the device's link object, writes them to the other
+//! port, and records them at entry.
 //!
-//! A packet enters (is time-stamped, decided upon and recorded) when it is read from its port, and is written to
-//! the other port at the time that its link decided. Deadlines come from an absolute timerfd, set short of the
-//! deadline by `SPIN`; the rest is spun away, because a sleeping thread wakes tens of microseconds late.
+//! A packet enters (is time-stamped, decided upon and recorded) when it is read from its port. It is written to the
+//! other port at the time that its link has decided. Deadlines use an absolute timerfd, set earlier than the deadline
+//! by `SPIN`. The loop spins for the rest, because a sleeping thread wakes tens of microseconds late.
 //!
-//! The path takes time of its own: a packet waits until the forwarder wakes and stamps it, and once handed over it
-//! climbs the other side's stack. What it always takes is measured ([`crate::check::head_start`]) and taken off
-//! the link's delay, as far as there is any.
+//! The path itself takes time: a packet waits until the forwarder wakes and stamps it, and once handed over it passes
+//! through the other side's stack. The least time of the path is measured ([`crate::check::head_start`]) and subtracted
+//! from the link's delay, as far as it has any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,16 +33,16 @@ use crate::priority::{self, Duty, Priority};
 use crate::recorder::{Recorder, Recording};
 use crate::timerfd::TimerFd;
 
-/// How long before a deadline the forwarder stops sleeping: more than the wake-up takes on a machine at work.
+/// How long before a deadline the forwarder stops sleeping: more than a wake-up takes on a busy machine.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
 
-/// The same where the hosts share the forwarder's CPU: no reader takes a socket between two packets of a burst whose sender
-/// was held up for less. Packets that a rate keeps closer together than this keep the hosts from the CPU.
+/// The same if the hosts share the forwarder's CPU: no reader takes a socket between two packets of a burst whose
+/// sender was delayed by less. Packets with a smaller gap at the link's rate keep the hosts off the CPU.
 const SHARED_SPIN: Duration = Duration::from_micros(300);
 
-/// Packets read from one port before due deliveries get their turn.
+/// The most packets read from one port before due deliveries have their turn.
 const BATCH: usize = 32;
-/// Turns of reading, delivering and spinning before a glance at what else has happened.
+/// The most turns of reading, delivering and spinning before the loop polls other events.
 const ROUNDS: usize = 1_024;
 /// Larger than any IP packet.
 const PACKET_BYTES: usize = 65_536;
@@ -50,9 +51,9 @@ const PORT_TOKENS: [Token; 2] = [Token(0), Token(1)];
 const TIMER_TOKEN: Token = Token(2);
 const STOP_TOKEN: Token = Token(3);
 
-/// Carries packets between the device's and the server's side until it is told to stop.
+/// Carries packets between the devices' and the server's side until it is stopped.
 pub struct Forwarder<L> {
-    /// Where packets come from, by direction: `ports[0]` is the devices', `ports[1]` the server's.
+    /// The source ports by direction: `ports[0]` is the devices', `ports[1]` the server's.
     ports: [PacketPort; 2],
     links: L,
     recorder: Recorder,
@@ -71,24 +72,24 @@ pub struct Forwarder<L> {
     shares_one_cpu: bool,
 }
 
-/// A packet on its way.
+/// A packet in transit.
 struct Slot {
     bytes: Vec<u8>,
     direction: Direction,
     record: u64,
-    /// Whether no bit of it was flipped.
+    /// Whether none of its bits was flipped.
     intact: bool,
 }
 
-/// What a turn of work ends with.
+/// The end of a turn.
 enum Pause {
-    /// Nothing to do before a port, the timer or the stopper says so.
+    /// No work until a port, the timer or the stopper wakes the loop.
     UntilWoken,
-    /// There is more to do at once.
+    /// More work at once, after a poll.
     Glance,
 }
 
-/// What the forwarder did.
+/// The forwarder's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Packets that entered.
@@ -97,31 +98,31 @@ pub struct Statistics {
     pub delivered: u64,
     /// Copies that the other port refused.
     pub refused: u64,
-    /// Copies so corrupted that no port takes them for IP packets: they end on the link.
+    /// Copies that are too corrupt for a port to accept as IP packets: they end on the link.
     pub unrecognisable: u64,
-    /// Packets of no device of the run.
+    /// Packets that belong to no device of the run.
     pub unattributed: u64,
     /// CPU time of the forwarder's thread.
     pub cpu: Duration,
 }
 
-/// What is left when the forwarder has stopped.
+/// The result of a stopped forwarder.
 pub struct Finished<L> {
     /// The packets.
     pub recording: Recording,
     /// The links, with their counters.
     pub links: L,
-    /// What the forwarder did.
+    /// The forwarder's counters.
     pub statistics: Statistics,
-    /// How long after their deadlines packets were handed over, in nanoseconds.
+    /// How late packets were handed over, in nanoseconds.
     pub lateness: Histogram,
-    /// The ports, which know their own drops.
+    /// The ports, with their drop counters.
     pub ports: [PacketPort; 2],
-    /// The priority that the machine granted the forwarder's thread.
+    /// The priority that the machine granted to the forwarder's thread.
     pub priority: Priority,
-    /// What idle CPUs did while it forwarded.
+    /// What idle CPUs did during the run.
     pub idle_cpus: IdleCpus,
-    /// How long before their time packets were handed over, to make up for what the path itself takes.
+    /// How long before their time packets were handed over, to compensate for the path itself.
     pub head_start: Duration,
 }
 
@@ -144,7 +145,7 @@ impl<L: Links + Send> Forwarder<L> {
     /// A forwarder between the devices' port and the server's port.
     ///
     /// # Errors
-    /// The kernel has no poll instance, timer or event to give.
+    /// The kernel has no poll instance, timer or event left.
     pub fn new(
         ports: [PacketPort; 2],
         links: L,
@@ -152,14 +153,11 @@ impl<L: Links + Send> Forwarder<L> {
         clock: Clock,
         activity: Arc<Activity>,
     ) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut timer = TimerFd::new().map_err(io::Error::other)?;
+        let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         for (port, token) in ports.iter().zip(PORT_TOKENS) {
             poll.registry()
                 .register(&mut SourceFd(&port.as_raw_fd()), token, Interest::READABLE)?;
         }
-        poll.registry()
-            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         Ok(Self {
             ports,
@@ -181,7 +179,7 @@ impl<L: Links + Send> Forwarder<L> {
         })
     }
 
-    /// The same on the CPU of the hosts, where they ask for one ([`priority::share_one_cpu`]).
+    /// Runs the forwarder on the CPU of the hosts if `shares_one_cpu` ([`priority::share_one_cpu`]).
     #[must_use]
     pub fn on_one_cpu(self, shares_one_cpu: bool) -> Self {
         Self {
@@ -190,13 +188,13 @@ impl<L: Links + Send> Forwarder<L> {
         }
     }
 
-    /// Wakes the forwarder to stop it, from any thread.
+    /// Stops the forwarder from any thread.
     pub fn stopper(&self) -> Arc<Waker> {
         Arc::clone(&self.stop)
     }
 
-    /// Forwards until the stopper wakes it, at the best priority that the calling thread may have; packets still on
-    /// their way are dropped.
+    /// Forwards until the stopper wakes it, at the highest priority that the calling thread may have. Packets in
+    /// transit are dropped at the end.
     ///
     /// # Errors
     /// Polling or reading a port failed.
@@ -232,8 +230,8 @@ impl<L: Links + Send> Forwarder<L> {
         })
     }
 
-    /// Reads and delivers until nothing is readable and nothing is due within [`SPIN`], then sets the timer; or for
-    /// [`ROUNDS`], lest endless traffic hide that it is to stop.
+    /// Reads and delivers until nothing is readable and nothing is due within [`SPIN`], then sets the timer. Returns
+    /// after [`ROUNDS`] turns at the latest, so that endless traffic does not delay the stop.
     fn carry(&mut self, buffer: &mut [u8]) -> io::Result<Pause> {
         let spin = if self.shares_one_cpu { SHARED_SPIN } else { SPIN };
         for _ in 0..ROUNDS {
@@ -255,7 +253,7 @@ impl<L: Links + Send> Forwarder<L> {
         Ok(Pause::Glance)
     }
 
-    /// Takes up to a batch of packets from one port; whether there were any.
+    /// Reads up to a batch of packets from one port. Returns whether there were any.
     fn receive(&mut self, direction: Direction, buffer: &mut [u8]) -> io::Result<bool> {
         for taken in 0..BATCH {
             let port = &mut self.ports[direction as usize];
@@ -321,7 +319,7 @@ impl<L: Links + Send> Forwarder<L> {
             && let Some(byte) = held.bytes.get_mut(bit as usize / 8)
         {
             *byte ^= 0x80 >> (bit % 8);
-            // A port refuses what has another version, and would count it as dropped by the machine.
+            // A port refuses packets of another IP version, and would count them as dropped by the machine.
             if bit < 4 && !matches!(held.bytes[0] >> 4, 4 | 6) {
                 self.statistics.unrecognisable += 1;
                 return self.free.push(slot);
@@ -363,7 +361,7 @@ impl<L: Links + Send> Forwarder<L> {
     }
 }
 
-/// The device that a packet is from (up) or for (down).
+/// The device that a packet comes from (up) or goes to (down).
 fn device_host(direction: Direction, bytes: &[u8]) -> Option<HostIndex> {
     let packet = ip::Packet::new(bytes).ok()?;
     device_of(match direction {

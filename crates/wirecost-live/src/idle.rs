@@ -1,4 +1,4 @@
-//! What CPUs do while they have nothing to do: asleep, they take their time to wake.
+//! The sleep of idle CPUs, which delays wake-ups.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -9,13 +9,12 @@ use std::path::Path;
 /// (Documentation/power/pm_qos_interface.rst): a 32-bit number of microseconds, for as long as the file is open.
 const INTERFACE: &str = "/dev/cpu_dma_latency";
 
-/// What idle CPUs of the machine did during a run.
+/// The behaviour of idle CPUs during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleCpus {
     /// They waited without sleeping, and woke at once.
     Awake,
-    /// They slept as the machine sees fit: each wake-up may take longer by 0.1 ms and more, in a virtual machine above
-    /// all.
+    /// They slept as the machine decides: each wake-up may take 0.1 ms longer or more, above all in a virtual machine.
     #[default]
     Asleep,
 }
@@ -29,7 +28,7 @@ impl fmt::Display for IdleCpus {
     }
 }
 
-/// Keeps idle CPUs awake while it is held, where this process may ask for that: root may.
+/// Keeps idle CPUs awake while it is held, if this process may demand that: root may.
 #[derive(Debug)]
 pub struct KeepAwake(Option<File>);
 
@@ -45,7 +44,7 @@ impl KeepAwake {
         Self(demanded.ok())
     }
 
-    /// What came of it.
+    /// Whether the demand succeeded.
     pub const fn idle_cpus(&self) -> IdleCpus {
         match self.0 {
             Some(_) => IdleCpus::Awake,
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_demanded_is_told() {
+    fn a_refused_demand_is_reported() {
         let vigil = KeepAwake::through(Path::new("/nowhere/cpu_dma_latency"));
         assert_eq!(vigil.idle_cpus(), IdleCpus::Asleep);
     }

@@ -1,26 +1,27 @@
-//! The live side of wirecost: real kernel sockets on a link that is ours, in namespaces that vanish with the process.
+//! The live side of wirecost: real kernel sockets on an emulated link, in namespaces that vanish with the process.
 //!
 //! - [`namespace`]: network namespaces as file descriptors, entered thread by thread
 //! - [`topology`]: device side, server side and the two packet ports between them
-//! - [`tun`], [`packet_socket`]: the two kinds of packet port, one interface ([`port`])
-//! - [`veth`], [`ethtool`], [`netlink`], [`sysctl`]: how interfaces, addresses, routes and settings are made
-//! - [`congestion`]: cubic where the machine prefers something else
-//! - [`forwarder`], [`recorder`], [`activity`]: the link at work, every packet recorded at entry
-//! - [`check`]: a link is probed before it measures
+//! - [`tun`], [`packet_socket`]: the two kinds of packet port, with one interface ([`port`])
+//! - [`veth`], [`ethtool`], [`netlink`], [`sysctl`]: interfaces, addresses, routes and settings
+//! - [`congestion`]: selects cubic on machines that prefer another algorithm
+//! - [`forwarder`], [`recorder`], [`activity`]: the running link, which records every packet at entry
+//! - [`check`]: probes a link before it measures
 //! - [`emulation`]: a link that all devices share, and the warnings about it; [`capture`]: packets as a file
 //! - [`driver`]: endpoints on sockets, devices and servers
-//! - [`clock`], [`timerfd`], [`priority`], [`idle`]: the run's clock, deadlines that are exact to the nanosecond asked, and
-//!   threads and CPUs that keep them
-//! - [`process`]: real servers as children that cannot outlive us; [`foreign`]: those of targets, by name
-//! - [`patience`]: how long something is waited for, and when Ctrl-C ends the wait
-//! - [`provenance`]: the machine that measures, as results have it
+//! - [`clock`], [`timerfd`], [`priority`], [`idle`]: the run's clock, deadlines with a resolution of a nanosecond, and
+//!   threads and CPUs that meet them
+//! - [`process`]: real servers as children that cannot outlive this process; [`foreign`]: the servers of targets, by
+//!   name
+//! - [`patience`]: time limits of waits, which Ctrl-C ends
+//! - [`provenance`]: the measuring machine, in the results' format
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
-//! - [`sniffer`]: packets on links that are not ours
+//! - [`sniffer`]: packets on links other than the emulated one
 //! - [`limits`]: how many devices a process can hold
-//! - [`environment`], [`doctor`]: the machine for the record, and what it can and cannot do
-//! - [`error`]: what the machine refused, on what, and the way out
+//! - [`environment`], [`doctor`]: the machine for the record, and its abilities
+//! - [`error`]: refusals of the machine and their remedies
 //!
-//! This is the only crate with `unsafe` and system calls; both live in one private module.
+//! This is the only crate with `unsafe` and system calls. Both are in one private module.
 //!
 //! ```
 //! use wirecost_live::clock::Clock;

@@ -10,29 +10,29 @@ use crate::driver::sources::Sources;
 use crate::environment::{Load, OpenFiles, free_files, local_ports};
 use crate::sys::memory;
 
-/// Open files that a process keeps for itself beside its devices' sockets and those it has open already: results, pipes
-/// to other processes, sockets that wait to be closed.
+/// Open files that a process needs in addition to its devices' sockets and those it has open already: results, pipes to
+/// other processes, sockets that are closing.
 const RESERVED_FILES: u64 = 128;
-/// The least memory that a connection takes on one side, its share of its process included: 100,000 idle MQTT connections
-/// over loopback took 790 MB of both sides and their kernel.
+/// The least memory of a connection on one side, including its share of the process: 100,000 idle MQTT connections over
+/// loopback took 790 MB for both sides and their kernel.
 const BYTES_PER_SOCKET: u64 = 3_900;
 
-/// What bounds the number of devices.
+/// The limits on the number of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Sockets that this process can still open, when its limit of open files is raised as far as it goes.
+    /// Sockets that this process can still open, after its limit of open files is raised to the highest.
     pub sockets_per_process: u64,
-    /// The hard limit of open files that they come from.
+    /// The hard limit of open files behind that number.
     pub open_files: u64,
-    /// Ports that the kernel gives to sockets that ask for none.
+    /// The number of ports that the kernel assigns per address.
     pub ports_per_address: u64,
     /// Files that all processes of this machine can still open (fs.file-max).
     pub free_files: u64,
-    /// Bytes of memory that programs can still have.
+    /// Bytes of available memory.
     pub available_bytes: u64,
 }
 
-/// Why so many devices cannot be held.
+/// Why this machine cannot hold the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
     /// Each device has a socket, and the process may not open so many.
@@ -41,9 +41,9 @@ pub enum LimitError {
         need(*.asked)
     )]
     OpenFiles {
-        /// Devices asked for.
+        /// The requested number of devices.
         asked: u64,
-        /// Devices that are possible.
+        /// The possible number of devices.
         reachable: u64,
         /// The hard limit of open files.
         open_files: u64,
@@ -51,11 +51,11 @@ pub enum LimitError {
     /// Each device has a port of its own towards the target.
     #[error("{} as many ports, and {} {reachable}", need(*.asked), have(*.addresses))]
     Ports {
-        /// Devices asked for.
+        /// The requested number of devices.
         asked: u64,
-        /// Devices that are possible.
+        /// The possible number of devices.
         reachable: u64,
-        /// Source addresses.
+        /// Number of source addresses.
         addresses: u64,
     },
     /// Each device has a socket, and so has the target for it where that is here.
@@ -64,9 +64,9 @@ pub enum LimitError {
         need(*.asked)
     )]
     MachineFiles {
-        /// Devices asked for.
+        /// The requested number of devices.
         asked: u64,
-        /// Devices that are possible.
+        /// The possible number of devices.
         reachable: u64,
         /// Files of both sides.
         needed: u64,
@@ -81,13 +81,13 @@ pub enum LimitError {
         .available_bytes / 1_000_000
     )]
     Memory {
-        /// Devices asked for.
+        /// The requested number of devices.
         asked: u64,
-        /// Devices that are possible, as far as idle ones show it.
+        /// The possible number of devices if they are idle.
         reachable: u64,
-        /// What those asked for take, idle and in the clear.
+        /// Bytes for the requested devices, idle and without encryption.
         needed_bytes: u64,
-        /// What there is.
+        /// Available bytes.
         available_bytes: u64,
     },
 }
@@ -104,17 +104,18 @@ fn have(addresses: u64) -> String {
     format!("{} {verb}", counted(addresses, "source address"))
 }
 
-/// Bytes from which on an allocation is the kernel's: glibc's own first threshold, which it raises otherwise.
+/// The size from which the kernel serves an allocation, in bytes: glibc's initial threshold, which it would raise
+/// otherwise.
 const MAPPED_BYTES: i32 = 128 * 1024;
 
-/// Gives what is large for a moment back when it is freed: a histogram that is written or looked at takes 220 kB, which an
-/// allocator would keep for the next one.
+/// Returns large allocations to the kernel when they are freed: writing or reading a histogram takes 220 kB, which the
+/// allocator would keep.
 pub fn spare_memory() {
     memory::map_from(MAPPED_BYTES);
 }
 
 impl Limits {
-    /// The limits of this process, whose soft limit of open files is raised to the hard one.
+    /// The limits of this process. Raises its soft limit of open files to the hard limit.
     ///
     /// # Errors
     /// /proc cannot be read.
@@ -123,7 +124,7 @@ impl Limits {
         let in_use = fs::read_dir("/proc/self/fd")?.count() as u64;
         let [first, last] = local_ports()?.map(u64::from);
         let available_bytes = match Load::read().available_bytes {
-            // A kernel that does not say it refuses no process.
+            // A kernel that reports no limit has none.
             0 => u64::MAX,
             available => available,
         };
@@ -136,11 +137,11 @@ impl Limits {
         })
     }
 
-    /// Whether the machine has files and memory for `devices`, each with so many sockets here: the target's too, where that
-    /// is on this machine.
+    /// Checks whether the machine has files and memory for `devices`, each with this many sockets here, including the
+    /// target's if it runs on this machine.
     ///
     /// # Errors
-    /// It has not, even if they stay idle; the error says for how many it has.
+    /// It has too few, even for idle devices. The error names the possible number.
     pub fn check_machine(&self, devices: u64, sockets: u64) -> Result<(), LimitError> {
         let needed = devices.saturating_mul(sockets);
         if needed > self.free_files {
@@ -164,10 +165,10 @@ impl Limits {
         })
     }
 
-    /// Whether one process can hold `devices` with a socket each.
+    /// Checks whether one process can hold `devices` with a socket each.
     ///
     /// # Errors
-    /// It cannot; the error says how many it can.
+    /// It cannot. The error names the possible number.
     pub(crate) fn check_sockets(&self, devices: u64) -> Result<(), LimitError> {
         if devices <= self.sockets_per_process {
             return Ok(());
@@ -190,10 +191,10 @@ impl Limits {
         Ok(devices.div_ceil(self.sockets_per_process.max(1)).max(1))
     }
 
-    /// Whether `devices` of this machine, over all processes, find a port each towards `remote`.
+    /// Checks whether `devices` of this machine, over all processes, find a port each towards `remote`.
     ///
     /// # Errors
-    /// They do not; the error says how many do.
+    /// They do not. The error names the possible number.
     pub fn check_ports(&self, devices: u64, remote: SocketAddr, sources: &Sources) -> Result<(), LimitError> {
         let usable = sources
             .addresses()
@@ -226,7 +227,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_reachable_is_said() {
+    fn the_error_names_the_possible_number() {
         assert_eq!(LIMITS.check_sockets(19_800), Ok(()));
         let error = LIMITS.check_sockets(20_000).expect_err("too many");
         let expected =
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_processes_as_the_devices_need() {
+    fn enough_processes_hold_all_devices() {
         let processes = [0, 1, 19_800, 19_801, 100_000].map(|devices| LIMITS.processes(devices));
         assert_eq!(processes, [1, 1, 1, 2, 6].map(Ok));
         let none = Limits {

@@ -1,15 +1,14 @@
-//! Network namespaces as file descriptors: never named, never mounted, gone with the last descriptor and thread.
+//! Network namespaces as file descriptors, without names or mounts: each is gone with its last descriptor and thread.
 
 use crate::error::{Doing, EnvironmentError, Errno};
-use crate::sys;
+use crate::{sys, sysctl};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
-/// A network namespace. Clones are the same namespace; it lives as long as one of them, or a thread or socket
-/// within it.
+/// A network namespace. Clones are the same namespace. It lives as long as one of them, or a thread or socket in it.
 #[derive(Clone, Debug)]
 pub struct Namespace(Arc<OwnedFd>);
 
@@ -17,14 +16,14 @@ impl Namespace {
     /// The calling thread's network namespace.
     ///
     /// # Errors
-    /// When /proc is not mounted or no descriptor is left.
+    /// /proc is not mounted, or no descriptor is left.
     pub fn current() -> Result<Self, EnvironmentError> {
         let path = "/proc/thread-self/ns/net";
         let file = File::open(path).doing("open", || format!("open {path}"))?;
         Ok(Self(Arc::new(file.into())))
     }
 
-    /// Moves the calling thread into a network namespace of its own and returns it.
+    /// Moves the calling thread into a new network namespace and returns it.
     ///
     /// # Errors
     /// [`EnvironmentError::Namespace`] without CAP_SYS_ADMIN or beyond user.max_net_namespaces.
@@ -43,11 +42,11 @@ impl Namespace {
         here.is_some() && here == identity(self).ok()
     }
 
-    /// Moves the calling thread into this namespace, where it is in another one. Sockets that it opens from now on belong
-    /// here; those that it has stay where they are.
+    /// Moves the calling thread into this namespace unless it is there already. Sockets that it opens later belong to
+    /// this namespace. Existing ones stay in theirs.
     ///
     /// # Errors
-    /// EPERM without CAP_SYS_ADMIN over the namespace: it may belong to another user namespace than the thread's.
+    /// EPERM without CAP_SYS_ADMIN over the namespace, which may belong to another user namespace.
     pub fn enter(&self) -> Result<(), EnvironmentError> {
         if self.is_current() {
             return Ok(());
@@ -65,8 +64,8 @@ impl AsFd for Namespace {
 /// Moves the process into a user namespace in which the calling user is root (user_namespaces(7)).
 ///
 /// # Errors
-/// [`EnvironmentError::ThreadsRunning`] after a thread has started; [`EnvironmentError::Namespace`] where this
-/// machine refuses them.
+/// [`EnvironmentError::ThreadsRunning`] after a thread has started; [`EnvironmentError::Namespace`] if this machine
+/// refuses it.
 pub(crate) fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
     let (user, group) = sys::user_and_group();
     sys::unshare(libc::CLONE_NEWUSER).map_err(|error| match thread_count() {
@@ -82,7 +81,7 @@ pub(crate) fn become_root_of_user_namespace() -> Result<(), EnvironmentError> {
         ("gid_map", format!("0 {group} 1")),
     ];
     for (file, content) in maps {
-        // AppArmor lets the namespace be made and refuses its capabilities: the first write shows it.
+        // AppArmor allows the namespace but refuses its capabilities: the first write shows it.
         fs::write(format!("/proc/self/{file}"), content).map_err(|error| refusal("user", &error))?;
     }
     Ok(())
@@ -93,28 +92,28 @@ fn thread_count() -> usize {
 }
 
 fn refusal(kind: &'static str, error: &io::Error) -> EnvironmentError {
+    refused(kind, "unshare", error)
+}
+
+/// The error of a system call that failed to create a namespace.
+pub(crate) fn refused(kind: &'static str, call: &'static str, error: &io::Error) -> EnvironmentError {
     EnvironmentError::Namespace {
         kind,
-        call: "unshare",
+        call,
         errno: Errno::from(error),
         restriction: restriction(),
     }
 }
 
 /// The setting of this machine that forbids namespaces to ordinary users, as `name=value`.
-pub(crate) fn restriction() -> Option<String> {
+fn restriction() -> Option<String> {
     const RESTRICTIONS: [(&str, &str); 4] = [
         ("kernel.apparmor_restrict_unprivileged_userns", "1"),
         ("kernel.unprivileged_userns_clone", "0"),
         ("user.max_user_namespaces", "0"),
         ("user.max_net_namespaces", "0"),
     ];
-    let in_force = |(name, value): &(&str, &str)| {
-        let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        fs::read_to_string(path).is_ok_and(|found| found.trim() == *value)
-    };
-    RESTRICTIONS
-        .iter()
-        .find(|setting| in_force(setting))
-        .map(|(name, value)| format!("{name}={value}"))
+    let in_force = |(name, value): &&(&str, &str)| sysctl::read(name).is_ok_and(|found| found == *value);
+    let setting = RESTRICTIONS.iter().find(in_force);
+    setting.map(|(name, value)| format!("{name}={value}"))
 }

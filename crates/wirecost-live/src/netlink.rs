@@ -1,9 +1,9 @@
-//! Enough of rtnetlink (rtnetlink(7)) to make interfaces, addresses and routes without the `ip` program.
+//! The part of rtnetlink (rtnetlink(7)) that makes interfaces, addresses and routes without the `ip` program.
 //!
 //! - [`message`]: requests, attributes and replies as bytes
 //! - [`link`]: interfaces: create, set up, look up, count drops
 //! - [`queue`]: whether packets wait before an interface
-//! - [`address`], [`route`]: what a namespace answers to and where it sends
+//! - [`address`], [`route`]: the addresses and routes of a namespace
 
 pub mod address;
 pub mod link;
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// A netlink socket. It speaks to the namespace in which it was opened, wherever its thread goes later.
+/// A netlink socket. It belongs to the namespace in which it was opened, wherever its thread moves later.
 #[derive(Debug)]
 pub struct Netlink {
     fd: OwnedFd,
@@ -30,7 +30,7 @@ impl Netlink {
     /// A socket to the calling thread's network namespace.
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// The process has no descriptor left.
     pub fn open() -> io::Result<Self> {
         let fd = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
         Ok(Self {
@@ -39,7 +39,7 @@ impl Netlink {
         })
     }
 
-    /// Sends `request` and waits for its answer: the payload of the reply, empty for a mere acknowledgement.
+    /// Sends `request` and waits for its answer: the payload of the reply, or nothing for an acknowledgement.
     ///
     /// # Errors
     /// The kernel's refusal, as its error number.

@@ -21,7 +21,7 @@ pub struct PacketSocket {
     overflowed: Cell<u64>,
 }
 
-/// An interface, and a socket to the namespace it lives in.
+/// An interface, and a socket to its namespace.
 #[derive(Debug)]
 pub struct Interface {
     /// The socket.
@@ -37,13 +37,13 @@ impl Interface {
 }
 
 impl PacketSocket {
-    /// A socket bound to `near`, an interface of the calling thread's namespace; `far`, its peer, has the Ethernet
+    /// A socket bound to `near`, an interface of the calling thread's namespace. Its peer `far` has the Ethernet
     /// address `far_address`.
     ///
     /// # Errors
     /// EPERM without CAP_NET_RAW.
     pub fn open(near: Interface, far: Interface, far_address: [u8; 6]) -> io::Result<Self> {
-        // Protocol 0: the socket hears nothing until it is bound, so no packet of another interface slips in.
+        // Protocol 0: the socket receives nothing until it is bound, so no packet of another interface slips in.
         let fd = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
         sys::set_option(fd.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         grow_receive_buffer(&fd)?;
@@ -57,10 +57,10 @@ impl PacketSocket {
         })
     }
 
-    /// The next packet that the far namespace sent: its length in `into`, or `None` when there is none yet.
+    /// The next packet from the far namespace: its length in `into`, or `None` if none is waiting.
     ///
     /// # Errors
-    /// ENETDOWN when the interface is down.
+    /// ENETDOWN if the interface is down.
     pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match sys::receive(self.fd.as_fd(), into) {
@@ -72,17 +72,17 @@ impl PacketSocket {
         }
     }
 
-    /// Hands an IP packet to the far namespace.
+    /// Sends an IP packet to the far namespace.
     ///
     /// # Errors
-    /// EINVAL for bytes that are no IP packet, EMSGSIZE above the MTU, ENOBUFS when the kernel has no room.
+    /// EINVAL for bytes that are not an IP packet, EMSGSIZE above the MTU, ENOBUFS if the kernel has no room.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         let protocol = ethernet_type(packet).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
         let address = link_address(self.near.index, protocol, Some(self.far_address));
         sys::send_to(self.fd.as_fd(), packet, &address).map(drop)
     }
 
-    /// What both interfaces and this socket's buffer have dropped since they exist, as seen by the far namespace.
+    /// What both interfaces and this socket's buffer have dropped since their creation, as seen by the far namespace.
     ///
     /// # Errors
     /// None while the interfaces exist.
@@ -103,7 +103,7 @@ impl AsRawFd for PacketSocket {
     }
 }
 
-/// Asks for a large buffer, beyond net.core.rmem_max where the kernel lets root of a user namespace do so.
+/// Requests a large buffer, beyond net.core.rmem_max if the kernel lets root of a user namespace do so.
 pub(crate) fn grow_receive_buffer(fd: &OwnedFd) -> io::Result<()> {
     sys::set_option(
         fd.as_fd(),
@@ -130,7 +130,7 @@ fn ethernet_type(packet: &[u8]) -> Option<i32> {
     }
 }
 
-/// The address of an interface, or of all by index 0, for packets of a protocol.
+/// The address of an interface, or of all interfaces by index 0, for packets of a protocol.
 pub(crate) fn link_address(index: u32, protocol: i32, destination: Option<[u8; 6]>) -> libc::sockaddr_ll {
     let mut octets = [0; 8];
     octets[..6].copy_from_slice(&destination.unwrap_or_default());

@@ -1,11 +1,11 @@
-//! How long something is waited for that may never come.
+//! A limit on how long to wait for an event.
 
 use std::time::{Duration, Instant};
 
-/// How long one slice of a wait is: how late Ctrl-C is heard.
+/// The length of one step of a wait, hence the longest delay of Ctrl-C.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A wait that ends with its time, or as soon as the result is not needed any more.
+/// A wait that ends after a time, or as soon as its result is no longer needed.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     most: Duration,
@@ -13,23 +13,23 @@ pub struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    /// Waits for no longer than `most`, and not once `is_over`.
+    /// Waits for at most `most`, and stops once `is_over`.
     pub const fn new(most: Duration, is_over: &'a dyn Fn() -> bool) -> Self {
         Self { most, is_over }
     }
 
-    /// Waits for no longer than `most`, whatever happens meanwhile.
+    /// Waits for at most `most`.
     pub const fn of(most: Duration) -> Self {
         Self::new(most, &|| false)
     }
 
-    /// The longest that is waited.
+    /// The longest wait.
     pub const fn most(&self) -> Duration {
         self.most
     }
 
-    /// Asks `wait`, which waits for no longer than it is told to, again and again until it has something; `None` where the
-    /// patience ends first.
+    /// Calls `wait`, which must not take longer than its argument, until it returns a value; `None` if the patience
+    /// ends first.
     pub fn wait<T>(&self, mut wait: impl FnMut(Duration) -> Option<T>) -> Option<T> {
         let began = Instant::now();
         loop {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_ends_the_wait() {
+    fn a_result_ends_the_wait() {
         let mut left = 3;
         let got = Patience::of(Duration::from_secs(60)).wait(|_| {
             left -= 1;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_when_nobody_wants_it_any_more() {
+    fn a_wait_ends_when_its_result_is_not_needed() {
         let slices = Cell::new(0);
         let is_over = || slices.get() == 2;
         let got = Patience::new(Duration::from_secs(60), &is_over).wait(|slice| {

@@ -1,4 +1,4 @@
-//! Where the forwarder meets a side of the link: IP packets in, IP packets out.
+//! The forwarder's connection to a side of the link: IP packets in, IP packets out.
 
 use crate::netlink::link::LinkDrops;
 use crate::packet_socket::PacketSocket;
@@ -9,18 +9,18 @@ use std::os::fd::{AsRawFd, RawFd};
 /// A non-blocking source and sink of the IP packets of one side.
 #[derive(Debug)]
 pub enum PacketPort {
-    /// By a TUN device.
+    /// A TUN device.
     Tun(Tun),
-    /// By a packet socket on a veth pair.
+    /// A packet socket on a veth pair.
     Veth(PacketSocket),
 }
 
 impl PacketPort {
-    /// The next IP packet that the side sent: its length in `into`, or `None` when there is none yet. A buffer
-    /// smaller than the MTU truncates.
+    /// The next IP packet from the side: its length in `into`, or `None` if none is waiting. A buffer smaller than the
+    /// MTU truncates.
     ///
     /// # Errors
-    /// Only when the interface is down or gone.
+    /// The interface is down or gone.
     pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         match self {
             Self::Tun(tun) => tun.receive(into),
@@ -28,10 +28,10 @@ impl PacketPort {
         }
     }
 
-    /// Hands an IP packet to the side.
+    /// Sends an IP packet to the side.
     ///
     /// # Errors
-    /// EINVAL for bytes that are no IP packet, EMSGSIZE above the MTU, ENOBUFS when the kernel has no room.
+    /// EINVAL for bytes that are not an IP packet, EMSGSIZE above the MTU, ENOBUFS if the kernel has no room.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         match self {
             Self::Tun(tun) => tun.send(packet),
@@ -39,8 +39,8 @@ impl PacketPort {
         }
     }
 
-    /// Packets that the machine, not the link, has dropped at this port since it exists: `transmitted` on the way
-    /// from the side to the forwarder, `received` on the way back. Any makes a cell invalid.
+    /// Packets that the machine, not the link, has dropped at this port since its creation: `transmitted` from the side
+    /// to the forwarder, `received` on the way back. A single dropped packet makes the cell invalid.
     ///
     /// # Errors
     /// None while the interface exists.

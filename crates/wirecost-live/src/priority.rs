@@ -1,27 +1,27 @@
-//! How soon the kernel runs a thread that keeps deadlines, on a machine that does other work too.
+//! The scheduling priority of threads that keep deadlines on a machine with other work.
 
 use crate::sys::process::{run_on_cpu, run_on_first_cpu, set_niceness, set_real_time};
 use std::{fmt, io};
 
-/// What a thread of a run is there for; the later goes first.
+/// The role of a thread in a run. Later variants have a higher priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Duty {
-    /// It is a host: it sends, receives and takes times.
+    /// A host: it sends, receives and reads the clock.
     Host = 1,
-    /// It is the link between hosts.
+    /// The link between hosts.
     Link = 2,
 }
 
 const NICENESS: i32 = -20;
 
-/// What the kernel grants a thread.
+/// The priority that the kernel grants to a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// SCHED_FIFO: it runs as soon as it is woken.
+    /// SCHED_FIFO: the thread runs as soon as it is woken.
     RealTime,
     /// The largest share among ordinary threads.
     Favoured,
-    /// No more than anybody else.
+    /// The default share.
     #[default]
     Ordinary,
 }
@@ -36,11 +36,11 @@ impl fmt::Display for Priority {
     }
 }
 
-/// Asks for the best priority that the calling thread may have, for itself alone, and returns what it got. Real-time
-/// priorities are the lowest there are: above every ordinary thread, below everything else that is real-time.
+/// Requests the best priority that the calling thread may have, for itself alone, and returns the granted one.
+/// Real-time priorities are the lowest ones: above every ordinary thread, below all other real-time threads.
 ///
-/// With one CPU it asks for none: a thread that spins towards its deadline would keep from running what it waits
-/// for. With more, the kernel's real-time throttle (sched(7)) leaves a share even beside a thread that never rests.
+/// On a machine with one CPU it requests none: a thread that spins until its deadline would block the thread that it
+/// waits for. With several CPUs, the kernel's real-time throttle (sched(7)) leaves a share to other threads.
 pub fn raise(duty: Duty) -> Priority {
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
         return Priority::Ordinary;
@@ -54,11 +54,11 @@ pub fn raise(duty: Duty) -> Priority {
     }
 }
 
-/// Keeps the calling thread on one CPU, the same for every thread that asks: call it after [`raise`].
+/// Keeps the calling thread on one CPU, the same for every caller. Call it after [`raise`].
 ///
-/// With link and hosts on one CPU, none of them runs while another one handles a burst of packets: the kernel's TCP then
-/// repeats itself packet by packet, where otherwise it depends on the moment at which a reader takes the socket which
-/// segments share an acknowledgment (Linux: tcp_add_backlog).
+/// With link and hosts on one CPU, no other thread runs while one handles a burst of packets. The kernel's TCP then
+/// behaves the same for every run, packet by packet. Otherwise the segments that share an acknowledgment depend on the
+/// moment at which a reader takes the socket (Linux: tcp_add_backlog).
 ///
 /// # Errors
 /// The kernel refuses.
@@ -66,7 +66,7 @@ pub fn share_one_cpu() -> io::Result<()> {
     run_on_first_cpu()
 }
 
-/// Keeps the calling thread, and those that it starts from now on, on the CPU of this number.
+/// Keeps the calling thread, and its later threads, on the CPU with this number.
 ///
 /// # Errors
 /// The machine has no such CPU, or this process may not use it.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_a_raised_thread_starts_is_ordinary_again() {
+    fn a_thread_started_by_a_raised_thread_is_ordinary() {
         let inherited = std::thread::spawn(|| {
             raise(Duty::Link);
             std::thread::spawn(|| std::fs::read_to_string("/proc/thread-self/stat").expect("statistics"))
@@ -87,7 +87,7 @@ mod tests {
                 .expect("the inner thread ends")
         });
         let statistics = inherited.join().expect("the outer thread ends");
-        // proc_pid_stat(5): field 41 is the scheduling policy, counted here from behind the name in field 2.
+        // proc_pid_stat(5): field 41 is the scheduling policy, counted here from the end of the name in field 2.
         let policy = statistics
             .rsplit_once(')')
             .expect("a name")

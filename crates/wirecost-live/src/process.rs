@@ -1,11 +1,11 @@
-//! Real servers as child processes: in the server's network namespace, in a PID namespace of their own, killed with us
-//! however we end.
+//! Real servers as child processes: in the server's network namespace, in their own PID namespace, killed with this
+//! process however it ends.
 //!
-//! - [`usage`]: CPU time and memory of a server and everything it started
-//! - [`foreground`]: a program on the device's side, with our terminal
-//! - [`worker`]: another process of our own program
-//! - [`listening`]: who listens where
-//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: where the program is, how it is configured, when it is ready
+//! - [`usage`]: CPU time and memory of a server and its children
+//! - [`foreground`]: a program on the device's side, with the user's terminal
+//! - [`worker`]: another process of this program
+//! - [`listening`]: which sockets listen
+//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: location, configuration and readiness of each server
 
 pub mod caddy;
 mod contained;
@@ -17,13 +17,14 @@ pub mod rabbitmq;
 pub mod usage;
 pub mod worker;
 
-use crate::error::{Doing, EnvironmentError, Errno};
+use crate::error::{Doing, EnvironmentError};
 use crate::sys::init::{Slate, pidfd_of};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use contained::{Contained, Container};
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -45,11 +46,11 @@ pub struct Launch {
     pub arguments: Vec<String>,
     /// Its whole environment.
     pub environment: Vec<(String, String)>,
-    /// Where its standard output and error go.
+    /// The file of its standard output and error.
     pub log: PathBuf,
 }
 
-/// Files in PEM that a server proves with who it is.
+/// PEM files with a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The server's certificate.
@@ -60,16 +61,16 @@ pub struct TlsFiles {
     pub authority: PathBuf,
 }
 
-/// What a server answered when it was asked whether it is ready.
+/// A server's answer to a readiness probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// It answered as its protocol demands.
+    /// It gave the expected answer.
     Ready,
-    /// It did not answer, or not yet in its protocol.
+    /// No answer, or another one.
     NotYet,
 }
 
-/// A running server. Dropped, it is killed.
+/// A running server. Dropping it kills it.
 #[derive(Debug)]
 pub struct ServerProcess {
     name: String,
@@ -84,10 +85,10 @@ impl ServerProcess {
     /// Starts a server in `side`.
     ///
     /// # Errors
-    /// When the log cannot be written, a namespace is refused or the program cannot be run.
+    /// The log cannot be written, a namespace is refused, or the program cannot be run.
     pub fn start(launch: &Launch, side: &Side) -> Result<Self, EnvironmentError> {
         let name = name_of(&launch.program);
-        // What a server says may hold what its clients have told it.
+        // A server's output may contain data of its clients.
         let log = owners_file(&launch.log).doing("open", || format!("write {}", launch.log.display()))?;
         let starting = || format!("start {}", launch.program.display());
         let mut command = Command::new(&launch.program);
@@ -114,24 +115,19 @@ impl ServerProcess {
         self.contained.pid()
     }
 
-    /// How the server ended; `None` while it runs. What it started has ended with it then.
+    /// How the server ended; `None` while it runs. Its children have ended with it.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.contained.exit_status();
             if self.ended.is_some() {
-                // A process of ours can be killed and waited for.
+                // Killing and waiting for a child cannot fail.
                 let _ = self.contained.end();
             }
         }
         self.ended
     }
 
-    /// Whether the server runs.
-    pub fn is_alive(&mut self) -> bool {
-        self.exit_status().is_none()
-    }
-
-    /// CPU time and memory of the server and everything it started.
+    /// CPU time and memory of the server and its children.
     ///
     /// # Errors
     /// ESRCH or ENOENT once it has ended.
@@ -139,7 +135,7 @@ impl ServerProcess {
         Usage::of_pid_namespace(self.pid(), self.contained.first())
     }
 
-    /// Asks `probe` again and again, in the server's namespace, until it is ready; returns how long that took.
+    /// Calls `probe` in the server's namespace until it is ready. Returns how long that took.
     ///
     /// # Errors
     /// [`EnvironmentError::ServerDied`] as soon as it ends, [`EnvironmentError::ServerNotReady`] after `patience`.
@@ -186,17 +182,16 @@ impl ServerProcess {
         })
     }
 
-    /// The last lines that the server wrote, joined by ` | `.
+    /// The last output lines of the server, joined by ` `.
     pub fn log_tail(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         tail(&String::from_utf8_lossy(&bytes))
     }
 
-    /// Asks the server to end (SIGTERM), and kills it where it has not done so within `patience`. Returns how it
-    /// ended.
+    /// Asks the server to end (SIGTERM), and kills it after `patience`. Returns how it ended.
     ///
     /// # Errors
-    /// None that a child of this process meets.
+    /// None for a child of this process.
     pub fn stop(mut self, patience: Duration) -> Result<ExitStatus, EnvironmentError> {
         if let Some(status) = self.exit_status() {
             return Ok(status);
@@ -222,7 +217,7 @@ fn owners_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true).mode(0o600);
     let file = options.open(path)?;
-    // One that was there before keeps its mode when it is opened.
+    // Opening an existing file keeps its mode.
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok(file)
 }
@@ -246,7 +241,7 @@ fn tail(text: &str) -> String {
     last.join(" | ")
 }
 
-/// The environment that every server gets: no locale, no session, a home that is ours.
+/// The environment of every server: no locale, no session, a home folder of wirecost's.
 fn plain_environment(home: &Path) -> Vec<(String, String)> {
     let home = home.to_string_lossy().into_owned();
     vec![
@@ -256,7 +251,7 @@ fn plain_environment(home: &Path) -> Vec<(String, String)> {
     ]
 }
 
-/// Where `program` is: on PATH, or where Debian keeps servers.
+/// The path of `program`: on PATH, or in Debian's folders for servers.
 fn find(program: &'static str, package: &'static str) -> Result<PathBuf, EnvironmentError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
@@ -266,7 +261,7 @@ fn find(program: &'static str, package: &'static str) -> Result<PathBuf, Environ
         .ok_or(EnvironmentError::ServerNotFound { program, package })
 }
 
-/// The version that `program` prints when asked with `argument`, whatever it thinks of the question.
+/// The version that `program` prints with `argument`, whatever its exit code.
 fn version_of(program: &Path, argument: &str) -> Option<String> {
     let mut command = Command::new(program);
     command.arg(argument).env_clear();
@@ -289,11 +284,29 @@ fn version_in(text: &str) -> Option<String> {
 
 /// Writes a server's configuration into its folder.
 fn write_configuration(path: &Path, text: &str) -> Result<(), EnvironmentError> {
-    fs::write(path, text).map_err(|error| EnvironmentError::System {
-        action: format!("write {}", path.display()),
-        call: "write",
-        errno: Errno::from(&error),
-    })
+    fs::write(path, text).doing("write", || format!("write {}", path.display()))
+}
+
+/// Sends `request` to the server on `address` and reads the first bytes of its answer.
+fn exchange<const N: usize>(
+    address: SocketAddr,
+    timeout: Duration,
+    request: &[u8],
+) -> io::Result<(TcpStream, [u8; N])> {
+    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+    stream.set_read_timeout(Some(timeout))?;
+    stream.write_all(request)?;
+    let mut answer = [0; N];
+    stream.read_exact(&mut answer)?;
+    Ok((stream, answer))
+}
+
+/// The readiness of a server that must answer `expected`.
+fn readiness<T: PartialEq>(answer: io::Result<T>, expected: T) -> Readiness {
+    match answer {
+        Ok(answer) if answer == expected => Readiness::Ready,
+        _ => Readiness::NotYet,
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The machine that measures, before a run and after it.
+//! The measuring machine, before and after a run.
 
 use std::time::{Instant, SystemTime};
 
@@ -7,7 +7,7 @@ use wirecost_results::time::rfc3339;
 
 use crate::environment::{Environment as Machine, Load};
 
-/// The machine before a run, to be compared with the machine after it.
+/// The state of the machine before a run, for comparison with the state after it.
 #[derive(Debug)]
 pub struct Before {
     machine: Machine,
@@ -17,7 +17,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// Looks at the machine.
+    /// Reads the machine's state.
     pub fn look() -> Self {
         Self {
             machine: Machine::read(),
@@ -27,7 +27,7 @@ impl Before {
         }
     }
 
-    /// The machine as it was, and what has become of it since. What belongs to links and servers is left open.
+    /// The machine before the run, and its changes since. Fields of links and servers stay empty.
     pub fn environment(&self) -> Environment {
         let machine = &self.machine;
         let after = Load::read();

@@ -1,7 +1,7 @@
-//! Every packet that enters the link, streamed to a temporary file that no exit path can leave behind.
+//! Streams every packet that enters the link to a temporary file that disappears with the process.
 //!
-//! The file has no name: it is gone with the process. A packet is written when it enters, each delivery when it
-//! happens; [`Recording`] reads both back.
+//! The file has no name. A packet is written when it enters, each delivery when it happens. [`Recording`] reads both
+//! back.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,7 @@ use wirecost_proto::{Direction, Fate, Instant};
 /// Writes the temporary file.
 #[derive(Debug)]
 pub struct Recorder {
-    /// `None` where nothing is to be kept.
+    /// `None` if nothing is kept.
     file: Option<BufWriter<File>>,
     packets: u64,
     error: Option<io::Error>,
@@ -37,7 +37,7 @@ impl Recorder {
         let unnamed = options.clone().custom_flags(libc::O_TMPFILE).open(folder);
         let file = match unnamed {
             Ok(file) => file,
-            // Not every file system knows O_TMPFILE: make a name and remove it at once.
+            // Not every file system supports O_TMPFILE: make a name and remove it at once.
             Err(_) => {
                 let path = folder.join(".packets.partial");
                 let file = options.create_new(true).open(&path)?;
@@ -61,7 +61,7 @@ impl Recorder {
         }
     }
 
-    /// Writes a packet that enters the link; returns its index.
+    /// Writes a packet that enters the link. Returns its index.
     pub fn packet(
         &mut self,
         host: Option<HostIndex>,
@@ -88,7 +88,7 @@ impl Recorder {
         number
     }
 
-    /// Writes that a copy of a packet left the link.
+    /// Writes that a copy of a packet has left the link.
     pub fn delivery(&mut self, delivery: RecordedDelivery) {
         if self.file.is_none() {
             return;
@@ -102,7 +102,7 @@ impl Recorder {
         self.write(&record);
     }
 
-    /// Whether a write has failed (full disk): nothing after it is recorded.
+    /// Whether a write has failed (full disk). Nothing after it is recorded.
     pub fn has_failed(&self) -> bool {
         self.error.is_some()
     }
@@ -114,7 +114,7 @@ impl Recorder {
         self.error = file.write_all(bytes).err();
     }
 
-    /// Ends the recording. A recording that a full disk cut short holds what was written before, with the error.
+    /// Ends the recording. If the disk was full, it holds the entries before that, and the error.
     pub fn finish(mut self) -> Recording {
         if let Some(Err(error)) = self.file.as_mut().map(Write::flush) {
             self.error.get_or_insert(error);
@@ -129,14 +129,14 @@ impl Recorder {
 /// A finished recording.
 #[derive(Debug)]
 pub struct Recording {
-    /// `None` where nothing was to be kept.
+    /// `None` if nothing was kept.
     file: Option<File>,
-    /// Why it is not whole, if it is not.
+    /// Why it is incomplete, if it is.
     pub error: Option<io::Error>,
 }
 
 impl Recording {
-    /// Reads the entries in the order they were written.
+    /// Reads the entries in the order of writing.
     ///
     /// # Errors
     /// The temporary file cannot be read.
@@ -152,7 +152,7 @@ impl Recording {
         })
     }
 
-    /// Gives the disk its space back: nothing is left to be read.
+    /// Frees the disk space. No entries remain.
     ///
     /// # Errors
     /// The file system refuses.
@@ -161,7 +161,7 @@ impl Recording {
     }
 }
 
-/// Iterator over a recording; ends at its end, or at the entry that a full disk cut short.
+/// Iterates over a recording until its end, or until the entry that a full disk cut short.
 #[derive(Debug)]
 pub struct Records<'a> {
     reader: Option<BufReader<&'a File>>,
@@ -248,15 +248,15 @@ fn fate_of(code: u8) -> Fate {
     FATES.get(usize::from(code)).copied().unwrap_or(Fate::Delivered)
 }
 
-/// What a link's recorder has left, on kernel sockets or in virtual time: readable any number of times.
+/// The recording of a link, on kernel sockets or in virtual time, which can be read several times.
 pub trait Recorded {
-    /// The entries in the order in which they were made.
+    /// The entries in the order of their making.
     ///
     /// # Errors
     /// The recording cannot be read.
     fn entries(&mut self) -> io::Result<impl Iterator<Item = io::Result<Cow<'_, Record>>>>;
 
-    /// Whether something is missing at its end.
+    /// Whether its end is missing.
     fn is_cut_short(&self) -> bool;
 }
 
@@ -298,7 +298,7 @@ pub fn deliveries(recorded: &mut impl Recorded) -> io::Result<(Vec<Option<Instan
                         .as_nanos()
                         .saturating_sub(delivery.planned.as_nanos()),
                 );
-                // A copy with a flipped bit is no arrival: its receiver drops it by the checksum.
+                // A copy with a flipped bit does not count: its receiver drops it by the checksum.
                 let slot = first.get_mut(delivery.packet as usize);
                 if let Some(slot) = slot.filter(|_| delivery.intact) {
                     *slot = [*slot, Some(delivery.actual)].into_iter().flatten().min();
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_back_what_it_wrote() {
+    fn reads_back_its_entries() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut recorder = Recorder::create(folder.path()).expect("a recorder");
         let at = Instant::from_millis;
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_with_a_flipped_bit_is_no_arrival() {
+    fn a_copy_with_a_flipped_bit_is_not_an_arrival() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut recorder = Recorder::create(folder.path()).expect("a recorder");
         let at = Instant::from_millis;

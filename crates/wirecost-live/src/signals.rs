@@ -1,5 +1,5 @@
-//! Ctrl-C and its relatives: the first asks the run to end well, the second ends it at once. Where a program runs in the
-//! foreground they are its own: see [`Relay`].
+//! Ctrl-C and similar signals: the first one asks the run to end, the second one ends it at once. A program in the
+//! foreground receives them through [`Relay`].
 
 use crate::error::{Doing, EnvironmentError};
 use crate::sys::process::{
@@ -18,16 +18,15 @@ static EVENT: OnceLock<OwnedFd> = OnceLock::new();
 static EVENT_FD: AtomicI32 = AtomicI32::new(-1);
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the run was asked to end. Its descriptor becomes readable then and stays so: every thread that polls it
-/// wakes.
+/// Whether the run was asked to end. Its descriptor then stays readable, which wakes every thread that polls it.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupt(&'static OwnedFd);
 
 impl Interrupt {
-    /// Catches SIGINT, SIGTERM and SIGHUP from now on. Calling it again gives the same flag.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on. Later calls return the same flag.
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// The process has no descriptor left.
     pub fn install() -> Result<Self, EnvironmentError> {
         let fresh = event().doing("eventfd", || "create an event".into())?;
         let fd = EVENT.get_or_init(|| fresh);
@@ -37,7 +36,7 @@ impl Interrupt {
         Ok(Self(fd))
     }
 
-    /// Whether a signal has come.
+    /// Whether a signal has arrived.
     pub fn is_set(&self) -> bool {
         SIGNALS.load(Ordering::SeqCst) > 0
     }
@@ -62,7 +61,7 @@ extern "C" fn note(_signal: i32) {
     raise_event(EVENT_FD.load(Ordering::SeqCst));
 }
 
-/// The signals that a relay holds back.
+/// The signals that a relay blocks.
 const HELD: [i32; 5] = [
     libc::SIGINT,
     libc::SIGQUIT,
@@ -71,40 +70,39 @@ const HELD: [i32; 5] = [
     libc::SIGCHLD,
 ];
 
-/// Signals that do nothing by themselves but wait to be taken, and to be passed on. Dropped, they do again what they do
-/// by themselves, to the thread that drops it.
+/// Signals that are blocked and read, to be passed on. Dropping it unblocks them for the dropping thread.
 #[derive(Debug)]
 pub struct Relay(OwnedFd);
 
-/// A signal that has come.
+/// A signal that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caught {
     /// A child has ended.
     ChildEnded,
-    /// We were asked to end.
+    /// This process was asked to end.
     Asked {
         /// The signal's number.
         signal: i32,
-        /// Whether the terminal did it: then every process in the foreground has been asked, not we alone.
+        /// Whether the terminal sent it: then every process in the foreground has received it.
         by_terminal: bool,
     },
 }
 
 impl Relay {
-    /// Holds SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD back from the calling thread and those that it starts. Call it
-    /// before any thread starts.
+    /// Blocks SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGCHLD for the calling thread and its later threads. Call it before
+    /// any thread starts.
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// The process has no descriptor left.
     pub fn install() -> Result<Self, EnvironmentError> {
         let fd = signals(&HELD).doing("signalfd", || "hold signals back".into())?;
         Ok(Self(fd))
     }
 
-    /// The next signal; waits for it no longer than `patience`.
+    /// The next signal within `patience`.
     ///
     /// # Errors
-    /// None that a descriptor of ours meets.
+    /// None for a valid descriptor.
     pub fn next(&self, patience: Duration) -> io::Result<Option<Caught>> {
         let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
         if !is_readable(self.0.as_fd(), milliseconds)? {
@@ -120,10 +118,10 @@ impl Relay {
         Ok(next_signal(self.0.as_fd())?.map(caught))
     }
 
-    /// Forgets every signal that has come.
+    /// Discards every waiting signal.
     ///
     /// # Errors
-    /// None that a descriptor of ours meets.
+    /// None for a valid descriptor.
     pub fn forget(&self) -> io::Result<()> {
         while self.next(Duration::ZERO)?.is_some() {}
         Ok(())
@@ -132,7 +130,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // A thread that cannot be asked to end any more can still be killed.
+        // A thread that no longer receives these signals can still be killed.
         let _ = let_through(&HELD);
     }
 }

@@ -1,9 +1,9 @@
-//! Every IP packet of the machine's interfaces, as packet(7) shows them: to watch a connection that runs over a link
-//! that is not ours.
+//! Captures every IP packet on the machine's interfaces (packet(7)), to observe a connection over a link other than the
+//! emulated one.
 //!
-//! The socket's buffer holds what passes until it is drained, each packet with the time at which the kernel saw it, so
-//! that no thread is needed. A packet to or from the machine itself passes the loopback interface twice, once on its
-//! way out and once on its way in: [`Sniffed::outgoing`] tells the two apart.
+//! The socket's buffer keeps the packets until they are drained, each with the kernel's time stamp, so no thread is
+//! needed. A packet between two addresses of this machine passes the loopback interface twice, on its way out and on
+//! its way in: [`Sniffed::outgoing`] tells the two apart.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,26 +16,26 @@ use crate::clock::Clock;
 use crate::packet_socket::{grow_receive_buffer, link_address};
 use crate::sys;
 
-/// The largest IP packet that an interface hands over: what segmentation offload makes is no larger.
+/// The largest IP packet of an interface, including packets merged by segmentation offload.
 const LARGEST_PACKET_BYTES: usize = 65_536 + 256;
 
-/// Bytes of memory in which packets are kept: more than a connection of usual size has.
+/// Bytes of memory for packets: more than a usual connection has.
 pub const KEPT_BYTES: usize = 32 << 20;
 
 /// The index that means all interfaces (packet(7)).
 const EVERY_INTERFACE: u32 = 0;
 
-/// After this the kernel stamps what it receives.
+/// After this time the kernel stamps received packets.
 const STAMPS_BEGIN: Duration = Duration::from_millis(10);
 
-/// Listens on every interface of the calling thread's namespace.
+/// Captures on every interface of the calling thread's namespace.
 #[derive(Debug)]
 pub struct Sniffer {
     fd: OwnedFd,
     clock: Clock,
 }
 
-/// A packet that passed an interface.
+/// A captured packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sniffed {
     /// When the kernel saw it.
@@ -48,19 +48,19 @@ pub struct Sniffed {
     pub bytes: Vec<u8>,
 }
 
-/// What a sniffer has seen.
+/// The packets of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catch {
-    /// The packets, in the order in which the kernel saw them.
+    /// The packets, in the order of their time stamps.
     pub packets: Vec<Sniffed>,
     /// Packets that the buffer had no room for.
     pub dropped: u32,
-    /// Wanted packets that were not kept, because so many came.
+    /// Wanted packets that exceeded the memory limit.
     pub unkept: u64,
 }
 
 impl Catch {
-    /// Keeps a packet where its bytes find `room`, and counts it otherwise.
+    /// Keeps a packet if its bytes fit into `room`, and counts it otherwise.
     fn keep(&mut self, packet: Sniffed, room: &mut usize) {
         match room.checked_sub(size_of::<Sniffed>() + packet.bytes.len()) {
             Some(left) => {
@@ -73,22 +73,22 @@ impl Catch {
 }
 
 impl Sniffer {
-    /// Listens from now on.
+    /// Starts to capture.
     ///
     /// # Errors
     /// EPERM without CAP_NET_RAW.
     pub fn open(clock: Clock) -> io::Result<Self> {
-        // Protocol 0: nothing is heard before the buffer has its size and packets their time.
+        // Protocol 0: the socket receives nothing before its buffer and its time stamps are set up.
         let fd = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
         sys::set_option(fd.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         grow_receive_buffer(&fd)?;
-        // The kernel begins to stamp packets a moment after it was asked: until then they have the time of reading.
+        // The kernel stamps packets a moment after the request. Until then they have the time of reading.
         thread::sleep(STAMPS_BEGIN);
         sys::bind(fd.as_fd(), &link_address(EVERY_INTERFACE, libc::ETH_P_ALL, None))?;
         Ok(Self { fd, clock })
     }
 
-    /// Takes the packets that are `wanted` out of what has passed so far, and keeps them in [`KEPT_BYTES`] of memory.
+    /// Drains the captured packets, and keeps those that are `wanted` in [`KEPT_BYTES`] of memory.
     ///
     /// # Errors
     /// The kernel refuses to read.
@@ -113,7 +113,7 @@ impl Sniffer {
                 outgoing: frame.kind == libc::PACKET_OUTGOING,
                 bytes: buffer.get(..frame.length).unwrap_or_default().to_vec(),
             };
-            // What passes meanwhile may have no end.
+            // Otherwise a busy interface could keep this loop running forever.
             if sniffed.at > end {
                 break;
             }
@@ -128,7 +128,7 @@ impl Sniffer {
     }
 }
 
-/// Corrects what has no stamp of the kernel's own and so is later than what came behind it.
+/// Corrects packets without a kernel stamp, whose time is later than that of the packets after them.
 fn in_order(packets: &mut [Sniffed]) {
     let mut latest = None;
     for packet in packets.iter_mut().rev() {
@@ -137,9 +137,9 @@ fn in_order(packets: &mut [Sniffed]) {
     }
 }
 
-/// The name and MTU in bytes of an interface of the calling thread's namespace; `None` where it has gone.
+/// The name and MTU in bytes of an interface of the calling thread's namespace; `None` if it is gone.
 pub fn interface_of(index: u32) -> Option<(String, u32)> {
-    // Any socket of the namespace does.
+    // Any socket of the namespace works.
     let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).ok()?;
     let (name, mtu) = sys::interface_name_and_mtu(fd.as_fd(), index).ok()?;
     Some((name, u32::try_from(mtu).ok()?))
@@ -151,7 +151,7 @@ mod tests {
     use std::net::UdpSocket;
 
     #[test]
-    fn no_packet_is_later_than_the_ones_behind_it() {
+    fn no_packet_is_later_than_the_next_ones() {
         let sniffed = |millis| Sniffed {
             at: Instant::from_millis(millis),
             interface: 1,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_a_flood_are_kept_up_to_the_bound_and_the_others_counted() {
+    fn packets_beyond_the_memory_limit_are_counted() {
         let packet = Sniffed {
             at: Instant::START,
             interface: 1,
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     #[ignore = "needs root"]
-    fn a_datagram_to_oneself_passes_once_out_and_once_in() {
+    fn a_datagram_to_this_machine_is_captured_twice() {
         let clock = Clock::start();
         let sniffer = Sniffer::open(clock).expect("CAP_NET_RAW, which root has");
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");

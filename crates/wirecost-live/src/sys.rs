@@ -91,26 +91,26 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> 
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
-/// A message that was received, and what the kernel said of it.
+/// A received message and its metadata.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     /// Bytes of the message.
     pub(crate) length: usize,
-    /// When the kernel took it in, in nanoseconds of CLOCK_REALTIME; of sockets with `SO_TIMESTAMPNS` on.
+    /// When the kernel received it, in nanoseconds of CLOCK_REALTIME, for sockets with `SO_TIMESTAMPNS`.
     pub(crate) stamp: Option<u64>,
-    /// Index of the interface that it passed; of packet sockets.
+    /// Index of the interface, for packet sockets.
     pub(crate) interface: u32,
-    /// `PACKET_HOST`, `PACKET_OUTGOING`, ...; of packet sockets.
+    /// `PACKET_HOST`, `PACKET_OUTGOING`, ..., for packet sockets.
     pub(crate) kind: u8,
 }
 
-/// Receives one message of a socket with `SO_TIMESTAMPNS` on: its length in bytes, and when the kernel took it in,
-/// in nanoseconds of CLOCK_REALTIME.
+/// Receives one message of a socket with `SO_TIMESTAMPNS`: its length in bytes, and when the kernel received it, in
+/// nanoseconds of CLOCK_REALTIME.
 pub(crate) fn receive_stamped(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     receive_frame(fd, into).map(|frame| (frame.length, frame.stamp))
 }
 
-/// Receives one message of a packet socket with `SO_TIMESTAMPNS` on.
+/// Receives one message of a packet socket with `SO_TIMESTAMPNS`.
 pub(crate) fn receive_frame(fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<Frame> {
     let mut part = libc::iovec {
         iov_base: into.as_mut_ptr().cast(),
@@ -164,7 +164,7 @@ pub(crate) fn set_option_bytes(
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, value.as_ptr().cast(), length) }).map(drop)
 }
 
-/// Frames that a packet socket has dropped since this was last asked (packet(7), `PACKET_STATISTICS`).
+/// Frames that a packet socket has dropped since the last call (packet(7), `PACKET_STATISTICS`).
 pub(crate) fn packet_socket_drops(fd: BorrowedFd<'_>) -> io::Result<u32> {
     let mut statistics = [0u32; 2]; // struct tpacket_stats: tp_packets, tp_drops
     let mut length = mem::size_of_val(&statistics) as libc::socklen_t;

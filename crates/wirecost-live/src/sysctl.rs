@@ -1,4 +1,4 @@
-//! Network settings of a namespace (sysctls): written, read back, and kept for the record.
+//! Network settings of a namespace (sysctls): written, read back, and recorded.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +7,7 @@ use std::io;
 /// Settings by their dotted name, as the kernel reads them back.
 pub type Settings = BTreeMap<String, String>;
 
-/// What both namespaces are set to before anything is measured. The virtual TCP's `linux` preset is defined by the
-/// same values.
+/// The settings of both namespaces in every measurement. The virtual TCP's `linux` preset uses the same values.
 pub(crate) const REQUIRED: [(&str, &str); 23] = [
     ("net.ipv4.tcp_congestion_control", "cubic"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
@@ -24,8 +23,8 @@ pub(crate) const REQUIRED: [(&str, &str); 23] = [
     ("net.ipv6.ip_nonlocal_bind", "1"),
     ("net.ipv6.conf.all.disable_ipv6", "0"),
     ("net.ipv6.conf.default.disable_ipv6", "0"),
-    // No router solicitation, no autoconfiguration, no duplicate address detection, no link-local address:
-    // nothing but what a cell sends shall cross the link.
+    // No router solicitation, no autoconfiguration, no duplicate address detection, no link-local address: only the
+    // packets of a cell may cross the link.
     ("net.ipv6.conf.all.accept_ra", "0"),
     ("net.ipv6.conf.default.accept_ra", "0"),
     ("net.ipv6.conf.all.autoconf", "0"),
@@ -37,7 +36,7 @@ pub(crate) const REQUIRED: [(&str, &str); 23] = [
     ("net.ipv6.conf.default.addr_gen_mode", "1"), // none
 ];
 
-/// What is left as the kernel has it, and recorded because it moves results.
+/// Settings that stay at the kernel's values, and are recorded because they affect results.
 const OBSERVED: [&str; 14] = [
     "net.core.somaxconn",
     "net.ipv4.ip_local_port_range",
@@ -58,14 +57,14 @@ const OBSERVED: [&str; 14] = [
 /// The settings of one namespace after they were applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// Every setting asked for or observed, as read back.
+    /// Every configured or observed setting, as read back.
     pub settings: Settings,
-    /// One line for each that is not what was asked.
+    /// One line for each setting with another value than configured.
     pub warnings: Vec<String>,
 }
 
-/// Applies `REQUIRED`, then `overrides`, to the calling thread's network namespace, and reads everything back.
-/// What cannot be set is a warning: the value found is recorded.
+/// Applies `REQUIRED`, then `overrides`, to the calling thread's network namespace, and reads everything back. A
+/// setting that cannot be changed is a warning, and its actual value is recorded.
 pub fn apply(overrides: &Settings) -> Applied {
     let mut wanted: Settings = REQUIRED
         .iter()
@@ -104,15 +103,15 @@ fn mismatch(name: &str, value: &str, found: &str, refused: Option<io::Error>) ->
 /// Writes one setting of the calling thread's network namespace.
 ///
 /// # Errors
-/// ENOENT where the kernel has no such setting, EACCES or EROFS where it may not be changed.
+/// ENOENT if the kernel has no such setting, EACCES or EROFS if it may not be changed.
 pub fn write(name: &str, value: &str) -> io::Result<()> {
     fs::write(path(name), value)
 }
 
-/// Reads one setting of the calling thread's network namespace, tabs as single spaces.
+/// Reads one setting of the calling thread's network namespace, with tabs replaced by single spaces.
 ///
 /// # Errors
-/// ENOENT where the kernel has no such setting.
+/// ENOENT if the kernel has no such setting.
 pub fn read(name: &str) -> io::Result<String> {
     let text = fs::read_to_string(path(name))?;
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_did_not_take_names_both_values() {
+    fn a_value_that_did_not_change_names_both_values() {
         let refused = Some(io::Error::from_raw_os_error(libc::ENOENT));
         let warning = mismatch("net.ipv4.tcp_congestion_control", "cubic", "reno", refused);
         assert!(warning.starts_with(r#"net.ipv4.tcp_congestion_control should be "cubic", is "reno" ("#));

@@ -1,17 +1,17 @@
-//! A secret that is typed at the controlling terminal.
+//! Reads a secret from the controlling terminal.
 
 use crate::sys::terminal as calls;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
-/// What Ctrl-C types.
+/// The character of Ctrl-C.
 const INTERRUPT: u8 = 0x03;
 
-/// Asks for a line at the terminal and does not show what is typed. `None` where Ctrl-C or the end of the input came
-/// instead. A process that is killed meanwhile leaves the terminal without its echo.
+/// Prompts for a line at the terminal without echo; `None` on Ctrl-C or at the end of the input. A process that is
+/// killed meanwhile leaves the terminal without echo.
 ///
 /// # Errors
-/// There is no terminal; the line is not UTF-8.
+/// There is no terminal, or the line is not UTF-8.
 pub fn ask(prompt: &str) -> io::Result<Option<String>> {
     let mut terminal = calls::open().ok_or(io::ErrorKind::NotFound)?;
     write!(terminal, "{prompt}: ")?;

@@ -5,7 +5,7 @@ use crate::error::{Doing, EnvironmentError};
 use crate::sys::time::{create_timer, set_timer, set_timer_slack};
 use mio::event::Source;
 use mio::unix::SourceFd;
-use mio::{Interest, Registry, Token};
+use mio::{Interest, Poll, Registry, Token};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use wirecost_proto::Instant;
 
 /// A timer that becomes readable at the instant it is armed for. A poll's own time-out is rounded to whole
-/// milliseconds, which is why deadlines come from here.
+/// milliseconds.
 #[derive(Debug)]
 pub struct TimerFd(File);
 
@@ -21,24 +21,34 @@ impl TimerFd {
     /// A timer that is not armed.
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// The process has no descriptor left.
     pub fn new() -> Result<Self, EnvironmentError> {
         let fd = create_timer().doing("timerfd_create", || "create a timer".into())?;
         Ok(Self(File::from(fd)))
     }
 
-    /// Arms the timer for `at`, in place of any earlier deadline. An instant in the past fires at once.
+    /// A poll instance with a timer that is registered under `token`.
     ///
     /// # Errors
-    /// None that a valid descriptor meets.
+    /// The process has no descriptor left.
+    pub(crate) fn with_poll(token: Token) -> io::Result<(Poll, Self)> {
+        let (poll, mut timer) = (Poll::new()?, Self::new().map_err(io::Error::other)?);
+        poll.registry().register(&mut timer, token, Interest::READABLE)?;
+        Ok((poll, timer))
+    }
+
+    /// Arms the timer for `at`, replacing any earlier deadline. An instant in the past fires at once.
+    ///
+    /// # Errors
+    /// None for a valid descriptor.
     pub(crate) fn arm(&self, clock: &Clock, at: Instant) -> io::Result<()> {
         set_timer(self.0.as_fd(), clock.monotonic_nanos(at).max(1)) // 0 would disarm: timerfd_settime(2)
     }
 
-    /// Whether the deadline has passed since it was armed; asking makes the descriptor unreadable again.
+    /// Whether the deadline has passed since the timer was armed. The call makes the descriptor unreadable again.
     ///
     /// # Errors
-    /// None that a valid descriptor meets.
+    /// None for a valid descriptor.
     pub(crate) fn take_expiry(&self) -> io::Result<bool> {
         let mut expirations = [0; 8];
         match (&self.0).read(&mut expirations) {
@@ -75,10 +85,10 @@ impl Source for TimerFd {
     }
 }
 
-/// Asks the kernel to fire the calling thread's timers with 1 ns of slack in place of the usual 50 us.
+/// Sets the calling thread's timer slack to 1 ns instead of the usual 50 us.
 ///
 /// # Errors
-/// None that Linux documents for this value.
+/// Linux documents none for this value.
 pub fn minimize_timer_slack() -> io::Result<()> {
     set_timer_slack(1)
 }
@@ -89,7 +99,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn fires_at_its_deadline_and_not_before() {
+    fn fires_at_its_deadline_and_not_earlier() {
         let (clock, timer) = (Clock::start(), TimerFd::new().unwrap());
         minimize_timer_slack().unwrap();
         let deadline = clock.now() + Duration::from_millis(5);

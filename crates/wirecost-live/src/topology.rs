@@ -38,15 +38,15 @@ pub struct TopologyConfig {
     pub mtu: u32,
     /// Packets that an interface may hold before it drops.
     pub queue_packets: u32,
-    /// The medium; `None` takes TUN where it can be used.
+    /// The medium; `None` prefers TUN.
     pub medium: Option<Medium>,
-    /// The device that a program on the device side is unless it binds to another one's address. `None`: no device,
-    /// so that what no device sends is seen.
+    /// The device whose address a program on the device side uses unless it binds to another one. `None` is no device,
+    /// which makes stray packets visible.
     pub resident: Option<HostIndex>,
     /// Settings of both sides that differ from `sysctl::REQUIRED`.
     pub overrides: Settings,
-    /// Whether the sockets that will be opened choose their congestion control, so that it is no fault where the
-    /// namespace's default is another.
+    /// Whether the sockets choose their congestion control themselves, so that another default of the namespace is
+    /// harmless.
     pub sockets_choose: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for TopologyConfig {
 }
 
 impl TopologyConfig {
-    /// The congestion control that both sides are to use.
+    /// The congestion control of both sides.
     fn congestion_control(&self) -> &str {
         const NAME: &str = "net.ipv4.tcp_congestion_control";
         let required = sysctl::REQUIRED
@@ -88,7 +88,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Where the calling thread is, whose settings are left as they are.
+    /// The namespace of the calling thread, with its settings unchanged.
     ///
     /// # Errors
     /// `/proc` cannot be read.
@@ -99,7 +99,7 @@ impl Side {
         })
     }
 
-    /// Moves the calling thread into this side. Sockets that it opens from now on belong here.
+    /// Moves the calling thread into this side. Its later sockets belong here.
     ///
     /// # Errors
     /// EPERM in a thread that has given up its privileges.
@@ -113,12 +113,12 @@ impl Side {
     }
 }
 
-/// Two sides, and the ports between which packets are to be carried. Nothing of it outlives the process.
+/// Two sides, and the ports between which the forwarder carries packets. Nothing of it outlives the process.
 #[derive(Debug)]
 pub struct Topology {
-    /// Where devices live.
+    /// The devices' side.
     pub device: Side,
-    /// Where servers live.
+    /// The servers' side.
     pub server: Side,
     /// Packets from and to the devices.
     pub device_port: PacketPort,
@@ -128,24 +128,24 @@ pub struct Topology {
     pub medium: Medium,
     /// Whether a user namespace was needed.
     pub is_unprivileged: bool,
-    /// Why TUN is not used although veth was not asked for: one line of information, not a fault.
+    /// Why veth is used although it was not requested: a line of information, not a fault.
     pub veth_reason: Option<String>,
-    /// Settings that could not be made, one line each.
+    /// Settings that were refused, one line each.
     pub warnings: Vec<String>,
 }
 
 impl Topology {
-    /// Builds both sides. The calling thread ends where it was, or, without privileges, in the forwarder's
-    /// namespace. Call it before any thread starts, or after [`prepare`]: a user namespace cannot be made later.
+    /// Builds both sides. Afterwards the calling thread is in its original namespace or, without privileges, in the
+    /// forwarder's. Call it before any thread starts, or after [`prepare`]: a user namespace cannot be made later.
     ///
     /// # Errors
-    /// [`EnvironmentError::Namespace`] where the machine refuses namespaces, else the step that failed.
+    /// [`EnvironmentError::Namespace`] if the machine refuses namespaces, or else the failed step.
     pub fn create(config: &TopologyConfig) -> Result<Self, EnvironmentError> {
         let origin = Namespace::current()?;
         let permission = Allowed::temporarily(config.congestion_control());
         let mut built = Self::build(config, &origin);
         if built.is_err() {
-            // The caller may go on without a live link, from where it was.
+            // The caller may continue without a live link, in its original namespace.
             let _ = origin.enter();
         }
         if let (Some(Err(error)), Ok(topology)) = (permission.map(Allowed::restore), &mut built) {
@@ -196,8 +196,8 @@ impl Topology {
     }
 }
 
-/// Where the namespace's default congestion control is another one but sockets may choose theirs, says so in place
-/// of the warning: our own sockets do (a foreign server's do not).
+/// Replaces the warning about another default congestion control by a note if sockets choose their own: wirecost's
+/// sockets do, a foreign server's do not.
 fn note_sockets_own(applied: &mut sysctl::Applied, wanted: &str) {
     const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
     if applied.settings.get(DEFAULT).is_some_and(|found| found == wanted) || !is_usable(wanted) {
@@ -209,11 +209,11 @@ fn note_sockets_own(applied: &mut sysctl::Applied, wanted: &str) {
         .insert("TCP_CONGESTION of our sockets".into(), wanted.into());
 }
 
-/// Takes the privileges that [`Topology::create`] needs, while the process has one thread: any thread can create topologies
-/// then. The calling thread stays in its network namespace.
+/// Takes the privileges for [`Topology::create`] while the process has one thread. Afterwards any thread can create
+/// topologies. The calling thread stays in its network namespace.
 ///
 /// # Errors
-/// [`EnvironmentError::Namespace`] where the machine refuses user namespaces, [`EnvironmentError::ThreadsRunning`] after a
+/// [`EnvironmentError::Namespace`] if the machine refuses user namespaces, [`EnvironmentError::ThreadsRunning`] after a
 /// thread has started.
 pub fn prepare() -> Result<(), EnvironmentError> {
     if may_make_namespaces() {
@@ -222,7 +222,7 @@ pub fn prepare() -> Result<(), EnvironmentError> {
     become_root_of_user_namespace()
 }
 
-/// Whether the process is root of its user namespace as far as namespaces are concerned (capabilities(7)).
+/// Whether the process has root's capabilities for namespaces in its user namespace (capabilities(7)).
 fn may_make_namespaces() -> bool {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -231,11 +231,11 @@ fn may_make_namespaces() -> bool {
     effective.is_some_and(|capabilities| capabilities & CAP_SYS_ADMIN != 0)
 }
 
-/// Makes sure that network namespaces can be made, by a user namespace where it must; whether the thread cannot return to
-/// the one that it was in.
+/// Makes sure that network namespaces can be made, in a user namespace if necessary. Returns whether the thread cannot
+/// return to its original namespace.
 fn isolate(origin: &Namespace) -> Result<bool, EnvironmentError> {
     match Namespace::unshare() {
-        // One that belongs to another user namespace takes no process back.
+        // A namespace of another user namespace cannot be entered again.
         Ok(_) => Ok(origin.enter().is_err()),
         Err(error) if error.is_privilege() => {
             become_root_of_user_namespace()?;
@@ -245,17 +245,17 @@ fn isolate(origin: &Namespace) -> Result<bool, EnvironmentError> {
     }
 }
 
-/// A namespace whose interfaces carry packets for others and send none of their own.
+/// A namespace whose interfaces forward packets and send none of their own.
 fn forwarder_namespace() -> Result<Namespace, EnvironmentError> {
     let home = Namespace::unshare()?;
     for scope in ["all", "default"] {
-        // A kernel without IPv6 has no such file, and nothing to silence.
+        // A kernel without IPv6 has no such file, and sends no IPv6.
         let _ = sysctl::write(&format!("net.ipv6.conf.{scope}.disable_ipv6"), "1");
     }
     Ok(home)
 }
 
-/// What distinguishes one side from the other.
+/// The differences between the two sides.
 struct Plan {
     name: &'static str,
     prefixes: [Prefix; 2],
@@ -310,7 +310,7 @@ const SERVER_SIDE: Plan = Plan {
 };
 
 impl Plan {
-    /// The same with a device's addresses as the interface's own.
+    /// Adds a device's addresses to the interface's own.
     fn with_resident(mut self, host: Option<HostIndex>) -> Self {
         let address = |ipv6| host.and_then(|host| device_address(host, ipv6));
         if let (Some(v4), Some(v6)) = (address(false), address(true)) {

@@ -1,4 +1,4 @@
-//! A TUN device: IP packets, no Ethernet header, gone when its descriptor is closed.
+//! A TUN device: IP packets without an Ethernet header. It disappears when its descriptor is closed.
 
 use crate::netlink::Netlink;
 use crate::netlink::link::LinkDrops;
@@ -23,7 +23,7 @@ impl Tun {
     /// Makes the interface `name` in the calling thread's network namespace, not persistent, not blocking.
     ///
     /// # Errors
-    /// EACCES where /dev/net/tun is closed to the user, ENOENT where there is none, EPERM without CAP_NET_ADMIN.
+    /// EACCES if /dev/net/tun is closed to the user, ENOENT if it is missing, EPERM without CAP_NET_ADMIN.
     pub fn create(name: &str) -> io::Result<Self> {
         let file = open_device()?;
         sys::attach_tun(file.as_fd(), name)?;
@@ -32,10 +32,10 @@ impl Tun {
         Ok(Self { file, netlink, index })
     }
 
-    /// The next packet that the namespace sent: its length in `into`, or `None` when there is none yet.
+    /// The next packet from the namespace: its length in `into`, or `None` if none is waiting.
     ///
     /// # Errors
-    /// EIO when the interface is down.
+    /// EIO if the interface is down.
     pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(into) {
             Ok(length) => Ok(Some(length)),
@@ -44,15 +44,15 @@ impl Tun {
         }
     }
 
-    /// Hands an IP packet to the namespace.
+    /// Sends an IP packet to the namespace.
     ///
     /// # Errors
-    /// EIO when the interface is down, EINVAL for bytes that are no IP packet.
+    /// EIO if the interface is down, EINVAL for bytes that are not an IP packet.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         (&self.file).write(packet).map(drop)
     }
 
-    /// What the interface has dropped since it exists.
+    /// What the interface has dropped since its creation.
     ///
     /// # Errors
     /// None while the interface exists.
@@ -75,7 +75,7 @@ fn open_device() -> io::Result<File> {
         .open(DEVICE)
 }
 
-/// Why /dev/net/tun cannot be used, as one line, or `None` where it can be opened.
+/// Why /dev/net/tun cannot be used, as one line; `None` if it can be opened.
 pub(crate) fn unusable() -> Option<String> {
     let error = open_device().err()?;
     if !Path::new(DEVICE).exists() {

@@ -22,11 +22,12 @@ pub(crate) struct VethPair<'a> {
 }
 
 impl VethPair<'_> {
-    /// Makes the pair between the calling thread's namespace, the forwarder's, and `side`, with offloads off at both
-    /// ends, and opens the forwarder's socket. The far end is left down. The thread is back where it was afterwards.
+    /// Makes the pair between the calling thread's namespace (the forwarder's) and `side`, with offloads off at both
+    /// ends, and opens the forwarder's socket. The far end stays down. Afterwards the thread is in its original
+    /// namespace.
     ///
     /// # Errors
-    /// Whatever the kernel refuses, with the step that it refused.
+    /// Any refusal of the kernel, with the failed step.
     pub(crate) fn create(
         &self,
         home: &Namespace,

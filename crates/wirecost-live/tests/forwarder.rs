@@ -1,4 +1,4 @@
-//! The forwarder as a neighbour: it rests when there is nothing to do, and stops when there is everything to do.
+//! The forwarder's own load: it sleeps when it is idle, and stops even under a flood.
 
 mod common;
 #[allow(dead_code, reason = "the bench reads more of it")]
@@ -69,7 +69,7 @@ fn during_a_flood<T>(device: &Side, work: impl FnOnce() -> T) -> T {
             let socket = UdpSocket::bind((address, 0)).expect("a port");
             let server = SocketAddr::new(server_address(false), 9);
             while !over.load(Ordering::Relaxed) {
-                // No socket listens and queues are full: both are part of a flood.
+                // No socket listens, and queues are full: both are part of a flood.
                 let _ = socket.send_to(&[7; 64], server);
                 let _ = first.send(());
             }
@@ -82,7 +82,7 @@ fn during_a_flood<T>(device: &Side, work: impl FnOnce() -> T) -> T {
 }
 
 fn stop_in_a_flood(medium: Medium) -> Result<(), String> {
-    // Deadlines so close that the forwarder never has reason to sleep.
+    // The delay is so small that the forwarder never has a reason to sleep.
     let link = link(medium, Duration::from_micros(50))?;
     let device = link.device.clone();
     let finished = during_a_flood(&device, || {

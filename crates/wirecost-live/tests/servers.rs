@@ -1,4 +1,5 @@
-//! Real servers and our own end: they start where they should, say when they are ready, and never outlive us.
+//! Real servers and the end of this process: they start in the right place, report that they are ready, and never
+//! outlive it.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
@@ -192,7 +193,7 @@ fn run_rabbitmq() -> Result<(), String> {
     Ok(())
 }
 
-/// Ready where the second port takes connections, too.
+/// Ready if the second port accepts connections, too.
 fn both(first: Readiness, secure: SocketAddr) -> Readiness {
     match TcpStream::connect(secure) {
         Ok(_) => first,
@@ -200,7 +201,7 @@ fn both(first: Readiness, secure: SocketAddr) -> Readiness {
     }
 }
 
-/// A certificate that a server can read, whoever it is.
+/// A certificate that a server can read as any user.
 fn tls_files(folder: &Path) -> TlsFiles {
     let [certificate, private_key] = ["c.pem", "k.pem"].map(|name| folder.join(name));
     let mut openssl = Command::new("openssl");
@@ -257,7 +258,7 @@ fn serves(topology: &Topology, launch: &Launch, probe: impl Fn() -> Readiness + 
         after.cpu_time > before.cpu_time && after.resident_bytes > 100_000,
         "{after:?}"
     );
-    assert!(server.is_alive());
+    assert!(server.exit_status().is_none());
     let status = server.stop(PATIENCE).unwrap();
     assert_eq!(status.code(), Some(0), "SIGTERM is enough: {status}");
 }
@@ -333,9 +334,9 @@ fn family() -> Result<(), String> {
         assert!(Instant::now() < deadline, "{processes} processes, expected 3");
         processes = server.usage().unwrap().processes;
     }
-    assert!(server.is_alive());
+    assert!(server.exit_status().is_none());
     let namespace = fs::read_link(format!("/proc/{}/ns/pid", server.pid())).unwrap();
-    // The shell is not the first process of its namespace: that would be deaf to SIGTERM.
+    // The shell is not the first process of its namespace, which would ignore SIGTERM.
     assert_eq!(server.stop(PATIENCE).unwrap().signal(), Some(libc::SIGTERM));
     assert_eq!(members(&namespace), Vec::<String>::new());
     Ok(())
@@ -350,11 +351,11 @@ fn members(namespace: &Path) -> Vec<String> {
     entries.filter(is_member).collect()
 }
 
-/// What a server has said when it has ended by itself.
+/// The output of a server that has ended by itself.
 fn said_in_all(launch: &Launch, side: &wirecost_live::topology::Side) -> String {
     let mut server = ServerProcess::start(launch, side).unwrap();
     let deadline = Instant::now() + PATIENCE;
-    while server.is_alive() {
+    while server.exit_status().is_none() {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }
@@ -368,10 +369,10 @@ fn clean_slate() -> Result<(), String> {
     let launch = shell(folder.path(), script);
     let log = said_in_all(&launch, &topology.server);
     let lines: Vec<&str> = log.lines().collect();
-    // Standard input, output and error, and the one with which ls reads.
+    // Standard input, output and error, and the descriptor with which ls reads.
     assert_eq!(lines[..3], ["GREETING=hello", "PATH=/usr/bin:/bin", "4"], "{log}");
     assert!(log.contains("wirecost0:"), "{log}");
-    // This program ignores SIGPIPE. Signals from 32 on are libc's own and cannot be set.
+    // This program ignores SIGPIPE. Signals from 32 on belong to libc and cannot be set.
     for line in lines.iter().filter_map(|line| line.strip_prefix("Sig")) {
         let set = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
         assert_eq!(set & 0x7fff_ffff, 0, "{log}");
@@ -379,7 +380,7 @@ fn clean_slate() -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers in /proc are those that the server sees of itself.
+/// The numbers in /proc match the server's view of itself.
 fn own_processes() -> Result<(), String> {
     let (folder, topology) = (tempfile::tempdir().unwrap(), create()?);
     let script =
@@ -390,7 +391,7 @@ fn own_processes() -> Result<(), String> {
     Ok(())
 }
 
-/// A victim of our own kind that runs a server is ended by `signal`, or panics if that is 0.
+/// Runs a server in a copy of this program that is ended by `signal`, or panics if that is 0.
 fn leaves_nothing(signal: i32) -> Result<(), String> {
     if std::env::var(ROLE).is_ok() {
         return be_the_victim(signal);
@@ -438,8 +439,8 @@ fn be_the_victim(signal: i32) -> Result<(), String> {
 }
 
 fn again() -> Command {
-    // The user nobody may execute this program, but may be unable to search the folders above it: mktemp(1) makes folders of
-    // mode 0700.
+    // The user nobody may execute this program, but may not be able to search the folders above it: mktemp(1) makes
+    // folders of mode 0700.
     let mut command = Command::new("/proc/self/exe");
     command.env(ROLE, "victim");
     command

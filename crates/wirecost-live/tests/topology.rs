@@ -1,4 +1,4 @@
-//! Both media, as root and as nobody: what crosses the link is what an endpoint sent, whole and not merged.
+//! Both media, as root and as nobody: the link carries exactly the packets of its endpoints, complete and not merged.
 
 mod common;
 #[path = "common/forward.rs"]
@@ -108,7 +108,7 @@ fn create(config: &TopologyConfig) -> Result<Topology, String> {
     }
 }
 
-/// Machines differ in whom they let open `/dev/net/tun`: where it is root's alone, the refusal says so.
+/// Who may open `/dev/net/tun` differs between machines. If only root may, the refusal says so.
 fn tun_for_nobody() -> Result<(), String> {
     let node = std::fs::metadata("/dev/net/tun").map_err(|error| error.to_string())?;
     if node.permissions().mode() & 0o006 == 0o006 {
@@ -159,7 +159,7 @@ fn exchange(medium: Medium) -> Result<(), String> {
     Ok(())
 }
 
-/// Only root can lend a namespace a congestion control that the machine does not allow to everyone.
+/// Only root can give a namespace a congestion control that the machine does not allow to everyone.
 fn assert_settings_took(topology: &Topology) {
     let is_expected = |line: &String| topology.is_unprivileged && line.contains("tcp_congestion_control");
     assert!(
@@ -219,7 +219,7 @@ fn tcp_transfer(device: &Side, server: &Side, from: IpAddr, to: IpAddr) {
     client.join().unwrap();
 }
 
-/// Connects from an address of one's own, which std cannot ask for.
+/// Connects from a given address, which std cannot do.
 fn connect_from(from: IpAddr, to: SocketAddr) -> TcpStream {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     let domain = if from.is_ipv4() {
@@ -343,7 +343,7 @@ fn no_queue() -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody takes the packets out of the port: what does not fit must show up as drops, and only there.
+/// Nothing reads from the port: packets that do not fit must show up as drops, and nowhere else.
 fn overflow(medium: Medium) -> Result<(), String> {
     const PACKETS: u64 = 120_000;
     let config = TopologyConfig {
@@ -381,7 +381,7 @@ fn cubic_by_socket() -> Result<(), String> {
     Ok(())
 }
 
-/// What the doctor says of veth is what creating it then shows, and the doctor itself leaves no trace.
+/// The doctor's finding about veth must agree with its creation, and the doctor itself must leave no trace.
 fn doctor() -> Result<(), String> {
     let link = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
     let before = link();

@@ -1,8 +1,8 @@
-//! What devices do in one phase: the seam between the phases of a load and what is the same in all of them.
+//! The interface between the phases of a load and the code that all phases share.
 //!
-//! [`Devices`](super::devices::Devices) knows the connections ([`Connections`]) and the messages ([`MessageTracker`]) of a part; they live
-//! through all phases. An activity lives for one phase and decides: whom to wake, what a device that may send does next,
-//! and when the phase is over.
+//! [`Devices`](super::devices::Devices) holds the connections ([`Connections`]) and the messages ([`MessageTracker`])
+//! of a part, which live through all phases. An activity lives for one phase and decides which devices to wake, what a
+//! device that may send does next, and when the phase is over.
 
 use std::ops::Range;
 
@@ -15,31 +15,31 @@ use super::connections::{Connections, State};
 use super::roles::subscriber::Subscribers;
 use super::tracker::{Given, MessageTracker};
 
-/// What an activity acts on.
+/// The state that an activity works on.
 #[derive(Debug)]
 pub struct Part {
     /// Connections.
     pub connections: Connections,
-    /// Messages and what is counted.
+    /// Messages and counts.
     pub tracker: MessageTracker,
-    /// What is sent.
+    /// The payloads to send.
     pub pool: MessagePool,
     /// The devices that receive.
     pub subscribers: Subscribers,
-    /// The number of the first device among all.
+    /// The number of the part's first device among all devices.
     pub first: u32,
-    /// Devices that send: those with an index below this. Those behind are subscribers.
+    /// The number of devices that send. Devices with a higher index are subscribers.
     pub senders: usize,
-    /// Whether nothing tells that a connection is closed: datagrams that no server answers.
+    /// Whether connections close without a notice from the peer: datagrams that no server answers.
     pub closes_silently: bool,
-    /// Whether an answer is one datagram, and senders have nothing else to expect.
+    /// Whether an answer is one datagram and senders expect nothing else.
     pub answers_in_one_datagram: bool,
-    /// Where the run's clock began on CLOCK_MONOTONIC, in nanoseconds.
+    /// The start of the run's clock on CLOCK_MONOTONIC, in nanoseconds.
     pub clock_start_ns: u64,
 }
 
 impl Part {
-    /// What says of itself which message of a device it is, and for when it was intended.
+    /// The stamp of a message: its device, its number and its intended time.
     pub fn stamp(&self, device: usize, given: &Given) -> Stamp {
         Stamp {
             device: self.first + device as u32,
@@ -57,7 +57,7 @@ impl Part {
         }
     }
 
-    /// Devices that have lost their connections in a phase that did not make them again do so now.
+    /// Reconnects devices that lost their connections in a phase that did not reconnect them.
     pub fn bring_back(&mut self, backoff: &Backoff, now: Instant) {
         for device in 0..self.connections.len() {
             if self.connections.take_missing(device) {
@@ -66,8 +66,8 @@ impl Part {
         }
     }
 
-    /// The next message that waits for a device, as a command; `None` where none does, or where the protocol holds the one
-    /// before. What cannot be made has failed.
+    /// The next waiting message of a device as a command; `None` if no message waits, or if the protocol holds the one
+    /// before. A message that cannot be made has failed.
     pub fn send(&mut self, device: usize, kind: Kind, now: Instant) -> Option<Command> {
         while !self.tracker.is_holding(device) {
             let given = self.tracker.give(device, now)?;
@@ -86,55 +86,55 @@ impl Part {
     }
 }
 
-/// What a message is to its server.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It carries a payload.
+    /// The message carries a payload.
     Message,
-    /// It asks for one (CoAP, HTTP).
+    /// The message requests a payload (CoAP, HTTP).
     Request,
 }
 
 /// How a connection ended, or a connect failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended<'a> {
-    /// What it was before.
+    /// The state before.
     pub state: State,
-    /// Why; `None` where the client had asked for it.
+    /// The reason; `None` if the client closed it.
     pub reason: Option<&'a str>,
 }
 
-/// What devices do in one phase.
+/// The behaviour of devices in one phase.
 pub trait Activity: Send {
-    /// The phase begins at `at`, which lies ahead.
+    /// The phase begins at `at`, which may be in the future.
     fn begin(&mut self, part: &mut Part, at: Instant);
 
-    /// Does what is due and wakes whom it concerns; returns when to ask again.
+    /// Does the work that is due and wakes its devices. Returns when to call again.
     fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant>;
 
-    /// A device's connection has come up. Before that, its endpoint's event is seen by [`Activity::event`].
+    /// A device's connection is up. [`Activity::event`] receives the event before this call.
     fn came_up(&mut self, _part: &mut Part, _device: usize, _now: Instant) {}
 
-    /// A device's connection has ended, or did not come about.
+    /// A device's connection has ended, or a connect has failed.
     fn went_down(&mut self, _part: &mut Part, _device: usize, _ended: Ended<'_>, _now: Instant) {}
 
-    /// A device's endpoint has reported something. Connections and answers are already taken care of.
+    /// A device's endpoint has reported an event. [`Devices`](super::devices::Devices) has already handled connections
+    /// and answers.
     fn event(&mut self, _part: &mut Part, _device: usize, _event: &Event, _now: Instant) {}
 
-    /// A message of a device is over, in whatever way: it has room for another.
-    fn has_room(&mut self, _part: &mut Part, _device: usize, _now: Instant) {}
+    /// The next command of a connected device; `None` waits for an event. The loop calls again after each command.
+    fn next(&mut self, _part: &mut Part, _device: usize, _context: Context) -> Option<Command> {
+        None
+    }
 
-    /// What a device that is up does next; `None` is nothing before something happens. Asked again after each command.
-    fn next(&mut self, part: &mut Part, device: usize, context: Context) -> Option<Command>;
-
-    /// Whether the phase is over. Asked after [`Activity::due`].
+    /// Whether the phase is over. Called after [`Activity::due`].
     fn is_done(&self, part: &Part, now: Instant) -> bool;
 
-    /// The run is to end: nothing new begins from now on, and the phase is over at `until` at the latest.
+    /// The run is ending: begins nothing new, and ends the phase at `until` at the latest.
     fn stop(&mut self, part: &mut Part, now: Instant, until: Instant);
 
-    /// How devices that lose their connections come back; `None` leaves them without.
-    fn keeps_up(&self, _device: usize) -> Option<Backoff> {
+    /// How devices reconnect after they lose their connections; `None` leaves them unconnected.
+    fn keeps_up(&self) -> Option<Backoff> {
         None
     }
 }

@@ -1,22 +1,68 @@
-//! When messages are intended, whatever becomes of those before.
+//! The times at which messages are intended, whatever happens to earlier messages.
 //!
-//! All devices of a load share one schedule, of which each part plays its devices' share. In the constant schedule
-//! message k is device k mod n's, so that the shares of all parts interleave to equal gaps. A Poisson stream of a total
-//! rate is the sum of independent ones: each part draws its own, and a device for each message. A rate per device is
-//! the total rate by the number of devices, in both.
+//! All devices of a load share one schedule. Each part takes its devices' share of it. In the constant schedule,
+//! message k belongs to device k mod n, so the shares of all parts interleave with equal gaps. A Poisson stream is the
+//! sum of independent streams: each part draws its own stream, and a device for each message. In both schedules, a rate
+//! per device is the total rate divided by the number of devices.
 
+use std::iter::Peekable;
 use std::ops::Range;
+use std::time::Duration;
 
-use wirecost_proto::Rng;
+use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::load::{Arrivals, Offer};
 
 use super::nanos;
 
-/// The most arrivals that a loop notices before it looks at its sockets and at what it is told: where more are intended
-/// than it can notice, each turn of the loop would else be longer than the one before.
+/// The most arrivals that a loop notes before it reads its sockets and its inbox. Without this limit, a loop that falls
+/// behind would take longer for each turn.
 pub(super) const ARRIVALS_PER_TURN: usize = 4_096;
 
-/// A message that is intended.
+/// The end of a phase that a count ends, until the count is reached.
+pub(super) const NEVER: Instant = Instant::from_nanos(u64::MAX);
+
+/// When a part offers the messages or handshakes of a phase.
+#[derive(Debug)]
+pub(super) enum Flow {
+    /// An open loop: the times of a schedule.
+    Open(Peekable<Schedule>),
+    /// A closed loop: offers whenever a device has room.
+    Closed {
+        /// How many messages the part may still offer.
+        left: u64,
+    },
+}
+
+impl Flow {
+    /// The share of `devices` among the `of` senders of the load.
+    pub(super) fn new(offer: &Offer, devices: &Range<u32>, of: u32, rng: Rng) -> Self {
+        match Schedule::new(offer, devices.clone(), of, rng) {
+            Some(schedule) => Self::Open(schedule.peekable()),
+            None => Self::Closed {
+                left: offer.count.map_or(u64::MAX, |count| share(count, devices, of)),
+            },
+        }
+    }
+
+    /// The device of the next arrival and its intended time, in a phase that begins at `begins`; `None` in a closed
+    /// loop, and at the end of the schedule.
+    pub(super) fn next_arrival(&mut self, begins: Instant) -> Option<(usize, Instant)> {
+        let Self::Open(schedule) = self else {
+            return None;
+        };
+        let arrival = schedule.peek()?;
+        Some((arrival.device, begins + Duration::from_nanos(arrival.offset)))
+    }
+
+    /// Moves an open loop past its next arrival.
+    pub(super) fn advance(&mut self) {
+        if let Self::Open(schedule) = self {
+            schedule.next();
+        }
+    }
+}
+
+/// An intended message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Since the beginning of the phase, in nanoseconds.
@@ -25,42 +71,42 @@ pub struct Arrival {
     pub device: usize,
 }
 
-/// The share of one part in the schedule of all devices; an iterator of its arrivals, in their order.
+/// One part's share of the schedule of all devices. Iterates over its arrivals in order.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pace: Pace,
     stream: Stream,
-    /// The part's devices among all.
+    /// The part's devices among all devices.
     devices: Range<u32>,
     of: u32,
-    /// Arrivals lie before this, in nanoseconds.
+    /// The end of the schedule, in nanoseconds.
     end: u64,
-    /// How many arrivals the part has at most.
+    /// The most arrivals that the part may still have.
     left: u64,
 }
 
 #[derive(Clone, Debug)]
 enum Stream {
-    /// The next message of the part: its round over all devices, and the device in it.
+    /// The next message of the part: its round over all devices, and its device.
     Constant { round: u64, device: u32 },
-    /// The messages expected so far, of the part alone.
+    /// The expected messages of this part so far.
     Poisson { expected: f64, rng: Rng },
 }
 
-/// The rate over time: it rises linearly from 0 to its full height, and stays there.
+/// The rate over time: it rises linearly from 0 to its full value, and stays there.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     /// Messages per second over all devices.
     rate: f64,
     /// How long it rises, in seconds.
     ramp: f64,
-    /// Over how many seconds each round of messages is spread; `None` spreads it over the whole round.
+    /// How many seconds each round of messages is spread over; `None` spreads it over the whole round.
     spread: Option<f64>,
 }
 
 impl Schedule {
-    /// The share of `devices` among the `of` of an open loop; `None` for a closed one. What is random follows from
-    /// `rng`, which is the part's own.
+    /// The share of `devices` among the `of` devices of an open loop; `None` for a closed loop. `rng` belongs to this
+    /// part.
     pub fn new(offer: &Offer, devices: Range<u32>, of: u32, rng: Rng) -> Option<Self> {
         let Arrivals::Open {
             rate,
@@ -141,7 +187,7 @@ impl Iterator for Schedule {
 }
 
 impl Pace {
-    /// When the message of a device in a round over `of` devices is intended, in nanoseconds.
+    /// The intended time of a device's message in a round over `of` devices, in nanoseconds.
     fn time_of_round(self, round: u64, device: u32, of: u32) -> u64 {
         let devices = u64::from(of);
         let Some(spread) = self.spread else {
@@ -151,8 +197,8 @@ impl Pace {
         self.time_of((round * devices) as f64) + (within * 1e9).round() as u64
     }
 
-    /// When `messages` are expected, in nanoseconds: the inverse of the integral of the rate, which is
-    /// rate t^2 / (2 ramp) while it rises and rate (t - ramp / 2) from there on.
+    /// The time by which `messages` are expected, in nanoseconds: the inverse of the integral of the rate, which is
+    /// rate t^2 / (2 ramp) while it rises and rate (t - ramp / 2) after that.
     fn time_of(self, messages: f64) -> u64 {
         let Self { rate, ramp, .. } = self;
         let seconds = if messages < rate * ramp / 2.0 {
@@ -164,13 +210,13 @@ impl Pace {
     }
 }
 
-/// The part's share of a count, such that the shares of all parts sum to it.
+/// The part's share of a count. The shares of all parts sum to the count.
 pub(super) fn share(count: u64, devices: &Range<u32>, of: u32) -> u64 {
     let upto = |device: u32| u128::from(count) * u128::from(device) / u128::from(of.max(1));
     (upto(devices.end) - upto(devices.start)) as u64
 }
 
-/// How many of the first `count` messages are the part's where message k is device k mod n's.
+/// How many of the first `count` messages belong to the part, if message k belongs to device k mod n.
 fn turns(count: u64, devices: &Range<u32>, of: u32) -> u64 {
     let of = u64::from(of.max(1));
     let (start, end) = (u64::from(devices.start), u64::from(devices.end));
@@ -262,14 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_offers_half_of_what_its_end_does() {
+    fn a_ramp_offers_half_as_much_as_its_final_rate() {
         let offer = Offer {
             ramp: Duration::from_secs(10),
             duration: Some(Duration::from_secs(20)),
             ..offer(100.0, false, false)
         };
         let offsets: Vec<u64> = of(&offer, 0..1, 1).map(|arrival| arrival.offset).collect();
-        // 100/s for 10 s, half of it for the 10 s before.
+        // 100/s for 10 s, and half of that for the 10 s before.
         assert_eq!(offsets.len(), 1_500);
         let before = |seconds: u64| {
             offsets
@@ -283,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_gaps_have_the_mean_and_the_spread_of_exponential_ones() {
+    fn poisson_gaps_have_an_exponential_mean_and_variance() {
         let offsets: Vec<u64> = of(&offer(100.0, false, true), 0..10, 10)
             .take(100_000)
             .map(|arrival| arrival.offset)
@@ -294,7 +340,7 @@ mod tests {
             .collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        // Standard errors: of the mean 0.01 / sqrt(n), of the variance about sqrt(8 / n) of it; five of them.
+        // Five standard errors: 0.01 / sqrt(n) for the mean, about sqrt(8 / n) for the relative variance.
         assert!((mean - 0.01).abs() < 5.0 * 0.01 / 316.0, "mean {mean}");
         assert!(
             (variance - 1e-4).abs() < 5.0 * 1e-4 * 0.009,
@@ -312,7 +358,7 @@ mod tests {
             .map(|devices| of(&offer, devices, 10).count())
             .iter()
             .sum();
-        // The standard deviation of a Poisson count of 100,000 is 316; five of them.
+        // Five standard deviations: that of a Poisson count of 100,000 is 316.
         assert!(all.abs_diff(100_000) < 1_582, "{all}");
         let counted = Offer {
             count: Some(1_001),

@@ -1,19 +1,19 @@
-//! Which messages of a phase come through only when nothing is offered any more: what had waited is worked off.
+//! Messages that complete only after the offer of a phase has ended: the backlog that the drain works off.
 
-/// What tells so in one phase. Times are nanoseconds of one clock, whichever.
+/// The backlog of one phase. All times are nanoseconds of one clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backlog {
-    /// When nothing is offered any more, where that is known.
+    /// The end of the offer, if known.
     offer_ends_ns: Option<u64>,
-    /// When the last message is intended that is known of.
+    /// The intended time of the last known message.
     intended_until_ns: u64,
-    /// How long the first message took: so much later than they are intended messages come where nothing waits.
+    /// How long the first message took: the usual delay of a message that does not wait.
     first_took_ns: Option<u64>,
 }
 
 impl Backlog {
-    /// The backlog of a phase that begins at `begins_ns` and offers messages until `offer_ends_ns`; `None` where the end is not
-    /// known.
+    /// The backlog of a phase that begins at `begins_ns` and offers messages until `offer_ends_ns`; `None` if the end
+    /// is unknown.
     pub(super) const fn new(begins_ns: u64, offer_ends_ns: Option<u64>) -> Self {
         Self {
             offer_ends_ns,
@@ -22,24 +22,24 @@ impl Backlog {
         }
     }
 
-    /// A message is known to be intended at a time: the offer ends no earlier.
+    /// Notes that a message is intended at `at_ns`: the offer ends no earlier.
     pub(super) fn intend(&mut self, at_ns: u64) {
         self.intended_until_ns = self.intended_until_ns.max(at_ns);
     }
 
-    /// When the last message is intended that is known of.
+    /// The intended time of the last known message.
     pub(super) const fn intended_until_ns(&self) -> u64 {
         self.intended_until_ns
     }
 
-    /// Whether a message that is through `now` is so only when nothing is offered any more. Messages are looked at as long as
-    /// they are offered, and for as much longer as the first one took: leave out those of the warm-up.
+    /// Whether a message that completes `now` does so after the end of the offer, plus the time that the first message
+    /// took. Do not call this for messages of the warm-up.
     pub(super) fn is_behind(&mut self, intended_ns: u64, now_ns: u64) -> bool {
         let took = now_ns.saturating_sub(intended_ns);
         let first = *self.first_took_ns.get_or_insert(took);
-        // Anyone can send a stamp, and nothing arrives before it is intended.
+        // Anyone can send a stamp, and no message arrives before its intended time.
         self.intend(intended_ns.min(now_ns));
-        // A count of random arrivals lasts longer than its rate says, or shorter.
+        // A count of random arrivals takes more or less time than its rate suggests.
         let ends = self.offer_ends_ns.map(|end| end.max(self.intended_until_ns));
         ends.is_some_and(|end| now_ns > end.saturating_add(first))
     }
@@ -50,15 +50,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_is_full_works_off_what_it_does_not_carry_in_the_time_of_the_offer() {
-        // 100 messages in 1,000 ns, of which one gets through every 20 ns, the first one 25 ns after it was intended.
+    fn a_full_link_works_off_its_backlog_after_the_offer() {
+        // 100 messages in 1,000 ns. One message completes every 20 ns, the first one 25 ns after its intended time.
         let mut backlog = Backlog::new(0, Some(1_000));
         let behind = (0..100).filter(|number| backlog.is_behind(number * 10, 25 + number * 20));
         assert_eq!(behind.count(), 49);
     }
 
     #[test]
-    fn the_offer_lasts_until_the_last_message_that_is_known_of() {
+    fn the_offer_lasts_until_the_last_known_message() {
         let mut backlog = Backlog::new(0, Some(1_000));
         assert!(!backlog.is_behind(0, 50));
         assert!(!backlog.is_behind(1_200, 1_250), "it came later than it should");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_that_lies_ahead_moves_no_end_beyond_now() {
+    fn a_stamp_from_the_future_moves_no_end_beyond_now() {
         let mut backlog = Backlog::new(0, Some(1_000));
         assert!(!backlog.is_behind(0, 50));
         assert!(!backlog.is_behind(u64::MAX, 900));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_behind_an_end_that_nobody_knows() {
+    fn no_message_is_behind_an_unknown_end() {
         let mut backlog = Backlog::new(0, None);
         assert!(!backlog.is_behind(0, 50));
         assert!(!backlog.is_behind(0, u64::MAX));

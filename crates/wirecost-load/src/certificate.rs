@@ -1,4 +1,4 @@
-//! What is wrong with the certificate of a target that no device could connect to.
+//! Finds the fault of a target's certificate after every device failed to connect.
 
 use std::net::SocketAddr;
 
@@ -9,8 +9,8 @@ use wirecost_security::layer::Fault;
 
 use super::server::authorities;
 
-/// The cause and the way out where most devices have heard for a `reason` that the certificate of the target's URL is not
-/// accepted; the target is asked for it once more.
+/// The cause, and a hint, if most devices failed with a `reason` that rejects the certificate of the target's URL.
+/// Connects once more to read the certificate.
 pub(super) fn refused(options: &LoadOptions, address: SocketAddr, reason: &str) -> Option<[String; 2]> {
     let LoadTarget::Url(url) = &options.target else {
         return None;

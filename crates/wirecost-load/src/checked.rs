@@ -1,29 +1,30 @@
-//! Whether a load has left anything to tell: where no device could connect, and why.
+//! Decides whether a load has results: why no device could connect.
 
 use std::net::SocketAddr;
 
 use wirecost_scenario::options::load::{LoadEngine, LoadOptions, LoadTarget};
 
 use crate::error::LoadError;
-use crate::outcome::{NoConnection, Outcome};
+use crate::outcome::{LoadOutcome, NoConnection};
 use crate::{certificate, scheme};
 
-/// Whether there is anything to tell of a load that has left `outcome`.
-pub(crate) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcome) -> Result<(), LoadError> {
+/// Fails if no device could connect.
+pub(crate) fn check(
+    options: &LoadOptions,
+    address: SocketAddr,
+    outcome: &LoadOutcome,
+) -> Result<(), LoadError> {
     if let Some(mut why) = outcome.no_connection.clone() {
-        // A server that speaks another protocol, or is not trusted, is there: it counts as a refusal.
+        // A server that speaks another protocol or that is not trusted is running: it counts as a refusal.
+        let refused = |reason, hint| NoConnection {
+            refused: true,
+            reason,
+            hint,
+        };
         if let Some(reason) = scheme::meant(options, address) {
-            why = NoConnection {
-                refused: true,
-                reason,
-                hint: None,
-            };
+            why = refused(reason, None);
         } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
-            why = NoConnection {
-                refused: true,
-                reason,
-                hint: Some(hint),
-            };
+            why = refused(reason, Some(hint));
         }
         if options.engine == LoadEngine::Sim {
             let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
@@ -33,7 +34,7 @@ pub(crate) fn check(options: &LoadOptions, address: SocketAddr, outcome: &Outcom
         return Err(LoadError::NoConnection { target, why });
     }
     match &outcome.failure {
-        Some(failure) if outcome.phases.is_empty() => Err(LoadError::Generator(failure.clone())),
+        Some(failure) if outcome.phases.is_empty() => Err(failure.clone().into()),
         _ => Ok(()),
     }
 }

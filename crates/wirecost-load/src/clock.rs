@@ -1,4 +1,4 @@
-//! The clock of a load: the machine's, or virtual time.
+//! The clock of a load: the machine's clock, or virtual time.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,16 +7,16 @@ use wirecost_live::Clock;
 use wirecost_proto::Instant;
 use wirecost_stack::credentials::virtual_epoch;
 
-/// The clock that a coordinator goes by.
+/// The clock of a coordinator.
 #[derive(Clone, Debug)]
 pub enum LoadClock {
-    /// The machine's.
+    /// The machine's clock.
     Live(Clock),
-    /// Virtual time, which the simulation moves on.
+    /// Virtual time, which the simulation advances.
     Virtual(Rc<Cell<Instant>>),
 }
 
-/// Where the clock of a part begins on the clocks that its messages and its payloads are about.
+/// The start of a part's clock on the clocks that its messages and payloads use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// On `CLOCK_MONOTONIC`, in nanoseconds.
@@ -26,7 +26,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// That of virtual time: the same in each run.
+    /// The start of virtual time, the same in each run.
     pub fn simulated() -> Self {
         Self {
             monotonic_ns: 0,
@@ -53,12 +53,12 @@ impl LoadClock {
         }
     }
 
-    /// Whether it is the machine's.
+    /// Whether this is the machine's clock.
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live(_))
     }
 
-    /// `at` on the clock that parts share, in nanoseconds.
+    /// `at` on the clock that all parts share, in nanoseconds.
     pub fn monotonic_nanos(&self, at: Instant) -> u64 {
         match self {
             Self::Live(clock) => clock.monotonic_nanos(at),
@@ -66,7 +66,7 @@ impl LoadClock {
         }
     }
 
-    /// How far the time of day has moved against it, in nanoseconds.
+    /// How far the time of day has moved against this clock, in nanoseconds.
     pub fn realtime_drift_nanos(&self) -> i64 {
         match self {
             Self::Live(clock) => clock.realtime_drift_nanos(),

@@ -1,9 +1,9 @@
-//! The connections of a part's devices: which are connected, which are to connect, and which have something to do.
+//! The connections of a part's devices: their states, and the devices that have work to do.
 //!
 //! ```text
 //! down -> connecting -> up -> closing -> down
 //!   ^         |          |
-//!   `- wait --+----------'    where the phase keeps its devices connected; a back-off where nothing was answered on it
+//!   `- wait --+----------'    if the phase reconnects its devices; with a back-off if the connection had no answer
 //! ```
 
 mod turns;
@@ -21,33 +21,33 @@ use turns::Turns;
 /// The state of a device's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is none.
+    /// There is no connection.
     Down,
-    /// It is being made.
+    /// The connection is being made.
     Connecting,
     /// The client may send.
     Up,
-    /// The client has asked to close it.
+    /// The client has begun to close the connection.
     Closing,
 }
 
-/// What a device does about its connection when it is asked next.
+/// The next step of a device's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing.
+    /// No change.
     Stay,
-    /// Make one.
+    /// Connect.
     Connect,
-    /// Close it as the protocol does.
+    /// Close with the protocol's own close.
     Close,
-    /// Leave it at once.
+    /// Drop the connection at once.
     Abort {
-        /// By RST where it is a stream.
+        /// By RST if it is a stream.
         reset: bool,
     },
 }
 
-/// A time of a device that has come.
+/// A timer of a device that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// The connect has taken too long.
@@ -62,48 +62,48 @@ pub enum Timer {
 #[derive(Debug)]
 pub struct Connections {
     connections: Vec<Connection>,
-    /// Devices that have something to do.
+    /// Devices that have work to do.
     awake: VecDeque<u32>,
     timers: BinaryHeap<Reverse<(Instant, u32)>>,
     connect_timeout: Duration,
     turns: Turns,
     rng: Rng,
-    /// How many connections are in each state.
+    /// The number of connections in each state.
     counts: [usize; 4],
-    /// How many devices are about to connect.
-    wishing: usize,
+    /// The number of devices that are about to connect.
+    requested_connects: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     state: State,
-    wish: NextStep,
+    request: NextStep,
     is_awake: bool,
-    /// Whether the connection was of use to anybody: something was answered on it.
+    /// Whether an answer arrived on the connection.
     is_proven: bool,
-    /// Whether it was lost in a phase that does not make it again.
+    /// Whether the connection was lost in a phase that does not reconnect.
     is_missing: bool,
-    /// Whether it waits for its turn to connect again.
+    /// Whether the device waits for its turn to reconnect.
     is_in_turn: bool,
-    /// Connects that have failed, and connections that were lost before they were of use, since the last one that was.
+    /// Failed connects and connections lost before an answer, since the last connection with an answer.
     failures: u8,
     /// When the connect began, or the connection came up.
     since: Instant,
     timer: Option<Instant>,
 }
 
-/// How long a close may take before the connection is left without it.
+/// How long a close may take before the connection is dropped.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A connection that has lasted so long was of use, also where nothing is answered on it.
+/// A connection that has lasted this long counts as successful even without an answer.
 const OF_USE: Duration = Duration::from_secs(1);
 
 impl Connections {
-    /// Devices without connections. What is random follows from `rng`, device by device.
+    /// Devices without connections. Each device's random numbers derive from `rng`.
     pub fn new(devices: usize, connect_timeout: Duration, rng: Rng) -> Self {
         let connection = Connection {
             state: State::Down,
-            wish: NextStep::Stay,
+            request: NextStep::Stay,
             is_awake: false,
             is_proven: false,
             is_missing: false,
@@ -120,35 +120,35 @@ impl Connections {
             turns: Turns::default(),
             rng,
             counts: [devices, 0, 0, 0],
-            wishing: 0,
+            requested_connects: 0,
         }
     }
 
-    /// The same, with no more connections made again than one in each `gap`, or a second's at once.
+    /// Limits reconnects to one in each `gap`, or one second's worth at once.
     #[must_use]
     pub fn with_reconnect_gap(mut self, gap: Duration) -> Self {
         self.turns.gap = gap;
         self
     }
 
-    /// How many connections are being made, or about to be.
+    /// The number of connections that are being made or about to be made.
     pub fn pending(&self) -> usize {
-        self.count(State::Connecting) + self.wishing
+        self.count(State::Connecting) + self.requested_connects
     }
 
-    /// Lets a device that waits before it connects again stay down; it does not count as missing.
+    /// Keeps a device down that waits to reconnect. The device does not count as missing.
     pub fn stay_down(&mut self, device: usize) {
-        self.set_wish(device, NextStep::Stay);
+        self.set_request(device, NextStep::Stay);
         let connection = &mut self.connections[device];
         (connection.timer, connection.is_in_turn, connection.is_missing) = (None, false, false);
     }
 
-    /// How many devices there are.
+    /// The number of devices.
     pub fn len(&self) -> usize {
         self.connections.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no devices.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
@@ -163,7 +163,7 @@ impl Connections {
         self.connections[device].state == State::Up
     }
 
-    /// How many connections are in a state.
+    /// The number of connections in a state.
     pub fn count(&self, state: State) -> usize {
         self.counts[state as usize]
     }
@@ -173,7 +173,7 @@ impl Connections {
         self.connections[device].since
     }
 
-    /// The device is to be asked what it does next.
+    /// Marks a device as having work to do.
     pub fn wake(&mut self, device: usize) {
         let connection = &mut self.connections[device];
         if !std::mem::replace(&mut connection.is_awake, true) {
@@ -181,37 +181,37 @@ impl Connections {
         }
     }
 
-    /// A device that is to be asked.
+    /// The next device that has work to do.
     pub fn next_awake(&mut self) -> Option<usize> {
         let device = self.awake.pop_front()? as usize;
         self.connections[device].is_awake = false;
         Some(device)
     }
 
-    /// The device is to do something about its connection, and is woken for it.
-    pub fn wish(&mut self, device: usize, wish: NextStep) {
-        self.set_wish(device, wish);
+    /// Sets the next step of a device's connection and wakes the device.
+    pub fn request(&mut self, device: usize, request: NextStep) {
+        self.set_request(device, request);
         self.wake(device);
     }
 
-    fn set_wish(&mut self, device: usize, wish: NextStep) -> NextStep {
-        let before = std::mem::replace(&mut self.connections[device].wish, wish);
-        self.wishing += usize::from(wish == NextStep::Connect);
-        self.wishing -= usize::from(before == NextStep::Connect);
+    fn set_request(&mut self, device: usize, request: NextStep) -> NextStep {
+        let before = std::mem::replace(&mut self.connections[device].request, request);
+        self.requested_connects += usize::from(request == NextStep::Connect);
+        self.requested_connects -= usize::from(before == NextStep::Connect);
         before
     }
 
-    /// Leaves what is left of a connection; a device that is about to connect does so by that.
+    /// Drops a device's connection. This cancels a connect that has not begun.
     pub fn abort(&mut self, device: usize, reset: bool) {
-        if self.connections[device].wish != NextStep::Connect {
-            self.wish(device, NextStep::Abort { reset });
+        if self.connections[device].request != NextStep::Connect {
+            self.request(device, NextStep::Abort { reset });
         }
     }
 
-    /// Takes what the device does about its connection: its state is what follows from that.
-    pub fn take_wish(&mut self, device: usize, now: Instant) -> NextStep {
-        let wish = self.set_wish(device, NextStep::Stay);
-        match wish {
+    /// Takes the next step of a device's connection and updates the state.
+    pub fn take_request(&mut self, device: usize, now: Instant) -> NextStep {
+        let request = self.set_request(device, NextStep::Stay);
+        match request {
             NextStep::Stay => {}
             NextStep::Connect => {
                 let connection = &mut self.connections[device];
@@ -220,10 +220,10 @@ impl Connections {
                 self.go(device, State::Connecting, Some(now + self.connect_timeout));
             }
             NextStep::Close => self.go(device, State::Closing, Some(now + CLOSE_TIMEOUT)),
-            // The caller reports the end of the connection; a connection that the device ends itself has not failed.
+            // The caller reports the end of the connection. A connection that the device ends itself has not failed.
             NextStep::Abort { .. } => self.connections[device].is_proven = true,
         }
-        wish
+        request
     }
 
     /// The client may send.
@@ -232,31 +232,31 @@ impl Connections {
         self.go(device, State::Up, None);
     }
 
-    /// Something was answered on a device's connection.
+    /// An answer arrived on a device's connection.
     pub fn prove(&mut self, device: usize) {
         self.connections[device].is_proven = true;
     }
 
-    /// The device has lost its connection, and the phase does not make it again.
+    /// The device has lost its connection in a phase that does not reconnect.
     pub fn miss(&mut self, device: usize) {
         let connection = &mut self.connections[device];
         let comes_back =
-            connection.timer.is_some() || connection.is_in_turn || connection.wish != NextStep::Stay;
+            connection.timer.is_some() || connection.is_in_turn || connection.request != NextStep::Stay;
         connection.is_missing = connection.state == State::Down && !comes_back;
     }
 
-    /// Whether a device has lost its connection in a phase that did not make it again; true once.
+    /// Whether a device lost its connection in a phase that did not reconnect. Clears the mark.
     pub fn take_missing(&mut self, device: usize) -> bool {
         std::mem::take(&mut self.connections[device].is_missing)
     }
 
-    /// The device has lost its connection: its first wait is that after a failure.
+    /// The device has lost its connection: the next wait is the one after a failure.
     pub fn was_lost(&mut self, device: usize) {
         let failures = &mut self.connections[device].failures;
         *failures = (*failures).max(1);
     }
 
-    /// The connection is gone, or did not come about; returns what it was.
+    /// The connection has ended, or the connect has failed. Returns the state before.
     pub fn went_down(&mut self, device: usize, now: Instant) -> State {
         let connection = &mut self.connections[device];
         let before = connection.state;
@@ -277,17 +277,17 @@ impl Connections {
         before
     }
 
-    /// Connects again when it is its turn: at once where the last connection was of use, else after a wait that grows.
+    /// Reconnects when it is the device's turn: at once after a successful connection, or else after a growing wait.
     pub fn connect_again(&mut self, device: usize, backoff: &Backoff, now: Instant) {
         let wait = self.wait(device, backoff);
         if !wait.is_zero() {
             self.go(device, State::Down, Some(now + wait));
         } else if self.takes_turn(device, now) {
-            self.wish(device, NextStep::Connect);
+            self.request(device, NextStep::Connect);
         }
     }
 
-    /// Whether it is a device's turn to connect again; else it waits for it behind the others.
+    /// Whether a device may reconnect now. If not, it waits behind the others.
     fn takes_turn(&mut self, device: usize, now: Instant) -> bool {
         let is_free = self.turns.take(now);
         if !is_free {
@@ -329,7 +329,7 @@ impl Connections {
         longest.mul_f64(share).max(Duration::from_nanos(1))
     }
 
-    /// The next device whose time has come.
+    /// The next expired timer.
     pub fn next_timer(&mut self, now: Instant) -> Option<(usize, Timer)> {
         if let Some(device) = self.next_in_turn(now) {
             return Some((device, Timer::Backoff));
@@ -357,7 +357,7 @@ impl Connections {
         None
     }
 
-    /// When the next device's time comes.
+    /// When the next timer expires.
     pub fn next_deadline(&self) -> Option<Instant> {
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         earlier(timer, self.turns.next_deadline())

@@ -1,4 +1,4 @@
-//! What belongs to a load beside what is asked for.
+//! The environment of a load, apart from its options.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,21 +8,22 @@ use wirecost_results::threshold::Threshold;
 
 use crate::watch::Watcher;
 
-/// The index of a phase, what it has come to so far, and how long it has lasted: the demand that ends the load for it.
+/// Takes the index of a phase, its figures so far, and its time so far. Returns the threshold that ends the load, if
+/// one does.
 pub type Demands<'a> = dyn Fn(usize, &PhaseFigures, Duration) -> Option<Threshold> + Sync + 'a;
 
-/// What belongs to a load beside what is asked for.
+/// The environment of a load, apart from its options.
 pub struct RunContext<'a> {
-    /// This program: it is the target's and the worker processes' too.
+    /// This program. The target and the worker processes run it too.
     pub program: &'a Path,
-    /// A folder for what a real server needs.
+    /// A folder for the files of a real server.
     pub folder: &'a Path,
-    /// The watcher that is notified of progress.
+    /// The watcher that receives progress notifications.
     pub watcher: &'a mut (dyn Watcher + Send),
     /// Whether the run is to end.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
-    /// The number of this load, from 1, and how many loads there are.
+    /// The number of this load, from 1, and the number of loads.
     pub position: [usize; 2],
-    /// The demands that end the load early.
+    /// The thresholds that end the load early.
     pub demands: Option<&'a Demands<'a>>,
 }

@@ -1,10 +1,10 @@
-//! One load from its first phase to its last: starts each phase for all parts at one instant, adds up what they count,
-//! notifies the watcher, and ends in bounded time whatever the target does.
+//! Runs one load: starts each phase for all parts at one instant, adds up their counts, notifies the watcher, and ends
+//! in bounded time whatever the target does.
 //!
 //! ```text
 //! Ready of all -> Begin{phase, at} -> intervals ... -> PhaseDone of all -> next phase -> Quit -> Finished of all
-//!     interrupted, or a demand fails: Stop -> PhaseDone of all -> Quit
-//!     interrupted before all are ready: nothing has begun, and no part is waited for
+//!     interrupted, or a threshold fails: Stop -> PhaseDone of all -> Quit
+//!     interrupted before all are ready: nothing has begun, and the coordinator waits for no part
 //! ```
 
 mod delivered;
@@ -30,55 +30,56 @@ use super::target::{Measured, Used, Watched};
 use super::watch::Watcher;
 use crate::clock::LoadClock;
 use crate::context::Demands;
-use crate::outcome::{Outcome, PhaseTimes};
-use sides::{Reading, Said};
+use crate::outcome::GeneratorError;
+use crate::outcome::{LoadOutcome, PhaseTimes};
+use sides::{Reading, TargetReading};
 
-/// How long parts may take to be there: 100,000 devices take seconds.
+/// How long parts may take to become ready: 100,000 devices take seconds.
 const READY_PATIENCE: Duration = Duration::from_secs(120);
-/// From the word to the beginning of a phase: every part has heard it by then.
+/// The time from the command to the beginning of a phase, so that every part receives the command before.
 const LEAD: Duration = Duration::from_millis(20);
-/// Intervals of a phase that are added to without being packed: the present second and the one before.
+/// How many intervals of a phase stay unpacked: the current second and the one before.
 const OPEN_INTERVALS: usize = 2;
-/// What a part may take beyond the end of its phase before it counts as dead.
+/// How long a part may exceed the end of its phase before it counts as dead.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often interruptions are looked for.
+/// How often the coordinator checks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What belongs to a load beside its parts.
-pub struct Surroundings<'a> {
+/// The environment of a coordinator, apart from its parts.
+pub struct CoordinatorContext<'a> {
     /// The clock of the run.
     pub clock: LoadClock,
-    /// The target, as far as it can be watched.
+    /// The target.
     pub target: &'a mut dyn Watched,
-    /// The watcher that is notified of progress.
+    /// The watcher that receives progress notifications.
     pub watcher: &'a mut dyn Watcher,
     /// Whether the run is to end.
     pub interrupted: &'a dyn Fn() -> bool,
-    /// What the generator has used so far, all its processes together.
+    /// Reads the resources that the generator has used so far, over all its processes.
     pub used: &'a mut dyn FnMut() -> Used,
-    /// The demands that end a load early.
+    /// The thresholds that end a load early.
     pub demands: Option<&'a Demands<'a>>,
 }
 
-/// One load at work.
+/// A running load.
 pub struct Coordinator<'a> {
     options: &'a LoadOptions,
     parts: Parts,
-    around: Surroundings<'a>,
+    context: CoordinatorContext<'a>,
     counted: BTreeMap<(u32, u32, bool), Interval>,
-    /// What was counted since the last tick.
+    /// Counts since the last tick.
     fresh: Interval,
-    /// What was counted in the phase, without its warm-up, where there are demands to judge.
+    /// Counts of the phase so far without its warm-up, if thresholds need them.
     so_far: Interval,
-    /// Of each part: whether the phase is over for it, connections that are up, CPU time of its loop.
-    stands: Vec<Stand>,
-    outcome: Outcome,
+    /// The state of each part: whether its phase is over, its open connections, its loop's CPU time.
+    part_states: Vec<PartState>,
+    outcome: LoadOutcome,
     began: Instant,
     last_tick: Instant,
     last_read: Reading,
-    /// What the target had used when it last said so.
-    target_said: Option<Said>,
-    /// Until when what was told at the last tick had been counted.
+    /// The target's last usage reading.
+    last_target: Option<TargetReading>,
+    /// The end of the time that the last tick covers.
     counted_until: Instant,
     drift_ns: i64,
     /// Whether the clock was set in this phase.
@@ -86,7 +87,7 @@ pub struct Coordinator<'a> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Stand {
+struct PartState {
     is_ready: bool,
     is_done: bool,
     has_ended: bool,
@@ -99,33 +100,33 @@ struct Stand {
 
 impl<'a> Coordinator<'a> {
     /// A load over parts that are starting.
-    pub fn new(options: &'a LoadOptions, parts: Parts, around: Surroundings<'a>) -> Self {
-        let stands = vec![Stand::default(); parts.len()];
-        let now = around.clock.now();
+    pub fn new(options: &'a LoadOptions, parts: Parts, context: CoordinatorContext<'a>) -> Self {
+        let part_states = vec![PartState::default(); parts.len()];
+        let now = context.clock.now();
         Self {
             options,
             parts,
             counted: BTreeMap::new(),
             fresh: Interval::default(),
             so_far: Interval::default(),
-            stands,
-            outcome: Outcome::default(),
+            part_states,
+            outcome: LoadOutcome::default(),
             began: now,
             last_tick: now,
             last_read: Reading::default(),
-            target_said: None,
+            last_target: None,
             counted_until: now,
             clock_stepped: false,
-            drift_ns: around.clock.realtime_drift_nanos(),
-            around,
+            drift_ns: context.clock.realtime_drift_nanos(),
+            context,
         }
     }
 
-    /// Runs it to its end.
-    pub fn run(mut self) -> Outcome {
+    /// Runs the load to its end.
+    pub fn run(mut self) -> LoadOutcome {
         self.gather();
         if self.outcome.interrupted {
-            // They have counted nothing, and end with their orders.
+            // The parts have counted nothing, and end with their input.
             self.parts.tell_all(ToPart::Quit);
             return self.outcome;
         }
@@ -148,8 +149,8 @@ impl<'a> Coordinator<'a> {
             counted,
             ..
         } = self;
-        // A part that does not end would be waited for forever.
-        if self.stands.iter().all(|stand| stand.has_ended) {
+        // Joining a part that does not end would block forever.
+        if self.part_states.iter().all(|state| state.has_ended) {
             parts.join();
         }
         outcome.intervals = counted.into_values().collect();
@@ -157,26 +158,23 @@ impl<'a> Coordinator<'a> {
     }
 
     fn now(&self) -> Instant {
-        self.around.clock.now()
+        self.context.clock.now()
     }
 
-    /// Waits until all parts are there.
+    /// Waits until all parts are ready.
     fn gather(&mut self) {
         let until = self.now() + READY_PATIENCE;
-        while self.is_awaited(|stand| stand.is_ready) {
-            if (self.around.interrupted)() {
+        while self.is_awaited(|state| state.is_ready) {
+            if (self.context.interrupted)() {
                 self.outcome.interrupted = true;
                 return;
             }
             if self.now() >= until {
-                let reason = format!(
-                    "a part of the generator was not there within {} s",
-                    READY_PATIENCE.as_secs()
-                );
-                self.outcome.failure.get_or_insert(reason);
+                let failure = GeneratorError::NotReady(READY_PATIENCE);
+                self.outcome.failure.get_or_insert(failure);
                 return;
             }
-            self.hear(LOOK);
+            self.receive(LOOK);
         }
     }
 
@@ -184,15 +182,17 @@ impl<'a> Coordinator<'a> {
         let Some(phase) = self.options.phases.get(index) else {
             return;
         };
-        self.stands.iter_mut().for_each(|stand| stand.is_done = false);
+        self.part_states
+            .iter_mut()
+            .for_each(|state| state.is_done = false);
         self.so_far = Interval::new(index as u32, 0, false);
         self.clock_stepped = false;
-        let arrived = self.around.target.arrived(self.around.interrupted);
+        let arrived = self.context.target.arrived(self.context.interrupted);
         let used = self.read_both();
         let link = self.read_link();
         let at = self.now() + LEAD;
         self.counted_until = at;
-        let at_ns = self.around.clock.monotonic_nanos(at);
+        let at_ns = self.context.clock.monotonic_nanos(at);
         let number = index as u32;
         let has_warm_up = !phase.warm_up().is_zero();
         let measured_from = at + phase.warm_up();
@@ -227,12 +227,12 @@ impl<'a> Coordinator<'a> {
         self.look_for_target(number, phase);
     }
 
-    /// Tells the target what of a phase that begins at `at` is measured, and the link to it from when on.
+    /// Tells the target which time of a phase that begins at `at` is measured, and returns when its link is measured.
     fn begin_at_target(&mut self, at: Instant, phase: &Phase) {
         let measured_from = at + phase.warm_up();
         let offered = phase.offer().and_then(|offer| offer.length(self.options.clients));
-        let clock = self.around.clock.clone();
-        let target = &mut *self.around.target;
+        let clock = self.context.clock.clone();
+        let target = &mut *self.context.target;
         target.begin(&Measured {
             from_ns: clock.monotonic_nanos(measured_from),
             has_warm_up: !phase.warm_up().is_zero(),
@@ -243,12 +243,12 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Waits until the phase is over for all parts; returns when it was stopped, if it was.
+    /// Waits until the phase is over for all parts. Returns when it was stopped, if it was.
     fn await_phase(&mut self, index: usize, at: Instant, phase: &Phase) -> Option<Instant> {
         let mut stopped: Option<Instant> = None;
-        while self.is_awaited(|stand| stand.is_done) {
+        while self.is_awaited(|state| state.is_done) {
             let now = self.now();
-            self.outcome.interrupted |= (self.around.interrupted)();
+            self.outcome.interrupted |= (self.context.interrupted)();
             if stopped.is_none() && self.outcome.ends_it() {
                 self.parts.tell_all(ToPart::Stop);
                 stopped = Some(now);
@@ -256,9 +256,7 @@ impl<'a> Coordinator<'a> {
             let intended = self.intended_until().saturating_since(at);
             let end = at + phase.bound(self.options, intended);
             if now >= stopped.map_or(end, |stop| end.min(stop)) + GRACE {
-                self.outcome
-                    .failure
-                    .get_or_insert_with(|| "a part of the generator did not end its phase".into());
+                self.outcome.failure.get_or_insert(GeneratorError::PhaseNotEnded);
                 break;
             }
             if self.is_tick_due(now) {
@@ -266,67 +264,71 @@ impl<'a> Coordinator<'a> {
                 self.judge(index, at);
                 self.look_in_time(index as u32, phase, self.counted_until.saturating_since(at));
             }
-            self.hear(LOOK);
+            self.receive(LOOK);
         }
         stopped
     }
 
-    /// When the last message is intended that a part has said to come.
+    /// The intended time of the last message that a part has announced.
     fn intended_until(&self) -> Instant {
-        let of_parts = self.stands.iter().map(|stand| stand.intended_until);
+        let of_parts = self.part_states.iter().map(|state| state.intended_until);
         of_parts.max().unwrap_or(Instant::START)
     }
 
-    fn is_awaited(&self, is_so: fn(&Stand) -> bool) -> bool {
-        self.stands.iter().any(|stand| !stand.has_ended && !is_so(stand))
+    fn is_awaited(&self, is_so: fn(&PartState) -> bool) -> bool {
+        self.part_states
+            .iter()
+            .any(|state| !state.has_ended && !is_so(state))
     }
 
-    fn hear(&mut self, patience: Duration) {
-        let (part, message) = match self.parts.hear(patience) {
+    fn receive(&mut self, patience: Duration) {
+        let (part, message) = match self.parts.receive(patience) {
             Ok(Some(heard)) => heard,
             Ok(None) => return,
             Err(Gone) => {
-                self.stands.iter_mut().for_each(|stand| stand.has_ended = true);
-                self.outcome.failure.get_or_insert_with(|| Gone.to_string());
+                self.part_states
+                    .iter_mut()
+                    .for_each(|state| state.has_ended = true);
+                self.outcome.failure.get_or_insert(Gone.into());
                 return;
             }
         };
-        let Some(stand) = self.stands.get_mut(part as usize) else {
+        let Some(state) = self.part_states.get_mut(part as usize) else {
             return;
         };
         match message {
-            FromPart::Ready => stand.is_ready = true,
+            FromPart::Ready => state.is_ready = true,
             FromPart::Alive {
                 at_ns,
                 connected,
                 cpu_ns,
                 intended_ns,
             } => {
-                let start_ns = self.around.clock.monotonic_nanos(Instant::START);
+                let start_ns = self.context.clock.monotonic_nanos(Instant::START);
                 let instant = |ns: u64| Instant::from_nanos(ns.saturating_sub(start_ns));
-                stand.counted_until = instant(at_ns);
-                stand.intended_until = instant(intended_ns);
-                stand.connected = connected;
-                stand.cpu_ns = cpu_ns;
+                state.counted_until = instant(at_ns);
+                state.intended_until = instant(intended_ns);
+                state.connected = connected;
+                state.cpu_ns = cpu_ns;
             }
-            FromPart::PhaseDone { .. } => stand.is_done = true,
+            FromPart::PhaseDone { .. } => state.is_done = true,
             FromPart::Finished { socket_error } => {
-                stand.has_ended = true;
+                state.has_ended = true;
                 self.outcome.socket_error = self.outcome.socket_error.take().or(socket_error);
             }
             FromPart::Failed { reason } => {
-                stand.has_ended = true;
-                self.outcome.failure.get_or_insert(reason);
+                state.has_ended = true;
+                self.outcome.failure.get_or_insert(GeneratorError::Part(reason));
             }
             FromPart::Interval(interval) => self.count(*interval),
             FromPart::Keys(lines) => self.outcome.keys.add(lines),
-            FromPart::AllKeys => stand.has_said_keys = true,
+            FromPart::AllKeys => state.has_said_keys = true,
         }
     }
 
     fn count(&mut self, interval: Interval) {
         self.fresh.add(&interval);
-        if self.around.demands.is_some() && interval.phase == self.so_far.phase && !interval.warm_up {
+        if self.context.demands.is_some() && interval.phase == self.so_far.phase && !interval.warm_up {
             self.so_far.add(&interval);
         }
         let (phase, key) = (
@@ -337,7 +339,7 @@ impl<'a> Coordinator<'a> {
             Some(sum) => sum.add(&interval),
             None => {
                 self.counted.insert(key, interval);
-                // A load of a day has 86,400 of them.
+                // A load of one day has 86,400 intervals.
                 self.of_phase(phase)
                     .rev()
                     .skip(OPEN_INTERVALS)
@@ -346,9 +348,9 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Ends the load where a demand that is to end it fails by what the phase has come to so far.
+    /// Ends the load if the phase so far fails a threshold that ends it.
     fn judge(&mut self, index: usize, at: Instant) {
-        let (Some(demands), Some(phase)) = (self.around.demands, self.options.phases.get(index)) else {
+        let (Some(demands), Some(phase)) = (self.context.demands, self.options.phases.get(index)) else {
             return;
         };
         let lasted = self.counted_until.saturating_since(at);
@@ -367,7 +369,7 @@ impl<'a> Coordinator<'a> {
         let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
         if let (None, Some(failed)) = (&self.outcome.aborted, demands(index, &figures, lasted)) {
             let line = format!("ending the load: {}", failure_text(&failed));
-            self.around.watcher.note(&line);
+            self.context.watcher.note(&line);
             self.outcome.aborted = Some(failed);
         }
     }
@@ -377,7 +379,7 @@ impl<'a> Coordinator<'a> {
         self.counted.range_mut(range).map(|(_, interval)| interval)
     }
 
-    /// Messages of parts that have died ended in no way that anybody knows.
+    /// Settles the messages of parts that have died: their outcomes are unknown.
     fn settle_accounts(&mut self) {
         if self.outcome.failure.is_none() {
             return;

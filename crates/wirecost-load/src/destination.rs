@@ -1,37 +1,37 @@
-//! Where a load goes: the address, and what the two sides need to trust one another.
+//! The destination of a load: its address, and the credentials of both sides.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::Clock;
 use wirecost_security::dtls::Psk;
-use wirecost_security::{KeyLog, tls};
+use wirecost_security::{KeyLog, certificate, tls};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ClientOffer};
 use wirecost_stack::credentials::{Portable, SERVER_NAME};
 
-/// Where a load goes. It can be told to another process.
+/// The destination of a load. It serializes, for worker processes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Destination {
     /// The server's address.
     pub address: SocketAddr,
-    /// What HTTP calls the server: host, with a port where it needs one.
+    /// The host of HTTP requests, with a port if needed.
     pub authority: String,
-    /// Why the server is trusted, and lets devices in.
+    /// How devices and server authenticate each other.
     pub trust: Trust,
-    /// The emulated link in between, where there is one.
+    /// The emulated link in between, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<OnLink>,
 }
 
-/// What an emulated link asks of devices and servers.
+/// The settings that an emulated link imposes on devices and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnLink {
-    /// Largest UDP payload that it carries unfragmented, in bytes.
+    /// The largest UDP payload that the link carries unfragmented, in bytes.
     pub datagram_bytes: usize,
 }
 
 impl OnLink {
-    /// What both sides agree on beside their credentials.
+    /// The channel options of both sides, apart from credentials.
     pub fn channel_options(link: Option<Self>) -> ChannelOptions {
         let default = ChannelOptions::default();
         ChannelOptions {
@@ -41,19 +41,19 @@ impl OnLink {
     }
 }
 
-/// Why a server is trusted, and lets devices in.
+/// How devices and server authenticate each other.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// It has the credentials of the run.
+    /// With the credentials of the run.
     Own(Box<Portable>),
-    /// It has its own.
+    /// With the server's own credentials.
     Foreign {
         /// The name that its certificate must have.
         server_name: String,
-        /// Authorities that may have issued it, in DER; `None` takes any certificate.
+        /// Authorities that may have issued it, in DER; `None` accepts any certificate.
         authorities: Option<Vec<Vec<u8>>>,
-        /// Identity and key, where the two sides share one.
+        /// The pre-shared key: identity and key, if there is one.
         psk: Option<(Vec<u8>, Vec<u8>)>,
     },
 }
@@ -69,8 +69,8 @@ impl Destination {
         }
     }
 
-    /// The OSCORE contexts of the first `devices` devices, as [`Portable::oscore_contexts`] gives them; `None` where the
-    /// server has credentials of its own.
+    /// The OSCORE contexts of the first `devices` devices, as [`Portable::oscore_contexts`] returns them; `None` if the
+    /// server has its own credentials.
     pub fn oscore_contexts(&self, devices: u16) -> Option<String> {
         match &self.trust {
             Trust::Own(portable) => Some(portable.oscore_contexts(devices)),
@@ -78,17 +78,15 @@ impl Destination {
         }
     }
 
-    /// What devices offer to the server. Secrets of connections go to `key_log`; those to a server that has credentials
-    /// of its own, on whose link nothing is recorded, go nowhere.
+    /// The channels that devices offer to the server. `key_log` receives the secrets of connections, except for a
+    /// server with its own credentials on a link that is not recorded.
     ///
     /// # Errors
-    /// The credentials cannot be read.
-    pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, String> {
+    /// The credentials are unusable.
+    pub fn channels(&self, clock: Clock, key_log: &KeyLog) -> Result<ClientChannels, certificate::Error> {
         match &self.trust {
             Trust::Own(portable) => {
-                let credentials = portable
-                    .unpack(clock.epoch())
-                    .map_err(|error| error.to_string())?;
+                let credentials = portable.unpack(clock.epoch())?;
                 Ok(ClientChannels::new(
                     &credentials.with_key_log(key_log.clone()),
                     OnLink::channel_options(self.link),

@@ -1,8 +1,8 @@
-//! The devices of one loop: what each does next, whatever the phase.
+//! The devices of one loop, in any phase.
 //!
 //! ```text
-//! coordinator --ToPart--> Inbox -> phase begins -> Activity: whom to wake, what to send, when it is over
-//! loop: due -> which device has something to do; next -> connect, close, or what the activity says; event -> connections, MessageTracker
+//! coordinator --ToPart--> Inbox -> phase begins -> Activity: which devices to wake, what to send, when the phase is over
+//! loop: due -> which device has work; next -> connect, close, or the activity's command; event -> connections, MessageTracker
 //! coordinator <-FromPart-- intervals every second, phase done
 //! ```
 
@@ -28,15 +28,15 @@ use super::shared::SharedEndpoints;
 use super::tracker::Span;
 use crate::cpu_ns;
 
-/// How often what was counted is handed over.
+/// How often the loop hands its counts over.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// What was interrupted is waited for so long.
+/// How long an interrupted phase waits for outstanding answers.
 pub const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// What begins a phase: by its index, what devices do in it, and how long.
+/// Builds the activity and the span of a phase from its index.
 pub type Phases = Box<dyn Fn(u32) -> Option<(Box<dyn Activity>, Span)> + Send>;
 
-/// Whom a part reports to.
+/// Sends a part's reports.
 pub type Report = Box<dyn FnMut(FromPart) + Send>;
 
 /// The devices of one loop.
@@ -46,14 +46,14 @@ pub struct Devices {
     stage: Stage,
     inbox: Arc<Inbox>,
     report: Report,
-    /// The end of the second of the phase.
+    /// The end of the current second of the phase.
     next_report: Instant,
-    /// The end of the warm-up, before it has come.
+    /// The end of the warm-up, while it lies ahead.
     warm_up_ends: Option<Instant>,
     traffic: Arc<Traffic>,
-    /// What of the traffic is in intervals.
+    /// The traffic that intervals contain already.
     counted: Counted,
-    /// When it was looked at: what has gone through sockets since then is of the second of then.
+    /// When the traffic was last read: later traffic belongs to the second of that time.
     counted_at: Instant,
     shared_endpoints: SharedEndpoints,
     is_over: bool,
@@ -85,13 +85,13 @@ impl Devices {
         }
     }
 
-    /// The same, with what its loop counts in its intervals.
+    /// Adds the traffic that the loop counts in its intervals.
     #[must_use]
     pub fn with_traffic(self, traffic: Arc<Traffic>) -> Self {
         Self { traffic, ..self }
     }
 
-    /// The same, its devices on endpoints that they share.
+    /// Adds the endpoints that the devices share.
     #[must_use]
     pub fn with_shared_endpoints(self, shared_endpoints: SharedEndpoints) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Devices {
     }
 
     fn begin(&mut self, phase: u32, at: Instant, now: Instant) {
-        // What has gone through sockets until now belongs to the phase before.
+        // Traffic until now belongs to the phase before.
         self.count_traffic(now);
         let Some((mut activity, span)) = (self.phases)(phase) else {
             return (self.report)(FromPart::PhaseDone { phase });
@@ -131,7 +131,7 @@ impl Devices {
         }
     }
 
-    /// Lets the devices whose time has come do what it is about.
+    /// Handles expired timers.
     fn run_timers(&mut self, now: Instant) {
         while let Some((device, timer)) = self.part.connections.next_timer(now) {
             match timer {
@@ -144,12 +144,12 @@ impl Devices {
                     self.went_down(device, None, now);
                     self.part.connections.abort(device, false);
                 }
-                Timer::Backoff => self.part.connections.wish(device, NextStep::Connect),
+                Timer::Backoff => self.part.connections.request(device, NextStep::Connect),
             }
         }
     }
 
-    /// Does everything that is due; returns when to do so again.
+    /// Does everything that is due. Returns when to call again.
     fn run(&mut self, now: Instant) -> Option<Instant> {
         self.run_timers(now);
         let Part {
@@ -165,26 +165,26 @@ impl Devices {
                 (self.report)(FromPart::PhaseDone { phase });
             }
         }
-        // The activity may have set some of them just now.
+        // The activity may just have set some timers.
         next = earlier(next, self.part.connections.next_deadline());
         next = earlier(next, self.warm_up_ends);
         earlier(next, Some(self.next_report))
     }
 
-    /// Counts what has gone through sockets when a second, or the warm-up, is over, and reports each second.
+    /// Reads the traffic when a second or the warm-up is over, and reports each second.
     fn look_at_time(&mut self, now: Instant) {
         if self.warm_up_ends.take_if(|at| now >= *at).is_some() {
             self.count_traffic(now);
         }
         if now >= self.next_report {
             self.hand_over(now);
-            // On the seconds of the phase, however late this one was.
+            // Reports stay on the seconds of the phase, however late this one was.
             let late = now.saturating_since(self.next_report);
             self.next_report += REPORT_INTERVAL * (late.as_secs() as u32 + 1);
         }
     }
 
-    /// Counts what has gone through sockets since it was looked at last, which was in the same second at the latest.
+    /// Adds the traffic since the last reading, which was at most one second ago.
     fn count_traffic(&mut self, now: Instant) {
         let sum = self.traffic.counted();
         let before = std::mem::replace(&mut self.counted, sum);
@@ -197,7 +197,7 @@ impl Devices {
         }
     }
 
-    /// Reports what was counted.
+    /// Reports the counts.
     fn hand_over(&mut self, now: Instant) {
         self.count_traffic(now);
         for interval in self.part.tracker.take() {
@@ -227,13 +227,13 @@ impl Devices {
         }
     }
 
-    /// Where a device's connect counts that ends now.
+    /// The counters of a device's connect that ends now.
     fn connect(&mut self, device: usize, now: Instant) -> &mut Connects {
         let began = self.part.connections.since(device);
         self.part.tracker.connects_begun(began, now)
     }
 
-    /// A connection has ended, or did not come about; `reason` is why, where the device had not asked for it.
+    /// A connection has ended, or a connect has failed. `reason` is `None` if the device closed it.
     fn went_down(&mut self, device: usize, reason: Option<&str>, now: Instant) {
         let state = self.part.connections.went_down(device, now);
         if state == State::Down {
@@ -254,17 +254,8 @@ impl Devices {
         };
         let reason = reason.filter(|_| !asked);
         activity.went_down(&mut self.part, device, Ended { state, reason }, now);
-        if let (false, Some(backoff)) = (asked, activity.keeps_up(device)) {
+        if let (false, Some(backoff)) = (asked, activity.keeps_up()) {
             self.part.connections.connect_again(device, &backoff, now);
-        }
-    }
-
-    /// An answer has come; it may have ended a message of the device.
-    fn over(&mut self, device: usize, is_over: bool, now: Instant) {
-        if let Stage::Active { activity, .. } = &mut self.stage
-            && is_over
-        {
-            activity.has_room(&mut self.part, device, now);
         }
     }
 
@@ -282,8 +273,8 @@ impl Devices {
         self.ended_by_others(device, reason, now);
     }
 
-    /// A connection has ended that the device has not ended itself: the next phase that keeps its devices connected finds it,
-    /// where this one does not.
+    /// The peer or the network has ended a connection. If this phase does not reconnect, the next phase that does finds
+    /// the device.
     fn ended_by_others(&mut self, device: usize, reason: &str, now: Instant) {
         let was_up = self.part.connections.is_up(device);
         self.went_down(device, Some(reason), now);
@@ -312,18 +303,13 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             Event::Sent { message } => self.part.tracker.handed_out(device, *message, now),
             Event::Acknowledged { message } => {
                 self.part.connections.prove(device);
-                let is_over = self.part.tracker.acknowledged(device, *message, now);
-                self.over(device, is_over, now);
+                self.part.tracker.acknowledged(device, *message, now);
             }
             Event::Refused { message, reason } => {
                 self.part.connections.prove(device);
-                let is_over = self.part.tracker.refused(device, *message, reason);
-                self.over(device, is_over, now);
+                self.part.tracker.refused(device, *message, reason);
             }
-            Event::TimedOut { message } => {
-                let is_over = self.part.tracker.given_up(device, *message);
-                self.over(device, is_over, now);
-            }
+            Event::TimedOut { message } => self.part.tracker.given_up(device, *message),
             Event::Rejected { reason } => self.rejected(device, reason, now),
             Event::Closed => self.lost(device, "the server closed the connection", now),
             Event::Lost { reason } => self.lost(device, reason, now),
@@ -347,7 +333,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         if self.is_over {
             return Step::Finished;
         }
-        match self.part.connections.take_wish(device, context.now) {
+        match self.part.connections.take_request(device, context.now) {
             NextStep::Stay => {}
             NextStep::Connect => {
                 self.part.tracker.connects(context.now).attempted += 1;

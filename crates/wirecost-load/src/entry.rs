@@ -1,4 +1,4 @@
-//! What a load has come to, as its entry in `summary.json`.
+//! The results of a load as its entry in `summary.json`.
 
 use wirecost_results::figures::{Deliveries, Interval};
 use wirecost_results::link::link_of;
@@ -9,11 +9,11 @@ use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase}
 
 use super::link::LinkReport;
 use super::verdict::{self, Evidence, Verdict};
-use crate::outcome::{Outcome, PhaseTimes, Spent};
+use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
-/// The entry of a load that has left `outcome`, while the hypervisor gave `steal` of the processor time to others; `link`
-/// is what its emulated link has come to, where there was one.
-pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&LinkReport>) -> Load {
+/// The entry of a load with this `outcome`. `steal` is the processor time that the hypervisor gave to others, and
+/// `link` reports the emulated link, if any.
+pub fn of(options: &LoadOptions, outcome: &LoadOutcome, steal: f64, link: Option<&LinkReport>) -> Load {
     let mut phases = all_figures(options, outcome);
     let evidence = Evidence {
         options,
@@ -33,7 +33,7 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
         phase.warnings = of_phase;
     }
     missing::note(&mut phases);
-    // What both sides used for the warm-up is in what they used.
+    // The usage of both sides includes the warm-up.
     let offers = |phase: u32| {
         options
             .phases
@@ -73,8 +73,8 @@ pub fn of(options: &LoadOptions, outcome: &Outcome, steal: f64, link: Option<&Li
     }
 }
 
-/// The simulated server, where it takes time for messages.
-fn service(options: &LoadOptions, outcome: &Outcome) -> Option<ServiceFigures> {
+/// The simulated server, if it has a service time.
+fn service(options: &LoadOptions, outcome: &LoadOutcome) -> Option<ServiceFigures> {
     Some(ServiceFigures {
         service_time: options.service_time?.to_string(),
         workers: options.workers,
@@ -82,13 +82,13 @@ fn service(options: &LoadOptions, outcome: &Outcome) -> Option<ServiceFigures> {
     })
 }
 
-/// The file of a load that could not be run, for a reason.
+/// The file of a load that could not run, and the reason.
 pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
     LoadFile {
         load: Load {
             not_run: Some(reason),
             generator: None,
-            ..of(options, &Outcome::default(), 0.0, None)
+            ..of(options, &LoadOutcome::default(), 0.0, None)
         },
         intervals: Vec::new(),
         usage: Vec::new(),
@@ -98,7 +98,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
     }
 }
 
-/// What a load was to be, of what its phases and its link say where it has run.
+/// The options of a load that the results of its phases and its link repeat.
 fn asked(options: &LoadOptions) -> Asked {
     let rate = |phase: &Phase| phase.rate(options.clients);
     Asked {
@@ -107,8 +107,8 @@ fn asked(options: &LoadOptions) -> Asked {
     }
 }
 
-/// The figures of each phase that was begun.
-fn all_figures(options: &LoadOptions, outcome: &Outcome) -> Vec<PhaseFigures> {
+/// The figures of each phase that has begun.
+fn all_figures(options: &LoadOptions, outcome: &LoadOutcome) -> Vec<PhaseFigures> {
     let begun = options.phases.iter().zip(&outcome.phases).enumerate();
     let figures = begun.map(|(index, (phase, times))| {
         let own = |interval: &&Interval| interval.phase as usize == index;
@@ -118,7 +118,7 @@ fn all_figures(options: &LoadOptions, outcome: &Outcome) -> Vec<PhaseFigures> {
     figures.collect()
 }
 
-/// How messages of an open loop arrive: `poisson` or `constant`.
+/// The arrivals of messages in an open loop: `poisson` or `constant`.
 fn arrivals_of(options: &LoadOptions) -> Option<&'static str> {
     let offers = options.phases.iter().filter_map(Phase::offer);
     let mut open = offers.filter_map(|offer| match offer.arrivals {
@@ -129,7 +129,7 @@ fn arrivals_of(options: &LoadOptions) -> Option<&'static str> {
         .map(|poisson| if poisson { "poisson" } else { "constant" })
 }
 
-/// The figures of a phase in which `intervals` were counted.
+/// The figures of a phase from its `intervals`.
 pub(super) fn phase_figures<'a>(
     options: &LoadOptions,
     phase: &Phase,
@@ -164,7 +164,7 @@ pub(super) fn phase_figures<'a>(
     figures.counted(intervals)
 }
 
-/// What a side has used, where that was looked at in some phase: one that has ended before that says nothing.
+/// The usage of a side that was read in at least one phase. A side that ended before has none.
 fn measured(spent: Option<&Spent>) -> Option<&Spent> {
     spent.filter(|spent| !spent.phases.span.is_zero())
 }

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::limits::LimitError;
 
-use crate::outcome::NoConnection;
+use crate::outcome::{GeneratorError, NoConnection};
+use crate::part::PartError;
 use crate::workers::WorkersError;
 
 /// Why a load has no figures.
@@ -21,23 +22,26 @@ pub enum LoadError {
     /// No device could connect.
     #[error("no device could connect to {target}: {}", .why.reason)]
     NoConnection {
-        /// Where to.
+        /// The target.
         target: String,
         /// Why.
         why: NoConnection,
     },
-    /// A part could not begin, or ended early.
-    #[error("{0}")]
-    Generator(String),
+    /// A part cannot run.
+    #[error(transparent)]
+    Part(#[from] PartError),
+    /// The load ended before it had figures.
+    #[error(transparent)]
+    Generator(#[from] GeneratorError),
     /// The machine does not give what the devices need.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Devices cannot send from there.
+    /// Devices cannot send from an address.
     #[error("cannot send from source address {address}: {source}")]
     Source {
-        /// The address asked for.
+        /// The address.
         address: IpAddr,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// The generator could not be started.
@@ -46,9 +50,9 @@ pub enum LoadError {
     /// The machine refused.
     #[error("cannot {action}: {source}")]
     Machine {
-        /// What was to be done.
+        /// The refused action.
         action: &'static str,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }

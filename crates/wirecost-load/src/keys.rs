@@ -1,9 +1,8 @@
-//! What opens the packets of a load's link: the secrets of its connections, on their way from the devices to the capture.
+//! The secrets of a load's connections, which decrypt its capture.
 //!
-//! Every part keeps those of its own devices, and says them when its loop has ended and nothing is measured any more: piece by
-//! piece, so that the coordinator, which waits no longer than it must for a part that has gone, sees those of many devices
-//! come. From a worker process they come over the pipe that everything else comes over. Before the capture no file holds
-//! them.
+//! Every part keeps the secrets of its own devices and sends them when its loop has ended and measurement is over. It
+//! sends them in chunks, so that the coordinator, which waits only while data arrives, can tell a slow part from a dead
+//! one. A worker process sends them over the same pipe as everything else. No file holds them before the capture.
 
 use std::fmt;
 
@@ -12,11 +11,11 @@ use wirecost_proto::units::counted;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_security::KeyLog;
-use wirecost_stack::Channel;
+use wirecost_stack::{Channel, Stack};
 
 use super::destination::Destination;
 
-/// Bytes of a piece, from which on it ends with its line: about those of 150 connections.
+/// A chunk ends with the line that passes this size, in bytes: the secrets of about 150 connections.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Lines of a key log.
@@ -24,12 +23,12 @@ const PIECE_BYTES: usize = 64 << 10;
 pub struct KeyLines(String);
 
 impl KeyLines {
-    /// What a key log has collected; it has nothing any more then.
+    /// Takes the lines that a key log has collected.
     pub fn of(log: &KeyLog) -> Self {
         Self(log.take())
     }
 
-    /// Adds the lines of others.
+    /// Appends other lines.
     pub fn add(&mut self, others: Self) {
         if self.0.is_empty() {
             *self = others;
@@ -38,7 +37,7 @@ impl KeyLines {
         }
     }
 
-    /// The same lines in pieces, in their order; of none there is no piece.
+    /// Splits the lines into chunks, in order. No lines give no chunk.
     pub fn pieces(&self) -> impl Iterator<Item = Self> {
         let mut rest = self.0.as_str();
         std::iter::from_fn(move || {
@@ -50,7 +49,7 @@ impl KeyLines {
         })
     }
 
-    /// The lines, each with its end.
+    /// The text of all lines, each with its line end.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -63,7 +62,30 @@ impl fmt::Debug for KeyLines {
     }
 }
 
-/// The OSCORE contexts of a load's devices, which no key log can hold; `None` where there are none, or they are not kept.
+/// The key log of a load's connections, which collects nothing if secrets are not kept.
+pub(crate) fn key_log(options: &LoadOptions) -> KeyLog {
+    if options.keeps_keys() {
+        KeyLog::new()
+    } else {
+        KeyLog::disabled()
+    }
+}
+
+/// The number of OSCORE contexts that the server of a stack needs for `devices`.
+pub(crate) fn context_count(stack: Stack, devices: u32) -> usize {
+    match stack.channel {
+        Channel::Oscore => devices as usize,
+        Channel::Plain
+        | Channel::Tls13
+        | Channel::Tls12
+        | Channel::Dtls13
+        | Channel::Dtls12
+        | Channel::Dtls12Psk => 0,
+    }
+}
+
+/// The OSCORE contexts of a load's devices, which have no key log format; `None` if there are none, or if they are not
+/// kept.
 pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Option<String> {
     if !options.keeps_keys() || options.stack.channel != Channel::Oscore {
         return None;
@@ -72,16 +94,15 @@ pub fn oscore_contexts(options: &LoadOptions, destination: &Destination) -> Opti
     destination.oscore_contexts(u16::try_from(devices).unwrap_or(u16::MAX))
 }
 
-/// What is said of a capture that lacks the secrets of some of the parts of its load; nothing where it lacks none.
+/// The warning about a capture that lacks the secrets of some parts of its load.
 pub fn lack(of_parts: usize, parts: u32) -> Option<Warning> {
-    (of_parts > 0).then(|| Warning {
-        kind: WarningKind::CaptureWithoutKeys,
-        text: format!(
+    (of_parts > 0).then(|| {
+        let text = format!(
             "{of_parts} of {} of the generator did not hand over all secrets of their connections: what their \
              devices sent and received cannot be opened in the capture",
             counted(parts.into(), "part")
-        ),
-        invalidates: false,
+        );
+        Warning::note(WarningKind::CaptureWithoutKeys, text)
     })
 }
 
@@ -96,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_all_parts_are_there_and_none_is_printed() {
+    fn the_lines_of_all_parts_are_kept_and_never_printed() {
         let mut all = KeyLines::default();
         all.add(lines(1));
         all.add(lines(2));
@@ -105,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_many_connections_go_in_pieces_that_end_with_a_line() {
+    fn many_lines_split_into_chunks_at_line_ends() {
         let log = KeyLog::new();
         for number in 0..2_000_u32 {
             log.append("SERVER_HANDSHAKE_TRAFFIC_SECRET", &number.to_be_bytes(), &[7; 32]);
@@ -123,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_that_lacks_secrets_is_told_of() {
+    fn a_capture_that_lacks_secrets_has_a_warning() {
         assert_eq!(lack(0, 4), None);
         assert!(lack(1, 4).is_some_and(|warning| warning.text.starts_with("1 of 4 parts ")));
     }

@@ -1,4 +1,4 @@
-//! Many devices against one target, live or in virtual time: an open loop, honest numbers.
+//! Many devices against one target, live or in virtual time.
 //!
 //! ```text
 //! LoadOptions -> parts, each a range of devices: loops in this process, or worker processes with loops
@@ -6,29 +6,28 @@
 //!     coordinator: adds the intervals up, starts the phases, watches target and generator -> LoadSummary
 //! ```
 //!
-//! - [`run`](mod@run): a load from what is asked for to its figures; [`entry`]: those, as results have them; [`verdict`]:
-//!   whether they may be used
-//! - [`clock`]: the machine's time, or virtual time
-//! - `checked`: whether it has left anything to tell
-//! - [`context`]: what belongs to a load beside what is asked for; [`outcome`]: what it has come to; [`error`]: why it has come
-//!   to nothing
+//! - [`run`](mod@run): a load from its options to its figures; [`entry`]: the figures in the results' format;
+//!   [`verdict`]: whether they are valid
+//! - [`clock`]: the machine's clock, or virtual time
+//! - `checked`: fails a load without connections
+//! - [`context`]: the environment of a load; [`outcome`]: its raw result; [`error`]: its errors
 //! - [`coordinator`]: a load from its first phase to its last, over [`parts`]
-//! - [`share`]: what a part is given, and its loop built from that; [`part`]: what it hears and says
-//! - [`server`]: the target, started or found; [`destination`]: where it is, and why that is trusted; [`target`]: what is
-//!   known of it meanwhile
-//! - [`devices`]: what the devices of a loop do next: [`connections`] their connections, [`tracker`] their messages
-//! - [`activity`]: what they do in one phase; [`activities`]: connect, publish, hold, close
+//! - [`share`]: the devices of one part, and its loop; [`part`]: the messages of a part
+//! - [`server`]: the target, started or found; [`destination`]: its address and credentials; [`target`]: its usage and
+//!   its arrivals
+//! - [`devices`]: the devices of a loop: [`connections`] their connections, [`tracker`] their messages
+//! - [`activity`]: the interface of one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
-//! - `backlog`: what comes too late to have been carried
-//! - [`link`]: the emulated link between devices and a target that was started; [`keys`]: what opens its packets
+//! - `backlog`: messages that complete after the offer has ended
+//! - [`link`]: the emulated link between devices and a started target; [`keys`]: the secrets of its connections
 //! - [`profile`]: takes CPU profiles with `perf`
-//! - [`roles`]: what devices are and do beside sending messages
+//! - [`roles`]: subscribers, attempts and phases
 //! - [`shared`]: sockets that devices share
 //! - [`simulated`]: a load in virtual time
 //! - [`sink`]: the counting target
 //! - [`sweep`]: one load after the other
 //! - [`watch`]: progress notifications
-//! - [`workers`]: parts in processes of their own
+//! - [`workers`]: parts in worker processes
 
 pub mod activities;
 pub mod activity;
@@ -70,15 +69,12 @@ fn nanos(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The earlier of two times, if there is one.
+/// The earlier of two optional times.
 fn earlier(
     one: Option<wirecost_proto::Instant>,
     other: Option<wirecost_proto::Instant>,
 ) -> Option<wirecost_proto::Instant> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
+    one.into_iter().chain(other).min()
 }
 
 /// CPU time of this thread so far, in nanoseconds.

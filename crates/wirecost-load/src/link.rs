@@ -1,7 +1,8 @@
 //! The emulated link of a load: all its devices on one side, the target that was started for it on the other.
 //!
-//! A load over a link runs on a thread of its own, which moves between the two sides: processes and threads live where the
-//! thread was that started them. What the rest of the program does stays where it was.
+//! A load over a link runs on a thread of its own, which moves between the network namespaces of the two sides:
+//! processes and threads live in the namespace of the thread that starts them. The rest of the program stays in its own
+//! namespace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,44 +30,44 @@ use super::server::{Server, Site};
 use crate::context::RunContext;
 use crate::error::LoadError;
 
-/// Where captures are, in the results folder.
+/// The folder of captures in the results folder.
 const FOLDER: &str = "capture";
 
-/// The link of a load, at work.
+/// The running link of a load.
 pub(super) struct LoadLink {
     emulation: Emulation,
     config: LinkConfig,
     round_trips: Vec<Duration>,
-    /// The results folder and the key of the load, by which its packets are kept; `None` where they are not recorded.
+    /// The results folder and the key of the load, which name the capture; `None` if packets are not recorded.
     capture: Option<(PathBuf, String)>,
 }
 
-/// What the link of a load has come to.
+/// The report of a load's link.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
-    /// The link asked for.
+    /// The configuration.
     pub config: LinkConfig,
-    /// What each direction decided.
+    /// The decisions of each direction.
     pub counters: [Counters; 2],
-    /// For the results.
+    /// The figures for the results.
     pub figures: LinkFigures,
-    /// Settings of the namespaces that could not be made.
+    /// Network settings that the namespaces refused.
     pub network: Vec<String>,
-    /// What was recorded of its packets, where they were to be.
+    /// The capture, if packets were recorded.
     pub capture: Option<Captured>,
 }
 
-/// The packets of a link, on disk.
+/// A capture of a link on disk.
 #[derive(Clone, Debug)]
 pub struct Captured {
     /// The file, below the results folder.
     pub name: String,
-    /// Why it does not hold everything, if it does not.
+    /// Why the capture is incomplete, if it is.
     pub cut_short: Option<String>,
 }
 
 impl Captured {
-    /// Notes the capture in a load, and what is not in it.
+    /// Notes the capture in a load, and the missing packets.
     pub(crate) fn note(self, load: &mut Load) {
         let cut_short = self
             .cut_short
@@ -77,7 +78,7 @@ impl Captured {
 }
 
 impl LoadLink {
-    /// Builds both sides, starts the link and checks its delay. The calling thread is anywhere then.
+    /// Builds both sides, starts the link and checks its delay. Afterwards the calling thread may be on either side.
     ///
     /// # Errors
     /// The machine refuses namespaces or raw sockets.
@@ -124,12 +125,12 @@ impl LoadLink {
         self.emulation.clock
     }
 
-    /// What shows what it does, also when it has stopped.
+    /// The meter of the link. It stays readable after the link has stopped.
     pub(super) fn meter(&self) -> Arc<Meter> {
         Arc::clone(&self.emulation.meter)
     }
 
-    /// Starts the target on its side and moves to the devices' side: what is started from now on lives there.
+    /// Starts the target on its side and moves to the devices' side: later threads and processes live there.
     ///
     /// # Errors
     /// The target does not start.
@@ -155,10 +156,10 @@ impl LoadLink {
         Ok(server.behind(self.meter()))
     }
 
-    /// Stops the link, and writes what was recorded of it with what opens it: lines of a key log, and OSCORE contexts.
+    /// Stops the link, and writes its capture with the secrets: lines of a key log, and OSCORE contexts.
     ///
     /// # Errors
-    /// Its loop failed, its interfaces do not say what they have dropped, or there is no capture to be made.
+    /// The link's loop failed, its interfaces do not report their drops, or the capture cannot be written.
     pub(super) fn stop(
         self,
         keys: &KeyLines,
@@ -194,7 +195,7 @@ impl LoadLink {
     }
 }
 
-/// Writes the packets of a link with `write`, and OSCORE contexts that open them, below a results folder.
+/// Writes a capture with `write`, and the OSCORE contexts that decrypt it, below a results folder.
 pub(crate) fn keep(
     folder: &Path,
     key: &str,
@@ -206,7 +207,7 @@ pub(crate) fn keep(
     fs::create_dir_all(folder.join(FOLDER)).map_err(EmulationError::doing("write the capture"))?;
     let cut_short = match write(&path) {
         Ok(cut_short) => cut_short,
-        // A disk that is full before the first packet: figures need no capture.
+        // The disk is full. The figures do not need the capture.
         Err(EmulationError::Io { source, .. }) if path.exists() => {
             Some(format!("the capture is cut short: {source}"))
         }
@@ -220,8 +221,8 @@ pub(crate) fn keep(
     })
 }
 
-/// OSCORE has no key log: its contexts go into a file that Wireshark reads, one beside each capture, because every load has
-/// secrets of its own.
+/// Writes the OSCORE contexts of a capture to a file that Wireshark reads. OSCORE has no key log format, and every load
+/// has its own secrets.
 fn keep_contexts(folder: &Path, key: &str, contexts: &str) -> Result<(), ResultsError> {
     let name = format!("{FOLDER}/{key}.oscore_contexts");
     RunFolder::open(folder).write_secret(&name, contexts.as_bytes())

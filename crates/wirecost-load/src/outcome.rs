@@ -1,4 +1,4 @@
-//! What a load has left when it is over.
+//! The raw result of a load.
 
 use std::time::Duration;
 
@@ -10,81 +10,103 @@ use wirecost_results::usage::UsageRow;
 
 use crate::keys::KeyLines;
 use crate::nanos;
+use crate::parts::Gone;
 use crate::target::Used;
 
-/// What a load has left.
+/// The raw result of a load.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    /// What was counted, by phase, second and whether it is warm-up.
+pub struct LoadOutcome {
+    /// Counts by phase and second, with the warm-up apart.
     pub intervals: Vec<Interval>,
     /// The phases that have begun, in order.
     pub phases: Vec<PhaseTimes>,
-    /// What the emulated link had done when it was last counted; what it has done since belongs to the last phase.
+    /// The readings of the link at its last count. Later packets belong to the last phase.
     pub link_counted: Option<Readings>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Why it ended early, other than by the user and by a demand.
-    pub failure: Option<String>,
-    /// The demand that ended it early.
+    /// Why it ended early, other than by the user or a threshold.
+    pub failure: Option<GeneratorError>,
+    /// The threshold that ended it early.
     pub aborted: Option<Threshold>,
-    /// Why there is no connection at all, where there is none.
+    /// Why no device could connect, if none could.
     pub no_connection: Option<NoConnection>,
-    /// Why a socket could not be had, the first time that one could not.
+    /// The first error of a device that could not open a socket.
     pub socket_error: Option<String>,
-    /// What both sides used, tick by tick.
+    /// The usage of both sides, tick by tick.
     pub usage: Vec<UsageRow>,
-    /// What the generator has used in the phases.
+    /// The usage of the generator in the phases.
     pub generator: Spent,
-    /// What the target has used in the phases; `None` where that is not known.
+    /// The usage of the target in the phases; `None` if unknown.
     pub target: Option<Spent>,
-    /// The secrets of the connections of all parts that have said theirs.
+    /// The secrets of all parts' connections, as far as the parts have sent them.
     pub keys: KeyLines,
-    /// Parts that have not said all of theirs, where connections have any that are kept.
+    /// How many parts have not sent all their secrets, if secrets are kept.
     pub parts_without_keys: usize,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Whether it was interrupted before anything had begun.
     pub(crate) const fn has_not_begun(&self) -> bool {
         self.interrupted && self.phases.is_empty()
     }
 
-    /// Whether something has come about that ends a load.
+    /// Whether a failure, a failed threshold or a missing target ends the load.
     pub(crate) const fn ends_it(&self) -> bool {
         self.interrupted || self.failure.is_some() || self.aborted.is_some() || self.no_connection.is_some()
     }
 }
 
+/// Why a load ended early, other than by the user or a threshold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GeneratorError {
+    /// A part did not become ready in time.
+    #[error("a part of the generator was not there within {} s", .0.as_secs())]
+    NotReady(Duration),
+    /// A part went on after the end of its phase.
+    #[error("a part of the generator did not end its phase")]
+    PhaseNotEnded,
+    /// No part is left.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+    /// A part failed, perhaps in another process: its own sentence.
+    #[error("{0}")]
+    Part(String),
+    /// The simulated server failed.
+    #[error("the server has ended: {0}")]
+    Server(String),
+}
+
 /// Why devices are not connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoConnection {
-    /// Whether the server has said no.
+    /// Whether the server has refused.
     pub refused: bool,
-    /// What most of them heard.
+    /// The most frequent reason.
     pub reason: String,
-    /// The way out, where the reason has one of its own.
+    /// The hint for this reason, if it has one.
     pub hint: Option<String>,
 }
 
-/// When a phase was.
+/// The times of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseTimes {
     /// From the start of the load.
     pub begin: Duration,
     /// How long it took.
     pub took: Duration,
-    /// How much of that was measured: neither warm-up nor drain.
+    /// The measured time: without warm-up and drain.
     pub measured: Duration,
-    /// Whether the clock of the machine was set meanwhile.
+    /// Whether the clock of the machine was set in the phase.
     pub clock_stepped: bool,
-    /// What the emulated link has done meanwhile, where there is one.
+    /// The use of the emulated link in the phase, if there is one.
     pub link: Option<LinkUse>,
 }
 
-/// In a shorter phase most of what is used is used once, to begin and to end it.
+/// The least length of a phase whose CPU share is meaningful: in a shorter phase, most CPU time goes into its beginning
+/// and its end.
 const TELLING: Duration = Duration::from_millis(100);
 
-/// What a side has used over the phases in which it had work.
+/// The usage of a side over the phases in which it had work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     /// CPU time in user mode, in nanoseconds.
@@ -93,15 +115,15 @@ pub struct Spent {
     pub system_ns: u64,
     /// CPU time in the phases in which messages or handshakes are offered, in nanoseconds.
     pub offer_ns: u64,
-    /// CPU time of the busiest thread in its busiest phase by its wall time, what it waited awake left out; `None` where
-    /// threads are not told apart, or no phase was long enough to tell.
+    /// The busiest thread's CPU share in its busiest phase, without busy waiting; `None` if threads are not measured
+    /// separately, or if no phase was long enough.
     pub busiest_share: Option<f64>,
-    /// CPU time by wall time in the busiest phase; `None` where no phase was long enough to tell.
+    /// The CPU share in the busiest phase; `None` if no phase was long enough.
     pub share: Option<f64>,
-    /// What its busiest thread used of a CPU in the busiest phase, or all threads where they are not told apart; `None` where no
-    /// phase was long enough to tell.
+    /// The busiest thread's CPU share in the busiest phase, or that of all threads if they are not measured separately;
+    /// `None` if no phase was long enough.
     pub telling_share: Option<f64>,
-    /// All phases together: short ones may tell what each of them does not.
+    /// All phases together: their sum may be long enough if no single phase is.
     pub phases: Window,
     /// Largest resident memory, in bytes.
     pub resident_bytes: u64,
@@ -109,20 +131,20 @@ pub struct Spent {
     pub processes: u32,
 }
 
-/// What was used in some time.
+/// The usage in a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
-    /// How long it was.
+    /// The length of the time.
     pub span: Duration,
     /// CPU time, in nanoseconds.
     pub cpu_ns: u64,
-    /// CPU time of the busiest thread, in nanoseconds; `None` where threads are not told apart.
+    /// CPU time of the busiest thread, in nanoseconds; `None` if threads are not measured separately.
     pub thread_ns: Option<u64>,
 }
 
 impl Spent {
-    /// Adds what was used in a phase between two looks that were so far apart, with the CPU time of its busiest thread, on a
-    /// machine of `cpus` CPUs.
+    /// Adds the usage in a phase between two readings that were `span` apart, with the CPU time of the busiest thread,
+    /// on a machine with `cpus` CPUs.
     pub(crate) fn add_phase(
         &mut self,
         [before, after]: [&Used; 2],
@@ -146,13 +168,13 @@ impl Spent {
         }
     }
 
-    /// Adds what was used in a phase in which something was offered.
+    /// Adds the usage in a phase that offers messages or handshakes.
     pub(crate) const fn add_offer(&mut self, [before, after]: [&Used; 2]) {
         self.offer_ns += after.cpu_ns().saturating_sub(before.cpu_ns());
     }
 
     fn tell(&mut self, window: Window, cpus: usize) {
-        // The kernel counts in ticks: they may come to more than the time that they are looked at.
+        // The kernel counts in ticks, which may sum to more than the time between the readings.
         let share = |used_ns: u64, most: f64| (used_ns as f64 / nanos(window.span) as f64).min(most);
         let all = share(window.cpu_ns, cpus as f64);
         let busiest = window.thread_ns.map(|thread_ns| share(thread_ns, 1.0));
@@ -161,7 +183,7 @@ impl Spent {
         self.telling_share = larger(self.telling_share, busiest.or(Some(all)));
     }
 
-    /// Notes how much memory and how many processes there are now.
+    /// Notes the memory and the number of processes.
     pub(crate) fn note(&mut self, used: &Used) {
         self.resident_bytes = self.resident_bytes.max(used.resident_bytes);
         self.processes = self.processes.max(used.processes);
@@ -180,10 +202,7 @@ impl Window {
 }
 
 fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.max(other)),
-        (one, other) => one.or(other),
-    }
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -191,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phase_of_milliseconds_does_not_tell_what_a_side_uses() {
+    fn a_phase_of_milliseconds_has_no_cpu_share() {
         let used = |user_ns| Used {
             user_ns,
             ..Used::default()
@@ -218,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn short_phases_tell_together_what_none_tells_alone() {
+    fn short_phases_together_have_a_cpu_share() {
         let used = |user_ns| Used {
             user_ns,
             ..Used::default()
@@ -232,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_uses_more_cpus_than_there_are() {
+    fn a_share_never_exceeds_the_number_of_cpus() {
         let used = |user_ns| Used {
             user_ns,
             ..Used::default()

@@ -1,75 +1,80 @@
-//! One part of a load: the devices of one loop, and what it says to its coordinator and hears of it.
+//! The messages between one part of a load (the devices of one loop) and its coordinator.
 //!
-//! The coordinator knows a part by its messages alone: over memory where it is a thread, as lines of JSON where it is in
-//! another process. All instants in them are on `CLOCK_MONOTONIC`, which the processes of a machine share.
+//! The coordinator knows a part only by its messages: over memory for a thread, as lines of JSON for another process.
+//! All instants in them are on `CLOCK_MONOTONIC`, which the processes of a machine share.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use wirecost_proto::ByteSize;
 use wirecost_results::figures::Interval;
+use wirecost_security::certificate;
+use wirecost_stack::error::ClientError;
+use wirecost_stack::pattern::PatternError;
 
 use super::keys::KeyLines;
 
-/// What a part is told.
+/// A message to a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToPart {
-    /// This phase begins.
+    /// Begin a phase.
     Begin {
         /// Its index.
         phase: u32,
-        /// When: in nanoseconds of `CLOCK_MONOTONIC`.
+        /// When, in nanoseconds of `CLOCK_MONOTONIC`.
         at_ns: u64,
     },
-    /// Begin nothing new: the phase is to be over soon.
+    /// Begin nothing new and end the phase soon.
     Stop,
     /// End.
     Quit,
 }
 
-/// What a part says.
+/// A message from a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromPart {
-    /// Its devices are there, and wait for the first phase.
+    /// The devices are ready for the first phase.
     Ready,
-    /// What it has counted since it said so last.
+    /// The counts since the last report.
     Interval(Box<Interval>),
-    /// It is alive, about once a second.
+    /// The part is alive, sent about once a second.
     Alive {
-        /// When it looked: what it had counted until then has been said. In nanoseconds of `CLOCK_MONOTONIC`.
+        /// The time that the counts sent so far cover, in nanoseconds of `CLOCK_MONOTONIC`.
         at_ns: u64,
-        /// Connections that are up.
+        /// The number of open connections.
         connected: u64,
-        /// CPU time of its loop's thread so far, what it has waited awake left out, in nanoseconds.
+        /// CPU time of the loop's thread so far without busy waiting, in nanoseconds.
         cpu_ns: u64,
-        /// When the last message of the phase is intended that its schedule has named so far, which may lie ahead. In
-        /// nanoseconds of `CLOCK_MONOTONIC`.
+        /// The intended time of the last message that the schedule of the phase has named so far, in nanoseconds of
+        /// `CLOCK_MONOTONIC`. It may lie ahead.
         intended_ns: u64,
     },
-    /// A phase is over for its devices; everything counted in it has been said.
+    /// A phase is over for the devices, and all its counts have been sent.
     PhaseDone {
         /// The phase's index.
         phase: u32,
     },
-    /// Secrets of its devices' connections, once it has ended; only where they are kept.
+    /// Secrets of the devices' connections, sent at the end if they are kept.
     Keys(KeyLines),
-    /// It has said all of them; only where they are kept.
+    /// All secrets have been sent; only if they are kept.
     AllKeys,
-    /// It cannot go on.
+    /// The part cannot continue.
     Failed {
         /// Why, in one sentence.
         reason: String,
     },
-    /// It has ended.
+    /// The part has ended.
     Finished {
-        /// Why a socket could not be had, the first time that one could not.
+        /// The first error of a device that could not open a socket.
         socket_error: Option<String>,
     },
 }
 
-/// What waits to be taken by a part, and what wakes its loop for it.
+/// The messages that wait for a part, and the waker of its loop.
 #[derive(Default)]
 pub struct Inbox {
     messages: Mutex<VecDeque<ToPart>>,
@@ -77,16 +82,16 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// An empty one.
+    /// An empty inbox.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// What wakes the loop. Only the first call counts.
+    /// Sets the waker of the loop. Only the first call counts.
     pub fn wakes_by(&self, wake: impl Fn() + Send + Sync + 'static) {
-        // A second one would wake the same loop.
+        // A second waker would wake the same loop.
         drop(self.wake.set(Box::new(wake)));
-        // Messages that were put before have woken no loop.
+        // Earlier messages have not woken the loop.
         if !self.lock().is_empty()
             && let Some(wake) = self.wake.get()
         {
@@ -94,7 +99,7 @@ impl Inbox {
         }
     }
 
-    /// Tells the part.
+    /// Adds a message and wakes the loop.
     pub fn put(&self, message: ToPart) {
         self.lock().push_back(message);
         if let Some(wake) = self.wake.get() {
@@ -102,18 +107,18 @@ impl Inbox {
         }
     }
 
-    /// What the part was told first, of what it has not taken.
+    /// Takes the oldest message.
     pub fn take(&self) -> Option<ToPart> {
         self.lock().pop_front()
     }
 
-    /// Whether the part has taken everything.
+    /// Whether no message waits.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<ToPart>> {
-        // A queue is whole also where a thread has panicked while it was locked.
+        // The queue is consistent even if a thread panicked while it held the lock.
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -122,4 +127,33 @@ impl std::fmt::Debug for Inbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inbox").finish_non_exhaustive()
     }
+}
+
+/// Why a part of a load cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum PartError {
+    /// Certificates or keys are unusable.
+    #[error(transparent)]
+    Credentials(#[from] certificate::Error),
+    /// A name or payload has an unknown placeholder.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A client, a message or a subscription cannot be built.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The simulated server cannot be built.
+    #[error("{0}")]
+    Server(String),
+    /// A payload does not fit into memory.
+    #[error("{0} is too large")]
+    PayloadSize(ByteSize),
+    /// The machine has no poll instance, timer or event left.
+    #[error("cannot set up a loop: {0}")]
+    Setup(#[source] io::Error),
+    /// Polling failed.
+    #[error("the loop failed: {0}")]
+    Loop(#[source] io::Error),
+    /// The simulation lost its world: a defect of wirecost.
+    #[error("the simulation has left no world; please report this")]
+    NoWorld,
 }

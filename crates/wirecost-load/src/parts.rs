@@ -1,4 +1,4 @@
-//! The parts of a load as their coordinator knows them: by their messages alone.
+//! The parts of a load as their coordinator sees them: senders and receivers of messages.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -8,31 +8,31 @@ use std::time::Duration;
 use super::part::{FromPart, Inbox, ToPart};
 use super::share::Share;
 
-/// Parts at work, wherever they are.
+/// Running parts, in threads or processes.
 pub struct Parts {
     tell: Vec<Tell>,
-    ear: Box<dyn Ear>,
-    /// Process ids of those that are processes of their own.
+    incoming: Box<dyn Incoming>,
+    /// The process ids of worker processes.
     pub pids: Vec<u32>,
-    /// Called when all is over, to wait for what is left.
+    /// Waits for threads and processes at the end.
     join: Box<dyn FnOnce() + Send>,
 }
 
 /// Receives the messages of parts, with the parts' numbers.
-pub trait Ear {
-    /// The next message; `Ok(None)` where none comes within `patience`.
+pub trait Incoming {
+    /// The next message; `Ok(None)` if none arrives within `patience`.
     ///
     /// # Errors
     /// All parts have gone.
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone>;
+    fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone>;
 
     /// Waits for `span`.
-    fn pass(&mut self, span: Duration);
+    fn wait(&mut self, span: Duration);
 }
 
-/// Parts on threads and in processes send their messages over one channel.
-impl Ear for Receiver<(u32, FromPart)> {
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+/// Threads and worker processes send their messages over one channel.
+impl Incoming for Receiver<(u32, FromPart)> {
+    fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         match self.recv_timeout(patience) {
             Ok(heard) => Ok(Some(heard)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -40,32 +40,31 @@ impl Ear for Receiver<(u32, FromPart)> {
         }
     }
 
-    fn pass(&mut self, span: Duration) {
+    fn wait(&mut self, span: Duration) {
         thread::sleep(span);
     }
 }
 
-/// Tells a part something; one that has ended hears nothing.
+/// Sends a message to a part. Does nothing if the part has ended.
 pub type Tell = Box<dyn Fn(ToPart) + Send>;
 
 impl Parts {
-    /// Parts that are told by `tell`, each, and heard by `ear`; `join` waits until they are
-    /// gone.
+    /// Parts that receive messages by `tell` and send them by `incoming`. `join` waits until they have ended.
     pub fn new(
         tell: Vec<Tell>,
-        ear: impl Ear + 'static,
+        incoming: impl Incoming + 'static,
         pids: Vec<u32>,
         join: impl FnOnce() + Send + 'static,
     ) -> Self {
         Self {
             tell,
-            ear: Box::new(ear),
+            incoming: Box::new(incoming),
             pids,
             join: Box::new(join),
         }
     }
 
-    /// A thread of this process for each share.
+    /// Starts a thread of this process for each share.
     ///
     /// # Errors
     /// The machine gives no more threads.
@@ -82,41 +81,41 @@ impl Parts {
             threads.push(thread::Builder::new().name(name).spawn(run)?);
         }
         let join = move || {
-            // One that panicked has not said that it finished, which its coordinator has noticed.
+            // A part that panicked never reported its end, and the coordinator has noticed that.
             threads.into_iter().for_each(|thread| drop(thread.join()));
         };
         Ok(Self::new(tell, heard, Vec::new(), join))
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn len(&self) -> usize {
         self.tell.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no parts.
     pub fn is_empty(&self) -> bool {
         self.tell.is_empty()
     }
 
-    /// Tells all parts.
+    /// Sends a message to all parts.
     pub fn tell_all(&self, message: ToPart) {
         self.tell.iter().for_each(|tell| tell(message));
     }
 
-    /// What is heard next, of whom; `Ok(None)` where it is nothing for so long.
+    /// The next message and its part; `Ok(None)` if none arrives within `patience`.
     ///
     /// # Errors
     /// All parts have gone.
-    pub fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
-        self.ear.hear(patience)
+    pub fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+        self.incoming.receive(patience)
     }
 
-    /// Waits for `span`; messages that parts send meanwhile are received later.
-    pub fn pass(&mut self, span: Duration) {
-        self.ear.pass(span);
+    /// Waits for `span`. Messages that parts send in that time are received later.
+    pub fn wait(&mut self, span: Duration) {
+        self.incoming.wait(span);
     }
 
-    /// Waits until they are gone; they are told nothing any more.
+    /// Closes all inputs and waits until the parts have ended.
     pub fn join(self) {
         let Self { tell, join, .. } = self;
         // Dropping `tell` closes the worker's input, and a worker ends when its input does.

@@ -1,7 +1,7 @@
-//! Takes the CPU profile of processes of ours with `perf`, of Linux.
+//! Takes a CPU profile of started processes with Linux's `perf`.
 //!
 //! The event is the kernel's CPU clock, which needs no hardware counters: virtual machines often have none. Stacks are
-//! copied and unwound afterwards, as optimised programs keep no frame pointers.
+//! copied and unwound afterwards, because optimised programs keep no frame pointers.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -11,24 +11,24 @@ use wirecost_proto::PeerText;
 use wirecost_results::profile::{Folded, fold};
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
-/// Samples per second of CPU time: not a divisor of the kernel's tick, so that both do not keep step.
+/// Samples per second of CPU time. The number does not divide the kernel's tick rate, so the two do not run in step.
 const FREQUENCY: &str = "99";
-/// How much of a stack is copied, in bytes.
+/// How perf copies stacks: bytes per sample.
 const STACK: &str = "dwarf,8192";
 
 /// Why there is no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// No such program.
+    /// `perf` is not installed.
     #[error("there is no program perf: Debian's package linux-perf has it")]
     Missing,
-    /// It could not be run.
+    /// `perf` could not be run.
     #[error("perf cannot be run: {0}")]
     Io(#[from] io::Error),
-    /// It said why not.
+    /// `perf` failed, with its message.
     #[error("perf failed: {0}")]
     Refused(String),
-    /// It was started by somebody else, maybe elsewhere.
+    /// wirecost did not start the target.
     #[error("wirecost can profile only a target that it starts")]
     NotOurs,
     /// The processes used no CPU time.
@@ -44,10 +44,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to sample the processes with these identifiers.
+    /// Starts to sample the processes with these ids.
     ///
     /// # Errors
-    /// `perf` is missing or cannot be started. What it refuses later, [`Recorder::finish`] says.
+    /// `perf` is missing or cannot be started. [`Recorder::finish`] reports its own failures.
     pub fn start(pids: impl IntoIterator<Item = u32>) -> Result<Self, ProfileError> {
         let folder = tempfile::tempdir()?;
         let pids: Vec<String> = pids.into_iter().map(|pid| pid.to_string()).collect();
@@ -71,10 +71,10 @@ impl Recorder {
         Ok(Self { child, folder })
     }
 
-    /// Ends the sampling and folds the stacks. The processes may live or have ended.
+    /// Ends the sampling and folds the stacks. The processes may be running or ended.
     ///
     /// # Errors
-    /// `perf` was not permitted to sample, or saw nothing.
+    /// `perf` was not permitted to sample, or saw no sample.
     pub fn finish(mut self) -> Result<Folded, ProfileError> {
         let mut control = self.child.stdin.take();
         if let Some(control) = &mut control {
@@ -83,7 +83,7 @@ impl Recorder {
         }
         let data = self.data();
         let output = self.child.wait_with_output()?;
-        // Not before: without its control perf ends at once, and its file is not whole.
+        // Keep it open until then: without its control file, perf ends at once and its file is incomplete.
         drop(control);
         if !data.exists() || std::fs::metadata(&data)?.len() == 0 {
             return Err(ProfileError::Refused(first_line(&output.stderr)));
@@ -119,7 +119,7 @@ fn missing(error: io::Error) -> ProfileError {
     }
 }
 
-/// The first line that says anything.
+/// The first line that is not empty.
 fn first_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text

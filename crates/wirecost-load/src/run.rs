@@ -1,5 +1,4 @@
-//! A load from what is asked for to its figures: the target is started or found, the parts are launched, and what they
-//! have counted is judged.
+//! Runs a load: starts or finds the target, launches the parts, and judges the counts.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
@@ -22,7 +21,7 @@ use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 use super::clock::LoadClock;
 use super::context::RunContext;
-use super::coordinator::{Coordinator, Surroundings};
+use super::coordinator::{Coordinator, CoordinatorContext};
 use super::error::LoadError;
 use super::link::{LinkReport, LoadLink};
 use super::parts::Parts;
@@ -33,17 +32,17 @@ use super::target::Used;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
 use super::{checked, entry, keys, nanos, scheme, simulated};
-use crate::outcome::Outcome;
+use crate::outcome::LoadOutcome;
 
-/// Devices that keep a loop busy enough that another one is worth its thread.
+/// The number of devices that justify one more loop.
 const DEVICES_PER_LOOP: u32 = 100;
 
-/// Runs a load; `None` where it was interrupted before it had begun. Call it from a thread that lives as long as the target:
-/// the kernel ends a child with the thread that has started it. For a load over an emulated link, call
+/// Runs a load; `None` if it was interrupted before it began. Call it from a thread that lives as long as the target:
+/// the kernel kills a child when the thread that started it ends. For a load over an emulated link, call
 /// [`wirecost_live::topology::prepare`] before any thread starts.
 ///
 /// # Errors
-/// [`LoadError`] where there are no figures; what went wrong with them is in their warnings.
+/// [`LoadError`] if there are no figures. Problems with the figures are in their warnings.
 pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     limits::spare_memory();
     if options.engine == LoadEngine::Sim {
@@ -52,7 +51,7 @@ pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<
     let Some(config) = &options.link else {
         return run_here(options, context, None);
     };
-    // The thread moves between the sides of the link, and this one stays where it is.
+    // The new thread moves between the sides of the link. This one stays in its namespace.
     let behind_link = move || {
         let link = LoadLink::start(config, options, &mut context)?;
         run_here(options, context, Some(link))
@@ -61,7 +60,7 @@ pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<
     ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What the machine allows, once it is clear that devices can send from where they are to.
+/// The limits of the machine, after a check of the source addresses.
 fn limits_for(options: &LoadOptions, from_this_machine: bool) -> Result<Limits, LoadError> {
     let limits = Limits::read().map_err(|source| LoadError::Machine {
         action: "raise the limit on open files",
@@ -73,7 +72,7 @@ fn limits_for(options: &LoadOptions, from_this_machine: bool) -> Result<Limits, 
     Ok(limits)
 }
 
-/// Source addresses must be those of this machine.
+/// Checks that the source addresses belong to this machine.
 fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
     addresses.iter().try_for_each(|address| {
         let bound = UdpSocket::bind((*address, 0)).map(drop);
@@ -84,7 +83,7 @@ fn check_sources(addresses: &[IpAddr]) -> Result<(), LoadError> {
     })
 }
 
-/// Runs a load from this thread, over a link that is at work where there is to be one.
+/// Runs a load on this thread, over a running link if the load has one.
 fn run_here(
     options: &LoadOptions,
     mut context: RunContext<'_>,
@@ -97,7 +96,7 @@ fn run_here(
         return Ok(None);
     };
     let generator = Generator::start(options, &server, &limits, context.program)?;
-    let vigil = KeepAwake::hold();
+    let keep_awake = KeepAwake::hold();
     let machine = MachineLoad::read();
     let recorder = options.profile.then(|| record(&server));
     let Generator { parts, pids, .. } = generator;
@@ -116,7 +115,7 @@ fn run_here(
         started_at: rfc3339(started_at),
         loops: generator.loops,
         processes: generator.processes,
-        idle_cpus: vigil.idle_cpus().to_string(),
+        idle_cpus: keep_awake.idle_cpus().to_string(),
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
     note_afterwards(&mut load, options, &outcome, address, link);
@@ -130,7 +129,7 @@ fn run_here(
     }))
 }
 
-/// Takes the parts, those of the worker processes `pids` among them, through the phases of a load, while somebody watches.
+/// Takes the parts, with the worker processes `pids`, through the phases of a load, and notifies the watcher.
 fn conduct(
     options: &LoadOptions,
     context: &mut RunContext<'_>,
@@ -138,11 +137,11 @@ fn conduct(
     server: &mut Server,
     parts: Parts,
     pids: &[u32],
-) -> Outcome {
+) -> LoadOutcome {
     context
         .watcher
         .begin(&Announcement::of(options, context.position));
-    let surroundings = Surroundings {
+    let coordinator_context = CoordinatorContext {
         clock: LoadClock::Live(clock),
         target: server,
         watcher: context.watcher,
@@ -150,12 +149,12 @@ fn conduct(
         used: &mut || used_by(pids),
         demands: context.demands,
     };
-    let outcome = Coordinator::new(options, parts, surroundings).run();
+    let outcome = Coordinator::new(options, parts, coordinator_context).run();
     context.watcher.end();
     outcome
 }
 
-/// Starts or finds the target; `None` where the run was interrupted meanwhile.
+/// Starts or finds the target; `None` if the run was interrupted before it was ready.
 fn start_target(
     options: &LoadOptions,
     context: &RunContext<'_>,
@@ -176,13 +175,13 @@ fn start_target(
         .map_err(LoadError::from),
     };
     match started {
-        // It was not waited for any more, and is missing for no other reason.
+        // The interruption ended the wait: the target is missing for no other reason.
         Err(_) if (context.interrupted)() => Ok(None),
         started => started.map(Some),
     }
 }
 
-/// From where devices send: on the emulated link each from an address of its own.
+/// The addresses that devices send from: on the emulated link each device has its own.
 fn source_addresses(options: &LoadOptions, target: SocketAddr, has_link: bool) -> Vec<String> {
     if has_link {
         return vec![format!("{DEVICES_V4}/16")];
@@ -191,7 +190,7 @@ fn source_addresses(options: &LoadOptions, target: SocketAddr, has_link: bool) -
     sources.iter().map(IpAddr::to_string).collect()
 }
 
-/// The parts that generate.
+/// The parts and their processes.
 struct Generator {
     parts: Parts,
     /// The worker processes.
@@ -221,12 +220,12 @@ impl Generator {
     }
 }
 
-/// Ends the target, and then the link to it; what has come of that, where the load has begun.
+/// Ends the target, and then its link. Returns the link's report if the load has begun.
 fn end(
     options: &LoadOptions,
     server: Server,
     link: Option<LoadLink>,
-    outcome: &mut Outcome,
+    outcome: &mut LoadOutcome,
 ) -> Result<Option<LinkReport>, EmulationError> {
     let oscore_contexts = keys::oscore_contexts(options, server.destination());
     server.stop();
@@ -247,11 +246,11 @@ fn record(server: &Server) -> Result<Recorder, ProfileError> {
     }
 }
 
-/// Notes what is known of a load when its target and its link have ended.
+/// Notes the results that exist only after the target and the link have ended.
 fn note_afterwards(
     load: &mut Load,
     options: &LoadOptions,
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     address: SocketAddr,
     link: Option<LinkReport>,
 ) {
@@ -263,23 +262,20 @@ fn note_afterwards(
     }
 }
 
-/// The profile as text; where there is none, a warning says why.
+/// The profile as text. If there is none, a warning gives the reason.
 fn folded(profile: Result<Folded, ProfileError>, warnings: &mut Vec<Warning>) -> Option<String> {
     match profile {
         Ok(folded) => Some(folded.text()),
         Err(error) => {
-            warnings.push(Warning {
-                kind: WarningKind::NoProfile,
-                text: format!("there is no CPU profile of the target: {error}"),
-                invalidates: false,
-            });
+            let text = format!("there is no CPU profile of the target: {error}");
+            warnings.push(Warning::note(WarningKind::NoProfile, text));
             None
         }
     }
 }
 
-/// How many loops: one for each CPU, but that one is left for each of the `others` on this machine, the target and the
-/// emulated link, and few devices need few.
+/// The number of loops: one for each CPU, without one CPU for each of the `others` on this machine (the target, the
+/// emulated link). Few devices need few loops.
 fn loops(options: &LoadOptions, others: u32) -> u32 {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let cpus = u32::try_from(cpus).unwrap_or(1);
@@ -290,9 +286,9 @@ fn loops(options: &LoadOptions, others: u32) -> u32 {
     options.threads.unwrap_or(useful).clamp(1, devices.max(1))
 }
 
-/// What this process and its workers have used so far.
+/// The usage of this process and its workers so far.
 fn used_by(workers: &[u32]) -> Used {
-    // The time of a worker that has ended is not known.
+    // The CPU time of a worker that has ended is unknown.
     let workers = workers.iter().filter_map(|pid| OwnUsage::of(*pid).ok());
     let all = OwnUsage::read().into_iter().chain(workers);
     all.fold(Used::default(), |sum, usage| Used {

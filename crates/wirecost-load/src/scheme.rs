@@ -1,5 +1,5 @@
-//! Whether a target that nothing came of speaks TLS where the URL says that it does not, or the other way round: asked of the
-//! target itself, by one connection more.
+//! Checks whether an unresponsive target speaks TLS although its URL says that it does not, or the other way round. The
+//! check opens one more connection.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -16,8 +16,8 @@ use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
 /// How long the target has for its first bytes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the port of the target's URL speaks instead, and the URL that was meant; `None` where it speaks what the URL says, or
-/// does not tell.
+/// The protocol that the port of the target's URL speaks instead, and the corrected URL; `None` if it speaks the URL's
+/// protocol, or if this is unknown.
 pub(super) fn meant(options: &LoadOptions, address: SocketAddr) -> Option<String> {
     let LoadTarget::Url(url) = &options.target else {
         return None;
@@ -34,8 +34,8 @@ pub(super) fn meant(options: &LoadOptions, address: SocketAddr) -> Option<String
     Some(format!("its port {what}: {}", did_you_mean(url, other)))
 }
 
-/// A warning where a load has had no answer at all from a target that speaks something else: connections of HTTP come about
-/// there all the same.
+/// The warning of a load that got no answer from a target that speaks another protocol: HTTP connections succeed there
+/// all the same.
 pub(super) fn warning(options: &LoadOptions, address: SocketAddr, load: &Load) -> Option<Warning> {
     let offered = load
         .phases
@@ -48,18 +48,12 @@ pub(super) fn warning(options: &LoadOptions, address: SocketAddr, load: &Load) -
     if offered == 0 || !is_silent || !options.is_answered() || load.interrupted {
         return None;
     }
-    Some(Warning {
-        kind: WarningKind::OtherProtocol,
-        text: format!(
-            "nothing was answered by {}, and {}",
-            options.target,
-            meant(options, address)?
-        ),
-        invalidates: false,
-    })
+    let meant = meant(options, address)?;
+    let text = format!("{} answered nothing, and {meant}", options.target);
+    Some(Warning::note(WarningKind::OtherProtocol, text))
 }
 
-/// Whether something that listens takes a ClientHello for one; `None` where it is not there, or says nothing.
+/// Whether the listener at `address` accepts a ClientHello; `None` if there is no listener, or if it sends nothing.
 fn speaks_tls(address: SocketAddr) -> Option<bool> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -80,7 +74,7 @@ fn speaks_tls(address: SocketAddr) -> Option<bool> {
 /// A ClientHello without extensions (RFC 5246, section 7.4.1.2): a TLS server answers with a ServerHello or an alert.
 fn client_hello() -> Vec<u8> {
     const RANDOM: [u8; 32] = [0x5a; 32];
-    // ECDHE with AES-GCM, RSA with AES: some that most servers know.
+    // ECDHE with AES-GCM, RSA with AES: suites that most servers know.
     const SUITES: [u8; 8] = [0xc0, 0x2f, 0xc0, 0x2b, 0x00, 0x9c, 0x00, 0x2f];
     let body = [
         &[0x03, 0x03][..],
@@ -100,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// Listens for one connection, reads something, and answers with these bytes and the end.
+    /// Accepts one connection, reads once, sends these bytes and closes.
     fn answering(bytes: &'static [u8]) -> SocketAddr {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -122,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_scheme_is_named_where_the_target_speaks_it() {
+    fn the_other_scheme_is_suggested_if_the_target_speaks_it() {
         let (alert, hello): (&[u8], &[u8]) = (&[21, 3, 3, 0, 2, 2, 40], &[22, 3, 3, 0, 80]);
         for answer in [alert, hello] {
             assert_eq!(
@@ -141,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_datagrams_say_nothing() {
+    fn silent_ports_and_datagrams_suggest_nothing() {
         let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = free.local_addr().expect("its address");
         drop(free);

@@ -1,4 +1,4 @@
-//! The target of a load: found where a URL says, or started in a process of its own.
+//! The target of a load: found at a URL, or started in its own process.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -23,29 +23,29 @@ use super::devices::LAST_WAIT;
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Measured, Used, Watched};
 
-/// Where servers of other makers listen: an address of loopback that hardly anybody uses, because their ports are the
-/// registered ones.
+/// The loopback address of other makers' servers. Hardly any program uses it, and these servers listen on the
+/// registered ports.
 const FOREIGN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 78, 0, 1);
-/// Where systems keep the authorities that they trust.
+/// Where systems keep the certificates of trusted authorities.
 const SYSTEM_STORES: [&str; 3] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
 ];
-/// How long a target may take to say what it has used. One that is stopped says nothing, and the progress of the load is not
-/// shown meanwhile.
+/// How long a target may take to report its usage. A stopped target reports nothing, and meanwhile the progress display
+/// waits.
 const USAGE_PATIENCE: Duration = Duration::from_millis(500);
-/// How long a target may take to say what has arrived.
+/// How long a target may take to report its arrivals.
 const REPORT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the resolver may take.
 const RESOLVE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where a target is started.
+/// Where the target runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Site {
     /// On loopback.
     Loopback,
-    /// At this address of an emulated link, on whose server's side the calling thread is.
+    /// At this address of an emulated link. The calling thread is on the server's side.
     Link(IpAddr, OnLink),
 }
 
@@ -61,27 +61,27 @@ impl Site {
 /// Why there is no target.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The counting target.
+    /// The counting target failed.
     #[error(transparent)]
     Sink(#[from] SinkError),
-    /// A name that has no address.
+    /// A name has no address.
     #[error(transparent)]
     Name(#[from] ResolveError),
-    /// The file with authorities.
+    /// The file with authorities is unreadable.
     #[error("cannot read {path}: {reason}")]
     Authorities {
         /// The file.
         path: String,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// A server of another maker.
+    /// A server of another maker failed.
     #[error(transparent)]
     Foreign(#[from] TargetError),
-    /// There are no certificates and keys.
+    /// Certificates and keys cannot be made.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] certificate::Error),
-    /// The machine does not say where we are.
+    /// The environment of this process cannot be read.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
 }
@@ -91,25 +91,25 @@ pub enum ServerError {
 pub struct Server {
     destination: Destination,
     kind: Kind,
-    /// What the link to it has done, where there is one.
+    /// The meter of the link to it, if there is one.
     meter: Option<Arc<Meter>>,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// It was there before; nothing else is known of it.
+    /// It was already running; nothing else is known of it.
     Found,
-    /// Ours.
+    /// The counting target.
     Sink(Box<Sink>),
     /// A server of another maker.
     Foreign(Box<Foreign>),
 }
 
 impl Server {
-    /// Starts or finds the target; once the run is over, nothing is waited for.
+    /// Starts or finds the target. Stops waiting once the run is over.
     ///
     /// # Errors
-    /// [`ServerError`] says what is missing.
+    /// [`ServerError`] names the missing part.
     pub fn start(
         options: &LoadOptions,
         program: &Path,
@@ -131,7 +131,7 @@ impl Server {
         })
     }
 
-    /// The same server behind a link that is watched.
+    /// Adds the meter of a link in front of the server.
     #[must_use]
     pub(super) fn behind(self, meter: Arc<Meter>) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl Server {
         }
     }
 
-    /// Where it is, and why it is trusted.
+    /// Its address and credentials.
     pub const fn destination(&self) -> &Destination {
         &self.destination
     }
@@ -155,7 +155,7 @@ impl Server {
         !matches!(self.kind, Kind::Found) || self.destination.address.ip().is_loopback()
     }
 
-    /// Program and version of a server of another maker that was started.
+    /// The program and version of a started server of another maker.
     pub fn version(&self) -> Option<&str> {
         match &self.kind {
             Kind::Foreign(foreign) => Some(foreign.version()),
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// The processes of a target that was started.
+    /// The processes of a started target.
     pub fn pids(&self) -> Vec<u32> {
         match &self.kind {
             Kind::Found => Vec::new(),
@@ -172,11 +172,11 @@ impl Server {
         }
     }
 
-    /// Ends what was started.
+    /// Ends the started processes.
     pub fn stop(self) {
         match self.kind {
             Kind::Found => {}
-            // It has said all that it knew, and ends with us at the latest.
+            // It has reported everything, and ends with this process at the latest.
             Kind::Sink(sink) => drop(sink.stop()),
             Kind::Foreign(foreign) => drop(foreign.stop()),
         }
@@ -207,7 +207,7 @@ impl Watched for Server {
 
     fn begin(&mut self, phase: &Measured) {
         if let Kind::Sink(sink) = &mut self.kind {
-            // A target that has ended is noticed by its devices.
+            // The devices notice a target that has ended.
             drop(sink.begin_phase(phase));
         }
     }
@@ -238,15 +238,14 @@ fn start_sink(
     asked.stamped = options.is_stamped();
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
     if let Site::Link(ip, link) = site {
-        // No other server is there: the port is the protocol's registered one.
+        // No other server runs there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());
         asked.link = Some(link);
     } else if options.ipv6 {
         asked.address = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
     }
     let sink = Sink::start(program, &asked, clock, is_over)?;
-    let portable = sink.credentials().portable();
-    let portable = portable.map_err(|error| SinkError::Failed(error.to_string()))?;
+    let portable = sink.credentials().portable().map_err(SinkError::Credentials)?;
     let destination = Destination::own(sink.address(), portable);
     Ok((destination, Kind::Sink(Box::new(sink))))
 }
@@ -274,7 +273,7 @@ fn start_foreign(
     Ok((destination, kind))
 }
 
-/// What a server of another maker has used. Its first process says how its CPU time divides.
+/// The usage of a server of another maker. Its first process gives the division into user and system time.
 fn used_by(foreign: &Foreign) -> Option<Used> {
     let usage = foreign.usage()?;
     let first = foreign
@@ -302,7 +301,7 @@ fn used_by(foreign: &Foreign) -> Option<Used> {
 fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result<Destination, ServerError> {
     let patience = Patience::new(RESOLVE_PATIENCE, is_over);
     let addresses = resolve(&url.host, url.port, None, patience)?;
-    // The resolver gives the best first, and at least one.
+    // The resolver returns the best address first, and at least one.
     let address = addresses
         .first()
         .copied()
@@ -319,14 +318,19 @@ fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result
     })
 }
 
-/// The authorities that are trusted; `None` takes any certificate.
+/// The file with the authorities that this system trusts, if there is one.
+pub fn system_store() -> Option<&'static Path> {
+    SYSTEM_STORES.iter().map(Path::new).find(|path| path.is_file())
+}
+
+/// The authorities that devices trust; `None` accepts any certificate.
 pub(super) fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
     if options.insecure {
         return Ok(None);
     }
-    let stores = || SYSTEM_STORES.iter().map(Path::new).find(|path| path.is_file());
     let needs_any = options.stack.has_handshake();
-    let Some(path) = options.ca.as_deref().or_else(|| stores().filter(|_| needs_any)) else {
+    let default = || system_store().filter(|_| needs_any);
+    let Some(path) = options.ca.as_deref().or_else(default) else {
         return Ok(Some(Vec::new()));
     };
     let error = |reason: String| ServerError::Authorities {

@@ -1,4 +1,4 @@
-//! What one part of a load is given, and how its loop is built from it.
+//! One part of a load: its share of the devices, and its loop.
 
 mod activities;
 mod clients;
@@ -20,32 +20,32 @@ use wirecost_proto::random::key_of;
 use wirecost_scenario::options::load::shared::sockets;
 use wirecost_scenario::options::load::{Backoff, LoadOptions};
 use wirecost_security::KeyLog;
-use wirecost_stack::pattern::{Pattern, PatternError};
 
 use super::destination::Destination;
-use super::keys::KeyLines;
+use super::keys::{KeyLines, key_log};
 use super::part::{FromPart, Inbox};
 use super::shared::SharedEndpoints;
+use crate::part::PartError;
 
-/// How connections come back that are lost while messages are sent, where nothing else is said.
+/// How devices reconnect in a sending phase that does not define a back-off.
 pub const BACKOFF: Backoff = Backoff {
     first: Duration::from_secs(1),
     max: Duration::from_secs(30),
     full_jitter: true,
 };
 
-/// What one part of a load is given: from it, the same loop is built in any process.
+/// The share of one part: any process builds the same loop from it.
 #[derive(Clone, Debug)]
 pub struct Share {
-    /// What is asked for.
+    /// The options of the load.
     pub options: Arc<LoadOptions>,
-    /// Where it goes.
+    /// The destination.
     pub destination: Destination,
-    /// The part, from 0.
+    /// The number of the part, from 0.
     pub number: u32,
-    /// Its senders among all.
+    /// Its senders among all senders.
     pub devices: Range<u32>,
-    /// Its subscribers among all.
+    /// Its subscribers among all subscribers.
     pub subscribers: Range<u32>,
 }
 
@@ -71,39 +71,32 @@ impl Share {
             .collect()
     }
 
-    /// Runs the part until it is told to quit: one loop on this thread. Whatever happens, the last thing that it says is
-    /// [`FromPart::Failed`] or [`FromPart::Finished`].
+    /// Runs the part on this thread until it receives [`ToPart::Quit`]. Its last message is always [`FromPart::Failed`]
+    /// or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
-        let key_log = self.key_log();
+        let key_log = key_log(&self.options);
         let last = match self.run_loop(inbox, outbox, &key_log) {
             Ok(socket_error) => FromPart::Finished { socket_error },
-            Err(reason) => FromPart::Failed { reason },
+            Err(error) => FromPart::Failed {
+                reason: error.to_string(),
+            },
         };
         let keys = KeyLines::of(&key_log);
         let all_keys = key_log.is_enabled().then_some(FromPart::AllKeys);
         let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
         for word in words.chain([last]) {
-            // A coordinator that has gone needs no word.
+            // A coordinator that has gone needs no message.
             drop(outbox.send((self.number, word)));
         }
     }
 
-    /// Where devices leave the secrets of their connections.
-    fn key_log(&self) -> KeyLog {
-        if self.options.keeps_keys() {
-            KeyLog::new()
-        } else {
-            KeyLog::disabled()
-        }
-    }
-
-    /// Runs the loop: why a socket could not be had.
+    /// Runs the loop. Returns the first error of a device that could not open a socket.
     fn run_loop(
         &self,
         inbox: &Arc<Inbox>,
         outbox: &Outbox,
         key_log: &KeyLog,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, PartError> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
         let channels = self.destination.channels(clock, key_log)?;
@@ -121,8 +114,7 @@ impl Share {
             .with_traffic(Arc::clone(&traffic))
             .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
-        let driver = driver.map_err(|error| format!("cannot set up a loop: {error}"))?;
-        let driver = driver.with_traffic(traffic);
+        let driver = driver.map_err(PartError::Setup)?.with_traffic(traffic);
         let waker = driver.waker();
         // A loop that has ended cannot be woken and need not be.
         inbox.wakes_by(move || drop(waker.wake()));
@@ -132,16 +124,14 @@ impl Share {
             cpu_ns: crate::cpu_ns(),
             intended_ns: 0,
         };
-        // Sending fails where the coordinator has gone: the loop is told to quit, or its process ends.
+        // Sending fails if the coordinator has gone. Then the loop receives `Quit`, or its process ends.
         drop(outbox.send((self.number, alive)));
         drop(outbox.send((self.number, FromPart::Ready)));
-        let report = driver
-            .run()
-            .map_err(|error| format!("the loop failed: {error}"))?;
+        let report = driver.run().map_err(PartError::Loop)?;
         Ok(report.socket_error.map(|error| error.to_string()))
     }
 
-    /// Where its sockets come from: on an emulated link each device has an address of its own, as far as there are any.
+    /// The sources of its sockets: on an emulated link each device has its own address, as long as there are enough.
     fn sources(&self) -> Sources {
         if self.destination.link.is_none() {
             return sources_of(&self.options, self.destination.address, self.count());
@@ -158,7 +148,7 @@ impl Share {
         sources.with_shared_sockets(sockets(&self.options, self.count()))
     }
 
-    /// Devices of the part.
+    /// The number of devices in the part.
     fn count(&self) -> u32 {
         (self.devices.len() + self.subscribers.len()) as u32
     }
@@ -173,11 +163,7 @@ impl Share {
     }
 }
 
-fn pattern(text: &str) -> Result<Pattern, String> {
-    text.parse().map_err(|error: PatternError| error.to_string())
-}
-
-/// Where the sockets come from of so many devices of a load, in one loop, that go to `address`.
+/// The sources of sockets for `devices` devices of a load in one loop, towards `address`.
 pub fn sources_of(options: &LoadOptions, address: SocketAddr, devices: u32) -> Sources {
     let sources = if options.sources.is_empty() {
         let subscribers = options.receivers();

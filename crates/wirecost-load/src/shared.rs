@@ -1,4 +1,4 @@
-//! CoAP endpoints, hence UDP sockets, that the devices of a part share: how many there are, and for which device a datagram is.
+//! CoAP endpoints, hence UDP sockets, that several devices of a part share, and the routing of datagrams to devices.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use wirecost_proto::Rng;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::shared::sockets;
 
-/// The shared endpoints of a part; none where each device has its own.
+/// The shared endpoints of a part; none if each device has its own.
 #[derive(Clone, Debug, Default)]
 pub struct SharedEndpoints {
     endpoints: Vec<Arc<SharedEndpoint>>,
@@ -22,19 +22,19 @@ impl SharedEndpoints {
         }
     }
 
-    /// What a device of the part has of its endpoint, by its number in the part.
+    /// A device's share of its endpoint, by its number in the part.
     pub fn share(&self, device: u32) -> Option<Share> {
         let endpoint = self.endpoints.get(self.socket(device)?)?;
         Some(Share::new(Arc::clone(endpoint), device))
     }
 
-    /// Whose a datagram is that has arrived on a socket.
+    /// The device of a datagram that has arrived on a socket.
     pub fn route(&self, socket: usize, datagram: &[u8]) -> Option<usize> {
         let device = self.endpoints.get(socket)?.route(datagram)?;
         (self.socket(device) == Some(socket)).then_some(device as usize)
     }
 
-    /// The socket of a device: the loop deals them out in turn.
+    /// The socket of a device: the loop assigns sockets round-robin.
     const fn socket(&self, device: u32) -> Option<usize> {
         (device as usize).checked_rem(self.endpoints.len())
     }
@@ -77,10 +77,10 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_is_taken_from_the_socket_of_its_device_alone() {
+    fn a_datagram_is_accepted_from_its_devices_socket_only() {
         let load = load("coap-con", open(1_000.0, 3_600));
         let endpoints = SharedEndpoints::of(&load, 1_000, Rng::new(1));
-        // A NON response with a token that begins with 513.
+        // A NON response whose token begins with 513.
         let datagram = [0x54, 0x44, 0, 1, 2, 1, 0xab, 0xcd];
         assert_eq!(endpoints.route(513 % 4, &datagram), Some(513));
         assert_eq!(endpoints.route(0, &datagram), None);

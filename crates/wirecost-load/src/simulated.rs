@@ -6,8 +6,8 @@
 //!     `-- receives: runs the World until Devices has reported something, or until the time-out
 //! ```
 //!
-//! - `setting`: what it is made of
-//! - `parts`: its part and its target, as the coordinator knows them
+//! - `setting`: its devices, server and link
+//! - `parts`: its part and its target, as the coordinator sees them
 
 mod parts;
 mod setting;
@@ -33,13 +33,13 @@ use wirecost_sim::{Recording, Tap};
 
 use crate::clock::{LoadClock, Origin};
 use crate::context::{Demands, RunContext};
-use crate::coordinator::{Coordinator, Surroundings};
+use crate::coordinator::{Coordinator, CoordinatorContext};
 use crate::destination::Destination;
 use crate::error::LoadError;
 use crate::keys::{self, KeyLines};
 use crate::link::{Captured, LinkReport, keep};
-use crate::outcome::Outcome;
-use crate::part::{FromPart, Inbox, ToPart};
+use crate::outcome::{GeneratorError, LoadOutcome};
+use crate::part::{FromPart, Inbox, PartError, ToPart};
 use crate::parts::{Parts, Tell};
 use crate::sink::counter::Counter;
 use crate::target::Used;
@@ -48,13 +48,13 @@ use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
 use setting::{LoadWorld, Setting};
 
-/// How long packets of connections that have closed are waited for when the load is over.
+/// How long the simulation waits for packets of closed connections at the end of the load.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Runs a load in virtual time; `None` where it was interrupted before it had begun.
+/// Runs a load in virtual time; `None` if it was interrupted before it began.
 ///
 /// # Errors
-/// [`LoadError`] where there are no figures.
+/// [`LoadError`] if there are no figures.
 pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Option<LoadFile>, LoadError> {
     let started_at = SystemTime::now();
     let RunContext {
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     let recording = options.capture.then(Recording::new);
     let simulated = simulate(options, watcher, interrupted, demands, recording);
     watcher.end();
-    let simulated = simulated.map_err(LoadError::Generator)?;
+    let simulated = simulated?;
     if simulated.outcome.has_not_begun() {
         return Ok(None);
     }
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     }))
 }
 
-/// Writes the packets below the results folder, where they were recorded.
+/// Writes the capture below the results folder, if packets were recorded.
 fn capture(
     options: &LoadOptions,
     folder: &Path,
@@ -111,7 +111,7 @@ fn capture(
     Ok(Some(captured))
 }
 
-/// What the link has come to; it keeps every deadline.
+/// The report of the link, which keeps every deadline.
 fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
     LinkReport {
         config,
@@ -129,18 +129,18 @@ fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
 
 /// The result of a simulated load.
 pub struct Simulated<T> {
-    /// What was counted.
-    pub outcome: Outcome,
-    /// What each direction of the link has decided.
+    /// The counts.
+    pub outcome: LoadOutcome,
+    /// The decisions of each direction of the link.
     pub counters: [Counters; 2],
     /// The tap that saw the packets.
     pub tap: T,
-    /// Where the server was, and what its clients trusted.
+    /// The server's address and the credentials of its clients.
     pub destination: Destination,
 }
 
-/// Simulates a load. `tap` sees its packets, and `watcher` receives its progress notifications. The load ends early where it is
-/// `interrupted` or one of `demands` fails.
+/// Simulates a load. `tap` sees its packets, and `watcher` receives progress notifications. The load ends early if it
+/// is `interrupted` or if one of `demands` fails.
 ///
 /// # Errors
 /// A client, the server or a message cannot be made.
@@ -150,7 +150,7 @@ pub fn simulate<T: Tap + 'static>(
     interrupted: &dyn Fn() -> bool,
     demands: Option<&Demands<'_>>,
     tap: T,
-) -> Result<Simulated<T>, String> {
+) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
     let meter = Arc::<Meter>::default();
     let (outbox, said) = channel();
@@ -177,7 +177,7 @@ pub fn simulate<T: Tap + 'static>(
     };
     let tell: Vec<Tell> = vec![Box::new(move |message: ToPart| inbox.put(message))];
     let parts = Parts::new(tell, simulation, Vec::new(), || {});
-    let surroundings = Surroundings {
+    let coordinator_context = CoordinatorContext {
         clock: LoadClock::Virtual(now),
         target: &mut target,
         watcher,
@@ -185,25 +185,25 @@ pub fn simulate<T: Tap + 'static>(
         used: &mut Used::default,
         demands,
     };
-    let outcome = Coordinator::new(options, parts, surroundings).run();
+    let outcome = Coordinator::new(options, parts, coordinator_context).run();
     let world = world.borrow_mut().take();
-    let world = world.ok_or("the simulation has left no world; please report this")?;
+    let world = world.ok_or(PartError::NoWorld)?;
     Ok(settled(world, setting, &target.meter, outcome))
 }
 
-/// The result of a world, once the last packets of its connections have arrived.
+/// The result of a world, after the last packets of its connections have arrived.
 fn settled<T: Tap>(
     mut world: LoadWorld<T>,
     setting: Setting<'_>,
     meter: &Meter,
-    mut outcome: Outcome,
+    mut outcome: LoadOutcome,
 ) -> Simulated<T> {
     world.settle(world.now() + SETTLE);
     outcome.settle_link(&meter.read());
     let (finished, _) = world.into_finished();
     outcome.keys = KeyLines::of(&setting.credentials.key_log);
     if let Some((_, error)) = finished.service_errors.into_iter().next() {
-        let failure = format!("the server has ended: {error}");
+        let failure = GeneratorError::Server(error.to_string());
         outcome.failure.get_or_insert(failure);
     }
     Simulated {

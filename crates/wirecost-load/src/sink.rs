@@ -1,4 +1,4 @@
-//! The counting target of a load: the built-in server of a stack in processes of its own, which says what has arrived.
+//! The counting target of a load: the built-in server of a stack in its own processes, which reports arrivals.
 //!
 //! ```text
 //! wirecost load                                   wirecost load-target (one process, or several on one port)
@@ -9,12 +9,13 @@
 //!   end of input, or "quit"                   -->
 //! ```
 //!
-//! Every line but the three words is JSON.
+//! Every line except these commands is JSON.
 
 pub(crate) mod counter;
 mod report;
 mod target;
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,58 +25,57 @@ use wirecost_live::Clock;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::patience::Patience;
 use wirecost_live::process::foreground::StartError;
-use wirecost_live::process::worker::{Silence, Worker};
+use wirecost_live::process::worker::{NoAnswer, Worker};
 use wirecost_proto::bare::Transport;
+use wirecost_security::certificate;
 use wirecost_stack::credentials::Portable;
-use wirecost_stack::{Credentials, Stack};
+use wirecost_stack::{Credentials, NameError, Stack};
 
 use super::destination::OnLink;
 use super::target::Measured;
 pub use report::{SinkReport, SinkUsage};
-pub use target::serve;
+pub use target::{ServeError, serve};
 
-/// The hidden command that is the target's process.
+/// The hidden command of the target's process.
 pub const COMMAND: &str = "load-target";
-/// How long a target may take to be there.
+/// How long a target may take to become ready.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a target may take to end, once it has reported everything.
+/// How long a target may take to end after its last report.
 const ENDING: Duration = Duration::from_secs(1);
-/// Descriptors that a process needs for itself.
+/// File descriptors that a process needs for itself.
 const RESERVED_FILES: u64 = 64;
 
-/// What a target is to be.
+/// The settings of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SinkOptions {
     /// The stack's name.
     pub stack: String,
-    /// Where it listens; port 0 is any.
+    /// The address to listen on; port 0 is any port.
     pub address: SocketAddr,
-    /// Connections at a time: as many processes are started as hold them.
+    /// Simultaneous connections. They determine the number of processes.
     pub connections: u32,
-    /// The CPU that it keeps to; `None` is any.
+    /// The CPU that it runs on; `None` is any.
     pub cpu: Option<usize>,
     /// Whether payloads begin with a [`wirecost_proto::Stamp`].
     pub stamped: bool,
-    /// Whether clients must have a certificate.
-    pub client_certificates: bool,
-    /// Whether it takes early data, which anyone may have replayed.
+    /// Whether it accepts early data, which anyone can replay.
     pub accept_early_data: bool,
-    /// The emulated link in front of it, where there is one.
+    /// The emulated link in front of it, if there is one.
     pub link: Option<OnLink>,
 }
 
-/// What one process of a target is to be.
+/// The settings of one process of a target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Shard {
     options: SinkOptions,
-    /// Whether others listen at the same port.
+    /// Whether other processes listen on the same port.
     shares_port: bool,
-    /// Those of the others; the first makes them.
+    /// The credentials of all processes; the first process makes them.
     credentials: Option<Portable>,
 }
 
 impl SinkOptions {
-    /// A target on loopback for `connections` of payloads with a stamp.
+    /// A target on loopback for `connections` connections and payloads with a stamp.
     pub fn new(stack: Stack, connections: u32) -> Self {
         Self {
             stack: stack.to_string(),
@@ -83,51 +83,56 @@ impl SinkOptions {
             connections,
             cpu: None,
             stamped: true,
-            client_certificates: false,
             accept_early_data: false,
             link: None,
         }
     }
 }
 
-/// What a target says.
+/// An answer of a target.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// It listens.
+    /// The target listens.
     Ready {
         address: SocketAddr,
         credentials: Portable,
     },
-    /// What has arrived so far, and the delays.
+    /// The arrivals so far, and the delays.
     Report(Box<SinkReport>),
-    /// What it has used so far, and how many messages have arrived.
+    /// The usage so far, and the number of messages.
     Usage(SinkUsage),
-    /// It could not start.
+    /// The target could not start.
     Failed { reason: String },
 }
 
-/// Why there is no target, or no word of it.
+/// Why there is no target, or no answer from it.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// Its program cannot be run.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// It said nothing.
+    /// It sent no answer.
     #[error("the target: {0}")]
-    Silent(#[from] Silence),
-    /// It could not be told something.
+    Silent(#[from] NoAnswer),
+    /// Its input is closed.
     #[error("cannot speak to the target: {0}")]
-    Pipe(#[from] std::io::Error),
-    /// It cannot serve.
+    Pipe(#[from] io::Error),
+    /// Its process cannot serve, with the reason.
     #[error("the target cannot serve: {0}")]
     Failed(String),
-    /// It said something that is not understood.
-    #[error("the target said {0:?}, which is no answer")]
+    /// Its certificates or keys are unusable.
+    #[error("the target cannot serve: {0}")]
+    Credentials(#[from] certificate::Error),
+    /// Its stack is unknown.
+    #[error("the target cannot serve: {0}")]
+    Stack(#[from] NameError),
+    /// Its answer cannot be read.
+    #[error("the target said {0:?}, which is not an answer")]
     Answer(String),
 }
 
-/// A target at work. Dropped, it is killed.
+/// A running target. Dropping it kills its processes.
 #[derive(Debug)]
 pub struct Sink {
     shards: Vec<Process>,
@@ -136,8 +141,8 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Starts a target as processes of `program`, which is this one ([`std::env::current_exe`]) but in tests. `clock` is
-    /// that of the run; once `is_over`, nothing is waited for.
+    /// Starts a target as processes of `program`, which is the running program ([`std::env::current_exe`]) except in
+    /// tests. `clock` belongs to the run. Stops waiting once `is_over`.
     ///
     /// # Errors
     /// The program cannot be run, does not answer in time, or cannot serve.
@@ -168,20 +173,19 @@ impl Sink {
             let worker = start_shard(program, &other, patience)?.0;
             shards.push(Process { worker, owed: 0 });
         }
-        let credentials = credentials.unpack(clock.epoch());
         Ok(Self {
             shards,
             address,
-            credentials: credentials.map_err(|error| SinkError::Failed(error.to_string()))?,
+            credentials: credentials.unpack(clock.epoch())?,
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What its clients need to trust it, and to be let in.
+    /// The credentials that its clients need.
     pub const fn credentials(&self) -> &Credentials {
         &self.credentials
     }
@@ -191,10 +195,10 @@ impl Sink {
         self.shards.iter().map(|shard| shard.worker.pid())
     }
 
-    /// What has arrived so far, all processes together.
+    /// The arrivals so far, over all processes.
     ///
     /// # Errors
-    /// [`SinkError`] where one does not answer.
+    /// [`SinkError`] if a process does not answer.
     pub fn report(&mut self, patience: Patience<'_>) -> Result<SinkReport, SinkError> {
         let mut sum = SinkReport::default();
         for answer in self.ask(target::REPORT, patience)? {
@@ -206,7 +210,7 @@ impl Sink {
         Ok(sum)
     }
 
-    /// What it has used so far: less work than a report, for every second of a run.
+    /// The usage so far: less work than a report, so that it can be read every second.
     ///
     /// # Errors
     /// As [`Self::report`].
@@ -221,23 +225,23 @@ impl Sink {
         Ok(sum)
     }
 
-    /// Begins the distribution of one-way delays anew, as a phase asks; counts go on.
+    /// Restarts the distribution of one-way delays for a phase. Counts go on.
     ///
     /// # Errors
-    /// It has ended.
+    /// The target has ended.
     pub fn begin_phase(&mut self, phase: &Measured) -> Result<(), SinkError> {
-        let phase = serde_json::to_string(phase).map_err(|error| SinkError::Failed(error.to_string()))?;
+        let phase = serde_json::to_string(phase).map_err(io::Error::from)?;
         let order = format!("{}{phase}", target::PHASE);
         for shard in &mut self.shards {
-            shard.worker.say(&order)?;
+            shard.worker.send(&order)?;
         }
         Ok(())
     }
 
-    /// Ends it.
+    /// Ends the target.
     ///
     /// # Errors
-    /// None that children of ours meet.
+    /// None in practice: the processes are children of this process.
     pub fn stop(mut self) -> Result<(), SinkError> {
         for shard in &mut self.shards {
             shard.worker.stop(ENDING)?;
@@ -245,13 +249,16 @@ impl Sink {
         Ok(())
     }
 
-    /// All are asked before one is waited for.
+    /// Sends a question to all processes before it waits for the first answer.
     fn ask(&mut self, question: &str, patience: Patience<'_>) -> Result<Vec<Answer>, SinkError> {
         for shard in &mut self.shards {
-            shard.worker.say(question)?;
+            shard.worker.send(question)?;
             shard.owed += 1;
         }
-        self.shards.iter_mut().map(|shard| shard.hear(patience)).collect()
+        self.shards
+            .iter_mut()
+            .map(|shard| shard.receive(patience))
+            .collect()
     }
 }
 
@@ -259,15 +266,15 @@ impl Sink {
 #[derive(Debug)]
 struct Process {
     worker: Worker,
-    /// Questions that it has not answered yet.
+    /// The number of questions that it has not answered yet.
     owed: u32,
 }
 
 impl Process {
-    /// Its answer to the last question; what it was late to say of those before is left out.
-    fn hear(&mut self, patience: Patience<'_>) -> Result<Answer, SinkError> {
+    /// Its answer to the last question. Late answers to earlier questions are skipped.
+    fn receive(&mut self, patience: Patience<'_>) -> Result<Answer, SinkError> {
         loop {
-            let answer = hear(&mut self.worker, patience)?;
+            let answer = receive(&mut self.worker, patience)?;
             self.owed = self.owed.saturating_sub(1);
             if self.owed == 0 {
                 return Ok(answer);
@@ -276,10 +283,10 @@ impl Process {
     }
 }
 
-/// How many processes hold the connections. The kernel spreads them by chance: six standard deviations above the mean
-/// must fit, too.
+/// The number of processes that hold the connections. The kernel distributes connections at random: six standard
+/// deviations above the mean must fit.
 fn shards(options: &SinkOptions) -> Result<u32, SinkError> {
-    let stack: Stack = parse(&options.stack)?;
+    let stack: Stack = options.stack.parse()?;
     if stack.transport() == Transport::Datagram {
         return Ok(1);
     }
@@ -303,38 +310,31 @@ fn start_shard(
     patience: Patience<'_>,
 ) -> Result<(Worker, SocketAddr, Portable), SinkError> {
     let mut worker = Worker::start(program, &[COMMAND])?;
-    let line = serde_json::to_string(shard).map_err(|error| SinkError::Failed(error.to_string()))?;
-    worker.say(&line)?;
-    match hear(&mut worker, patience)? {
+    worker.send(&serde_json::to_string(shard).map_err(io::Error::from)?)?;
+    match receive(&mut worker, patience)? {
         Answer::Ready { address, credentials } => Ok((worker, address, credentials)),
         Answer::Failed { reason } => Err(SinkError::Failed(reason)),
         other => Err(SinkError::Answer(format!("{other:?}"))),
     }
 }
 
-fn hear(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError> {
-    let heard = patience.wait(|slice| match worker.hear(slice) {
-        Err(Silence::TimedOut { .. }) => None,
+fn receive(worker: &mut Worker, patience: Patience<'_>) -> Result<Answer, SinkError> {
+    let line = patience.wait(|slice| match worker.receive(slice) {
+        Err(NoAnswer::TimedOut { .. }) => None,
         heard => Some(heard),
     });
-    let line = heard.unwrap_or(Err(Silence::TimedOut {
+    let line = line.unwrap_or(Err(NoAnswer::TimedOut {
         pid: worker.pid(),
         waited: patience.most(),
     }))?;
     serde_json::from_str(&line).map_err(|_| SinkError::Answer(line))
 }
 
-fn parse(stack: &str) -> Result<Stack, SinkError> {
-    stack
-        .parse()
-        .map_err(|error: wirecost_stack::NameError| SinkError::Failed(error.to_string()))
-}
-
-/// The program that this process runs.
+/// The path of the running program.
 ///
 /// # Errors
-/// It has been removed meanwhile.
-pub fn own_program() -> std::io::Result<PathBuf> {
+/// It has been removed since.
+pub fn own_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
@@ -343,11 +343,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_processes_as_hold_the_connections() {
+    fn enough_processes_hold_all_connections() {
         assert_eq!(processes_for(1, 19_936), 1);
         assert_eq!(processes_for(19_936, 19_936), 1);
         assert_eq!(processes_for(19_937, 19_936), 2);
-        // 5 x 20,000 would fit only if chance were even.
+        // 5 x 20,000 would fit only if the distribution were even.
         assert_eq!(processes_for(100_000, 19_936), 6);
         assert_eq!(processes_for(0, 19_936), 1);
     }

@@ -1,5 +1,5 @@
-//! Loads one after the other, each on disk when it has figures, so that whatever ends a run leaves something to go on
-//! from.
+//! Runs loads one after the other and writes each to disk as soon as it has figures, so that an interrupted run can
+//! continue.
 
 use std::time::SystemTime;
 
@@ -13,53 +13,53 @@ use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
 
-/// What is to be run, and where its results go.
+/// The loads of a run, and their results folder.
 #[derive(Debug)]
 pub struct Sweep<'a> {
-    /// The loads, in their order.
+    /// The loads, in order.
     pub loads: &'a [LoadOptions],
-    /// The part of them that is run; `None` runs all.
+    /// The part of the loads to run; `None` runs all.
     pub shard: Option<Shard>,
-    /// What the run is.
+    /// The heading of the run.
     pub heading: Heading,
     /// The results folder.
     pub folder: &'a RunFolder,
-    /// What an earlier run has left there.
+    /// The results of an earlier run in the folder.
     pub earlier: Earlier,
-    /// The machine before it.
+    /// The state of the machine before the run.
     pub before: &'a Before,
 }
 
-/// What a sweep has left on disk.
+/// The results of a sweep on disk.
 #[derive(Debug)]
 pub struct Measured<'a, E> {
     store: LoadStore<'a>,
     before: &'a Before,
-    /// Why it ended with less than was asked for.
+    /// Why the sweep ended early.
     pub failure: Option<E>,
-    /// What was measured last, where the disk had no room for it.
+    /// The last figures, if the disk had no room for them.
     pub unkept: Option<Unkept>,
 }
 
 /// Figures that could not be written.
 #[derive(Debug)]
 pub struct Unkept {
-    /// The load that has them.
+    /// The load.
     pub load: Box<Load>,
-    /// Why not.
+    /// The cause.
     pub error: ResultsError,
 }
 
-/// Runs one load, with its place among all of them: which of how many, from 1. `None` is a load that was interrupted before
-/// it had begun.
+/// Runs one load, given its position and the number of loads, from 1. Returns `None` if the load was interrupted before
+/// it began.
 pub type RunOne<'r, E> = dyn FnMut(&LoadOptions, [usize; 2]) -> Result<Option<LoadFile>, E> + 'r;
 
 impl<'a> Sweep<'a> {
-    /// Runs what is missing by `run_one`, which is told which of how many it is, from 1. A load that was interrupted,
-    /// that a threshold ended or that has failed is the last one; so is one whose figures cannot be written.
+    /// Runs the missing loads with `run_one`. Stops after a load that was interrupted, that failed, that a threshold
+    /// ended, or whose figures cannot be written.
     ///
     /// # Errors
-    /// A file cannot be written before anything is measured.
+    /// A file cannot be written before the first load.
     pub fn run<E>(self, run_one: &mut RunOne<'_, E>) -> Result<Measured<'a, E>, ResultsError> {
         let is_ours = |key: &String| self.shard.is_none_or(|shard| shard.holds(key));
         let keyed = self.loads.iter().map(|load| (identity::key(load), load));
@@ -105,15 +105,15 @@ impl<'a> Sweep<'a> {
 }
 
 impl<E> Measured<'_, E> {
-    /// The summary as it is on disk now, without thresholds: what those are judged by.
+    /// The summary on disk without thresholds, as input for judging these.
     ///
     /// # Errors
-    /// It cannot be read back.
+    /// The summary cannot be read back.
     pub fn summary(&self) -> Result<LoadSummary, ResultsError> {
         self.store.summary()
     }
 
-    /// Writes everything about all loads, whichever run measured them, and what was demanded of them.
+    /// Writes all loads, whichever run measured them, and the judged thresholds.
     ///
     /// # Errors
     /// A load cannot be read back, or a file cannot be written.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_interrupted_or_failed_goes_on_and_comes_to_the_same() {
+    fn a_sweep_that_was_interrupted_or_failed_can_continue() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = folder(&dir);
         let scenario = "clients: [10, 20, 30, 40, 50]\n";
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_share_the_loads_out() {
+    fn shards_divide_the_loads() {
         let mut all = Vec::new();
         for index in 1..=2 {
             let dir = tempfile::tempdir().expect("a folder");

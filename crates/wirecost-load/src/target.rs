@@ -1,4 +1,4 @@
-//! What is known of the target while a load runs, and what it says of what arrived.
+//! The usage and the arrivals of the target while a load runs.
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::emulation::Meter;
@@ -6,38 +6,34 @@ use wirecost_results::figures::Deliveries;
 use wirecost_results::metrics::Usage;
 use wirecost_stats::Histogram;
 
-/// A target, as far as it can be watched.
+/// A target that the coordinator watches.
 pub trait Watched {
-    /// CPU time and memory so far; `None` where it is not on this machine, or not ours.
+    /// CPU time and memory so far; `None` if it runs on another machine, or if wirecost did not start it.
     fn used(&mut self) -> Option<Used>;
 
-    /// What shows what the emulated link to it does; `None` without one.
-    fn meter(&self) -> Option<&Meter> {
-        None
-    }
+    /// The meter of the emulated link to it; `None` without a link.
+    fn meter(&self) -> Option<&Meter>;
 
-    /// A phase begins: the delays of what arrived before are not its.
-    fn begin(&mut self, _phase: &Measured) {}
+    /// Begins a phase: later delay figures leave out earlier messages.
+    fn begin(&mut self, phase: &Measured);
 
-    /// What has arrived since it started; `None` where it does not count, or does not say so in time: soon, where the run is
-    /// `interrupted`.
-    fn arrived(&mut self, _interrupted: &dyn Fn() -> bool) -> Option<Arrived> {
-        None
-    }
+    /// The arrivals since its start; `None` if it does not count, or does not answer in time. After an interruption the
+    /// time is short.
+    fn arrived(&mut self, interrupted: &dyn Fn() -> bool) -> Option<Arrived>;
 }
 
-/// What a side has used so far.
+/// The resources that a side has used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// CPU time in user mode, in nanoseconds.
     pub user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// CPU time of the busiest thread that works, in nanoseconds; `None` where threads are not told apart.
+    /// CPU time of the busiest working thread, in nanoseconds; `None` if threads are not measured separately.
     pub busiest_ns: Option<u64>,
     /// Resident memory in bytes.
     pub resident_bytes: u64,
-    /// Its processes.
+    /// Number of processes.
     pub processes: u32,
 }
 
@@ -47,7 +43,7 @@ impl Used {
         self.user_ns + self.system_ns
     }
 
-    /// What was used since `earlier`, over `span_ns` nanoseconds.
+    /// The usage since `earlier`, over `span_ns` nanoseconds.
     pub fn since(&self, earlier: &Self, span_ns: u64) -> Usage {
         let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / span_ns.max(1) as f64;
         Usage {
@@ -62,34 +58,27 @@ impl Used {
     }
 }
 
-/// What of a phase is measured, in nanoseconds of `CLOCK_MONOTONIC`.
+/// The measured time of a phase, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Its beginning, or the end of its warm-up.
+    /// The beginning of the phase, or the end of its warm-up.
     pub from_ns: u64,
-    /// Whether what is intended before that is its warm-up: where it has none, what a phase before has left over is in its
-    /// figures.
+    /// Whether messages intended before that are warm-up. Without a warm-up, messages left over from an earlier phase
+    /// count in the figures.
     pub has_warm_up: bool,
-    /// When nothing is offered any more; `None` where a count of a closed loop ends that, or nothing is offered.
+    /// The end of the offer; `None` if the count of a closed loop ends it, or if nothing is offered.
     pub offer_ends_ns: Option<u64>,
 }
 
-/// What has arrived at a target.
+/// The arrivals at a target.
 #[derive(Clone, Debug, Default)]
 pub struct Arrived {
     /// Messages.
     pub deliveries: Deliveries,
-    /// Of those, what belongs to the warm-up of a phase.
+    /// Of these, messages of a phase's warm-up.
     pub warm_up: Deliveries,
-    /// Of those that do not, and that say when they were intended, how many came only when nothing was offered any more.
+    /// Of the others that carry their intended time, messages that arrived after the end of the offer.
     pub worked_off: u64,
-    /// How long they took since the phase began, without its warm-up, where they say when they were intended.
+    /// The delays since the phase began, without its warm-up, of messages that carry their intended time.
     pub one_way_delay: Option<Histogram>,
-}
-
-/// Nothing is known of the target.
-impl Watched for () {
-    fn used(&mut self) -> Option<Used> {
-        None
-    }
 }

@@ -1,9 +1,9 @@
-//! Whether a load's figures may be used, what to look at before trusting them, and the bottleneck.
+//! Whether a load's figures are valid, the warnings about them, and the bottleneck.
 //!
-//! A reason is about one phase or about the whole load; what invalidates a phase replaces that phase's figures and no
-//! others'. An open loop is INVALID where the generator's own lag is a part of the response time, or where it did not send
-//! what was offered. A closed loop has no schedule to be late for, and one that offers more than its target carries
-//! (saturation) measures how long it went on: both are labelled and exempt from those rules.
+//! A warning is about one phase or about the whole load. A reason that invalidates a phase replaces the figures of that
+//! phase alone. An open loop is INVALID if the generator's own lag is part of the response time, or if it did not send
+//! the offered messages. A closed loop has no schedule to be late for, and a closed loop that offers more than its
+//! target carries (saturation) measures its own length: both are labelled and exempt from these rules.
 
 mod bottleneck;
 mod link;
@@ -15,49 +15,49 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase};
 
 use super::link::LinkReport;
-use crate::outcome::{Outcome, PhaseTimes, Spent};
+use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
-/// The share of what was offered that must be sent, or the generator is the bottleneck; and that must be carried, where there is
-/// no bottleneck.
+/// The share of offered messages that the generator must send, or else it is the bottleneck. Also the share that must
+/// be carried for a load without a bottleneck.
 const SENT_SHARE: f64 = 0.99;
-/// A thread that uses more of its CPU than this has little left.
+/// A thread that uses more than this share of a CPU has little left.
 const BUSY: f64 = 0.8;
-/// Processor time that others were given, above which it is mentioned.
+/// The share of processor time given to others that causes a warning.
 const STEAL: f64 = 0.01;
 
-/// What a load is judged by.
+/// The input of a verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// What was asked for.
+    /// The options.
     pub options: &'a LoadOptions,
     /// The figures of the phases, in order.
     pub phases: &'a [PhaseFigures],
-    /// What the run has left.
-    pub outcome: &'a Outcome,
+    /// The raw result of the run.
+    pub outcome: &'a LoadOutcome,
     /// The share of processor time that the hypervisor gave to others.
     pub steal: f64,
-    /// The emulated link, where there was one.
+    /// The report of the emulated link, if there was one.
     pub link: Option<&'a LinkReport>,
 }
 
-/// What is to be said of a load.
+/// The verdict on a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// The bottleneck; `None` where no phase has begun.
+    /// The bottleneck; `None` if no phase has begun.
     pub bottleneck: Option<Bottleneck>,
-    /// Reasons to look before trusting any figure.
+    /// Warnings about the whole load.
     pub warnings: Vec<Warning>,
-    /// Of each phase, reasons to look before trusting its figures.
+    /// Warnings about each phase.
     pub phases: Vec<Vec<Warning>>,
 }
 
-/// A phase with messages or handshakes, and what was asked of it.
+/// A phase with messages or handshakes, and its options.
 #[derive(Clone, Copy)]
 struct Offered<'a> {
     figures: &'a PhaseFigures,
-    /// Whether what is offered keeps to a schedule.
+    /// Whether the offer follows a schedule.
     open: bool,
-    /// Whether several messages of a device are on their way in a closed loop: as fast as it goes.
+    /// Whether a closed loop has several messages of a device outstanding: it runs as fast as possible.
     saturating: bool,
     is_answered: bool,
 }
@@ -111,7 +111,7 @@ pub fn of(evidence: &Evidence<'_>) -> Verdict {
 fn of_load(evidence: &Evidence<'_>) -> Vec<Warning> {
     let outcome = evidence.outcome;
     if evidence.options.engine == LoadEngine::Sim {
-        // What is modelled has no machine that could be short of anything.
+        // A modelled load has no machine that could be overloaded.
         return evidence.link.into_iter().flat_map(link::warnings).collect();
     }
     let target = outcome.target.as_ref();
@@ -136,14 +136,14 @@ fn clock(times: &PhaseTimes) -> Option<Warning> {
     })
 }
 
-/// A load that fails does so in its last phase.
+/// The reason of a load that failed. It failed in its last phase.
 fn ended_early(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let is_last = index + 1 == evidence.outcome.phases.len();
     let failure = evidence.outcome.failure.as_ref().filter(|_| is_last)?;
-    Some(Warning::invalid(WarningKind::EndedEarly, failure.clone()))
+    Some(Warning::invalid(WarningKind::EndedEarly, failure.to_string()))
 }
 
-fn socketless(outcome: &Outcome) -> Option<Warning> {
+fn socketless(outcome: &LoadOutcome) -> Option<Warning> {
     let reason = outcome.socket_error.as_ref()?;
     Some(Warning::note(
         WarningKind::NoSocket,

@@ -10,13 +10,13 @@ use wirecost_scenario::options::load::{LoadEngine, LoadOptions};
 
 /// A receiver of progress notifications: the live view, the endpoint for Prometheus.
 ///
-/// The coordinator calls from one thread, at the beginning, once a second while the load runs (also when nothing
-/// has happened), and at the end. A watcher must return at once: what it draws or serves is its own business.
+/// The coordinator calls from one thread, at the beginning, once a second while the load runs (also when nothing has
+/// happened), and at the end. A watcher must return at once.
 pub trait Watcher {
     /// A load begins.
     fn begin(&mut self, load: &Announcement);
 
-    /// Something that a person may want to know: the target has started, a phase begins.
+    /// An event of interest to a user: the target has started, a phase begins.
     fn note(&mut self, line: &str);
 
     /// A second is over.
@@ -26,14 +26,14 @@ pub trait Watcher {
     fn end(&mut self);
 }
 
-/// What is known of a load before it begins.
+/// The facts about a load that are known before it begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Announcement {
-    /// The load in a few words: stack, clients, rate.
+    /// A short name of the load: stack, clients, rate.
     pub name: String,
     /// Name of the stack.
     pub stack: String,
-    /// What answers: the name of a server, or a URL.
+    /// The target: the name of a server, or a URL.
     pub target: String,
     /// Whether it runs in virtual time.
     pub simulated: bool,
@@ -41,14 +41,14 @@ pub struct Announcement {
     pub clients: u64,
     /// Devices that subscribe.
     pub subscribers: u64,
-    /// The number of this load, from 1, and how many loads there are.
+    /// The number of this load, from 1, and the number of loads.
     pub position: [usize; 2],
     /// Names of its phases, in order.
     pub phases: Vec<String>,
 }
 
 impl Announcement {
-    /// What is known of the load at `position` of the loads.
+    /// The announcement of the load at `position`.
     pub fn of(options: &LoadOptions, position: [usize; 2]) -> Self {
         let clients = options.clients;
         let rate = options.phases.iter().find_map(|phase| phase.rate(clients));
@@ -75,33 +75,33 @@ impl Announcement {
     }
 }
 
-/// What has come about since the tick before.
+/// The progress since the last tick.
 #[derive(Clone, Debug)]
 pub struct Tick<'a> {
-    /// Since the load began.
+    /// The time since the load began.
     pub elapsed: Duration,
-    /// Until it ends, where its phases have known lengths.
+    /// The remaining time, if its phases have known lengths.
     pub remaining: Option<Duration>,
-    /// Index of the phase that runs.
+    /// The index of the running phase.
     pub phase: usize,
     /// Whether the phase is in its warm-up.
     pub warm_up: bool,
-    /// Messages per second that the phase asks for; null in a closed loop and where there are none.
+    /// The phase's intended messages per second; `None` in a closed loop and in phases without messages.
     pub asked_rate: Option<f64>,
-    /// How long it took: about a second.
+    /// The length of the tick: about a second.
     pub span: Duration,
-    /// The sum of what all parts have counted in that time, whichever second it was intended in. The answers in it
-    /// are those that came in this second: a stall shows as silence, then as long times.
+    /// The sum of all parts' counts in this time, whichever second a message was intended in. Its answers arrived in
+    /// this second: a stall shows as silence first, and then as long times.
     pub counted: &'a Interval,
-    /// Devices that are connected now.
+    /// The number of connected devices.
     pub connected: u64,
-    /// CPU and memory of the generator; none in virtual time.
+    /// CPU and memory of the generator; `None` in virtual time.
     pub generator: Option<Usage>,
-    /// CPU and memory of the target, where it runs on this machine.
+    /// CPU and memory of the target, if it runs on this machine.
     pub target: Option<Usage>,
 }
 
-/// Several watchers are one.
+/// Several watchers act as one.
 impl<W: Watcher + ?Sized> Watcher for Vec<Box<W>> {
     fn begin(&mut self, load: &Announcement) {
         self.iter_mut().for_each(|watcher| watcher.begin(load));
@@ -120,7 +120,7 @@ impl<W: Watcher + ?Sized> Watcher for Vec<Box<W>> {
     }
 }
 
-/// Counts all that happens.
+/// Counts every tick.
 impl Watcher for Metrics {
     fn begin(&mut self, load: &Announcement) {
         Metrics::begin(self, &load.stack, &load.target, load.clients, &load.phases);

@@ -1,5 +1,5 @@
-//! A load in steady state allocates nothing per message: neither pool, tracker and director, nor the protocol's client, nor
-//! the server that counts.
+//! In its steady state, a load allocates nothing per message: not in the pool, the tracker and the director, not in the
+//! protocol's client, and not in the counting server.
 
 #[path = "../../wirecost-proto/benches/measure/allocator.rs"]
 mod allocator;
@@ -32,19 +32,19 @@ use allocator::allocations;
 
 const DEVICES: u32 = 3;
 const PAYLOAD_BYTES: usize = 128;
-/// Messages per second, over all devices: fewer than an endpoint of CoAP has message ids.
+/// Messages per second over all devices: fewer than a CoAP endpoint has message ids.
 const RATE: f64 = 50.0;
-/// Within the second that follows: each second has an interval of its own, which is made with its first message.
+/// Within the next second: each second has its own interval, which its first message allocates.
 const MEASURED: [Duration; 2] = [Duration::from_millis(110), Duration::from_millis(910)];
 const MEASURED_MESSAGES: u64 = 40;
 
-/// How long until steady state: after EXCHANGE_LIFETIME (RFC 7252 section 4.8.2) what CoAP remembers of messages grows no
-/// more.
+/// The time until steady state: after EXCHANGE_LIFETIME (RFC 7252 section 4.8.2), CoAP's memory of messages stops
+/// growing.
 fn warm_up(stack: Stack) -> Duration {
     Duration::from_secs(if stack.is_coap() { 300 } else { 40 })
 }
 
-/// A load and its server in virtual time, with nothing between them.
+/// A load and its server in virtual time, connected directly.
 struct World {
     devices: Devices,
     inbox: Arc<Inbox>,
@@ -55,7 +55,7 @@ struct World {
     shares_socket: bool,
     now: Instant,
     out: Buffer,
-    /// Datagrams or parts of streams on their way, end to end, and where each ends.
+    /// Datagrams or parts of streams in transit, end to end, and the end of each.
     up: (Vec<u8>, Vec<usize>),
     down: (Vec<u8>, Vec<(FlowId, usize)>),
 }
@@ -179,7 +179,7 @@ impl World {
         assert!(goes_on.is_continue());
     }
 
-    /// Goes on until `end`.
+    /// Runs until `end`.
     fn run_until(&mut self, end: Instant) {
         loop {
             match Director::<Client>::due(&mut self.devices, self.now) {
@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    /// The flow of a device, to the server: those that share a socket are one peer.
+    /// The flow of a device at the server: devices that share a socket are one peer.
     fn flow(&self, device: usize) -> FlowId {
         FlowId(if self.shares_socket { 0 } else { device as u32 })
     }
@@ -313,7 +313,7 @@ impl World {
     }
 }
 
-/// Allocations of a load in steady state.
+/// Asserts that a load in its steady state allocates nothing.
 fn assert_none(stack: &str, shares_socket: bool) {
     let mut world = World::new(stack, shares_socket);
     world.begin(0, Instant::from_millis(1_000));
@@ -329,7 +329,7 @@ fn assert_none(stack: &str, shares_socket: bool) {
 }
 
 #[test]
-fn a_message_allocates_nothing_whatever_its_stack() {
+fn a_message_allocates_nothing_on_any_stack() {
     for stack in [
         "tcp",
         "udp",
@@ -349,7 +349,7 @@ fn a_message_allocates_nothing_whatever_its_stack() {
 }
 
 #[test]
-fn a_message_of_devices_that_share_a_socket_allocates_nothing() {
+fn a_message_of_devices_on_a_shared_socket_allocates_nothing() {
     for stack in ["coap-non", "coap-con", "coap-con+oscore"] {
         assert_none(stack, true);
     }

@@ -1,4 +1,4 @@
-//! Loads in virtual time: against closed forms, against a repetition, and at their limits.
+//! Loads in virtual time: against closed forms, repeated, and at their limits.
 
 use std::path::Path;
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn response_s(options: &LoadOptions) -> f64 {
     times.mean / 1e9
 }
 
-/// The mean of several seeds, and half the width of its 99 % interval (Student's t for nine degrees of freedom).
+/// The mean over several seeds, and half the width of its 99 % interval (Student's t with nine degrees of freedom).
 fn over_seeds(of: impl Fn(u64) -> f64) -> (f64, f64) {
     let values: Vec<f64> = (0..10).map(of).collect();
     let mean = values.iter().sum::<f64>() / 10.0;
@@ -111,9 +111,9 @@ fn exponential_service_times_give_the_response_of_mm4() {
     }
 }
 
-/// The mean wait in an M/D/c queue with `load` Erlang, in service times. Who is there after a service time are those that
-/// could not begin before it and those that have come meanwhile (Crommelin 1932): the stationary distribution of that chain
-/// gives the mean length of the queue, and Little's law the wait.
+/// The mean wait in an M/D/c queue with `load` Erlang, in service times. The customers present after a service time are
+/// those that could not begin before it and those that arrived in it (Crommelin 1932): the stationary distribution of
+/// that chain gives the mean length of the queue, and Little's law the wait.
 fn wait_of_mdc(workers: usize, load: f64) -> f64 {
     const STATES: usize = 300;
     let mut arrivals = vec![(-load).exp()];
@@ -156,7 +156,7 @@ fn constant_service_times_give_the_response_of_md4() {
 }
 
 #[test]
-fn a_rate_above_what_the_workers_can_do_is_the_limit_of_the_target() {
+fn a_rate_above_the_workers_capacity_is_the_targets_limit() {
     for (rate, who) in [(3_600.0, "none"), (4_200.0, "target")] {
         let file = play(&served("1ms", load("mqtt-qos1", rate, 12_000)));
         assert_eq!(file.load.bottleneck.expect("a verdict").who, who, "{rate}/s");
@@ -164,7 +164,7 @@ fn a_rate_above_what_the_workers_can_do_is_the_limit_of_the_target() {
 }
 
 #[test]
-fn a_load_is_the_same_again() {
+fn a_repeated_load_has_the_same_result() {
     let link = wirecost_link::LinkConfig::symmetric(Duration::from_millis(40));
     for stack in [
         "tcp",
@@ -220,7 +220,7 @@ fn devices_that_report_together_wait_for_one_another() {
 }
 
 #[test]
-fn subscribers_receive_what_is_sent_in_virtual_time() {
+fn subscribers_receive_messages_in_virtual_time() {
     let mut options = load("mqtt-qos1", 100.0, 200);
     options.clients = 5;
     options.subscribers = Some(wirecost_scenario::options::load::Subscribers {

@@ -51,27 +51,28 @@ pub struct LinkLists {
     #[arg(skip)]
     pub rate: Vec<RateSetting>,
 
-    /// Round-trip time, half of it each way [default: 25ms]
+    /// Round-trip time; half of it in each direction [default: 25ms]
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = parse_duration, allow_hyphen_values = true)]
     pub rtt: Vec<Duration>,
 
-    /// Packet loss per direction [default: 0%]
+    /// Share of packets lost in each direction [default: 0%]
     #[arg(long, value_name = "P", value_delimiter = ',', value_parser = loss, allow_hyphen_values = true)]
     pub loss: Vec<Loss>,
 
-    /// Mean length of a burst of losses in packets: Gilbert-Elliott instead of independent loss
+    /// Mean number of packets in a burst of losses: uses the Gilbert-Elliott model instead of independent losses
     #[arg(long, value_name = "PACKETS", value_parser = burst, allow_hyphen_values = true)]
     pub loss_burst: Option<f64>,
 
-    /// Queue in front of the rate: packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
+    /// Size of the queue in front of the rate, in packets (64packets) or bytes (32kB) [default: 1 BDP or 64 packets]
     #[arg(long, value_name = "LIMIT", value_parser = queue, allow_hyphen_values = true)]
     pub queue: Option<QueueSetting>,
 
-    /// Delay variation per direction, uniform in plus or minus TIME, or 'normal TIME' for a standard deviation
+    /// Variation of the delay in each direction: uniform within plus or minus TIME, or 'normal TIME' with this standard
+    /// deviation
     #[arg(long, value_name = "TIME", value_parser = delay_variation, allow_hyphen_values = true)]
     pub delay_variation: Option<VariationSetting>,
 
-    /// Probability that a packet is held back behind later ones [default: 0%]
+    /// Probability that a packet is delayed until later ones have passed [default: 0%]
     #[arg(long, value_name = "P", value_parser = reorder, allow_hyphen_values = true)]
     pub reorder: Option<ReorderSetting>,
 
@@ -83,15 +84,15 @@ pub struct LinkLists {
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub corrupt: Option<Probability>,
 
-    /// Largest IP packet [default: 1500B]
+    /// Size of the largest IP packet [default: 1500B]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
     pub mtu: Vec<u16>,
 
-    /// What differs in the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
+    /// Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub up: Option<OwnSettings>,
 
-    /// What differs in the direction from server to device
+    /// Different settings for the direction from server to device
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub down: Option<OwnSettings>,
 }

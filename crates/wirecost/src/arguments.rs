@@ -1,4 +1,4 @@
-//! The command line as it is typed. Quantities carry their units; lists are separated by commas.
+//! The command line. Quantities carry their units; lists are separated by commas.
 
 mod compare;
 mod emulation;
@@ -42,16 +42,16 @@ pub use shape::ShapeArguments;
     max_term_width = 100
 )]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
 impl Arguments {
-    /// The arguments of a command line, its first word the program's name.
+    /// Parses a command line whose first word is the program's name.
     ///
     /// # Errors
-    /// It cannot be followed, or asks for help or the version.
+    /// The command line is invalid, or asks for help or the version.
     pub fn from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
@@ -66,7 +66,7 @@ impl Arguments {
     }
 }
 
-/// The same error, without commands for ourselves among those that may have been meant.
+/// The same error, without hidden commands among its suggestions.
 fn known(mut error: clap::Error) -> clap::Error {
     let kind = ContextKind::SuggestedSubcommand;
     let Some(ContextValue::Strings(meant)) = error.get(kind) else {
@@ -87,7 +87,7 @@ fn known(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The names of the arguments that were typed, and are not defaults.
+/// The names of the arguments that the user typed, without defaults.
 fn given(matches: &ArgMatches) -> Vec<String> {
     let ids = matches.ids().map(clap::Id::as_str);
     ids.filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
@@ -98,44 +98,44 @@ fn given(matches: &ArgMatches) -> Vec<String> {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run protocol stacks side by side on one emulated, recorded link
+    /// Compare protocol stacks side by side on one emulated, recorded link
     Compare(Box<CompareArguments>),
     /// Run scenario files: matrices of stacks and links, or phases of a load, with thresholds
     Run(Box<RunArguments>),
-    /// Write a commented scenario to start from
+    /// Write a commented scenario file to start from
     New(NewArguments),
-    /// Print the JSON Schema of scenarios, for editors
+    /// Print the JSON Schema of scenario files, for your editor
     Schema,
     /// Run any program behind an emulated, recorded link, with its server on the other side
     Link(Box<LinkRunArguments>),
-    /// Load one target with many devices; times count from when each message was due
+    /// Load one target with many devices; response times count from when each message was due
     Load(Box<LoadArguments>),
-    /// Send one message to a real server: every step timed, its bytes by layer, and what the server said
+    /// Send one message to a real server: time each step, count its bytes by layer, show the server's answer
     Probe(Box<ProbeArguments>),
-    /// Attribute the bytes of a capture that was made elsewhere
+    /// Attribute the bytes of an existing capture to layers, phases and causes
     Pcap(PcapArguments),
     /// Rebuild the report of a results folder
     Report(ReportArguments),
-    /// Run one of the built-in servers by itself, for foreign clients or from a second machine
+    /// Run a built-in server on its own, for other clients or for a load from a second machine
     Serve(Box<ServeArguments>),
-    /// Be the counting target of a load
+    /// Run the counting target of a load
     #[command(hide = true)]
     LoadTarget,
     /// Run some parts of a load
     #[command(hide = true)]
     LoadWorker,
-    /// Combine the results of several runs: shards, or machines that loaded one target
+    /// Combine the results of several runs: shards, or several machines that loaded one target
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them
     Object(ObjectArguments),
-    /// Try what this machine allows, and say how to get what is missing
+    /// Test what this machine allows, and show how to get the rest
     Doctor(DoctorArguments),
 }
 
 /// `wirecost doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
-    /// Print an AppArmor profile that allows user namespaces to wirecost, instead of examining
+    /// Print an AppArmor profile that allows wirecost to use user namespaces, instead of testing
     #[arg(long)]
     pub apparmor: bool,
 }

@@ -1,4 +1,4 @@
-//! Exit codes, and failures as one sentence with a way out.
+//! Exit codes, and failures as a sentence with a hint.
 
 use std::fmt::Display;
 
@@ -10,25 +10,25 @@ use wirecost_results::ResultsError;
 use wirecost_scenario::ScenarioError;
 use wirecost_scenario::options::compare::OptionsError;
 
-/// Everything went well.
+/// Success.
 pub const OK: u8 = 0;
 /// A defect of wirecost, or output that could not be written.
 pub const INTERNAL: u8 = 1;
 /// The command line or the scenario is wrong.
 pub const USAGE: u8 = 2;
-/// The machine does not give what was demanded: a privilege, a limit, a port.
+/// The machine lacks a required privilege, limit or port.
 pub const PRIVILEGE: u8 = 10;
-/// The target is not there or does not answer.
+/// The target is unreachable.
 pub const UNREACHABLE: u8 = 11;
 /// Security, authentication or the protocol was refused.
 pub const REFUSED: u8 = 12;
 /// Some cells failed; the results are written.
 pub const CELLS_FAILED: u8 = 13;
-/// Some cells' figures must not be used.
+/// The figures of some cells are invalid.
 pub const INVALID: u8 = 14;
-/// A threshold does not hold.
+/// A threshold fails.
 pub const THRESHOLD: u8 = 99;
-/// Interrupted; what was measured is written.
+/// Interrupted. The results so far are written.
 pub const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -40,7 +40,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its exit code.
+    /// A failure with an exit code.
     pub fn new(code: u8, message: impl Display) -> Self {
         Self {
             code,
@@ -49,19 +49,24 @@ impl Failure {
         }
     }
 
-    /// The same failure with a way out.
+    /// A defect of wirecost, or output that cannot be written.
+    pub fn internal(error: impl Display) -> Self {
+        Self::new(INTERNAL, error)
+    }
+
+    /// The same failure with a hint about the next step.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// A wrong command line.
+    /// An invalid command line.
     pub fn usage(message: impl Display) -> Self {
         Self::new(USAGE, message)
     }
 
-    /// The way out, where there is one.
+    /// The hint, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

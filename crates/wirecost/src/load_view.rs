@@ -1,8 +1,8 @@
-//! What a person sees while a load runs, on stderr: some lines drawn anew each second on a terminal, a line per second
+//! The display of a running load on stderr: lines that are redrawn each second on a terminal, a line per second
 //! elsewhere.
 //!
-//! - [`state`]: what the ticks have added up to
-//! - [`lines`]: the state as lines of a given width; [`layout`]: what has place in them
+//! - [`state`]: the sums of the ticks
+//! - [`lines`]: the state as lines of a given width; [`layout`]: fits entries into the width
 //!
 //! Nothing here reads a clock: the coordinator ticks once a second, whatever the target does.
 
@@ -19,7 +19,7 @@ use self::layout::Dress;
 use self::state::State;
 use crate::output;
 
-/// Columns where the terminal does not tell.
+/// The width if the terminal does not report one.
 const WIDTH: usize = 80;
 
 /// Shows a load on stderr.
@@ -28,18 +28,18 @@ pub struct LoadView {
     state: State,
 }
 
-/// How it is shown.
+/// The kind of display.
 enum Kind {
-    /// Not at all.
+    /// None.
     Quiet,
     /// A line per second.
     Plain,
-    /// Lines that are drawn anew; the number of lines on the screen.
+    /// Redrawn lines; the number of lines on the screen.
     Drawn { term: Term, color: bool, drawn: usize },
 }
 
 impl LoadView {
-    /// A view that suits stderr: `quiet` shows nothing, `color` is what the user wants of it.
+    /// A view for stderr: `quiet` shows nothing, `color` is the user's choice.
     pub fn new(quiet: bool, color: bool) -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let kind = match std::io::stderr().is_terminal() {
@@ -64,19 +64,19 @@ impl LoadView {
         let width = term
             .size_checked()
             .map_or(WIDTH, |(_, columns)| usize::from(columns));
-        // The last column stays free: some terminals wrap when it is written.
+        // The last column stays free, because some terminals wrap when it is written.
         let lines = lines::block(&self.state, width.saturating_sub(1), Dress::new(*color));
         let mut text = up(*drawn);
         for line in &lines {
             text += &format!("\x1b[2K{line}\n");
         }
-        // What a longer block left below.
+        // The rest of a longer block.
         text += "\x1b[J";
         *drawn = lines.len();
         put(&text);
     }
 
-    /// Takes the lines away.
+    /// Removes the lines.
     fn erase(&mut self) {
         if let Kind::Drawn { drawn, .. } = &mut self.kind
             && *drawn > 0
@@ -87,7 +87,7 @@ impl LoadView {
     }
 }
 
-/// To the beginning of the line so many above (ECMA-48: CPL).
+/// The sequence to the beginning of the line `lines` above (ECMA-48: CPL).
 fn up(lines: usize) -> String {
     match lines {
         0 => String::new(),
@@ -95,7 +95,7 @@ fn up(lines: usize) -> String {
     }
 }
 
-/// All at once, so that no reader sees half of it. A reader that has gone away is no reason to end.
+/// Writes all at once, so that no reader sees half of it. A reader that has gone away does not end the load.
 fn put(text: &str) {
     let mut stderr = std::io::stderr().lock();
     drop(stderr.write_all(text.as_bytes()));
@@ -139,7 +139,7 @@ impl Watcher for LoadView {
     }
 }
 
-/// What must not stay when a run fails half-way.
+/// Removes the lines when a run fails.
 impl Drop for LoadView {
     fn drop(&mut self) {
         self.erase();

@@ -1,7 +1,7 @@
-//! Passwords: from the command line, a file, the environment, standard input or the terminal.
+//! Passwords from the command line, a file, the environment, standard input or the terminal.
 //!
-//! Every user who runs `ps` reads a command line, also after a program has written over its own: others may have looked before
-//! that. So there is always another way.
+//! Every user who runs `ps` can read a command line, even one that a program has overwritten, because they may have
+//! read it before. So there is always another way.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use wirecost_stack::url::Login;
 use crate::arguments::LoginArguments;
 use crate::exit::{self, Failure};
 
-/// The user that the options or the URL name, and its password; `None` where neither names one.
+/// The user of the options or the URL, with the password; `None` without a user.
 pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Login>, Failure> {
     let user = asked.user.as_ref().or(of_url.map(|login| &login.user));
     let Some(user) = user else {
@@ -40,7 +40,7 @@ pub fn login(asked: &LoginArguments, of_url: Option<&Login>) -> Result<Option<Lo
     }))
 }
 
-/// The password of a user whose name alone was given: from the environment, else from the terminal.
+/// The password of a user without one: from the environment, or else from the terminal.
 pub fn password_of(user: &str) -> Result<String, Failure> {
     match in_environment() {
         Some(password) => Ok(password),
@@ -69,7 +69,7 @@ fn in_file(path: &Path) -> Result<String, Failure> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The password as a person types it unseen, or a line of standard input where that is no terminal.
+/// The password from a prompt without echo, or a line of standard input if that is not a terminal.
 fn typed(user: &str) -> Result<String, Failure> {
     let unreadable = |error| {
         Failure::usage(format_args!("cannot ask for the password of {user}: {error}"))

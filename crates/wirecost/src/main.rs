@@ -1,7 +1,7 @@
-//! The `wirecost` command line: thin, one module per command.
+//! The `wirecost` command line, with one module per command.
 //!
-//! Data goes to stdout, everything else to stderr. A command ends in an exit code of [`exit`] and, where it failed,
-//! in one sentence and one hint.
+//! Data goes to stdout, everything else to stderr. A command ends with an exit code of [`exit`] and, if it failed, with
+//! one sentence and one hint.
 
 #![expect(
     unreachable_pub,
@@ -30,11 +30,11 @@ fn run() -> Result<ExitCode, Failure> {
     let arguments = match Arguments::from_words(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
-            // Where stderr takes nothing, the exit code says it.
+            // If stderr is closed, the exit code still reports the failure.
             drop(error.print());
             return Ok(ExitCode::from(exit::USAGE));
         }
-        // Help and version are asked for, and go to stdout.
+        // The user asked for help or the version, which go to stdout.
         Err(error) => {
             output::print(|_| error.print());
             return Ok(ExitCode::from(exit::OK));

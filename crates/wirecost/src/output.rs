@@ -1,8 +1,7 @@
-//! Lines for a person and data for a program. Everything that goes to stdout goes through here.
+//! Lines for the user and data for programs. Everything on stdout goes through here.
 //!
-//! Whatever becomes of stdout, the work goes on: what was measured is still written. A reader that has gone away
-//! (`wirecost compare | head`) has had enough, and nothing is said; any other failure is told at the end, by
-//! [`concluded`].
+//! A failure of stdout does not stop the work, so measured figures are still written. If the reader has gone away
+//! (`wirecost compare head`), nothing is reported. Any other failure is reported at the end, by [`concluded`].
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -15,7 +14,7 @@ use wirecost_report::terminal::TableOptions;
 
 use crate::exit::{self, Failure};
 
-/// Columns of a table where there is no terminal.
+/// The width of a table without a terminal.
 const WIDTH: usize = 150;
 
 /// Prints a line to stderr.
@@ -23,7 +22,7 @@ pub fn note(line: impl Display) {
     drop(writeln!(io::stderr(), "{line}"));
 }
 
-/// Why stdout takes nothing more, where it does not.
+/// Why stdout failed, if it did.
 static ENDED: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints data to stdout, as it is.
@@ -36,7 +35,7 @@ pub fn bytes(content: &[u8]) {
     print(|stdout| stdout.write_all(content));
 }
 
-/// Writes to stdout through `write`. After the first failure nothing is written any more.
+/// Writes to stdout through `write`. After the first failure, nothing more is written.
 pub fn print(write: impl FnOnce(&mut Stdout) -> io::Result<()>) {
     if ENDED.get().is_some() {
         return;
@@ -44,12 +43,12 @@ pub fn print(write: impl FnOnce(&mut Stdout) -> io::Result<()>) {
     let mut stdout = lines();
     let written = write(&mut stdout).and_then(|()| stdout.flush());
     if let Err(error) = written {
-        // Nothing is set yet: the command prints from one thread.
+        // Only one thread prints, so nothing is set yet.
         drop(ENDED.set(error));
     }
 }
 
-/// Stdout as the way to the process that has started this one, which hears the end of it by itself.
+/// Stdout as the pipe to the parent process, which notices its end.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place through which stdout goes"
@@ -58,7 +57,7 @@ pub fn lines() -> Stdout {
     io::stdout()
 }
 
-/// How the process ends after a command: as it says, unless what it printed was lost.
+/// How the process ends after a command: with its result, unless its output was lost.
 pub fn concluded(outcome: Result<ExitCode, Failure>) -> ExitCode {
     match (outcome, lost()) {
         (Ok(code), None) => code,
@@ -71,7 +70,7 @@ pub fn concluded(outcome: Result<ExitCode, Failure>) -> ExitCode {
     }
 }
 
-/// What is to be said of stdout at the end.
+/// The failure of stdout, if one must be reported.
 fn lost() -> Option<Failure> {
     let error = ENDED.get()?;
     (error.kind() != ErrorKind::BrokenPipe).then(|| {
@@ -80,12 +79,12 @@ fn lost() -> Option<Failure> {
     })
 }
 
-/// Whether colours are wanted, as far as a flag and the environment say.
+/// Whether to use colours, by the option and the environment.
 pub fn wants_color(no_color: bool) -> bool {
     !no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// How a table suits stdout: as wide as the terminal there, and coloured where that is one.
+/// The layout of a table for stdout: the terminal's width, and colours on a terminal.
 pub fn table_options(no_color: bool) -> TableOptions {
     let is_terminal = lines().is_terminal();
     let columns = console::Term::stdout().size_checked().filter(|_| is_terminal);
@@ -95,13 +94,13 @@ pub fn table_options(no_color: bool) -> TableOptions {
     }
 }
 
-/// Whether a file that a flag names is stdout.
+/// Whether an option's file is stdout.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Makes the files that flags name, so that one that cannot be written is known before the run and not after it. Of those on
-/// stdout there may be one, which takes the place of the table.
+/// Creates the files of these options, so that an unwritable one is found before the run. At most one of them may be
+/// stdout, where it replaces the table.
 pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     let mut printed = files.iter().filter(|(_, path)| path.is_some_and(is_stdout));
     if let (Some((one, _)), Some((other, _))) = (printed.next(), printed.next()) {
@@ -120,7 +119,26 @@ pub fn check_files(files: &[(&str, Option<&Path>)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses `-` for a file that cannot be printed, for a reason.
+/// Prints a table, and writes `json` to the file of `--json` at `path`. With `-`, the JSON goes to stdout instead of
+/// the table.
+pub fn table_or_json(
+    path: Option<&Path>,
+    json: impl FnOnce() -> serde_json::Result<String>,
+    table: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    let text = || json().map(|text| text + "\n").map_err(Failure::internal);
+    match path {
+        Some(path) if is_stdout(path) => data(text()?),
+        Some(path) => {
+            data(table());
+            std::fs::write(path, text()?).map_err(|error| unwritable("--json", path, &error))?;
+        }
+        None => data(table()),
+    }
+    Ok(())
+}
+
+/// Refuses `-` for a file that cannot be printed.
 pub fn refuse_stdout(flag: &str, path: Option<&Path>, why: &str) -> Result<(), Failure> {
     match path.is_some_and(is_stdout) {
         true => Err(Failure::usage(format!("{flag} -: {why}")).with_hint(format!("name a file with {flag}"))),
@@ -128,7 +146,7 @@ pub fn refuse_stdout(flag: &str, path: Option<&Path>, why: &str) -> Result<(), F
     }
 }
 
-/// A file that a flag names and that cannot be written.
+/// The failure of an option's file that cannot be written.
 pub fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
     let message = format!("cannot write {}: {error}", path.display());
     if is_full(error) {
@@ -139,12 +157,12 @@ pub fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::usage(message).with_hint(format!("choose a file that can be written to with {flag}"))
 }
 
-/// Whether a disk, or what the user may have of it, is full.
+/// Whether a disk or a quota is full.
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 impl Failure {
-    /// Prints the failure and gives its exit code.
+    /// Prints the failure. Returns its exit code.
     pub fn print(self) -> u8 {
         note(format_args!("error: {}", self.message));
         if let Some(hint) = self.hint() {
@@ -153,7 +171,7 @@ impl Failure {
         self.code
     }
 
-    /// The same, as a process ends with it.
+    /// Prints the failure. Returns its exit code for the process.
     pub fn report(self) -> ExitCode {
         ExitCode::from(self.print())
     }

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: a bar on a terminal, a line per second elsewhere.
+//! The display of a running comparison: a bar on a terminal, a line per second elsewhere.
 
 use std::fmt::Display;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -22,15 +22,15 @@ pub struct Screen {
     last_line: Option<Instant>,
     started: Instant,
     interrupt: Interrupt,
-    /// Lines of simulated cells that are still to be shown before their live run.
+    /// How many more lines of simulated cells to show before their live run.
     previews: usize,
-    /// Whether cells differ by how connections start.
+    /// Whether cells differ in their start.
     has_starts: bool,
 }
 
-/// Simulated cells that are shown as soon as they have figures, where a live run follows.
+/// The number of simulated cells that are shown at once if a live run follows.
 const PREVIEWS: usize = 12;
-/// How often a line is printed where there is no terminal.
+/// How often to print a line without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Screen {
@@ -58,7 +58,7 @@ impl Screen {
         }
     }
 
-    /// Does some work of unknown length, and says so every second.
+    /// Does work of unknown length, and prints a line every second.
     pub fn working<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
         if self.quiet {
             return work();
@@ -71,7 +71,7 @@ impl Screen {
         )
     }
 
-    /// Prints a line, unless the last one is too young.
+    /// Prints a line, unless the last one was printed less than a second ago.
     fn line(&mut self, what: impl Display) {
         if self.last_line.is_some_and(|last| last.elapsed() < LINE_INTERVAL) {
             return;
@@ -83,15 +83,38 @@ impl Screen {
     fn print(&self, what: impl Display) {
         note_at(self.started, what);
     }
+
+    /// Shows that `done` of `of` are finished: `3/20 cells simulated`.
+    fn advance(&mut self, done: u64, of: u64, what: &'static str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => {
+                bar.set_length(of);
+                bar.set_message(what);
+                bar.set_position(done);
+                bar.tick();
+            }
+            None => self.line(format_args!("{done}/{of} {what}")),
+        }
+    }
+
+    /// Shows work of unknown length.
+    fn spin(&mut self, what: impl Display) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.tick(),
+            None => self.line(what),
+        }
+    }
 }
 
-/// Does some work, and says every second what it is.
+/// Does work, and prints every second what it is.
 pub fn waiting<T>(what: impl Display + Sync, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     saying(LINE_INTERVAL, || note_at(started, &what), work)
 }
 
-/// Does some work, and calls `say` after `pause` and then every second.
+/// Does work, and calls `say` after `pause` and then every second.
 fn saying<T>(mut pause: Duration, say: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (done, waiting) = mpsc::channel::<()>();
@@ -115,7 +138,7 @@ fn note_at(started: Instant, what: impl Display) {
 fn bar(devices: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(devices), ProgressDrawTarget::stderr());
     let template = "{elapsed:>4}  [{bar:40}] {pos}/{len} {msg}";
-    // The template is a constant: were it wrong, the bar would have its default look.
+    // The template is a constant. If it were wrong, the bar would have its default look.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("=> "));
     }
@@ -132,21 +155,11 @@ impl Progress for Screen {
     }
 
     fn checking(&mut self, links: usize) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.tick(),
-            None => self.line(format_args!("checking {}", counted(links as u64, "link"))),
-        }
+        self.spin(format_args!("checking {}", counted(links as u64, "link")));
     }
 
     fn tick(&mut self, done: u64, of: u64) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => {
-                place(bar, done, of, "devices done");
-            }
-            None => self.line(format_args!("{done}/{of} devices done")),
-        }
+        self.advance(done, of, "devices done");
     }
 
     fn is_interrupted(&self) -> bool {
@@ -156,31 +169,17 @@ impl Progress for Screen {
 
 impl SweepProgress for Screen {
     fn simulating(&mut self, done: usize, of: usize) {
-        match &self.bar {
-            _ if self.quiet || of == 0 => {}
-            Some(bar) => place(bar, done as u64, of as u64, "cells simulated"),
-            None => self.line(format_args!("{done}/{of} cells simulated")),
+        if of > 0 {
+            self.advance(done as u64, of as u64, "cells simulated");
         }
     }
 
     fn analysing(&mut self) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.tick(),
-            None => self.line("analysing"),
-        }
+        self.spin("analysing");
     }
 
     fn in_virtual_time(&mut self, at: Duration, of: Duration) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => place(bar, at.as_secs(), of.as_secs(), "s of virtual time"),
-            None => self.line(format_args!(
-                "{}/{} s of virtual time",
-                at.as_secs(),
-                of.as_secs()
-            )),
-        }
+        self.advance(at.as_secs(), of.as_secs(), "s of virtual time");
     }
 
     fn simulated(&mut self, cell: &Cell) {
@@ -191,13 +190,6 @@ impl SweepProgress for Screen {
         let more = if self.previews == 0 { " (and so on)" } else { "" };
         self.note(&format!("simulated: {}{more}", preview(cell, self.has_starts)));
     }
-}
-
-fn place(bar: &ProgressBar, done: u64, of: u64, what: &'static str) {
-    bar.set_length(of);
-    bar.set_message(what);
-    bar.set_position(done);
-    bar.tick();
 }
 
 /// A cell's first figures: bytes of the connection and of a message both ways, and its median response time.

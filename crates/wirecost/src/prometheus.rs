@@ -1,7 +1,7 @@
-//! The endpoint for Prometheus: answers `GET /metrics` over HTTP/1.1 (RFC 9112) while a load runs, and nothing else.
+//! The endpoint for Prometheus, which only answers `GET /metrics` over HTTP/1.1 (RFC 9112) while a load runs.
 //!
-//! One thread answers one request after the other and closes each connection; a peer that is slow is given up after
-//! [`PATIENCE`]. The load never waits for it but to add a second's counts.
+//! One thread answers one request after the other and closes each connection. A slow peer is dropped after
+//! [`PATIENCE`]. The load only waits for it to add a second's counts.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,36 +12,40 @@ use std::time::Duration;
 use wirecost_load::watch::{Announcement, Tick, Watcher};
 use wirecost_results::metrics::{Format, Metrics};
 
-/// How long a peer may take for a read or a write.
+/// The time limit of a peer's read or write.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The largest request head that is read, in bytes.
+/// The largest request head, in bytes.
 const HEAD: usize = 8_192;
-/// The most that is read of a request behind its head, in bytes.
+/// How many bytes after a request's head are read at most.
 const UNREAD: u64 = 65_536;
 
-/// The endpoint and what it tells.
+/// Text that is not an address to listen on.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither a port nor ADDRESS:PORT, as in 127.0.0.1:9464")]
+pub struct AddressError(String);
+
+/// The endpoint and its metrics.
 pub struct Endpoint {
     metrics: Arc<Mutex<Metrics>>,
     address: SocketAddr,
 }
 
-/// Reads `ADDRESS:PORT`, or a port alone, which is one of the loopback address.
+/// Parses `ADDRESS:PORT`, or a port of the loopback address.
 ///
 /// # Errors
-/// What it is not, in one sentence.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
+/// The text is neither of the two.
+pub fn address(text: &str) -> Result<SocketAddr, AddressError> {
     if let Ok(port) = text.trim_start_matches(':').parse::<u16>() {
         return Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
     }
-    text.parse()
-        .map_err(|_| format!("{text:?} is neither a port nor ADDRESS:PORT, as in 127.0.0.1:9464"))
+    text.parse().map_err(|_| AddressError(text.to_owned()))
 }
 
 impl Endpoint {
-    /// Listens, and answers from now on until the process ends.
+    /// Listens, and answers until the process ends.
     ///
     /// # Errors
-    /// The address cannot be listened on.
+    /// The process cannot listen on the address.
     pub fn start(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let endpoint = Self {
@@ -59,7 +63,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -90,16 +94,16 @@ fn answer(mut stream: TcpStream, metrics: &Mutex<Metrics>) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = head(&mut stream)?;
     let response = response(&head, || {
-        // Only a copy is made under the lock: the text takes longer than a second may wait.
+        // Under the lock there is only a copy: formatting takes longer than a second's counts may wait.
         metrics.lock().unwrap_or_else(PoisonError::into_inner).clone()
     });
     stream.write_all(response.as_bytes())?;
-    // Closing over what was not read would reset the connection, and the response with it (RFC 9112, section 9.6).
+    // Closing before everything is read would reset the connection and lose the response (RFC 9112, section 9.6).
     stream.shutdown(Shutdown::Write)?;
     io::copy(&mut stream.take(UNREAD), &mut io::sink()).map(drop)
 }
 
-/// The request up to its empty line, or as much as has place.
+/// The request up to its empty line, or up to the limit.
 fn head(stream: &mut TcpStream) -> io::Result<String> {
     let mut head = Vec::new();
     let mut chunk = [0; 1_024];
@@ -131,7 +135,7 @@ fn response(head: &str, metrics: impl FnOnce() -> Metrics) -> String {
     }
 }
 
-/// The value of the field `Accept`; empty where there is none.
+/// The value of the field `Accept`; empty without one.
 fn accept(head: &str) -> &str {
     head.lines()
         .filter_map(|line| line.split_once(':'))
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_are_answered_in_the_form_asked_for() {
+    fn metrics_are_answered_in_the_requested_format() {
         let endpoint = endpoint();
         let plain = ask(&endpoint, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
         assert!(
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn all_other_requests_are_refused() {
         let endpoint = endpoint();
         for (request, status) in [
             ("GET / HTTP/1.1\r\n\r\n", "404"),
@@ -203,13 +207,13 @@ mod tests {
                 "{request}: {response}"
             );
         }
-        // What has asked too much is closed, and the next one answered.
+        // A connection with too large a request is closed, and the next one is answered.
         let long = format!("GET /{} HTTP/1.1\r\n", "a".repeat(HEAD));
         assert!(ask(&endpoint, &long).starts_with("HTTP/1.1 404"));
     }
 
     #[test]
-    fn a_port_alone_is_one_of_the_loopback_address() {
+    fn a_port_alone_belongs_to_loopback() {
         assert_eq!(address("9464"), Ok(([127, 0, 0, 1], 9464).into()));
         assert_eq!(address(":9464"), Ok(([127, 0, 0, 1], 9464).into()));
         assert_eq!(address("0.0.0.0:1"), Ok(([0, 0, 0, 0], 1).into()));

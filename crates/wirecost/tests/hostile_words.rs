@@ -1,4 +1,4 @@
-//! What a peer says is shown, and does nothing: not to a terminal, nor to a reader of files.
+//! A peer's text is shown without effect on a terminal or on a reader of files.
 
 mod common;
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// A title, a cleared screen, a line of its own, the ends of a field, of a label and of a script, an override of direction.
 const WORDS: &str = "\x1b]0;owned\x07\x1b[2J\r\nerror: all is well,\"</script>\0\u{202e}\u{9b}1m";
-/// The same as it may be shown.
+/// The same as wirecost may show it.
 const SHOWN: &str = "\\x1b]0;owned\\x07\\x1b[2J\\r\\nerror: all is well,\"</script>\\x00\\u{202e}\\x9b1m";
 
 #[test]
@@ -50,7 +50,7 @@ fn words_of_an_amqp_server_do_nothing_in_the_files_of_a_load() {
     });
     for (name, text) in names.iter().zip(&texts) {
         assert!(is_clean(text), "{name}: {text}");
-        // What is shown ends nothing: no element, no script.
+        // The shown text ends no element and no script.
         assert!(
             *name == "summary.json" || !text.contains("well,\"</script>"),
             "{name}: {text}"
@@ -178,7 +178,7 @@ fn last_words_of_a_server_are_shown_as_escapes() {
     );
 }
 
-/// Probes, and asserts that nothing but lines of text comes of it.
+/// Probes, and asserts that the output consists of lines of text.
 fn probe(arguments: &str) -> Said {
     let home = TempDir::new().expect("a folder");
     probe_in(home.path(), arguments)
@@ -195,7 +195,7 @@ fn probe_in(home: &Path, arguments: &str) -> Said {
     said
 }
 
-/// Whether a terminal acts upon none of it.
+/// Whether a terminal reacts to none of it.
 fn is_clean(text: &str) -> bool {
     let acts = |c: char| {
         (c.is_control() && c != '\n') || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -203,12 +203,12 @@ fn is_clean(text: &str) -> bool {
     !text.chars().any(acts)
 }
 
-/// A server that says this to everybody once it has heard something, and listens on.
+/// A server that sends this to every client after its first input, and keeps listening.
 fn served(answer: Vec<u8>) -> SocketAddr {
     served_on(answer, Vec::new())
 }
 
-/// A server that says the second whenever it hears more.
+/// A server that sends the second answer to later input.
 fn served_on(first: Vec<u8>, more: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -1,4 +1,4 @@
-//! SIGKILL at any moment: nothing that the program has started or made is left.
+//! SIGKILL at any moment leaves no process and no resource behind.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
@@ -16,7 +16,7 @@ use common::{as_nobody, eventually, need_program, need_root, open_folder, signal
 use tempfile::TempDir;
 
 const SERVER: &str = "mosquitto -c {folder}/../mosquitto.conf";
-/// What one that is root makes Mosquitto become another user for.
+/// The configuration with which Mosquitto, as root, changes its user.
 const CONFIGURATION: &str = "listener 1883\nallow_anonymous true\nuser mosquitto\n";
 
 #[test]
@@ -34,14 +34,14 @@ fn a_server_that_changes_its_user_ends_with_us() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_the_program_has_started_ends_with_us() {
+fn children_of_the_program_end_with_wirecost() {
     let home = home();
     kill_when_up(&home, families(&home));
 }
 
 #[test]
 #[ignore = "needs root"]
-fn what_the_program_of_an_ordinary_user_has_started_ends_with_us() {
+fn children_of_an_ordinary_users_program_end_with_wirecost() {
     let home = home();
     let command = families(&home);
     kill_when_up(&home, as_nobody(command, home.path()));
@@ -121,7 +121,7 @@ fn target(times: u32, within: Duration, name: &str, stack: &str) {
     at_random_moments(times, within, &words);
 }
 
-/// A program whose children and grandchildren are in sessions of their own.
+/// A program whose children and grandchildren have their own sessions.
 fn families(home: &TempDir) -> Command {
     let script =
         "setsid sh -c 'sleep 78; true' & (sleep 79 & setsid sleep 80 &) ; touch {folder}/up; sleep 81; true";
@@ -151,7 +151,7 @@ fn kill_when_up(home: &TempDir, mut command: Command) {
     killed(child, home.path());
 }
 
-/// Kills the command so often, each time at another moment.
+/// Kills the command `times` times, each time at another moment.
 fn at_random_moments(times: u32, within: Duration, words: &[&str]) {
     for time in 0..times {
         let home = home();
@@ -170,10 +170,10 @@ fn at_random_moments(times: u32, within: Duration, words: &[&str]) {
     }
 }
 
-/// The variable by which what a run has started is known: the folder that it was started in.
+/// The environment variable that identifies a run's processes by its folder.
 const MARK: &str = "WIRECOST_TEST_FOLDER";
 
-/// Kills a run, and waits until nobody is left of it.
+/// Kills a run, and waits until none of its processes is left.
 fn killed(mut child: Child, home: &Path) {
     let ours = fs::read_link("/proc/self/ns/net").expect("a namespace");
     let namespaces: BTreeSet<PathBuf> = marked(home).into_iter().filter_map(network_of).collect();

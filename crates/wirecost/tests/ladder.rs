@@ -1,5 +1,5 @@
-//! The ladders of real runs: what each packet is called, and the flight it belongs to, against the standards and against
-//! the round trips that the summary counts by another way.
+//! The ladders of real runs: the name and the flight of each packet, compared with the standards and with the round
+//! trips that the summary counts in another way.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! `wirecost load`: what the generator says it has sent is what the counting target says has arrived.
+//! `wirecost load`: the generator reports as many sent messages as the counting target reports arrivals.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{TcpListener, UdpSocket};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs a load, whose results folder is gone with this test.
+/// Runs a load whose results folder is removed after the test.
 fn load(arguments: &[&str]) -> Output {
     let home = TempDir::new().expect("a folder");
     Command::new(env!("CARGO_BIN_EXE_wirecost"))
@@ -42,7 +42,7 @@ fn published(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn what_was_sent_has_arrived_whatever_the_stack() {
+fn every_sent_message_has_arrived_on_every_stack() {
     for stack in [
         "tcp",
         "udp",
@@ -97,7 +97,7 @@ fn the_warm_up_is_in_no_figure() {
     assert_eq!([offered, delivered, arrived, delays], [200; 4]);
     let without = figures(&["-d", "2s"]);
     assert_eq!(without[0], 200);
-    // A message that is due where the warm-up ends may leave on either side of it.
+    // A message that is due at the end of the warm-up may count on either side of it.
     assert!(
         bytes.abs_diff(without[4]) <= 3 * bytes / offered,
         "{bytes} B, {} B",
@@ -134,7 +134,7 @@ fn a_count_of_random_arrivals_lasts_until_the_last_of_them() {
 }
 
 #[test]
-fn without_a_stamp_the_warm_up_is_what_arrives_in_it() {
+fn without_stamps_arrivals_in_the_warm_up_belong_to_it() {
     let publish = published(&[
         "coap-non", "-c", "3", "-r", "100/s", "-d", "3s", "--warmup", "1s", "-s", "8B",
     ]);
@@ -145,7 +145,7 @@ fn without_a_stamp_the_warm_up_is_what_arrives_in_it() {
 }
 
 #[test]
-fn nobody_uses_more_cpus_than_the_machine_has() {
+fn cpu_shares_never_exceed_the_machines_cpus() {
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
     // Subscribers of CoAP need a message before they subscribe, in a phase of its own that takes no time.
     for arguments in [
@@ -307,7 +307,7 @@ fn bare_payloads_go_to_tcp_and_udp_urls() {
 }
 
 #[test]
-fn a_target_that_is_not_there_is_said_so() {
+fn an_unreachable_target_is_reported() {
     let output = load(&["mqtt://127.0.0.1:1", "-d", "1s"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(11), "{said}");
@@ -319,8 +319,8 @@ fn a_target_that_is_not_there_is_said_so() {
 }
 
 #[test]
-fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
-    // No socket listens at a port that has just been given back.
+fn an_unreachable_datagram_target_is_reported_too() {
+    // No socket listens on a port that has just been released.
     let free = || UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
     let free = free().expect("a port");
     let port = free.port();
@@ -342,7 +342,7 @@ fn nobody_behind_datagrams_or_handshakes_is_said_so_as_well() {
 }
 
 #[test]
-fn nobody_is_not_waited_for_until_the_end_of_the_phase() {
+fn a_load_without_a_target_ends_before_its_phase() {
     let free = UdpSocket::bind("127.0.0.1:0").and_then(|udp| udp.local_addr());
     let url = format!("coap://{}/x", free.expect("a port"));
     for more in ["", "--shared-socket -c 20"] {
@@ -390,7 +390,7 @@ fn a_certificate_that_is_not_trusted_is_a_refusal() {
     server.wait().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(12), "{said}");
-    // As a probe says it, the way out with it.
+    // The same text as in a probe, with its hint.
     for text in [
         "certificate for 127.0.0.1 is not trusted: issued by \"wirecost test CA\", not among the ",
         "hint: --cacert FILE.pem to trust its issuer, --insecure to measure anyway",

@@ -1,4 +1,4 @@
-//! The captures of loads open by themselves: the secrets of their connections are in them, unless they are to be left out.
+//! The captures of loads contain the secrets of their connections, unless these are left out.
 
 mod common;
 
@@ -15,7 +15,7 @@ use common::{
 
 const LOAD: &str = "-c 4 -r 100/s -n 20 --rtt 10ms --capture --out run";
 
-/// A load of words that are separated by blanks.
+/// A load with arguments that are separated by blanks.
 fn load(home: &Path, arguments: &str) -> Command {
     need_root();
     let mut command = wirecost(home);
@@ -52,7 +52,7 @@ fn capture(home: &Path) -> PathBuf {
     captures[0].clone()
 }
 
-/// How often a field has a value, in all packets that tshark shows.
+/// How often a field has a value, over all packets of a capture.
 fn count(capture: &Path, filter: &str, field: &str, value: &str) -> usize {
     let rows = fields(capture, filter, &[field]);
     let values = rows.iter().flatten().flat_map(|values| values.split(','));
@@ -65,7 +65,7 @@ fn has_secrets(capture: &Path) -> bool {
         .any(|block| block.kind == DECRYPTION_SECRETS)
 }
 
-/// The secrets are before the packets, only their owner reads them, and they are nowhere else.
+/// The secrets precede the packets, only their owner may read them, and no other file contains them.
 fn check_secrets(home: &Path, said: &Said) {
     let capture = capture(home);
     let blocks = blocks(&capture);
@@ -81,7 +81,7 @@ fn check_secrets(home: &Path, said: &Said) {
 
 #[test]
 #[ignore = "needs root, mosquitto and tshark"]
-fn tls_opens_whoever_made_the_connections() {
+fn tls_captures_decrypt_for_every_process() {
     need_program("mosquitto", "mosquitto");
     for more in ["", " --threads 2", " --processes 2", " --target mosquitto"] {
         let home = open_folder();
@@ -192,7 +192,7 @@ fn without_keys_there_is_nothing_to_open_it_by() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_scenario_says_what_its_captures_hold() {
+fn a_scenario_configures_its_captures() {
     need_root();
     let home = open_folder();
     let scenario = "wirecost: 1\nstack: mqtt-qos1+tls1.3\nclients: 2\nlink: {rtt: 10ms}\ncapture: true\n\

@@ -36,7 +36,7 @@ fn figures(arguments: &str, said: &Said) -> Value {
     summary["loads"][0].take()
 }
 
-/// What a run has printed that a busy machine has spoiled at most.
+/// The summary of a run whose only fault may be a busy machine.
 fn summary_of(said: &Said) -> Value {
     assert!(
         matches!(said.code, Some(0 | 14)),
@@ -57,7 +57,7 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
-/// Messages that have ended, in whatever way.
+/// Messages that have ended in any way.
 fn ended(outcomes: &Value) -> u64 {
     [
         "acknowledged",
@@ -227,7 +227,7 @@ fn real_servers_and_loopback_speak_ipv6_as_well() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_is_on_its_way_for_longer_than_a_second_is_waited_for() {
+fn packets_in_transit_for_over_a_second_are_awaited() {
     let one = load("udp -c 1 -n 1 --rtt 2600ms");
     let publish = phase(&one, "publish");
     assert_eq!(publish["outcomes"]["delivered"], 1, "{publish}");
@@ -278,7 +278,7 @@ fn a_link_that_is_full_is_the_bottleneck() {
 /// the time of the offer.
 #[test]
 #[ignore = "needs root"]
-fn what_nothing_answers_is_carried_at_the_rate_of_its_link() {
+fn unanswered_messages_are_carried_at_the_links_rate() {
     // A message of UDP has 128 bytes and 28 of headers: a link of 50 kbit/s carries 40 of them in a second.
     for stack in ["udp", "mqtt-qos0"] {
         for (rate, expected, is_saturated) in [(100, 20.0..60.0, true), (20, 10.0..20.1, false)] {
@@ -408,7 +408,7 @@ fn without_a_link_nothing_is_recorded() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_url_is_behind_no_link_of_ours() {
+fn a_url_cannot_be_behind_an_emulated_link() {
     let said = run("mqtt://127.0.0.1 --rtt 40ms", |command, _| command);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(

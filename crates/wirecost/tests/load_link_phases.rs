@@ -82,7 +82,7 @@ fn every_packet_belongs_to_a_phase() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_an_interrupted_load_leaves_on_the_link_belongs_to_its_last_phase() {
+fn packets_left_on_the_link_belong_to_the_last_phase() {
     let home = open_folder();
     let mut command = load(home.path(), "tcp -c 10 -r 100/s -d 60s --rtt 200ms");
     let mut child = command

@@ -15,7 +15,7 @@ use common::{Said, eventually, said, signal, wirecost};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a load has counted.
+/// The counts of a load.
 struct Counted(Value);
 
 impl Counted {
@@ -54,14 +54,14 @@ impl Counted {
         self.sum(None, "deliveries", name)
     }
 
-    /// Every offered message of a phase has one outcome, and these are they.
+    /// Every offered message of a phase has one outcome, and these are the outcomes.
     fn assert_outcomes(&self, phase: &str, expected: &[(&str, u64)]) {
         for (name, count) in expected {
             assert_eq!(self.sum(Some(phase), "outcomes", name), *count, "{phase}: {name}");
         }
     }
 
-    /// Everything that was expected has arrived, once and in order.
+    /// Every expected message has arrived, once and in order.
     fn assert_delivered(&self, expected: u64) {
         let counts = ["expected", "arrived", "duplicates", "out_of_order"].map(|name| self.deliveries(name));
         assert_eq!(counts, [expected, expected, 0, 0]);
@@ -108,7 +108,7 @@ fn every_subscriber_receives_every_message_that_it_asked_for() {
 
 #[test]
 #[ignore = "needs mosquitto"]
-fn what_is_not_acknowledged_is_delivered() {
+fn unacknowledged_messages_are_delivered() {
     on_both(0, "-c 5 -r 100/s -n 100 --subscribers 3", |counted| {
         counted.assert_delivered(300);
         let outcomes = [
@@ -137,7 +137,7 @@ fn a_shared_subscription_receives_each_message_once() {
 
 #[test]
 #[ignore = "needs mosquitto"]
-fn sessions_receive_exactly_what_was_queued_for_them() {
+fn sessions_receive_exactly_their_queued_messages() {
     for qos in [1, 2] {
         let arguments = "-c 5 -r 100/s -n 50 --subscribers 4 --session-expiry 60s --replay";
         on_both(qos, arguments, |counted| {
@@ -150,7 +150,7 @@ fn sessions_receive_exactly_what_was_queued_for_them() {
 
 #[test]
 #[ignore = "needs mosquitto"]
-fn what_a_broker_has_no_room_for_is_missing() {
+fn messages_beyond_the_brokers_room_are_missing() {
     let broker = Mosquitto::with_queues_of(100);
     let counted = Counted::of(&format!(
         "mqtt://127.0.0.1:{}/qz -c 3 -n 300 --closed-loop --subscribers 2 --session-expiry 1h --replay",
@@ -173,7 +173,7 @@ fn what_a_broker_has_no_room_for_is_missing() {
 
 #[test]
 #[ignore = "needs mosquitto"]
-fn late_subscribers_receive_what_is_retained() {
+fn late_subscribers_receive_retained_messages() {
     on_both(
         1,
         "-c 6 -r 100/s -n 18 -t r/%d --subscribers 3 --retain --late-subscribers",
@@ -197,7 +197,7 @@ fn devices_that_are_lost_leave_their_wills_and_come_back() {
 }
 
 #[test]
-fn a_storm_says_what_both_sides_used_and_who_could_give_no_more() {
+fn a_storm_reports_usage_and_the_bottleneck() {
     let counted = Counted::of("mqtt-qos1+tls1.3 -c 40 -d 1s --reconnect-storm --backoff 1s..2s");
     let load = &counted.0["loads"][0];
     for side in ["generator", "target_use"] {
@@ -214,7 +214,7 @@ fn a_storm_says_what_both_sides_used_and_who_could_give_no_more() {
 }
 
 #[test]
-fn handshakes_are_as_many_as_were_asked_for_and_start_as_they_should() {
+fn handshakes_keep_to_their_rate_and_their_start() {
     for (start, kind) in [
         ("cold", None),
         ("resumed", Some("resumed")),
@@ -236,7 +236,7 @@ fn handshakes_are_as_many_as_were_asked_for_and_start_as_they_should() {
 }
 
 #[test]
-fn requests_are_answered_with_what_the_resource_holds() {
+fn requests_are_answered_with_the_resources_payload() {
     for stack in ["http1", "coap-con", "http3"] {
         let counted = Counted::of(&format!("{stack} -c 3 -r 50/s -n 50 --requests"));
         counted.assert_outcomes("request", &[("offered", 50), ("acknowledged", 50)]);
@@ -244,7 +244,7 @@ fn requests_are_answered_with_what_the_resource_holds() {
 }
 
 #[test]
-fn observers_are_told_of_changes() {
+fn observers_receive_changes() {
     for stack in ["coap-con", "coap-con+oscore"] {
         let counted = Counted::of(&format!("{stack} -c 2 -r 20/s -n 20 --subscribers 3"));
         counted.assert_outcomes("publish", &[("offered", 21), ("acknowledged", 21)]);
@@ -276,7 +276,7 @@ fn a_payload_is_a_file_or_a_text() {
 }
 
 #[test]
-fn what_a_stack_has_not_is_a_usage_error() {
+fn a_missing_feature_of_a_stack_is_a_usage_error() {
     let home = TempDir::new().expect("a folder");
     for (arguments, reason) in [
         ("http1 --subscribers 3", "no subscribers"),
@@ -313,7 +313,7 @@ impl Mosquitto {
         Self::with_queues_of(0)
     }
 
-    /// One that queues so many messages for a session; 0 is any number.
+    /// A broker that queues this many messages for a session; 0 means no limit.
     fn with_queues_of(messages: u32) -> Self {
         let home = TempDir::new().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -363,7 +363,7 @@ impl Drop for Mosquitto {
 
 #[test]
 #[ignore = "needs mosquitto"]
-fn devices_come_back_to_a_broker_that_was_killed_and_their_messages_all_end() {
+fn devices_reconnect_to_a_killed_broker_and_all_messages_end() {
     let mut broker = Mosquitto::start();
     let arguments = format!(
         "mqtt://127.0.0.1:{}/t -c 20 -r 100/s -d 8s --subscribers 2 --session-expiry 60s --timeout 20s",

@@ -115,7 +115,7 @@ fn a_capture_in_virtual_time_holds_every_message_and_opens() {
 }
 
 #[test]
-fn what_virtual_time_does_not_have_is_refused() {
+fn options_without_meaning_in_virtual_time_are_refused() {
     for (arguments, about) in [
         ("mqtt://127.0.0.1:1883 --engine sim", "target"),
         ("mqtt-qos1 --engine sim --target mosquitto", "target"),

@@ -1,4 +1,4 @@
-//! The counting target of a load, asked and fed by hand.
+//! The counting target of a load, with commands and messages from the test.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -41,7 +41,7 @@ fn stamped(stamp: Stamp) -> Vec<u8> {
     payload
 }
 
-/// The report when so many messages have arrived.
+/// The report after this many messages have arrived.
 fn report_of(sink: &mut Sink, messages: u64) -> SinkReport {
     let start = Instant::now();
     loop {
@@ -116,7 +116,7 @@ fn counts_datagrams_of_many_devices() {
 }
 
 #[test]
-fn says_what_came_only_when_nothing_was_offered_any_more() {
+fn reports_messages_that_arrived_after_the_offer() {
     let (mut sink, clock) = start("udp", 1);
     let begins_ns = clock.monotonic_nanos(clock.now());
     let phase = Measured {

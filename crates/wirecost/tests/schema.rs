@@ -40,7 +40,7 @@ fn the_summary_of_a_run_is_valid() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_json_prints_is_the_summary() {
+fn json_prints_the_summary() {
     common::need_root();
     let home = common::open_folder();
     let arguments = [

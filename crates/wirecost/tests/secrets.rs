@@ -16,7 +16,7 @@ const PASSWORD: &str = "s3cret-word";
 const VARIABLE: &str = "WIRECOST_PASSWORD";
 
 #[test]
-fn a_password_is_taken_from_a_file_the_environment_standard_input_or_the_command_line() {
+fn a_password_can_come_from_every_documented_source() {
     let server = broker(&["--user", "@user.txt"], None);
     let home = folder();
     let probe = |arguments: &[&str], variable: Option<&str>, input: &str| {
@@ -121,7 +121,7 @@ fn a_password_that_is_typed_is_not_shown() {
 
 #[test]
 #[ignore = "needs root and mosquitto-clients"]
-fn what_link_leaves_is_its_owners_alone_and_the_password_nobodys() {
+fn files_of_link_are_private_and_contain_no_password() {
     need_root();
     need_program("mosquitto_pub", "mosquitto-clients");
     let home = folder();

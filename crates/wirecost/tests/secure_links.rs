@@ -34,7 +34,7 @@ fn quic_delivers_everything_under_loss() {
 
 #[test]
 #[ignore = "needs root and tshark"]
-fn dtls_and_oscore_deliver_what_is_confirmable_under_loss() {
+fn dtls_and_oscore_deliver_confirmables_under_loss() {
     let run = lossy(
         "coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-con+oscore,udp+dtls1.3,coap-non+dtls1.2",
     );
@@ -55,7 +55,7 @@ fn quic_needs_an_mtu_that_carries_its_datagrams() {
 
 #[test]
 #[ignore = "needs root"]
-fn quic_is_accounted_for_on_a_link_that_is_longer_than_its_first_time_out() {
+fn quic_is_attributed_on_a_link_beyond_its_first_time_out() {
     // What is sent again before the first answer can have come arrives when the keys for it are discarded.
     let run = Run::compare("http3 --start cold,resumed,0rtt -n 3 --rtt 1s,3s --engine sim");
     assert_eq!(run.summary.cells.len(), 6);
@@ -72,7 +72,7 @@ fn quic_is_accounted_for_on_a_link_that_is_longer_than_its_first_time_out() {
 }
 
 #[test]
-fn what_comes_behind_the_end_of_a_connection_is_nobodys_quarrel() {
+fn packets_after_a_close_cause_no_disagreement() {
     // The container and the server's TLS lose patience before the device's next bytes can have come.
     let home = open_folder();
     let arguments = "compare --out run -q amqp-settled,mqtt-qos1+tls1.3 -n 2 --rtt 10s --engine sim";

@@ -109,7 +109,7 @@ fn connect_bytes(cell: &Cell) -> [u64; 2] {
 
 #[test]
 #[ignore = "needs root and tshark"]
-fn the_secrets_stand_before_the_first_packet_and_only_their_owner_reads_them() {
+fn the_secrets_precede_the_packets_and_are_private() {
     let run = Run::compare("mqtt-qos1+tls1.3,coap-con+dtls1.2,coap-con+oscore,http3 -n 2 --settle 200ms");
     let capture = run.file("capture/all.pcapng");
     assert_eq!(mode(&capture), 0o600);

@@ -1,9 +1,9 @@
-//! From packets and notes to what each device measured.
+//! From packets and notes to the measurements of each device.
 //!
-//! 1. Every device gets a ledger that is told what the makers of the bytes said of them.
-//! 2. The recorded packets go through their device's ledger in the order in which they entered the link; each is
-//!    counted in its phase, and in its message by the time at which it entered.
-//! 3. What was delivered when gives arrivals; what followed what gives flights.
+//! 1. Every device has a ledger, which receives the spans that the endpoints reported for their bytes.
+//! 2. The recorded packets go through their device's ledger in the order of entry into the link. Each packet counts in
+//!    its phase, and in the message during which it entered.
+//! 3. Deliveries give the arrivals of messages, and their sequence gives the flights.
 
 mod account;
 mod agreement;
@@ -27,44 +27,44 @@ use account::{Account, ServerFlows};
 /// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
 pub type BothWays = [Traffic; 2];
 
-/// One packet of a device, as the ledger saw it.
+/// One packet of a device with the ledger's verdict.
 #[derive(Clone, Debug)]
 pub struct SeenPacket {
     /// Which way.
     pub direction: Direction,
     /// When it entered the link.
     pub entered: Instant,
-    /// When it, or its first intact copy, left.
+    /// When it, or its first intact copy, left the link.
     pub delivered: Option<Instant>,
-    /// What the ledger found.
+    /// The ledger's verdict.
     pub verdict: PacketVerdict,
 }
 
-/// What one device measured.
+/// The measurements of one device.
 #[derive(Debug)]
 pub struct DeviceMeasurement {
     /// Index of its cell.
     pub cell: usize,
     /// Index of its sample.
     pub sample: u32,
-    /// What it noted.
+    /// Its notes.
     pub report: DeviceReport<Sampler>,
-    /// Everything in the phase connect.
+    /// The traffic of the connect phase.
     pub connect: BothWays,
     /// The warm-up message and then the measured ones.
     pub messages: Vec<BothWays>,
-    /// Keep-alive.
+    /// The traffic of keep-alive.
     pub keep_alive: BothWays,
-    /// Close.
+    /// The traffic of the close.
     pub close: BothWays,
     /// When the link delivered the last payload byte of each message.
     pub arrivals: Vec<Option<Instant>>,
-    /// Everything of the connection that gave the ticket for the measured one.
+    /// The traffic of the connection that got the ticket for the measured one.
     pub ticket: BothWays,
-    /// Round trips of the connect, where the capture shows its end.
+    /// Round trips of the connect, if the capture contains its end.
     pub connect_round_trips: Option<f64>,
-    /// Round trips from the start of the connect until the first message was answered, or had arrived where nothing
-    /// answers; what lies between the two is not counted.
+    /// Round trips from the start of the connect until the answer to the first message, or its arrival if nothing
+    /// answers. The settle in between does not count.
     pub first_message_round_trips: Option<f64>,
     /// Round trips of each message.
     pub message_round_trips: Vec<Option<f64>>,
@@ -72,12 +72,12 @@ pub struct DeviceMeasurement {
     pub unattributed_bytes: u64,
     /// CPU time of the built-in server for this device's flows.
     pub server_cpu: Duration,
-    /// What client and server said differently of the same bytes.
+    /// How often client and server described the same bytes differently.
     pub disagreements: u64,
 }
 
 impl DeviceMeasurement {
-    /// Before the first packet of a device is read.
+    /// The state before the first packet of a device.
     fn before(cell: usize, sample: u32, report: DeviceReport<Sampler>) -> Self {
         let messages = report.script.notes().messages.len();
         Self {
@@ -100,9 +100,9 @@ impl DeviceMeasurement {
     }
 }
 
-/// Takes every packet with what the ledger made of it.
+/// Takes every packet with the ledger's verdict.
 pub trait PacketSink {
-    /// One packet, in the order of entry. `device` is none for packets of no device of the plan.
+    /// One packet, in the order of entry. `device` is `None` for packets of no device in the plan.
     ///
     /// # Errors
     /// The sink's file refuses.
@@ -114,10 +114,10 @@ pub trait PacketSink {
     ) -> io::Result<()>;
 }
 
-/// The devices' measurements, and what became of the packets as a whole.
+/// The measurements of all devices, and of the packets as a whole.
 #[derive(Debug)]
 pub struct Analysis {
-    /// One per device that had started, in the order given.
+    /// One per device that started, in the given order.
     pub devices: Vec<DeviceMeasurement>,
     /// Packets of no device.
     pub unattributed_packets: u64,
@@ -125,7 +125,7 @@ pub struct Analysis {
     pub lateness_ns: Vec<u64>,
 }
 
-/// A device that is to be analysed: where it is in the plan, and what it has left.
+/// A device to analyse: its place in the plan, and its report.
 #[derive(Debug)]
 pub struct AnalysedDevice<'a> {
     /// Index of its cell.
@@ -134,12 +134,12 @@ pub struct AnalysedDevice<'a> {
     pub cell: &'a PlannedCell,
     /// Index of its sample.
     pub sample: u32,
-    /// What it has left.
+    /// Its report.
     pub report: DeviceReport<Sampler>,
 }
 
 impl<'a> AnalysedDevice<'a> {
-    /// Where a device of `plan` stands by its number on the link.
+    /// A device's place in `plan`, by its number on the link.
     pub fn of_plan(plan: &'a Plan, report: DeviceReport<Sampler>) -> Self {
         let planned = plan.devices[report.host as usize];
         Self {
@@ -151,7 +151,7 @@ impl<'a> AnalysedDevice<'a> {
     }
 }
 
-/// Analyses what devices and their recorded packets have left.
+/// Analyses the devices' reports and recorded packets.
 ///
 /// # Errors
 /// The recording cannot be read back, or the sink refuses.
@@ -199,7 +199,7 @@ pub fn analyse<'a>(
     })
 }
 
-/// The devices' books, found by their numbers on the link.
+/// The devices' accounts, by their numbers on the link.
 struct Accounts {
     accounts: Vec<Account>,
     by_host: BTreeMap<HostIndex, usize>,

@@ -1,4 +1,4 @@
-//! The capture as a file, and the packets that ladders are drawn from.
+//! The capture file, and the packets of ladders.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -17,14 +17,14 @@ use wirecost_wire::pcapng::Writer;
 use super::analysis::PacketSink;
 use super::ladder::{DrawnPacket, DrawnPackets};
 
-/// Writes every packet to the capture, commented, and keeps the packets that ladders may show.
+/// Writes every packet to the capture with a comment, and keeps the packets of ladders.
 pub struct CaptureFile<'a> {
     writer: Writer<BufWriter<File>>,
     plan: &'a Plan,
     clock: Clock,
-    /// Whether a device's packets are written, by host; what belongs to no device always is.
+    /// Whether a device's packets are written, by host. Packets of no device are always written.
     recorded: Vec<bool>,
-    /// Which device is drawn for each cell, by host.
+    /// The cell whose ladder shows the device, by host.
     drawn: Vec<Option<usize>>,
     /// The packets of each cell's ladder.
     ladders: Vec<DrawnPackets>,
@@ -36,8 +36,8 @@ pub struct CaptureFile<'a> {
 }
 
 impl<'a> CaptureFile<'a> {
-    /// A capture at `path` of the devices that are `recorded`. `drawn` gives the cell for whose ladder a device's
-    /// packets are kept. `keys` are the secrets of its connections. Only its owner may read it.
+    /// Creates a capture at `path` of the devices that are `recorded`. `drawn` gives the cell whose ladder shows a
+    /// device. `keys` are the secrets of its connections. Only its owner may read it.
     ///
     /// # Errors
     /// The file system refuses.
@@ -64,7 +64,7 @@ impl<'a> CaptureFile<'a> {
         })
     }
 
-    /// Writes what is left; returns the ladders' packets by cell, and why the capture is cut short, if it is.
+    /// Flushes the capture. Returns the ladders' packets by cell, and why the capture is cut short, if it is.
     pub fn finish(self) -> (Vec<DrawnPackets>, Option<io::Error>) {
         let error = match self.error {
             Some(error) => Some(error),
@@ -73,7 +73,7 @@ impl<'a> CaptureFile<'a> {
         (self.ladders, error)
     }
 
-    /// Writes a packet. After a write that failed nothing more is written: figures do not need the capture.
+    /// Writes a packet. After a failed write nothing more is written: the figures do not need the capture.
     fn write(&mut self, packet: &RecordedPacket) {
         let at = self.clock.utc_nanos(packet.entered);
         let written = self
@@ -88,7 +88,7 @@ impl<'a> CaptureFile<'a> {
     }
 }
 
-/// Writes into `comment` what a packet is: cell, phase, cause, fate.
+/// Writes a description of the packet into `comment`: cell, phase, cause, fate.
 pub(super) fn describe(
     comment: &mut String,
     packet: &RecordedPacket,

@@ -19,9 +19,9 @@ use super::sections::{
 };
 use super::verdict::{self, Evidence};
 
-/// What cells are computed from, beside their devices.
+/// The input of all cells, apart from their devices.
 pub struct Context<'a> {
-    /// What was asked for.
+    /// The options.
     pub options: &'a Options,
     /// Cells and devices.
     pub plan: &'a Plan,
@@ -37,7 +37,7 @@ pub struct Context<'a> {
     pub foreign_cpu: Option<Duration>,
 }
 
-/// The cells of a run, in the order of its plan, and one row per finished device.
+/// The cells of a run in the order of its plan, and one row per finished device.
 pub fn cells(context: &Context<'_>, devices: &[DeviceMeasurement]) -> (Vec<Cell>, Vec<SampleRow>) {
     let mut by_cell: Vec<Vec<&DeviceMeasurement>> = vec![Vec::new(); context.plan.cells.len()];
     for device in devices.iter().filter(|device| device.report.finished) {
@@ -59,17 +59,17 @@ pub fn cells(context: &Context<'_>, devices: &[DeviceMeasurement]) -> (Vec<Cell>
     (cells, rows.collect())
 }
 
-/// What one cell is computed from, beside its devices.
+/// The input of one cell, apart from its devices.
 pub struct Source<'a> {
-    /// What was asked for.
+    /// The options.
     pub options: &'a Options,
     /// The cell.
     pub planned: &'a PlannedCell,
     /// `live` or `sim`.
     pub engine: &'static str,
-    /// Who the servers were.
+    /// The names of the servers.
     pub target: String,
-    /// What the devices' links decided, up and down.
+    /// The decisions of the devices' links, up and down.
     pub counters: [Counters; 2],
     /// The round-trip times of the link's check.
     pub round_trips: &'a [Duration],
@@ -77,7 +77,7 @@ pub struct Source<'a> {
     pub dropped_packets: u64,
     /// The median of the emulator's lateness; zero in virtual time.
     pub lateness: Duration,
-    /// The CPU time of devices.
+    /// Computes the CPU time of devices.
     pub cpu: &'a dyn Fn(&[&DeviceMeasurement]) -> Cpu,
 }
 
@@ -159,14 +159,14 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     }
 }
 
-/// A device that was not granted the start that was asked for counts in the outcomes, and in nothing else.
+/// The devices that started as configured. Other devices count in the outcomes, and in nothing else.
 fn started_as_asked<'d>(devices: &[&'d DeviceMeasurement]) -> Vec<&'d DeviceMeasurement> {
     let is_as_asked = |device: &&DeviceMeasurement| !device.report.script.has_started_otherwise();
     devices.iter().copied().filter(is_as_asked).collect()
 }
 
-/// Why a cell's connections did not start as asked for, where not one of them did: it is not run then, and never counted as
-/// what it was instead.
+/// Why no connection of a cell started as configured, if none did. Such a cell is not run, and never counts as
+/// something else.
 fn start_refused(devices: &[&DeviceMeasurement]) -> Option<String> {
     let refusal = |device: &&DeviceMeasurement| {
         let script = &device.report.script;
@@ -233,8 +233,8 @@ fn cpu(context: &Context<'_>, planned: &PlannedCell, devices: &[&DeviceMeasureme
     }
 }
 
-/// Where a server's CPU time comes from: each device's own for the built-in ones, the whole process's where one cell
-/// had a foreign server to itself.
+/// The source of a server's CPU time: each device's own share for built-in servers, or the whole process's time if one
+/// cell had a foreign server to itself.
 fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
     let running = context
         .plan
@@ -252,7 +252,7 @@ fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
     }
 }
 
-/// CPU time from the start of the connect until the first message was sent; of a message in the first flight, until it
+/// CPU time from the start of the connect until the first message was sent. For a message in the first flight, until it
 /// was handed over.
 fn connect_cpu(device: &DeviceMeasurement) -> Duration {
     let notes = device.report.script.notes();

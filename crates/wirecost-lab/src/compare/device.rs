@@ -1,4 +1,4 @@
-//! What one device is told, on kernel sockets and in virtual time alike.
+//! The configuration of one device, for kernel sockets and for virtual time.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use wirecost_stack::client::ClientConfig;
 
 use super::sampler::Timing;
 
-/// How long a client may take to connect, beside four round trips.
+/// How long a client may take to connect, in addition to four round trips.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How a device of a cell goes that starts at `at`.
+/// The timing of a cell's device that starts at `at`.
 pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timing {
     Timing {
         at,
@@ -26,14 +26,14 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         interval: cell.schedule.interval,
         answered: cell.stack.awaits_answer(cell.payload.len()),
         start: cell.start,
-        // A message that leaves with the first flight cannot have one before it.
+        // A message that leaves with the first flight cannot have a warm-up message before it.
         warm_up: cell.schedule.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
         early: cell.stack.has_early_message(),
         server_closes: closes_after_answer(cell),
     }
 }
 
-/// What the client of device `number` of a cell, from 0, is told.
+/// The configuration of client number `number` of a cell, from 0.
 pub(super) fn client_config(
     options: &Options,
     cell: &PlannedCell,
@@ -50,17 +50,18 @@ pub(super) fn client_config(
     }
 }
 
-/// Whether the server is asked to close the connection after its answer: HTTP/1.1 with one message per connection
-/// (RFC 9112, section 9.6).
+/// Whether the client asks the server to close the connection after its answer: HTTP/1.1 with one message per
+/// connection (RFC 9112, section 9.6).
 fn closes_after_answer(cell: &PlannedCell) -> bool {
     let schedule = &cell.schedule;
     cell.stack.application == Application::Http1 && !schedule.warm_up && schedule.messages == 1
 }
 
-/// What both sides agree on, on links whose largest IP packet has `mtu` bytes.
+/// The channel options of both sides on links whose largest IP packet has `mtu` bytes.
 pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
     ChannelOptions {
-        // Always, so that a ticket has the same bytes whichever other cells a run has; the consent is the client's.
+        // Always, so that a ticket has the same size whatever other cells a run has. The client decides whether to use
+        // it.
         accept_early_data: true,
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,

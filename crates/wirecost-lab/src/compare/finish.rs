@@ -1,4 +1,4 @@
-//! Everything that a comparison has left, into its results folder: from the files of its cells, whichever run wrote them.
+//! Writes the results folder of a comparison from the files of its cells, whichever run wrote them.
 
 use std::collections::BTreeMap;
 
@@ -19,32 +19,32 @@ use super::live::{Run, RunError};
 use super::simulated::side_by_side;
 use super::sweep::LiveFacts;
 
-/// What a results folder is written from, beside its cells.
+/// The input of a results folder, apart from its cells.
 pub(super) struct Assembly<'a> {
-    /// What was asked for.
+    /// The options.
     pub(super) options: &'a Options,
-    /// The cells in their order.
+    /// The cells in order.
     pub(super) plan: &'a Plan,
-    /// The folder that holds them.
+    /// The results folder.
     pub(super) folder: &'a RunFolder,
     /// The command that repeats the run.
     pub(super) command: String,
-    /// What of its live batches belongs to the machine.
+    /// The facts about the machine from its live batches.
     pub(super) live: &'a [LiveFacts],
-    /// The machine before it.
+    /// The state of the machine before the run.
     pub(super) before: &'a Before,
-    /// Cells that may be read side by side.
+    /// How many cells may be read in parallel.
     pub(super) jobs: usize,
     /// Whether cells are missing.
     pub(super) ended_early: bool,
-    /// What is demanded of the figures.
+    /// The thresholds of the figures.
     pub(super) thresholds: &'a Thresholds,
 }
 
 /// Writes `summary.json`, `env.json`, `ladder.json`, `samples.csv` and `latency/*.hgrm` from the files of the cells.
 ///
 /// # Errors
-/// A cell cannot be read back, or a file cannot be written. What was written before stays.
+/// A cell cannot be read back, or a file cannot be written. Files written before stay.
 pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     let Assembly { options, folder, .. } = *assembly;
     folder.clear_distributions()?;
@@ -87,7 +87,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
     Ok(summary)
 }
 
-/// The files of the cells that have come to something, in the order of the summary.
+/// The files of the finished cells, in the order of the summary.
 fn finished(assembly: &Assembly<'_>) -> Vec<String> {
     let Assembly { options, folder, .. } = *assembly;
     let keys = assembly.plan.cells.iter().flat_map(|planned| {
@@ -97,7 +97,7 @@ fn finished(assembly: &Assembly<'_>) -> Vec<String> {
     keys.filter(|key| CellFile::is_there(folder, key)).collect()
 }
 
-/// The machine, and of its live batches the last one: settings and medium are the same for all.
+/// The machine, and the last one of its live batches: settings and medium are the same for all.
 fn environment(assembly: &Assembly<'_>) -> Environment {
     let live = assembly.live;
     let last = live.last();

@@ -1,4 +1,5 @@
-//! The simulations that were measured to differ from the kernel by more than docs/agreement.md allows. Their cells carry a warning.
+//! The simulations that differ from measurements of the kernel by more than docs/agreement.md allows. Their cells have
+//! a warning.
 
 use std::time::Duration;
 
@@ -9,13 +10,13 @@ use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::{Application, Stack};
 
-/// A row, or some rows of one cause, of docs/agreement.md that do not agree.
+/// One or several rows of docs/agreement.md that do not agree, with one cause.
 struct Difference {
     /// Whether it applies to a stack.
     concerns: fn(Stack) -> bool,
     /// Whether it applies to messages with this payload in bytes on this link.
     holds: fn(u64, &LinkConfig) -> bool,
-    /// How far live cells differ.
+    /// The size of the difference.
     text: &'static str,
 }
 
@@ -64,7 +65,7 @@ fn is_over_tcp(stack: Stack) -> bool {
     stack.transport() == Transport::Stream
 }
 
-/// Whether the round trip is so short that the machine's own time counts.
+/// Whether the round trip is so short that the machine's processing time matters.
 fn is_near(link: &LinkConfig) -> bool {
     link.rtt() < Duration::from_millis(25)
 }
@@ -77,7 +78,7 @@ fn has_tiny_queue(way: &DirectionConfig) -> bool {
     way.rate.is_some() && matches!(way.queue, Some(QueueLimit::Packets(..=3)))
 }
 
-/// What is known of a simulated cell.
+/// The warnings about a simulated cell.
 pub(super) fn warnings<'a>(
     planned: &'a PlannedCell,
     link: &'a LinkConfig,
@@ -99,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// How many differences are known of a message over TCP.
+    /// How many differences concern a message over TCP.
     fn known(bytes: u64, change: fn(&mut DirectionConfig)) -> usize {
         let mut link = LinkConfig::symmetric(Duration::from_millis(25));
         change(&mut link.up);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_measured_to_differ_says_so() {
+    fn only_cells_that_were_measured_to_differ_have_a_warning() {
         let rate = |way: &mut DirectionConfig| way.rate = "1mbit".parse().ok();
         let tiny: fn(&mut DirectionConfig) = |way| {
             way.rate = "1mbit".parse().ok();

@@ -1,4 +1,4 @@
-//! The packets of one cell's ladder: on one time axis without the settle, and by flights.
+//! The packets of one cell's ladder: on a time axis without the settle, and by flights.
 
 use wirecost_cost::PacketVerdict;
 use wirecost_proto::record::RecordedPacket;
@@ -8,7 +8,7 @@ use wirecost_scenario::plan::PlannedCell;
 
 use super::analysis::DeviceMeasurement;
 
-/// A packet that a ladder may show: when it entered the link, when it left, and what it is.
+/// A packet of a ladder: when it entered and left the link, and its description.
 #[derive(Clone, Debug)]
 pub struct DrawnPacket {
     direction: Direction,
@@ -18,22 +18,22 @@ pub struct DrawnPacket {
     packet: LadderPacket,
 }
 
-/// The packets of one device, in the order in which they entered the link.
+/// The packets of one device, in the order of entry into the link.
 pub type DrawnPackets = Vec<DrawnPacket>;
 
-/// When a device's steps began, which a ladder is cut by.
+/// The times at which a device's steps began, where a ladder is cut.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
-    /// When the client was able to send application data; `None` where it always was.
+    /// When the client could send application data; `None` if it always could.
     ready: Option<Instant>,
     /// When the first message was sent.
     message: Instant,
-    /// When the step after it began.
+    /// When the next step began.
     end: Instant,
 }
 
 impl DrawnPacket {
-    /// A packet with its name and what the ledger says of it.
+    /// A packet with its name and the ledger's verdict.
     pub fn new(
         packet: &RecordedPacket,
         delivered: Option<Instant>,
@@ -64,7 +64,7 @@ impl DrawnPacket {
     }
 }
 
-/// The ladder of a cell from the packets of one of its devices; `None` where that sent no message.
+/// The ladder of a cell from the packets of one of its devices; `None` if the device sent no message.
 pub fn ladder(
     planned: &PlannedCell,
     link: String,
@@ -90,7 +90,7 @@ pub fn ladder(
     })
 }
 
-/// The packets of a ladder: connect and first message, the settle between them cut out.
+/// The packets of a ladder: connect and first message, without the settle in between.
 fn ladder_packets(mut packets: DrawnPackets, steps: &Steps) -> Vec<LadderPacket> {
     packets.retain(|packet| packet.entered < steps.end);
     let Some(first) = packets.first().map(|packet| packet.entered) else {
@@ -99,7 +99,7 @@ fn ladder_packets(mut packets: DrawnPackets, steps: &Steps) -> Vec<LadderPacket>
     let flights = flights(&packets, steps);
     let (connect, _) = halves(&packets, steps);
     let last = |packet: &DrawnPacket| packet.delivered.unwrap_or(packet.entered);
-    // The message follows the connect at once; what lay between them was quiet.
+    // The message follows the connect at once: no packet passed in between.
     let begin = connect.iter().map(last).max().unwrap_or(first);
     let cut = steps.message.saturating_since(begin);
     let place = |entered: Instant, at: Instant| {
@@ -118,13 +118,13 @@ fn ladder_packets(mut packets: DrawnPackets, steps: &Steps) -> Vec<LadderPacket>
     placed.collect()
 }
 
-/// The packets before the first message was sent, and those since.
+/// The packets before the first message was sent, and the later ones.
 fn halves<'a>(packets: &'a [DrawnPacket], steps: &Steps) -> (&'a [DrawnPacket], &'a [DrawnPacket]) {
     packets.split_at(packets.partition_point(|packet| packet.entered < steps.message))
 }
 
-/// The flight of each packet. A message could have left with the flight after the one that made the client able to send,
-/// so it is counted on from there: what the connect leaves to settle delays no message.
+/// The flight of each packet. A message can leave with the flight after the one that allowed the client to send, so its
+/// count continues from there: later packets of the connect delay no message.
 fn flights(packets: &[DrawnPacket], steps: &Steps) -> Vec<u32> {
     let (connect, message) = halves(packets, steps);
     let mut flights = flights_from(0, connect);
@@ -140,8 +140,8 @@ fn flights(packets: &[DrawnPacket], steps: &Steps) -> Vec<u32> {
     flights
 }
 
-/// The flights of `packets`, counted on from `before`: each packet was caused by what its sender had received, so that it
-/// belongs to the flight after the last of those (RFC 9147 section 5.1).
+/// The flights of `packets`, continued from `before`: a packet is caused by the packets that its sender had received,
+/// so it belongs to the flight after the last of these (RFC 9147 section 5.1).
 fn flights_from(before: u32, packets: &[DrawnPacket]) -> Vec<u32> {
     let mut flights: Vec<u32> = Vec::new();
     for packet in packets {
@@ -159,7 +159,7 @@ fn flights_from(before: u32, packets: &[DrawnPacket]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Direction, when it entered the link, when it left, in milliseconds.
+    /// Direction, time of entry, time of delivery, in milliseconds.
     fn drawn(direction: Direction, entered: u64, delivered: Option<u64>) -> DrawnPacket {
         DrawnPacket {
             direction,
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Flight, when sent and when delivered on the ladder, in milliseconds.
+    /// Flight, time of sending and time of delivery on the ladder, in milliseconds.
     fn placed(packets: Vec<DrawnPacket>, steps: Steps) -> Vec<(u32, u64, Option<u64>)> {
         let millis = |nanos: u64| nanos / 1_000_000;
         ladder_packets(packets, &steps)
@@ -201,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_is_what_leaves_before_the_peer_is_heard() {
-        // SYN, SYN ACK, ACK and request, their answers; one packet of the last flight is lost.
+    fn a_flight_leaves_before_the_peers_answer_arrives() {
+        // SYN, SYN ACK, ACK and request, their answers. One packet of the last flight is lost.
         let lost = drawn(Direction::Down, 151, None);
         let packets = vec![up(0), down(50), up(100), up(101), down(150), lost];
         let flights: Vec<u32> = placed(packets, steps(Some(200), 1_000, 9_000))
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_counted_on_from_what_made_the_client_able_to_send() {
-        // Ready at 100 ms; what the connect still sends takes flights 3 to 5, which the message does not wait for.
+    fn the_count_of_a_message_continues_from_the_end_of_the_connect() {
+        // Ready at 100 ms. Later packets of the connect take flights 3 to 5, which the message does not wait for.
         let connect = [up(0), down(50), up(101), down(151), up(201)];
         let message = [up(1_200), down(1_250), up(1_300)];
         let packets = connect.into_iter().chain(message).collect();
@@ -224,7 +224,7 @@ mod tests {
             (3, 101, Some(151)),
             (4, 151, Some(201)),
             (5, 201, Some(251)),
-            // The settle from 251 ms to 1,200 ms is cut out.
+            // Without the settle from 251 ms to 1,200 ms.
             (3, 251, Some(301)),
             (4, 301, Some(351)),
             (5, 351, Some(401)),

@@ -1,7 +1,7 @@
-//! A plan on kernel sockets over the emulated, recorded link.
+//! Runs a plan on kernel sockets over the emulated, recorded link.
 //!
-//! The topology is made first, while the process has one thread. Then the forwarder, the servers and the devices
-//! get a thread each; this one waits, reports progress, and stops them.
+//! The topology is made first, while the process has one thread. Then the forwarder, the servers and the devices each
+//! get a thread. This thread waits, reports progress, and stops them.
 
 mod stage;
 
@@ -31,18 +31,18 @@ use super::sampler::Sampler;
 use super::simulated::SimulationError;
 use stage::{Sides, Stage};
 
-/// Takes what a person wants to see while a run goes on.
+/// Receives progress notifications of a run.
 pub trait Progress {
-    /// A line worth keeping.
+    /// A line of lasting interest.
     fn note(&mut self, line: &str);
 
-    /// So many links are still being checked.
+    /// The number of links that are still to be checked.
     fn checking(&mut self, links: usize);
 
-    /// Something moved: devices done, of how many.
+    /// The number of finished devices, and of all devices.
     fn tick(&mut self, done: u64, of: u64);
 
-    /// Whether the run is to be ended with what there is.
+    /// Whether to end the run with the results so far.
     fn is_interrupted(&self) -> bool;
 }
 
@@ -58,25 +58,25 @@ pub enum RunError {
     /// A client could not be made.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// There are no certificates and keys.
+    /// Certificates and keys cannot be made.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] wirecost_security::certificate::Error),
-    /// The results folder refused.
+    /// The results folder refuses.
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// A cell cannot be simulated.
     #[error("simulate a cell: {0}")]
     Simulation(SimulationError),
-    /// The devices at work at the same time need more sockets than the process may have.
+    /// The simultaneous devices need more open files than the process may have.
     #[error("{devices} devices at a time need {needed} open files, this process may have {limit}")]
     OpenFiles {
-        /// The devices.
+        /// The number of devices.
         devices: u64,
-        /// The files.
+        /// The number of open files.
         needed: u64,
-        /// The limit, raised as far as it goes.
+        /// The limit, after raising it.
         limit: u64,
-        /// Samples per cell that fit.
+        /// The number of samples per cell that fit.
         samples: u64,
     },
 }
@@ -87,33 +87,33 @@ impl From<EnvironmentError> for RunError {
     }
 }
 
-/// Everything that a run has left to be analysed.
+/// The results of a run, for the analysis.
 pub struct Run {
-    /// What was to be done.
+    /// The plan.
     pub plan: Plan,
     /// The clock of all times.
     pub clock: Clock,
-    /// What the devices noted.
+    /// The notes of the devices.
     pub devices: Vec<DeviceReport<Sampler>>,
-    /// What the built-in servers said of their flows, with the server's port.
+    /// The logs of the built-in servers' flows, with the server's port.
     pub flows: Vec<(u16, FlowReport)>,
-    /// What the forwarder has left.
+    /// The result of the forwarder.
     pub forwarder: forwarder::Finished<DeviceLinks>,
     /// The round-trip times of each link's check.
     pub checks: Vec<Vec<Duration>>,
-    /// What was found of the network: settings, medium, warnings.
+    /// Facts about the network: settings, medium, warnings.
     pub network: NetworkFacts,
     /// The secrets of the run's connections.
     pub key_log: KeyLog,
-    /// What the foreign server has left, where there was one.
+    /// The report of the foreign server, if there was one.
     pub server: Option<ForeignReport>,
     /// Whether it was ended early.
     pub interrupted: bool,
-    /// Why it ended early, other than by the user.
+    /// Why it ended early, unless the user ended it.
     pub failure: Option<String>,
 }
 
-/// What is worth keeping of the topology.
+/// The recorded facts of the topology.
 #[derive(Clone, Debug)]
 pub struct NetworkFacts {
     /// `tun` or `veth`.
@@ -122,7 +122,7 @@ pub struct NetworkFacts {
     pub device_settings: std::collections::BTreeMap<String, String>,
     /// Settings of the server's side.
     pub server_settings: std::collections::BTreeMap<String, String>,
-    /// Settings that could not be made.
+    /// Settings that were refused.
     pub warnings: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ pub fn run(
     folder: &RunFolder,
     progress: &mut dyn Progress,
 ) -> Result<Run, RunError> {
-    // What a protocol cannot carry is found before anything is built.
+    // Messages that a protocol cannot carry are found before anything is built.
     let messages = messages(options, &plan)?;
     let topology = Topology::create(&topology_of(options))?;
     let network = told_of(&topology, progress);
@@ -200,7 +200,7 @@ pub fn run(
     })
 }
 
-/// What is worth keeping of the topology, of which a person is told what did not go as it should.
+/// The recorded facts of the topology. Its warnings go to the user.
 fn told_of(topology: &Topology, progress: &mut dyn Progress) -> NetworkFacts {
     if let Some(reason) = &topology.veth_reason {
         progress.note(reason);
@@ -212,7 +212,7 @@ fn told_of(topology: &Topology, progress: &mut dyn Progress) -> NetworkFacts {
     network
 }
 
-/// The two sides of the topology, and where their packets come out.
+/// The two sides of the topology, and their packet ports.
 fn sides_of(topology: Topology) -> (Sides, [PacketPort; 2]) {
     let Topology { device, server, .. } = topology;
     let ports = [topology.device_port, topology.server_port];
@@ -236,7 +236,7 @@ fn forwarder(
     Ok(forwarder.on_one_cpu(options.one_cpu))
 }
 
-/// OSCORE has no key log: its contexts go into a file that Wireshark reads.
+/// Writes the OSCORE contexts to a file that Wireshark reads. OSCORE has no key log format.
 fn write_oscore_contexts(
     options: &Options,
     plan: &Plan,
@@ -253,7 +253,7 @@ fn write_oscore_contexts(
     )
 }
 
-/// How many contexts of OSCORE the server needs: one for each device, where any uses it.
+/// How many OSCORE contexts the server needs: one for each device, if any device uses OSCORE.
 fn oscore_devices(plan: &Plan) -> usize {
     let uses = |cell: &PlannedCell| cell.not_run.is_none() && cell.stack.channel == Channel::Oscore;
     if plan.cells.iter().any(uses) {

@@ -1,15 +1,15 @@
-//! The main job: stacks side by side on one link.
+//! Compares stacks side by side on one link.
 //!
-//! - [`sampler`]: what one device does; `device`: what it is told
-//! - [`live`]: the plan on kernel sockets over the emulated link; [`simulated`]: in virtual time
-//! - [`analysis`]: from packets and notes to measurements of devices
-//! - [`capture`]: the capture as a file, with a comment on each packet
+//! - [`sampler`]: the script of one device; `device`: its configuration
+//! - [`live`]: a plan on kernel sockets over the emulated link; [`simulated`]: in virtual time
+//! - [`analysis`]: from packets and notes to the measurements of devices
+//! - [`capture`]: the capture file, with a comment on each packet
 //! - [`ladder`]: the packets of one connect and first message, by flights
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
-//! - [`verdict`]: whether they may be used; `known`: where the engines do not agree
+//! - [`verdict`]: whether the figures are valid; `known`: where the engines do not agree
 //! - [`shared_link`]: all devices of a cell on one link, as a load in virtual time
-//! - [`sweep`]: cells one by one or in batches, each on disk as soon as it has figures
-//! - [`finish`]: everything into the results folder
+//! - [`sweep`]: cells one by one or in batches, each written to disk as soon as it has figures
+//! - [`finish`]: writes the results folder
 
 pub mod analysis;
 pub mod capture;

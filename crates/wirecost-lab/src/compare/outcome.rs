@@ -1,4 +1,4 @@
-//! The measured messages of devices, and how each one ended: in exactly one way.
+//! The measured messages of devices. Each message ends in exactly one outcome.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ pub(super) enum Outcome {
     Failed,
     /// Acknowledged after the time-out.
     Late,
-    /// Sent, and no reply ever came.
+    /// Sent, without any reply.
     Unknown,
-    /// Delivered by the link, where nothing answers.
+    /// Delivered by the link, if nothing answers.
     Delivered,
-    /// Not delivered by the link, where nothing answers.
+    /// Not delivered by the link, if nothing answers.
     Lost,
 }
 
@@ -42,7 +42,7 @@ impl Outcome {
         }
     }
 
-    /// How a message of a cell ended; `None` is a message that its device never came to.
+    /// The outcome of a cell's message; `None` as a message means that its device never reached it.
     pub(super) fn of(planned: &PlannedCell, message: Option<&Message<'_>>, timeout: Duration) -> Self {
         match message {
             None => Self::Failed,
@@ -62,17 +62,17 @@ impl Outcome {
 
     fn of_unanswered(message: &Message<'_>) -> Self {
         match (message.mark.end, message.arrival) {
-            // A block-wise message has answers, whatever the stack asks for.
+            // A block-wise message has answers, even if the stack requests none.
             (Some((_, End::Refused)), _) => Self::Refused,
             (_, Some(_)) => Self::Delivered,
-            // An earlier transfer without an answer holds it back (RFC 7252, section 4.7: NSTART).
+            // An unanswered earlier transfer holds it back (RFC 7252, section 4.7: NSTART).
             (_, None) if !message.is_sent() => Self::Failed,
             (_, None) => Self::Lost,
         }
     }
 }
 
-/// The outcomes of a cell: of every message that its devices were to send.
+/// The outcomes of a cell, over every message that its devices were to send.
 pub(super) fn outcomes(
     planned: &PlannedCell,
     devices: &[&DeviceMeasurement],
@@ -108,17 +108,17 @@ fn count(outcomes: &mut Outcomes, outcome: Outcome) {
 
 /// One measured message of a device.
 pub(super) struct Message<'a> {
-    /// What the device noted.
+    /// The device's notes about it.
     pub(super) mark: &'a Mark,
     /// When the link had delivered its last payload byte.
     pub(super) arrival: Option<Instant>,
-    /// Flights on its critical path / 2.
+    /// Half the flights on its critical path.
     pub(super) round_trips: Option<f64>,
     /// Its packets and bytes.
     pub(super) traffic: &'a BothWays,
 }
 
-/// The measured messages of a device: all but the warm-up one.
+/// The measured messages of a device, without the warm-up message.
 pub(super) fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item = Message<'a>> {
     let script = &device.report.script;
     let first = script.timing().first_measured();
@@ -132,14 +132,14 @@ pub(super) fn messages<'a>(device: &'a DeviceMeasurement) -> impl Iterator<Item 
 }
 
 impl Message<'_> {
-    /// Whether any of it entered the link. One that shared its packets with another has none of its own.
+    /// Whether any of it entered the link. A message that shared all its packets with another has none of its own.
     pub(super) fn is_sent(&self) -> bool {
         let has_packets = self.traffic[Direction::Up as usize].packets() > 0;
         let is_answered = matches!(self.mark.end, Some((_, End::Acknowledged)));
         has_packets || is_answered || self.arrival.is_some()
     }
 
-    /// When the response time ends: at the acknowledgement, or at the arrival where nothing answers.
+    /// The end of the response time: the acknowledgement, or the arrival if nothing answers.
     pub(super) fn response(&self, answered: bool) -> Option<Instant> {
         match (answered, self.mark.end) {
             (false, _) => self.arrival,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_was_never_come_to_has_failed() {
+    fn a_message_that_its_device_never_reached_has_failed() {
         assert_eq!(Outcome::of(&cell("tcp"), None, TIMEOUT), Outcome::Failed);
     }
 

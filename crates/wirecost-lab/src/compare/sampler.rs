@@ -27,11 +27,11 @@ pub use timing::Timing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Waiting,
-    /// The connection that gives the ticket, or the measured one.
+    /// The connection that gets the ticket, or the measured one.
     Connecting {
         until: Instant,
     },
-    /// May send at once.
+    /// The device may send at once.
     Ready {
         at: Instant,
     },
@@ -53,7 +53,7 @@ enum State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// Close the connection that gave the ticket.
+    /// Close the connection that got the ticket.
     CloseFirst,
     /// Open the measured connection.
     Connect,
@@ -70,7 +70,7 @@ pub struct Sampler {
     notes: Notes,
     broken: bool,
     closing: bool,
-    /// Whether the connection that gives the ticket is still to be made or open.
+    /// Whether the connection that gets the ticket is still to be made, or open.
     before_ticket: bool,
 }
 
@@ -87,26 +87,26 @@ impl Sampler {
         }
     }
 
-    /// How the sample goes.
+    /// The timing of the sample.
     pub const fn timing(&self) -> &Timing {
         &self.timing
     }
 
-    /// Whether `at` lies before the measured connect: in the connection that gave the ticket.
+    /// Whether `at` is before the measured connect, in the connection that got the ticket.
     pub fn is_before_connect(&self, at: Instant) -> bool {
         let started = self.notes.connect_started.map(|(_, started)| started);
         self.timing.start != Start::Cold && started.is_none_or(|started| at < started)
     }
 
-    /// Whether the measured connection started otherwise than asked for, which may show when its first message is under
-    /// way: what it cost is no figure of what was asked for.
+    /// Whether the measured connection did not start as configured, which may become known while its first message is
+    /// in transit. Its costs do not count for the configured start.
     pub fn has_started_otherwise(&self) -> bool {
         self.notes
             .start
             .is_some_and(|granted| granted != self.timing.start)
     }
 
-    /// What the device noted.
+    /// The device's notes.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
@@ -119,7 +119,7 @@ impl Sampler {
         self.state = State::Settling { since, then };
     }
 
-    /// Leaves the rest of the sample out: the flow is gone or never was.
+    /// Skips the rest of the sample: the flow is lost, or never existed.
     fn break_off(&mut self, why: String, now: Instant) {
         if self.closing || self.broken {
             return;
@@ -229,7 +229,7 @@ impl Sampler {
         Step::Connect
     }
 
-    /// The client may send: what it does next depends on what the connection is for.
+    /// The client may send. The next step depends on the purpose of the connection.
     fn ready(&mut self, now: Instant) {
         if !matches!(self.state, State::Connecting { .. }) {
             return;
@@ -245,7 +245,7 @@ impl Sampler {
         }
     }
 
-    /// A connection that starts otherwise than asked for measures something else.
+    /// A connection that does not start as configured measures something else.
     fn established(&mut self, start: Start, now: Instant) {
         if self.before_ticket {
             return;
@@ -257,7 +257,8 @@ impl Sampler {
         }
     }
 
-    /// The server closed: expected where it does so after its answer, and of the connection that gave the ticket.
+    /// The server has closed. This is expected if it does so after its answer, and for the connection that got the
+    /// ticket.
     fn closed(&mut self, now: Instant) {
         let expected = matches!(
             self.state,
@@ -272,7 +273,7 @@ impl Sampler {
         }
     }
 
-    /// Whether what comes next, or is awaited, needs a connection that takes bytes.
+    /// Whether the next or the awaited step needs a connection that accepts bytes.
     const fn needs_room(&self) -> bool {
         !matches!(
             self.state,
@@ -286,7 +287,7 @@ impl Sampler {
         )
     }
 
-    /// Waits for a connection that takes no more bytes; one over which nothing has moved for the time-out is left.
+    /// Waits for a connection that accepts no more bytes. Leaves one over which nothing has moved for the time-out.
     fn wait_for_room(&mut self, context: Context) -> Step<Command> {
         let until = context.link_busy_until + self.timing.timeout;
         if context.now < until {
@@ -300,7 +301,7 @@ impl Sampler {
         Step::Wait(Some(context.now))
     }
 
-    /// Gives up what was not answered within twice the time-out.
+    /// Gives up messages without an answer within twice the time-out.
     fn give_up(&mut self, now: Instant) {
         for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
             mark.end = Some((now, End::Unknown));
@@ -316,7 +317,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             Event::Ready { .. } => self.ready(now),
             Event::Acknowledged { message } => self.end_message(message, now, End::Acknowledged),
             Event::Refused { message, reason } => {
-                // One that was given up before has ended; that its flow ends too is no news.
+                // A message that was given up has ended already. The end of its flow changes nothing.
                 if self.is_open(message) {
                     self.notes.failure.get_or_insert(reason);
                 }

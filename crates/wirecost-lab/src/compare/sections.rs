@@ -13,7 +13,7 @@ use super::analysis::{BothWays, DeviceMeasurement};
 use super::outcome::{Message, messages};
 use super::sampler::Mark;
 
-/// The figures of connects; `enough` as in [`Times::of_devices`].
+/// The figures of connects. `enough` has the meaning of [`Times::of_devices`].
 pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Section {
     let connected: Vec<&DeviceMeasurement> = devices
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
     figures.section(each(&traffic))
 }
 
-/// Round trips from the start of the connect until the first message was answered or had arrived.
+/// Round trips from the start of the connect until the answer to the first message, or its arrival.
 pub(super) fn first_message_round_trips(devices: &[&DeviceMeasurement]) -> Option<f64> {
     let trips: Vec<Option<f64>> = devices
         .iter()
@@ -53,7 +53,8 @@ pub(super) fn first_message_round_trips(devices: &[&DeviceMeasurement]) -> Optio
     common(&trips)
 }
 
-/// The figures of measured messages; `enough` as in [`Times::of_devices`], whatever the stack does about losses.
+/// The figures of measured messages. `enough` has the meaning of [`Times::of_devices`], however the stack handles
+/// losses.
 pub(super) fn message_section(
     planned: &PlannedCell,
     devices: &[&DeviceMeasurement],
@@ -99,12 +100,12 @@ pub(super) fn message_section(
     figures.section(each(&traffic))
 }
 
-/// The measured messages that a device has sent: what was never sent costs nothing, and is no sample of what a message costs.
+/// The measured messages that a device has sent. Unsent messages cost nothing, and are not samples of a message's cost.
 fn sent<'a>(device: &'a DeviceMeasurement) -> Vec<Message<'a>> {
     messages(device).filter(Message::is_sent).collect()
 }
 
-/// Whether a message that is lost is sent again.
+/// Whether a lost message is sent again.
 fn sends_again(planned: &PlannedCell) -> bool {
     let stack = planned.stack;
     stack.transport() == Transport::Stream || stack.awaits_answer(planned.payload.len())
@@ -117,7 +118,7 @@ fn goodput(planned: &PlannedCell, delays: impl Iterator<Item = u64>) -> Option<f
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// A phase of which only the bytes count; `None` where there were none.
+/// A section with bytes only; `None` without bytes.
 pub(super) fn quiet_section(
     devices: &[&DeviceMeasurement],
     of: impl Fn(&DeviceMeasurement) -> &BothWays,
@@ -126,13 +127,13 @@ pub(super) fn quiet_section(
     untimed(each(&traffic))
 }
 
-/// A phase of which only the bytes count; `None` where there were none.
+/// A section with bytes only; `None` without bytes.
 pub(super) fn untimed(bytes: SectionBytes) -> Option<Section> {
     let has_packets = bytes.up.packets.sum + bytes.down.packets.sum > 0;
     has_packets.then(|| Figures::NONE.section(bytes))
 }
 
-/// The bytes of a section; figures of each direction are per sample.
+/// The bytes of a section. The figures of each direction are per sample.
 pub(super) struct SectionBytes {
     samples: u64,
     up: Bytes,
@@ -141,7 +142,7 @@ pub(super) struct SectionBytes {
 }
 
 impl SectionBytes {
-    /// Of that many samples, each figure counted by `count` from what it is of the traffic of a direction.
+    /// The bytes of `samples` samples. `count` sums a figure of the traffic of a direction.
     pub(super) fn new(samples: u64, count: impl Fn(Direction, &dyn Fn(&Traffic) -> u64) -> Count) -> Self {
         let bytes = |way| {
             let layer = |layer| count(way, &|traffic| traffic.bytes(layer));
@@ -172,8 +173,8 @@ impl SectionBytes {
     }
 }
 
-/// What a section says beside bytes. Each engine says all of it: a new figure is missing until every engine has it, or says
-/// that it has none.
+/// The figures of a section apart from bytes. Each engine sets every one of them, so a new figure is missing until
+/// every engine has it or states that it has none.
 pub(super) struct Figures {
     pub(super) response_kind: &'static str,
     pub(super) response_time: Option<Times>,
@@ -181,7 +182,7 @@ pub(super) struct Figures {
     pub(super) one_way_delay: Option<Times>,
     pub(super) round_trips: Option<f64>,
     pub(super) goodput_bps: Option<f64>,
-    /// Of all samples; 0 where none is carried.
+    /// Of all samples; 0 without payload.
     pub(super) payload_bytes: u64,
 }
 
@@ -217,7 +218,7 @@ impl Figures {
     }
 }
 
-/// The bytes of samples that are counted one by one.
+/// The bytes of individually counted samples.
 fn each(samples: &[&BothWays]) -> SectionBytes {
     SectionBytes::new(samples.len() as u64, |way, of| {
         let values = samples.iter().map(|traffic| of(&traffic[way as usize]));
@@ -231,7 +232,7 @@ fn each(samples: &[&BothWays]) -> SectionBytes {
     })
 }
 
-/// What all samples agree on, or their median; `None` where a sample has none or there is no sample.
+/// The common value of all samples, or their median; `None` if a sample has no value or there is no sample.
 fn common(values: &[Option<f64>]) -> Option<f64> {
     let mut values: Vec<f64> = values.iter().copied().collect::<Option<Vec<f64>>>()?;
     values.sort_by(f64::total_cmp);

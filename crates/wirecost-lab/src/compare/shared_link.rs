@@ -35,27 +35,27 @@ use super::device::CONNECT_TIMEOUT;
 use super::simulated::{SimulationError, side_by_side};
 use delays::Delays;
 
-/// What a cell on a shared link has come to.
+/// The result of a cell on a shared link.
 #[derive(Debug)]
 pub struct SharedLinkResult {
-    /// Which cell of the plan it is.
+    /// The index of the cell in the plan.
     pub index: usize,
     /// Its figures.
     pub cell: Cell,
-    /// The distribution of its response times, as a `.hgrm` file has it; none where there are none.
+    /// The distribution of its response times in `.hgrm` format; `None` without response times.
     pub distribution: Option<String>,
 }
 
-/// How far the cells are that are at work, and whether they are to go on.
+/// The progress of the running cells, and the flag that stops them.
 #[derive(Debug, Default)]
 pub struct Pace {
-    /// Where the one that was heard of last is, in nanoseconds of virtual time.
+    /// The virtual time of the cell that reported last, in nanoseconds.
     at: AtomicU64,
     stopped: AtomicBool,
 }
 
 impl Pace {
-    /// Where the cell that was heard of last is in its virtual time.
+    /// The virtual time of the cell that reported last.
     pub fn at(&self) -> Duration {
         Duration::from_nanos(self.at.load(Ordering::Relaxed))
     }
@@ -70,7 +70,7 @@ impl Pace {
     }
 }
 
-/// Cells tell how far they are.
+/// Cells report their progress.
 impl Watcher for &Pace {
     fn begin(&mut self, _: &Announcement) {}
 
@@ -84,14 +84,14 @@ impl Watcher for &Pace {
     fn end(&mut self) {}
 }
 
-/// The virtual time that a cell takes where nothing waits for the server.
+/// The virtual time of a cell if nothing waits for the server.
 pub fn duration(options: &Options, cell: &PlannedCell) -> Duration {
     let intervals = u32::try_from(cell.schedule.messages.saturating_add(2)).unwrap_or(u32::MAX);
     interval(options, cell).saturating_mul(intervals) + options.settle
 }
 
-/// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`. A cell that was
-/// stopped on its way is handed over, too, with what it had measured.
+/// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`, including a
+/// stopped cell with its measurements so far.
 ///
 /// # Errors
 /// The first cell that cannot be simulated.
@@ -138,7 +138,7 @@ fn cell(
         counters,
         tap: (tally, delays),
         ..
-    } = played.map_err(SimulationError::Load)?;
+    } = played?;
     Ok(figures::cell(
         options,
         planned,
@@ -151,7 +151,7 @@ fn cell(
     ))
 }
 
-/// The load that a cell is.
+/// The load of a cell.
 fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
     let interval = interval(options, planned);
     let rate = interval.as_secs_f64().recip();
@@ -197,7 +197,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
     }
 }
 
-/// A comparison of cells on a shared link without an interval is refused.
+/// The interval of a cell. A comparison on a shared link without one is refused.
 fn interval(options: &Options, planned: &PlannedCell) -> Duration {
     planned.schedule.interval.unwrap_or(options.settle)
 }

@@ -1,12 +1,12 @@
-//! A plan in virtual time: cells without privileges, and the same on every machine.
+//! Runs a plan in virtual time, without privileges and with the same result on every machine.
 //!
-//! Each sample is a world of its own: one device, one server, one link. So a cell follows from the scenario, the seed
-//! and what identifies the cell, whichever other cells a run has and on however many threads it is simulated.
+//! Each sample is a separate world: one device, one server, one link. So the result of a cell depends only on the
+//! scenario, the seed and the cell's identity, not on other cells or on the number of threads.
 //!
 //! - `sample`: the world of one device
-//! - `sink`: what is kept of its packets
-//! - `check`: the link's round-trip time, asked of a link object of its kind
-//! - `threads`: cells side by side
+//! - `sink`: the packets to keep
+//! - `check`: the link's round-trip time, from a link object of its kind
+//! - `threads`: cells in parallel
 
 mod check;
 mod sample;
@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use wirecost_cost::PacketVerdict;
 use wirecost_link::Counters;
+use wirecost_load::part::PartError;
 use wirecost_proto::Instant;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
@@ -43,31 +44,31 @@ pub use threads::simulate;
 /// Why the CPU sections of a simulated cell are null.
 pub const NO_CPU_TIME: &str = "virtual time has no CPU time";
 
-/// What the simulation of a cell has come to.
+/// The result of a simulated cell.
 #[derive(Debug)]
 pub struct CellResult {
-    /// Which cell of the plan it is.
+    /// The index of the cell in the plan.
     pub index: usize,
     /// Its figures.
     pub cell: Cell,
-    /// One row per device that came to its end.
+    /// One row per finished device.
     pub rows: Vec<SampleRow>,
-    /// The packets of the first such device, by flights.
+    /// The packets of the first finished device, by flights.
     pub ladder: Option<Ladder>,
-    /// The packets of the devices that a capture holds, device by device in the order of entry.
+    /// The packets of the recorded devices, device by device in the order of entry.
     pub packets: Vec<SimulatedPacket>,
-    /// The secrets of their connections in the NSS key log format; empty where there are none or none are to be kept.
+    /// The secrets of their connections in the NSS key log format; empty if there are none or if they are not kept.
     pub keys: String,
 }
 
-/// A packet of a simulated device, as a capture shows it.
+/// A packet of a simulated device, for a capture.
 #[derive(Clone, Debug)]
 pub struct SimulatedPacket {
     /// The packet.
     pub packet: RecordedPacket,
     /// When it, or its first intact copy, left the link.
     pub delivered: Option<Instant>,
-    /// What the ledger found.
+    /// The ledger's verdict.
     pub verdict: PacketVerdict,
 }
 
@@ -80,35 +81,35 @@ pub enum SimulationError {
     /// A server could not be made.
     #[error("cannot make the server: {0}")]
     Server(StackError),
-    /// There are no certificates and keys.
+    /// Certificates and keys cannot be made.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] certificate::Error),
-    /// A load in virtual time could not begin.
-    #[error("{0}")]
-    Load(String),
-    /// The packets could not be analysed.
+    /// A load in virtual time cannot begin.
+    #[error(transparent)]
+    Load(#[from] PartError),
+    /// The packets cannot be analysed.
     #[error("cannot analyse the packets: {0}")]
     Analysis(#[from] io::Error),
-    /// It was to stop, and left the cell half done.
+    /// The user stopped it before the end of the cell.
     #[error("the simulation was stopped")]
     Stopped,
 }
 
-/// Simulates cell `index` of a plan: the same result for the same scenario, seed and cell, on any machine.
+/// Simulates cell `index` of a plan, with the same result for the same scenario, seed and cell on any machine.
 ///
 /// # Errors
-/// A protocol cannot carry what its devices are to send.
+/// A protocol cannot carry the devices' messages.
 pub fn simulate_cell(options: &Options, plan: &Plan, index: usize) -> Result<CellResult, SimulationError> {
     Simulation::new(options, plan).cell(index)
 }
 
-/// What the cells of a plan share.
+/// The data that the cells of a plan share.
 struct Simulation<'a> {
     options: &'a Options,
     plan: &'a Plan,
-    /// Made where the first cell needs them: they follow from the seed alone.
+    /// Made by the first cell that needs them. They depend only on the seed.
     credentials: OnceLock<Result<Credentials, certificate::Error>>,
-    /// Whether to leave the cells that are at work.
+    /// Whether running cells must end.
     stopped: AtomicBool,
 }
 
@@ -208,11 +209,11 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// What the devices of a cell have left.
+/// The results of a cell's devices.
 #[derive(Default)]
 struct Played {
     devices: Vec<DeviceMeasurement>,
-    /// What their links decided, up and down.
+    /// The decisions of their links, up and down.
     counters: [Counters; 2],
     kept: Kept,
     keys: String,

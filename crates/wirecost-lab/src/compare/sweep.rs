@@ -1,9 +1,9 @@
-//! A comparison from its plan to its results folder: in virtual time cell by cell, live in batches, each cell on disk as
-//! soon as it has figures, so that whatever ends a run leaves something to go on from.
+//! Runs a comparison from its plan to its results folder: in virtual time cell by cell, live in batches. Each cell is
+//! written to disk as soon as it has figures, so that an interrupted run can continue.
 //!
-//! - `store`: finished cells, their journal, the packets of simulated ones
-//! - `batch`: some cells on kernel sockets
-//! - `captures`: the packets of simulated cells as one capture
+//! - `store`: finished cells, their journal, the packets of simulated cells
+//! - `batch`: a batch of cells on kernel sockets
+//! - `captures`: the packets of simulated cells in one capture
 
 mod batch;
 mod captures;
@@ -30,37 +30,37 @@ use super::simulated::{CellResult, SimulationError, simulate};
 pub(crate) use batch::LiveFacts;
 use store::Store;
 
-/// Takes what a person wants to see while cells come in.
+/// Receives progress notifications while cells are measured.
 pub trait SweepProgress: Progress {
-    /// So many cells of how many have been simulated.
+    /// The number of simulated cells, and of all cells.
     fn simulating(&mut self, done: usize, of: usize);
 
     /// A simulated cell has its figures.
     fn simulated(&mut self, cell: &Cell);
 
-    /// What a live batch has left is being analysed.
+    /// The analysis of a live batch goes on.
     fn analysing(&mut self);
 
-    /// A cell on a shared link is so far in its virtual time, of how much.
+    /// The virtual time of a cell on a shared link so far, and in total.
     fn in_virtual_time(&mut self, at: Duration, of: Duration);
 }
 
-/// What is to be run, and where its results go.
+/// The comparison to run, and its results folder.
 #[derive(Debug)]
 pub struct Sweep<'a> {
-    /// What is asked for.
+    /// The options.
     pub options: &'a Options,
     /// The results folder.
     pub folder: &'a RunFolder,
-    /// What an earlier run has left there.
+    /// The results of an earlier run in the folder.
     pub earlier: Earlier,
-    /// Cells that may be simulated side by side.
+    /// How many cells may be simulated in parallel.
     pub jobs: usize,
-    /// What is demanded of the figures.
+    /// The thresholds of the figures.
     pub thresholds: &'a Thresholds,
 }
 
-/// What a sweep has left on disk, cell by cell, to be put together.
+/// The results of a sweep on disk, cell by cell.
 #[derive(Debug)]
 pub struct Measured<'a> {
     options: &'a Options,
@@ -72,22 +72,22 @@ pub struct Measured<'a> {
     jobs: usize,
 }
 
-/// What a comparison has come to.
+/// The result of a comparison.
 #[derive(Debug)]
 pub struct Outcome {
     /// The contents of `summary.json`.
     pub summary: Summary,
     /// Whether the user ended it early.
     pub interrupted: bool,
-    /// Why it, or a capture, ended early otherwise.
+    /// Why it, or a capture, ended early, unless the user ended it.
     pub failure: Option<String>,
-    /// Why nothing was run live although it would have been where the machine allowed it.
+    /// Why nothing ran live, if the machine refused a live run.
     pub not_live: Option<RunError>,
-    /// Why it ended with less than was asked for.
+    /// Why the sweep ended early.
     pub error: Option<RunError>,
 }
 
-/// What became of the live cells.
+/// The results of the live cells.
 #[derive(Debug, Default)]
 struct Live {
     facts: Vec<LiveFacts>,
@@ -97,14 +97,14 @@ struct Live {
     error: Option<RunError>,
 }
 
-/// A live run that takes longer is announced.
+/// A longer live run is announced.
 const LONG: Duration = Duration::from_secs(60);
 
 impl<'a> Sweep<'a> {
-    /// Runs what is missing, each cell on disk when it has figures. Call it before any thread starts.
+    /// Runs the missing cells and writes each to disk when it has figures. Call it before any thread starts.
     ///
     /// # Errors
-    /// A cell cannot be simulated, a file cannot be written, or a live run was demanded and none of its cells came to
+    /// A cell cannot be simulated, a file cannot be written, or a live run was required and none of its cells has
     /// figures.
     pub fn run(self, progress: &mut dyn SweepProgress) -> Result<Measured<'a>, RunError> {
         let plan = Plan::new(self.options);
@@ -205,7 +205,7 @@ impl<'a> Sweep<'a> {
                     live.failure = live.failure.or_else(|| facts.failure.clone());
                     live.facts.push(facts);
                 }
-                // It was not waited for any more, and is missing for no other reason.
+                // The interruption ended the wait: the target is missing for no other reason.
                 Err(RunError::Target(_)) if progress.is_interrupted() => live.interrupted = true,
                 Err(error) if self.options.engine == Engine::Auto && is_refusal(&error) => {
                     live.refused = Some(error);
@@ -277,7 +277,7 @@ impl Live {
     }
 }
 
-/// Does the work of an analysis on a thread of its own, and lets a person know meanwhile.
+/// Runs an analysis on its own thread, and reports progress meanwhile.
 fn analysed<T: Send>(
     progress: &mut dyn SweepProgress,
     work: impl FnOnce() -> Result<T, RunError> + Send,
@@ -295,7 +295,7 @@ fn analysed<T: Send>(
     })
 }
 
-/// Whether the machine refuses live runs as such, and not the server that was asked for.
+/// Whether the machine refuses live runs in general, apart from the requested server.
 const fn is_refusal(error: &RunError) -> bool {
     match error {
         RunError::OpenFiles { .. } => true,
@@ -309,7 +309,7 @@ const fn is_refusal(error: &RunError) -> bool {
     }
 }
 
-/// Takes simulated cells as they come.
+/// Receives simulated cells.
 struct Taker<'a, 'b> {
     plan: &'a Plan,
     store: &'a mut Store<'b>,

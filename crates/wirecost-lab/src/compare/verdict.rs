@@ -1,4 +1,4 @@
-//! Whether a cell's figures may be used, and what to look at before trusting them.
+//! Whether a cell's figures are valid, and the warnings about them.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use wirecost_stats::mean::ENOUGH;
 
 use super::analysis::DeviceMeasurement;
 
-/// What a cell is judged by.
+/// The input of a verdict.
 pub struct Evidence<'a> {
-    /// The link asked for.
+    /// The configured link.
     pub link: &'a LinkConfig,
-    /// What the link decided, up and down.
+    /// The decisions of the link, up and down.
     pub counters: &'a [Counters; 2],
-    /// What the check and the run achieved.
+    /// The measured properties of the link in the check and the run.
     pub achieved: &'a Achieved,
-    /// How messages ended.
+    /// The outcomes of messages.
     pub outcomes: &'a Outcomes,
     /// The devices.
     pub devices: &'a [&'a DeviceMeasurement],
@@ -32,23 +32,24 @@ pub struct Evidence<'a> {
     pub ipv6: bool,
 }
 
-/// Samples below which a cell says so.
+/// With fewer samples, a cell has a warning.
 const FEW_SAMPLES: usize = 30;
-/// What the emulator may add to a round trip where 2 % of it is less.
+/// The tolerance of the emulator's addition to a round trip if 2 % of it is less.
 const LATENESS_FLOOR: Duration = Duration::from_micros(500);
 
-/// Whether round trips can be counted: nothing may be lost by design, and no queue may have dropped anything.
+/// Whether round trips can be counted: the link must not lose packets by configuration, and no queue may have dropped
+/// any.
 pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
     let dropped_none = |counters: &Counters| counters.offered.packets == counters.delivered.packets;
     link.is_lossless() && counters.iter().all(dropped_none)
 }
 
-/// How many packets must be expected to be lost before the mean of what waits for them has an interval, where losses come in
-/// bursts: what is sent again is lost again, and the longest waits decide.
+/// How many losses must be expected before the mean of times has an interval, if losses come in bursts: retransmissions
+/// are lost again, and the longest waits dominate.
 const LOST_IN_BURSTS: f64 = 100.0;
 
-/// How many devices must have been measured before the mean of times has an interval, where messages are sent again until
-/// they arrive; 0 where nothing was lost.
+/// How many devices must be measured before the mean of times has an interval, if messages are repeated until they
+/// arrive; 0 without losses.
 pub fn enough_devices(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
     if has_round_trips(link, counters) {
         return 0;
@@ -61,7 +62,7 @@ pub fn enough_devices(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
     ENOUGH.max((LOST_IN_BURSTS / per_device).round() as u64)
 }
 
-/// Every reason to look before trusting a cell.
+/// All warnings about a cell.
 pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
     let checks = [
         few_samples,
@@ -98,7 +99,7 @@ fn few_samples(evidence: &Evidence<'_>) -> Option<Warning> {
     (n < FEW_SAMPLES).then(|| warning(WarningKind::FewSamples, text()))?
 }
 
-/// Where not one message came to what ends its response time, there is no figure of time to trust.
+/// If no message reached the end of its response time, there is no figure of time.
 pub(crate) fn no_times(outcomes: &Outcomes) -> Option<Warning> {
     let text = || {
         format!(
@@ -109,7 +110,7 @@ pub(crate) fn no_times(outcomes: &Outcomes) -> Option<Warning> {
     (outcomes.offered > 0 && carried(outcomes) == 0).then(|| invalid(WarningKind::NoSamples, text()))?
 }
 
-/// The messages that have a response time.
+/// The number of messages with a response time.
 const fn carried(outcomes: &Outcomes) -> u64 {
     outcomes.acknowledged + outcomes.delivered
 }
@@ -122,9 +123,9 @@ fn mean_delay(evidence: &Evidence<'_>) -> Option<Warning> {
     mean_delay_off(evidence.link, evidence.ipv6)
 }
 
-/// The delay that the emulator adds by being late is part of the response times and not of the link. Its median, both ways,
-/// is held against 2 % of the RTT asked for. (A load has another rule, in `load::verdict`: its percentiles are what is read, so
-/// the p99 is held against a tenth.)
+/// The emulator's lateness is part of the response times but not of the link. Its median, both ways, must not exceed 2
+/// % of the configured RTT. (A load has another rule, in `load::verdict`: readers use its percentiles, so the p99 must
+/// not exceed a tenth.)
 fn emulator(evidence: &Evidence<'_>) -> Option<Warning> {
     let (late, asked) = (evidence.lateness * 2, asked_rtt(evidence.link, evidence.ipv6));
     let text = || {

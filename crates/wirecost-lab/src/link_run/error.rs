@@ -1,4 +1,4 @@
-//! Why a run of a program came to nothing.
+//! Errors of running a program over the link.
 
 use std::time::Duration;
 use std::{fmt, io};
@@ -10,7 +10,7 @@ use wirecost_results::ResultsError;
 
 use super::words::UnclosedQuote;
 
-/// Why a run of a program came to nothing.
+/// Why the run of a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// There is no emulated link, or its recording failed.
@@ -19,7 +19,7 @@ pub enum LinkError {
     /// The results folder refused.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// There are no certificates and keys.
+    /// Certificates and keys cannot be made.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] wirecost_security::certificate::Error),
     /// The server's command line cannot be split into words.
@@ -28,7 +28,7 @@ pub enum LinkError {
     /// The server's command line is empty.
     #[error("--server names no program")]
     NoServer,
-    /// The server's program is not on this machine.
+    /// The server's program is not installed.
     #[error("cannot find the server {program} on PATH, /usr/sbin or /usr/local/sbin")]
     ServerNotFound {
         /// The program.
@@ -44,19 +44,19 @@ pub enum LinkError {
         program: String,
         /// Exit code or signal.
         status: String,
-        /// The last lines that it wrote.
+        /// Its last output lines.
         log_tail: String,
     },
     /// The server runs but does not listen.
     #[error("the server does not listen{} after {} ms{}{}", at(port), waited.as_millis(), elsewhere(found), last_words(log_tail))]
     NotListening {
-        /// The port at which it was waited for.
+        /// The port that wirecost waited for.
         port: Option<u16>,
-        /// How long it was waited for.
+        /// How long wirecost waited.
         waited: Duration,
-        /// Where it does listen.
+        /// Its other listening sockets.
         found: Vec<Listener>,
-        /// The last lines that it wrote.
+        /// Its last output lines.
         log_tail: String,
     },
     /// The built-in server does not start.
@@ -65,12 +65,12 @@ pub enum LinkError {
     /// The program cannot be run.
     #[error("cannot run {program}: {source}")]
     Program {
-        /// The program as it was named.
+        /// The program as the user named it.
         program: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// We were asked to end before the program had started.
+    /// A signal asked this process to end before the program had started.
     #[error("ended by signal {0} before the program had started")]
     Interrupted(i32),
 }
@@ -100,17 +100,17 @@ fn last_words(log_tail: &str) -> String {
     format!(", its last words: {log_tail}")
 }
 
-/// Says what was being done when a system call failed.
+/// Adds the failed action to a system call's error.
 pub(super) fn doing(what: &'static str) -> impl Fn(io::Error) -> LinkError {
     move |source| LinkError::Emulation(EmulationError::Io { what, source })
 }
 
-/// A server that ended before the program did.
+/// A server that ended before the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerDeath {
     /// Exit code or signal.
     pub status: String,
-    /// The last lines that it wrote.
+    /// Its last output lines.
     pub log_tail: String,
 }
 

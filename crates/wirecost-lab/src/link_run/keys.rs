@@ -1,4 +1,4 @@
-//! The secrets of the program's connections: what it and its server log by themselves where a variable tells them to.
+//! The secrets of the program's connections, which the program and its server log to the file that a variable names.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -10,24 +10,24 @@ use wirecost_results::RunFolder;
 use super::error::doing;
 use super::{LinkError, Options};
 
-/// The variable by which programs are told where to log their secrets (RFC 9850).
+/// The variable that tells programs where to log their secrets (RFC 9850).
 pub(super) const VARIABLE: &str = "SSLKEYLOGFILE";
 /// The file that it names, in the results folder.
 const FILE: &str = "keys.log";
 
-/// The file that `SSLKEYLOGFILE` names, and the one that the user has named.
+/// The file of `SSLKEYLOGFILE`, and the one that the user has named.
 pub struct KeyFile {
     ours: Option<PathBuf>,
     given: Option<PathBuf>,
 }
 
 impl KeyFile {
-    /// An empty file that only its owner may read; none where keys are left out.
+    /// Creates an empty file that only its owner may read; `None` if keys are not kept.
     ///
     /// # Errors
     /// The folder's file system refuses.
     pub fn create(options: &Options, folder: &RunFolder) -> Result<Self, LinkError> {
-        // Programs may look for it from wherever they go.
+        // Programs may open it from any working directory.
         let path = std::path::absolute(folder.file(FILE)).map_err(doing("write the key log"))?;
         let mut open = OpenOptions::new();
         let open = open.create(true).append(true).mode(0o600);
@@ -45,8 +45,8 @@ impl KeyFile {
         self.ours.as_deref()
     }
 
-    /// Every line that was logged, the built-in server's last; `note` hears of a file that cannot be read. One that
-    /// nobody wrote to goes away.
+    /// Every logged line, the built-in server's last. `note` receives a warning about an unreadable file. Removes an
+    /// empty file.
     pub fn secrets(&self, of_server: String, note: &mut dyn FnMut(&str)) -> String {
         let mut read = |path: &PathBuf| {
             let bytes = std::fs::read(path).unwrap_or_else(|error| {
@@ -57,7 +57,7 @@ impl KeyFile {
         };
         let logged = self.ours.as_ref().map(&mut read).unwrap_or_default();
         if let Some(path) = self.ours.as_ref().filter(|_| logged.is_empty()) {
-            // It may stay where it cannot be removed.
+            // An empty file that cannot be removed is harmless.
             drop(std::fs::remove_file(path));
         }
         let given = self.given.as_ref().map(read).unwrap_or_default();
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_that_both_ends_log_is_there_once() {
+    fn a_secret_that_both_ends_log_is_kept_once() {
         let parts = ["a 1\nb 2".to_owned(), String::new(), "b 2\nc 3\n".to_owned()];
         assert_eq!(distinct_lines(&parts), "a 1\nb 2\nc 3\n");
     }

@@ -51,23 +51,22 @@ use words::Places;
 /// The capture in the results folder.
 pub const CAPTURE: &str = "capture/all.pcapng";
 
-/// The device that the program is.
+/// The device whose address the program uses.
 pub const RESIDENT: HostIndex = 0;
 
-/// What a run has come to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Finished {
     /// The contents of `link.json`.
     pub summary: LinkSummary,
-    /// Why the capture does not hold everything, if it does not.
+    /// Why the capture is incomplete, if it is.
     pub failure: Option<String>,
 }
 
-/// Runs the program. `note` takes the lines that a person wants to see. Call it from the main thread, before any
-/// other starts.
+/// Runs the program. `note` receives lines for the user. Call it from the main thread, before any other starts.
 ///
 /// # Errors
-/// The machine refuses the link, the server does not come to listen, the program cannot be run.
+/// The machine refuses the link, the server does not listen, or the program cannot be run.
 pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) -> Result<Finished, LinkError> {
     let relay = Relay::install()?;
     let key_log = KeyFile::create(options, folder)?;
@@ -105,7 +104,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     Ok(Finished { summary, failure })
 }
 
-/// Both sides and the link, with everything recorded in the results folder.
+/// Both sides and the link, which records everything in the results folder.
 fn emulation(
     options: &Options,
     folder: &RunFolder,
@@ -150,7 +149,7 @@ fn check(
     Ok(round_trips.get(round_trips.len() / 2).copied())
 }
 
-/// Waits for `patience`, or less; an error where a signal asks us to end.
+/// Waits for `patience` at most. Returns an error if a signal asks this process to end.
 fn look(relay: &Relay, patience: Duration) -> Result<(), LinkError> {
     match relay.next(patience).map_err(doing("take signals"))? {
         Some(Caught::Asked { signal, .. }) => Err(LinkError::Interrupted(signal)),
@@ -158,7 +157,7 @@ fn look(relay: &Relay, patience: Duration) -> Result<(), LinkError> {
     }
 }
 
-/// The capture as anyone reads it. One that is no capture any more, because it was cut short, is missed for that reason.
+/// Reads the capture back. If it cannot be read because it was cut short, the error says so.
 fn read_back(path: &Path, cut_short: Option<&str>) -> Result<Reading, LinkError> {
     let reading = "read the capture back";
     let file = File::open(path).map_err(doing(reading))?;

@@ -1,4 +1,4 @@
-//! What a run of a program is asked to do.
+//! The options of a program's run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,25 +10,25 @@ use wirecost_scenario::options::compare::OptionsError;
 use wirecost_stack::Stack;
 use wirecost_wire::ipv6;
 
-/// The longest quiet time that anyone waits for.
+/// The longest settle time.
 const LONGEST_SETTLE: Duration = Duration::from_secs(3_600);
 
-/// A program and its link, every default filled in.
+/// A program and its link, with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The link.
     pub link: LinkConfig,
     /// Whether `{server}` and `{device}` are IPv6 addresses.
     pub ipv6: bool,
-    /// How packets leave the namespaces; `None` takes TUN where it can be used.
+    /// How packets leave the namespaces; `None` prefers TUN.
     pub medium: Option<Medium>,
     /// Seed of the link's decisions.
     pub seed: u64,
     /// How long the link must be quiet before it ends.
     pub settle: Duration,
-    /// What answers the program; `None` where nothing needs to.
+    /// The server; `None` if the program needs none.
     pub server: Option<ServerChoice>,
-    /// The port at which the server is waited for; `None` waits for any.
+    /// The port that the server must open; `None` accepts any.
     pub port: Option<u16>,
     /// How long the server may take to listen.
     pub patience: Duration,
@@ -36,24 +36,24 @@ pub struct Options {
     pub command: Vec<OsString>,
     /// Whether the capture holds the secrets of its connections.
     pub keys: bool,
-    /// A key log that one of the programs writes by itself.
+    /// A key log that one of the programs writes.
     pub key_log: Option<PathBuf>,
 }
 
-/// What answers the program.
+/// The server of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerChoice {
-    /// A command line, split as a shell does.
+    /// A command line, split like in a shell.
     Command(String),
     /// The built-in server of a stack.
     Builtin(Stack),
 }
 
 impl Options {
-    /// Checks what can be wrong before anything is built.
+    /// Checks the options before anything is built.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first invalid option.
     pub fn validate(&self) -> Result<(), OptionsError> {
         self.link.validate()?;
         let mtu = self.mtu();

@@ -1,4 +1,4 @@
-//! The program in the foreground, until the link is quiet behind it.
+//! Runs the program in the foreground, and waits until the link is quiet afterwards.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -16,24 +16,24 @@ use super::server::Serving;
 use super::words::Places;
 use super::{LinkError, Options, RESIDENT, keys};
 
-/// How often ends are looked for.
+/// How often to check for ends.
 const TICK: Duration = Duration::from_millis(100);
-/// How many times the settle a link that is never quiet is waited for.
+/// The longest wait for a quiet link, as a multiple of the settle time.
 const PATIENCE_IN_SETTLES: u32 = 10;
 
-/// How the program ended.
+/// The end of the program.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// Exit code or signal.
     pub status: ExitStatus,
     /// From its start to its end.
     pub duration: Duration,
-    /// What a reader of the figures must know.
+    /// Warnings for the reader of the figures.
     pub warnings: Vec<String>,
 }
 
 impl Ended {
-    /// How the program ended as a shell tells it: its exit code, or 128 and the signal.
+    /// The program's exit code as a shell reports it: its own, or 128 and the signal.
     pub fn exit_code(&self) -> u8 {
         let signal = self.status.signal().map(|signal| 128 + signal);
         let code = self.status.code().or(signal).unwrap_or(1);
@@ -41,10 +41,10 @@ impl Ended {
     }
 }
 
-/// Runs the program to its end, ends what it left behind, and lets the link settle.
+/// Runs the program to its end, ends its background processes, and lets the link settle.
 ///
 /// # Errors
-/// It is not there or cannot be run.
+/// The program is missing or cannot be run.
 pub fn run(
     options: &Options,
     emulation: &Emulation,
@@ -68,7 +68,7 @@ pub fn run(
         ));
     }
     let status = watch.until_end(&mut program, relay)?;
-    // What ended the program was for the program.
+    // The signal that ended the program was meant for the program.
     relay.forget().map_err(doing("take signals"))?;
     let duration = emulation.clock.now().saturating_since(started);
     let keep: Vec<i32> = watch.server.pid().into_iter().collect();
@@ -107,7 +107,7 @@ fn start(
     })
 }
 
-/// What is watched while the program runs.
+/// The state to watch while the program runs.
 struct Watch<'a> {
     emulation: &'a Emulation,
     server: &'a mut Serving,
@@ -116,7 +116,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Waits for the program's end; signals that the terminal has not given it are passed on.
+    /// Waits for the program's end. Passes on signals that the terminal has not sent to it.
     fn until_end(&mut self, program: &mut Foreground, relay: &Relay) -> Result<ExitStatus, LinkError> {
         loop {
             if let Some(status) = program.exit_status() {
@@ -135,7 +135,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Says once that the server has ended, or that packets are no longer recorded.
+    /// Reports once that the server has ended, or that packets are no longer recorded.
     fn look(&mut self) {
         if let Some(death) = self.server.death() {
             self.warn(death.to_string());
@@ -152,7 +152,7 @@ impl Watch<'_> {
     }
 }
 
-/// Waits until the link has been quiet for the settle time, or a signal says that it is enough.
+/// Waits until the link has been quiet for the settle time, or until a signal ends the wait.
 fn settle(options: &Options, emulation: &Emulation, relay: &Relay) -> Result<(), LinkError> {
     let quiet_for = options.settle;
     let give_up = emulation.clock.now() + quiet_for * PATIENCE_IN_SETTLES + options.link.rtt() * 2;

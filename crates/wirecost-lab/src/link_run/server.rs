@@ -1,4 +1,4 @@
-//! What answers the program: a command, or a built-in server.
+//! The server of the program: a command, or a built-in server.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,20 +28,20 @@ use super::error::{ServerDeath, doing};
 use super::words::{Places, split};
 use super::{LinkError, Options, ServerChoice, keys, look};
 
-/// The certificate that the built-in server's issuer has, in the results folder.
+/// The certificate of the built-in server's issuer, in the results folder.
 pub(super) const AUTHORITY: &str = "authority.pem";
-/// What the server's command writes, in the results folder.
+/// The output of the server's command, in the results folder.
 const LOG: &str = "server.log";
 /// How long a server may take to end by itself.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a server is waited for before signals are looked at.
+/// How long to wait for a server before checking for signals.
 const SLICE: Duration = Duration::from_millis(100);
-/// How many looks must agree where a server may have more than one port to open.
+/// How many equal readings show that a server has opened all its ports.
 const STEADY_LOOKS: u32 = 5;
 
-/// What answers the program.
+/// The server of the program.
 pub enum Serving {
-    /// Nothing but the kernel, which answers echo requests.
+    /// None. The kernel answers echo requests.
     Nothing,
     /// A command.
     Command {
@@ -49,14 +49,14 @@ pub enum Serving {
         line: String,
         /// Its process.
         process: ServerProcess,
-        /// How it ended, once that has been said.
+        /// How it ended, once that has been reported.
         death: Option<ServerDeath>,
     },
     /// A built-in server.
     Builtin {
         /// Its stack.
         stack: Stack,
-        /// What stops it.
+        /// Stops it.
         stop: Stopper,
         /// Its thread.
         thread: JoinHandle<io::Result<()>>,
@@ -91,10 +91,10 @@ impl Serving {
         }
     }
 
-    /// Waits until the server listens where the program can reach it.
+    /// Waits until the server listens on an address that the program can reach.
     ///
     /// # Errors
-    /// It ends, or does not listen in time, or a signal asks us to end.
+    /// It ends, or does not listen in time, or a signal asks this process to end.
     pub fn wait(&mut self, options: &Options, relay: &Relay) -> Result<(), LinkError> {
         let Self::Command { process, .. } = self else {
             return Ok(());
@@ -128,7 +128,7 @@ impl Serving {
         })
     }
 
-    /// How the server ended, the first time that it is asked for after it has.
+    /// How the server ended, on the first call after its end.
     pub fn death(&mut self) -> Option<ServerDeath> {
         let Self::Command { process, death, .. } = self else {
             return None;
@@ -149,7 +149,7 @@ impl Serving {
         }
     }
 
-    /// What the server is, in words.
+    /// A description of the server.
     pub fn description(&self) -> Option<String> {
         match self {
             Self::Nothing => None,
@@ -158,7 +158,7 @@ impl Serving {
         }
     }
 
-    /// The secrets that a built-in server has seen.
+    /// The secrets of a built-in server.
     pub fn secrets(&self) -> String {
         match self {
             Self::Builtin { key_log, .. } => key_log.text(),
@@ -173,14 +173,14 @@ impl Serving {
             Self::Command { process, .. } => drop(process.stop(STOP_PATIENCE)),
             Self::Builtin { stop, thread, .. } => {
                 drop(stop.wake());
-                // What it served has been recorded, whatever its loop ended with.
+                // Its traffic has been recorded, however its loop ended.
                 drop(thread.join());
             }
         }
     }
 }
 
-/// Looks for sockets that listen, in the server's namespace.
+/// Watches listening sockets in the server's namespace.
 struct Watch {
     server: IpAddr,
     port: Option<u16>,
@@ -215,7 +215,7 @@ impl Watch {
     }
 }
 
-/// The server's command, with our own environment but for what is ours alone.
+/// The server's command, with the environment of this process except for wirecost's own variables.
 fn launch(line: &str, folder: &RunFolder, key_log: Option<&Path>) -> Result<Launch, LinkError> {
     let mut words = split(line)?.into_iter();
     let program = words.next().ok_or(LinkError::NoServer)?;
@@ -236,7 +236,7 @@ fn launch(line: &str, folder: &RunFolder, key_log: Option<&Path>) -> Result<Laun
     })
 }
 
-/// Where a program is: as named where the name is a path, else on PATH or where Debian keeps servers.
+/// The path of a program: as given if it is a path, or else on PATH or in Debian's folders for servers.
 fn locate(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(program.into()).filter(|path: &PathBuf| path.is_file());
@@ -248,7 +248,7 @@ fn locate(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// Starts a built-in server on a thread of its own; returns when it listens.
+/// Starts a built-in server on its own thread. Returns when it listens.
 fn builtin(
     stack: Stack,
     options: &Options,
@@ -279,7 +279,7 @@ fn builtin(
                 .map_err(io::Error::other)?,
         };
         let server = ServerLoop::new(vec![service], clock, Discard, false)?;
-        // The receiver only goes away together with the whole run.
+        // The receiver lives as long as the run.
         drop(ready.send(server.stopper()));
         server.run().map(drop)
     });

@@ -25,9 +25,9 @@ pub struct LinkSummary {
     pub schema: u32,
     /// The version of wirecost.
     pub version: String,
-    /// The program and its arguments as they were given, without the passwords of URLs.
+    /// The program and its arguments, without the passwords of URLs.
     pub command: Vec<String>,
-    /// What answered it; null for nothing but the kernel.
+    /// The server; null without one.
     pub server: Option<String>,
     /// The link.
     pub link: LinkText,
@@ -37,19 +37,19 @@ pub struct LinkSummary {
     pub ipv6: bool,
     /// How packets left the namespaces: `tun` or `veth`.
     pub packet_path: &'static str,
-    /// Median round-trip time that the check of the link found; null where no echo came back.
+    /// The median round-trip time in the check of the link; null if no echo came back.
     pub round_trip_ns: Option<u64>,
-    /// The exit code, and for a signal 128 and its number.
+    /// The exit code: the program's, or 128 and the signal.
     pub exit_code: u8,
     /// The signal that ended the program.
     pub signal: Option<i32>,
     /// From the program's start to its end.
     pub duration_ns: u64,
-    /// How many packets met which fate on the link.
+    /// The number of packets by fate.
     pub fates: BTreeMap<&'static str, u64>,
-    /// Packets that an interface dropped or refused: the figures lack them.
+    /// Packets that an interface dropped or refused. The figures lack them.
     pub dropped_packets: u64,
-    /// What a reader of the figures must know.
+    /// Warnings for the reader of the figures.
     pub warnings: Vec<String>,
     /// The bytes, as `wirecost pcap` finds them in the capture.
     pub report: Report,

@@ -1,4 +1,4 @@
-//! A command line in words, and the placeholders in them.
+//! Splits a command line into words, and fills in their placeholders.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::server::AUTHORITY;
 #[error("{0:?} has a quote that is not closed, or ends with a backslash")]
 pub struct UnclosedQuote(String);
 
-/// The words of a command line, as a POSIX shell splits and unquotes them; nothing is expanded.
+/// The words of a command line, split and unquoted like in a POSIX shell, without expansion.
 ///
 /// # Errors
 /// A quote is not closed, or the line ends with a backslash.
@@ -26,7 +26,7 @@ pub fn split(text: &str) -> Result<Vec<String>, UnclosedQuote> {
 pub struct Places([(&'static str, String); 4]);
 
 impl Places {
-    /// The places of a run whose results go into `folder`.
+    /// The placeholders of a run whose results go into `folder`.
     pub fn new(ipv6: bool, folder: &Path) -> Self {
         let device = device_address(RESIDENT, ipv6).map(|address| address.to_string());
         Self([
@@ -37,13 +37,13 @@ impl Places {
         ])
     }
 
-    /// `text` with every place filled in; other braces stay as they are.
+    /// `text` with every placeholder filled in. Other braces stay.
     pub fn fill(&self, text: &str) -> String {
         let places = self.0.iter();
         places.fold(text.to_owned(), |text, (name, place)| text.replace(name, place))
     }
 
-    /// The same for a word that may not be text, which then has no places.
+    /// The same for a word that may not be UTF-8, which then has no placeholders.
     pub fn fill_word(&self, word: &OsStr) -> OsString {
         word.to_str()
             .map_or_else(|| word.to_owned(), |text| self.fill(text).into())
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in_and_other_braces_stay() {
+    fn placeholders_are_filled_in_and_other_braces_stay() {
         let places = Places::new(false, Path::new("/run"));
         assert_eq!(
             places.fill("{server}:{device}:{folder} {\"t\":{}} {other}"),

@@ -18,12 +18,12 @@ use wirecost_proto::{Direction, Fate};
 
 use crate::link::{DEVICE, Link, TwoLinks, UNDELAYED};
 
-/// How long cases run.
+/// The length of cases.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Long enough for figures.
     Full,
-    /// Once, to see that it works.
+    /// Once, to check that it works.
     Smoke,
 }
 
@@ -37,7 +37,7 @@ impl Effort {
     }
 }
 
-/// What crosses the link.
+/// The packets on the link.
 #[derive(Clone, Copy)]
 enum Traffic {
     /// Nothing.
@@ -56,7 +56,7 @@ pub(crate) struct Case {
     traffic: Traffic,
 }
 
-/// What the columns of every row say.
+/// The header of the columns.
 pub(crate) const HEADER: &str =
     "case                        packets/s   Mbit/s  CPU ns/packet   CPU %   added RTT us: p50    p99";
 
@@ -95,7 +95,7 @@ impl Case {
         }
     }
 
-    /// Runs the case in this process, which has one thread; an error says what the machine refuses.
+    /// Runs the case in this process, which must have one thread. An error names the refusal of the machine.
     pub(crate) fn run(&self, effort: Effort) -> Result<Row, String> {
         let config = TopologyConfig {
             medium: Some(self.medium),
@@ -128,7 +128,7 @@ impl Case {
     }
 }
 
-/// What recording a packet and its delivery costs by itself, in words: the forwarder never runs without.
+/// The cost of recording a packet and its delivery, as text. The forwarder always records.
 pub(crate) fn recorder(effort: Effort) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let mut recorder = Recorder::create(folder.path()).expect("a recorder");
@@ -148,7 +148,7 @@ pub(crate) fn recorder(effort: Effort) -> String {
     format!("of which the recorder, 1428 B:                {nanos:>5} ns/packet")
 }
 
-/// What a case found.
+/// The result of a case.
 pub(crate) struct Row {
     name: String,
     took: Duration,
@@ -188,7 +188,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
-/// Round-trip times beyond the asked one, in microseconds, in order of size.
+/// Round-trip times beyond the configured one, in microseconds, sorted.
 fn added(link: &Link, rtt: Duration, effort: Effort) -> Vec<f64> {
     if !rtt.is_zero() {
         let floor = check::head_start(&echo(link, UNDELAYED, effort));
@@ -243,7 +243,7 @@ fn flood(link: &Link, payload_bytes: usize, effort: Effort) -> Option<Vec<f64>> 
                 UdpSocket::bind((device_address(DEVICE, false).expect("a device"), 0)).expect("a port");
             let (payload, end) = (vec![7; payload_bytes], Instant::now() + effort.time());
             while Instant::now() < end {
-                // A full queue of the interface is part of a flood.
+                // A flood also fills the queue of the interface.
                 let _ = socket.send_to(&payload, address);
             }
         });
@@ -278,7 +278,7 @@ fn stream(link: &Link, effort: Effort) -> Option<Vec<f64>> {
     None
 }
 
-/// A connection from the first device's address, which std cannot ask for.
+/// A connection from the first device's address, which std cannot bind.
 fn connect_from_device(to: SocketAddr) -> TcpStream {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
     let local = SocketAddr::new(device_address(DEVICE, false).expect("a device"), 0);

@@ -1,4 +1,4 @@
-//! A forwarder at work between two sides: what the bench and the tests of the forwarder share.
+//! A running forwarder between two sides, for the bench and the tests of the forwarder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl Links for TwoLinks {
     }
 }
 
-/// A forwarder at work between two sides.
+/// A running forwarder between two sides.
 pub(crate) struct Link {
     pub(crate) activity: Arc<Activity>,
     pub(crate) device: Side,
@@ -109,7 +109,7 @@ impl Link {
         })
     }
 
-    /// Stops the forwarder; returns what it has left.
+    /// Stops the forwarder. Returns its results.
     pub(crate) fn stop(self) -> Finished<TwoLinks> {
         self.stop.wake().expect("a forwarder to wake");
         self.thread

@@ -1,18 +1,18 @@
-//! How many system calls carry data, counted where they are made.
+//! Counts system calls that carry data.
 
 use std::cell::Cell;
 
-/// System calls on sockets, also those that had nothing to give or to take.
+/// System calls on sockets, including those that moved no data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCalls {
-    /// Calls that receive: of a stream, or of any number of datagrams.
+    /// Calls that receive: from a stream, or any number of datagrams.
     pub reads: u64,
     /// Calls that send: on a stream, or any number of datagrams.
     pub writes: u64,
 }
 
 impl SocketCalls {
-    /// Those since an earlier count.
+    /// The calls since an earlier count.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self {
@@ -36,7 +36,7 @@ pub(super) fn note_write() {
     change(|calls| calls.writes += 1);
 }
 
-/// The calls of this thread so far: a loop runs on one.
+/// The calls of this thread so far. Each loop runs on one thread.
 pub(super) fn so_far() -> SocketCalls {
     CALLS.get()
 }

@@ -1,13 +1,12 @@
 //! The devices' loop: one thread, one poll instance, any number of devices.
 //!
-//! A device is an endpoint; what all of them do is up to a [`Director`]. The loop gives an endpoint its input, carries
-//! its output to the device's socket, and asks the director what to do next whenever something has happened or a time
-//! has come.
+//! A device is an endpoint. A [`Director`] decides what all devices do. The loop passes input to an endpoint, carries
+//! its output to the device's socket, and asks the director for the next step after every event and deadline.
 //!
-//! - this file: events, deadlines and turns; `input`: an endpoint's input and output; `readiness`: what sockets have
-//!   to say; `flows`: sockets that come and go
-//! - [`scripted`]: devices on the emulated link, each with a script, each with its logs
-//! - [`load`]: devices of a load, of which nothing is kept
+//! - this file: events, deadlines and turns; `input`: an endpoint's input and output; `readiness`: socket events;
+//!   `flows`: opening and closing sockets
+//! - [`scripted`]: devices on the emulated link, each with a script and logs
+//! - [`load`]: devices of a load, without logs
 #![expect(
     private_bounds,
     reason = "there are two settings, and both are the loop's own"
@@ -27,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::script::Step;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant};
@@ -45,38 +44,38 @@ pub use setting::{InLoad, OnLink};
 /// Runs devices until all are finished or until their director ends it.
 pub struct ClientLoop<E: Endpoint, D, S> {
     clock: Clock,
-    /// The last look at the clock.
+    /// The last reading of the clock.
     now: Instant,
     poll: Poll,
     timer: TimerFd,
-    /// What the timer is set to, while it has not fired.
+    /// The time of the timer, until it fires.
     armed: Option<Instant>,
     waker: Arc<Waker>,
     director: D,
-    /// When the director wants to be asked.
+    /// When the director next wants a call.
     asked_at: Option<Instant>,
     setting: S,
     slots: Vec<Slot<E>>,
     targets: Vec<Target>,
-    /// The sockets that devices share, each of one target.
+    /// The shared sockets, each for one target.
     shared: Vec<Shared>,
     running: usize,
     finished: Arc<AtomicU64>,
     wakes: Wakes,
-    /// Devices that had more to do than one turn takes.
+    /// Devices that had more work than one turn allows.
     unfinished_turns: Vec<usize>,
-    /// Devices that have been heard and not gone on.
+    /// Devices that have received input and not acted on it.
     heard: Vec<usize>,
-    /// What the device at hand has given out and the kernel has not been given.
+    /// Output of the current device that the kernel has not received.
     pending: Pending,
     traffic: Arc<Traffic>,
     counted: Counted,
-    /// Why a socket could not be had, the first time.
+    /// The first error of opening a socket.
     socket_error: Option<io::Error>,
     out: Buffer,
-    /// Where streams are read to.
+    /// The read buffer of streams.
     stream_bytes: Vec<u8>,
-    /// Where datagrams are received to; none while they are handled.
+    /// The receive buffer of datagrams; `None` while its datagrams are handled.
     received: Option<Box<Received>>,
 }
 
@@ -89,11 +88,11 @@ struct Pending {
 
 const TIMER_TOKEN: Token = Token(usize::MAX - 1);
 const WAKER_TOKEN: Token = Token(usize::MAX - 2);
-/// Tokens from here on are shared sockets; below are devices.
+/// Tokens from here on are shared sockets. Lower tokens are devices.
 const SHARED_SOCKETS: usize = usize::MAX / 2;
-/// Turns by deadlines, and turns by the director, before events are looked at again.
+/// The most turns by deadlines, and by the director, before the loop polls again.
 const TURNS_PER_ROUND: usize = 64;
-/// How often a device may go on, in one turn, with what its sent output makes possible.
+/// How often a device may continue in one turn after its output was sent.
 const CONTINUATIONS_PER_TURN: usize = 64;
 
 impl<E, D, S> ClientLoop<E, D, S>
@@ -109,10 +108,7 @@ where
         clock: Clock,
         setting: S,
     ) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut timer = TimerFd::new().map_err(io::Error::other)?;
-        poll.registry()
-            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER_TOKEN)?);
         Ok(Self {
             clock,
@@ -138,16 +134,16 @@ where
             socket_error: None,
             out: Buffer::new(),
             stream_bytes: vec![0; super::READ_BYTES],
-            received: Some(Box::new(Received::new())),
+            received: Some(Box::default()),
         })
     }
 
-    /// Wakes the loop from any thread, to have its director told: [`Director::woken`].
+    /// Wakes the loop from any thread, so that it calls [`Director::woken`].
     pub fn waker(&self) -> Arc<Waker> {
         Arc::clone(&self.waker)
     }
 
-    /// How many devices are finished, to be watched from any thread.
+    /// The number of finished devices, readable from any thread.
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.finished)
     }
@@ -156,7 +152,7 @@ where
         let mut events = Events::with_capacity(1024);
         loop {
             self.run_due();
-            // Asked after what was due: the last device may have finished there, and nothing would wake the poll.
+            // After due work: the last device may have finished there, and nothing would wake the poll.
             if self.running == 0 {
                 return Ok(());
             }
@@ -191,7 +187,7 @@ where
         self.now
     }
 
-    /// The time of what is at hand.
+    /// The time of the current event.
     fn now(&mut self) -> Instant {
         if S::EXACT { self.tick() } else { self.now }
     }
@@ -210,7 +206,7 @@ where
             self.tick();
             self.turn(index, |this| this.read_on(index));
         }
-        // Those that are behind them have come meanwhile.
+        // Later entries were added in the meantime.
         self.unfinished_turns.drain(..unfinished);
         for shared in 0..self.shared.len() {
             if self.shared[shared].is_unread {
@@ -227,7 +223,7 @@ where
         }
     }
 
-    /// Gives the devices their turns that have something to do by their director, who may look at what was counted.
+    /// Asks the director which devices have work, and gives them their turns.
     fn ask_director(&mut self) {
         self.traffic.note(&self.counted);
         for _ in 0..TURNS_PER_ROUND {
@@ -243,7 +239,7 @@ where
         self.asked_at = Some(self.now);
     }
 
-    /// Waits for events, at most until the next deadline.
+    /// Waits for events until the next deadline.
     fn wait(&mut self, events: &mut Events) -> io::Result<()> {
         let has_more = !self.unfinished_turns.is_empty() || self.shared.iter().any(|shared| shared.is_unread);
         if has_more {
@@ -255,7 +251,7 @@ where
         if next.saturating_since(self.now) <= S::AWAKE_BEFORE {
             return self.wait_awake(events, next);
         }
-        // A timer that fires earlier than needed costs less than one that is set anew for each message.
+        // An early timer costs less than setting it for each message.
         if self.armed.is_none_or(|armed| next < armed || armed <= self.now) {
             self.timer.arm(&self.clock, next)?;
             self.armed = Some(next);
@@ -263,7 +259,7 @@ where
         self.poll.poll(events, None)
     }
 
-    /// Waits for events without a sleep, until a deadline that is nearer than a sleep would take.
+    /// Polls without sleeping until a deadline that is closer than a sleep would last.
     fn wait_awake(&mut self, events: &mut Events, until: Instant) -> io::Result<()> {
         let began = self.now;
         loop {
@@ -271,16 +267,16 @@ where
             if !events.is_empty() || self.now >= until {
                 break;
             }
-            // Where the target has no other CPU, it needs this one.
+            // If the target has no other CPU, it needs this one.
             std::thread::yield_now();
             self.tick();
         }
-        // Who was not given the CPU meanwhile has not used it.
+        // Time in which another thread had the CPU does not count.
         self.counted.awake += self.now.min(until).saturating_since(began);
         Ok(())
     }
 
-    /// Does `work` for a device, then whatever that makes possible, and charges the device for it.
+    /// Does `work` for a device and all work that follows from it, and charges the device for it.
     fn turn(&mut self, index: usize, work: impl FnOnce(&mut Self)) {
         if self.slots.get(index).is_none_or(|slot| slot.is_finished) {
             return;
@@ -291,8 +287,8 @@ where
         self.setting.charge(index);
     }
 
-    /// Does `work` for a device whose socket has something to say. Where devices are heard together, it goes on when the others
-    /// have been heard too, unless it already has something to send.
+    /// Does `work` for a device with a socket event. With batched input, the device continues after the other devices
+    /// have received theirs, unless it already has output.
     fn hear(&mut self, index: usize, work: impl FnOnce(&mut Self)) {
         if S::HEARD_TOGETHER <= 1 {
             return self.turn(index, work);
@@ -307,10 +303,10 @@ where
         self.heard.push(index);
     }
 
-    /// Lets the devices go on that have been heard.
+    /// Lets the devices continue that have received input.
     fn answer(&mut self) {
         let mut heard = std::mem::take(&mut self.heard);
-        // A turn that has sent has looked at the clock behind it, which is when the next one begins.
+        // A turn that has sent has read the clock afterwards. The next turn begins at that time.
         self.tick();
         for index in heard.drain(..) {
             self.turn(index, |_| {});
@@ -319,7 +315,7 @@ where
         self.heard = heard;
     }
 
-    /// Lets a device go on until it waits and the kernel has been given all its output.
+    /// Lets a device continue until it waits and the kernel has all its output.
     fn go_on(&mut self, index: usize) {
         for _ in 0..CONTINUATIONS_PER_TURN {
             let waits = self.advance(index);
@@ -341,7 +337,8 @@ where
         }
     }
 
-    /// Does what the director wants of a device until it waits, or until it is the others' turn (`Continue`).
+    /// Carries out the director's steps for a device until it waits, or until other devices have their turn
+    /// (`Continue`).
     fn advance(&mut self, index: usize) -> ControlFlow<()> {
         for _ in 0..S::STEPS_PER_TURN {
             let slot = &self.slots[index];

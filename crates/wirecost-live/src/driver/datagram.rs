@@ -1,4 +1,4 @@
-//! UDP sockets under endpoints' flows, and datagrams that are sent and received together.
+//! UDP sockets, and batches of datagrams to send and receive.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,15 +12,16 @@ use super::{READ_BYTES, calls};
 use crate::sys;
 use crate::sys::datagrams::{self, Arrival};
 
-/// Bytes of socket buffer on the emulated link and of servers: a burst of the largest datagrams in fragments must fit.
+/// The socket buffer on the emulated link and of servers, in bytes: it holds a burst of the largest datagrams in
+/// fragments.
 const BUFFER_BYTES: usize = 4 << 20;
-/// Datagrams that one system call takes or gives.
+/// The most datagrams of one system call.
 pub(super) const TOGETHER: usize = datagrams::TOGETHER;
 
-/// A socket of a device, connected to `remote`.
-pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
+/// A socket connected to `remote`, for one device, or `shared` by the devices of a loop.
+pub(super) fn connect(origin: Origin, remote: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let socket = open(remote)?;
-    if let Origin::Link(_) = origin {
+    if shared || matches!(origin, Origin::Link(_)) {
         enlarge_buffers(&socket)?;
     }
     origin.bind(&socket)?;
@@ -28,16 +29,7 @@ pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocke
     Ok(UdpSocket::from_std(socket.into()))
 }
 
-/// A socket that the devices of a loop share, connected to `remote`.
-pub(super) fn connect_shared(origin: Origin, remote: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = open(remote)?;
-    enlarge_buffers(&socket)?;
-    origin.bind(&socket)?;
-    socket.connect(&remote.into())?;
-    Ok(UdpSocket::from_std(socket.into()))
-}
-
-/// A server's socket; others may be bound to the same port where it is `shared`.
+/// A server's socket. With `shared`, others may bind to the same port.
 pub(super) fn bind(local: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let socket = open(local)?;
     enlarge_buffers(&socket)?;
@@ -52,7 +44,7 @@ fn open(address: SocketAddr) -> io::Result<Socket> {
 }
 
 fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
-    // The kernel caps these silently; drops show as lost messages and are counted there.
+    // The kernel caps these sizes silently. Drops show as lost messages and are counted there.
     socket.set_recv_buffer_size(BUFFER_BYTES)?;
     socket.set_send_buffer_size(BUFFER_BYTES)
 }
@@ -61,23 +53,23 @@ fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     bytes: Vec<u8>,
-    /// Where each datagram ends.
+    /// The end of each datagram.
     ends: Vec<usize>,
-    /// Where each goes; empty on a connected socket.
+    /// The destination of each datagram; empty on a connected socket.
     to: Vec<SocketAddr>,
 }
 
-/// Datagrams that may wait for the end of a turn.
+/// The most datagrams that wait for the end of a turn.
 pub(super) const MOST_WAITING: usize = 64;
 
-/// What became of a batch.
+/// The result of sending a batch.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    /// Payload bytes that the kernel has taken.
+    /// Payload bytes that the kernel accepted.
     pub(super) bytes: usize,
-    /// Datagrams that it has not.
+    /// Datagrams that it did not accept.
     pub(super) dropped: u64,
-    /// Why, where it was not for want of room.
+    /// The error, if it was not a lack of room.
     pub(super) refusal: Option<io::Error>,
 }
 
@@ -87,7 +79,7 @@ impl Batch {
         self.ends.push(self.bytes.len());
     }
 
-    /// On a socket that is not connected.
+    /// Adds a datagram for `peer`, on a socket that is not connected.
     pub(super) fn push_to(&mut self, datagram: &[u8], peer: SocketAddr) {
         self.push(datagram);
         self.to.push(peer);
@@ -107,7 +99,8 @@ impl Batch {
         self.to.clear();
     }
 
-    /// Sends everything; what the kernel has no room for is lost before the link, and the protocol repairs it or not.
+    /// Sends everything. Datagrams that the kernel has no room for are lost before the link, and the protocol may
+    /// repair the loss.
     pub(super) fn send(&mut self, socket: &UdpSocket) -> Sent {
         self.send_by(|bytes, start, ends, to| {
             calls::note_write();
@@ -115,8 +108,8 @@ impl Batch {
         })
     }
 
-    /// `send` takes the bytes, where the first datagram starts, where each ends and where each goes, and returns how many
-    /// it has sent.
+    /// Sends with `send`, which takes the bytes, the start of the first datagram, their ends and their destinations,
+    /// and returns the number of sent datagrams.
     fn send_by(
         &mut self,
         mut send: impl FnMut(&[u8], usize, &[usize], &[SocketAddr]) -> io::Result<usize>,
@@ -145,37 +138,40 @@ impl Batch {
     }
 }
 
-/// Whether the kernel had no room for a datagram: the socket is as good as before.
+/// Whether the kernel had no room for a datagram: the socket still works.
 fn is_out_of_room(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
-/// Room for the datagrams that one system call receives.
+/// The receive buffers of one system call.
 #[derive(Debug)]
 pub(super) struct Received {
     bytes: Vec<u8>,
     arrivals: [Arrival; TOGETHER],
 }
 
-impl Received {
-    pub(super) fn new() -> Self {
+impl Default for Received {
+    fn default() -> Self {
         Self {
             bytes: vec![0; TOGETHER * READ_BYTES],
             arrivals: [Arrival::default(); TOGETHER],
         }
     }
+}
 
-    /// Receives what is there on a connected socket, up to a limit; how many datagrams, and whether there may be more.
+impl Received {
+    /// Receives the waiting datagrams of a connected socket, up to a limit. Returns how many, and whether there may be
+    /// more.
     pub(super) fn fill(&mut self, socket: &UdpSocket) -> io::Result<(usize, bool)> {
         self.receive(socket, TOGETHER, false)
     }
 
-    /// The same on a socket to which anyone may send, up to `limit` datagrams.
+    /// Receives up to `limit` datagrams on an unconnected socket.
     pub(super) fn fill_from_peers(&mut self, socket: &UdpSocket, limit: usize) -> io::Result<(usize, bool)> {
         self.receive(socket, limit.min(TOGETHER), true)
     }
 
-    /// Receives one datagram on a connected socket; how many, and whether there may be more.
+    /// Receives one datagram on a connected socket. Returns how many, and whether there may be more.
     pub(super) fn fill_one(&mut self, socket: &UdpSocket) -> io::Result<(usize, bool)> {
         let place = &mut self.bytes[..READ_BYTES];
         let received = uninterrupted(|| sys::receive(socket.as_fd(), place))?;
@@ -194,19 +190,19 @@ impl Received {
         Ok((count, count == limit))
     }
 
-    /// One of the datagrams that were received last.
+    /// One of the last received datagrams.
     pub(super) fn datagram(&self, number: usize) -> &[u8] {
         let start = number * READ_BYTES;
         &self.bytes[start..start + self.arrivals[number].len]
     }
 
-    /// Who has sent it, where that was asked for.
+    /// Its sender, if requested.
     pub(super) fn peer(&self, number: usize) -> Option<SocketAddr> {
         self.arrivals[number].from
     }
 }
 
-/// What a call that receives returns, unless there is nothing; a signal does not end it.
+/// The result of a receive call, or `WouldBlock`. Repeats the call after a signal.
 fn uninterrupted(mut receive: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
         calls::note_read();
@@ -232,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_has_no_room_for_is_dropped_and_the_rest_is_sent() {
+    fn datagrams_without_room_are_dropped_and_the_others_sent() {
         let mut calls = 0;
         let mut lengths = Vec::new();
         let mut batch = batch(&[3, 0, 5, 7]);
@@ -258,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_and_costs_one_datagram() {
+    fn a_refusal_is_reported_and_costs_one_datagram() {
         let mut refused = false;
         let sent = batch(&[1, 1, 1]).send_by(|_, _, ends, _| {
             if std::mem::replace(&mut refused, true) {
@@ -272,17 +268,17 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_of_all_sizes_arrive_in_their_order_also_more_than_one_call_takes() {
+    fn datagrams_of_all_sizes_arrive_in_order_over_several_calls() {
         let server = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
         let remote = server.local_addr().expect("bound");
-        let socket = connect(Origin::Kernel, remote).expect("loopback");
+        let socket = connect(Origin::Kernel, remote, false).expect("loopback");
         let lengths: Vec<usize> = (0..2 * TOGETHER + 1).map(|number| number * 40).collect();
         let sent = batch(&lengths).send(&socket);
         assert_eq!((sent.bytes, sent.dropped), (lengths.iter().sum(), 0));
         let receiver = UdpSocket::from_std(server);
-        let mut received = Received::new();
+        let mut received = Received::default();
         let mut arrived = Vec::new();
-        // Non-blocking on a blocking socket: the datagrams are all there on loopback.
+        // Non-blocking receives on a blocking socket: over loopback, all datagrams are there.
         while let Ok((count @ 1.., _)) = received.fill(&receiver) {
             arrived.extend((0..count).map(|number| received.datagram(number).to_vec()));
         }
@@ -294,10 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_of_many_peers_come_with_their_peers_and_answers_find_them() {
+    fn datagrams_arrive_with_their_peers_and_answers_reach_them() {
         let server = bind("[::]:0".parse().expect("an address"), false).expect("a port is free");
         let port = server.local_addr().expect("bound").port();
-        // More than one call takes, of both families.
+        // More than one call holds, of both families.
         let clients: Vec<std::net::UdpSocket> = (0..TOGETHER + 3)
             .map(|number| {
                 let here = if number % 2 == 0 { "127.0.0.1" } else { "::1" };
@@ -307,7 +303,7 @@ mod tests {
                 client
             })
             .collect();
-        let mut received = Received::new();
+        let mut received = Received::default();
         let mut answers = Batch::default();
         let counts = [16, 3, 0].map(|expected| {
             let (count, is_full) = received.fill_from_peers(&server, TOGETHER).expect("received");

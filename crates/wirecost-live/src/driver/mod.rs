@@ -1,12 +1,12 @@
 //! Endpoints on kernel sockets: the live counterpart of virtual time.
 //!
-//! - [`client`]: many devices, each an endpoint with one flow, and a director that says what they do when
+//! - [`client`]: many devices, each an endpoint with one flow, and a director that decides their actions
 //! - [`server`]: server endpoints, each with a listener and any number of flows
-//! - [`sources`]: where devices' sockets come from
-//! - [`calls`]: how many system calls a loop makes
-//! - `stream`, `datagram`: a flow's socket; `wakes`: who wants to be woken when
+//! - [`sources`]: the source addresses of devices' sockets
+//! - [`calls`]: counts a loop's system calls
+//! - `stream`, `datagram`: the socket of a flow; `wakes`: deadlines
 //!
-//! Each loop runs on a thread of its own, in the network namespace that the thread has entered.
+//! Each loop runs on its own thread, in the network namespace that the thread has entered.
 
 pub mod calls;
 pub mod client;
@@ -16,8 +16,8 @@ pub mod sources;
 mod stream;
 mod wakes;
 
-/// Wakes a loop, from any thread, so that it stops.
+/// Stops a loop from any thread.
 pub type Stopper = std::sync::Arc<mio::Waker>;
 
-/// Largest chunk read from a socket at once: any datagram fits.
+/// The largest chunk of a socket read: any datagram fits.
 const READ_BYTES: usize = 65_536;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::event::Event;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::driver::{FlowReport, Observer, Service};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output};
 
@@ -26,14 +26,14 @@ use connections::Lingering;
 use flows::Flows;
 use listening::{Listener, Port, Running, listen};
 
-/// What a stopped loop has left.
+/// The result of a stopped loop.
 #[derive(Debug)]
 pub struct Finished<E, O> {
     /// The services, with their endpoints.
     pub services: Vec<Service<E>>,
     /// The observer.
     pub observer: O,
-    /// Every flow there was, where logs were asked for.
+    /// All flows, if logs were enabled.
     pub flows: Vec<FlowReport>,
     /// System calls on connections and on datagram services' sockets.
     pub calls: SocketCalls,
@@ -44,19 +44,19 @@ pub struct ServerLoop<E: Endpoint, O> {
     clock: Clock,
     poll: Poll,
     timer: TimerFd,
-    /// When the timer fires; `None` where it is not armed.
+    /// When the timer fires; `None` if it is not armed.
     armed: Option<Instant>,
     stop: Arc<Waker>,
     on_link: bool,
     services: Vec<Running<E>>,
     flows: Flows,
-    /// Connections that may have something to be read.
+    /// Connections that may have unread data.
     unread: Vec<FlowId>,
-    /// Services to which somebody may have come.
+    /// Services that may have new connections or datagrams.
     unheard: Vec<usize>,
-    /// Connections with something queued that has not been given to the kernel.
+    /// Connections with queued output that the kernel has not received.
     unflushed: Vec<FlowId>,
-    /// The connection that is being read off the link, and what it is to be sent together.
+    /// The connection that is being read off the link, and its collected output.
     at_hand: Option<FlowId>,
     answer: Vec<u8>,
     /// Services with connections that wait for a descriptor.
@@ -66,26 +66,26 @@ pub struct ServerLoop<E: Endpoint, O> {
     reports: Vec<FlowReport>,
     observer: O,
     wakes: Wakes,
-    /// Connections that are closed on this side, in the order in which they are looked at again.
+    /// Connections that this side has closed, in the order of their next check.
     lingering: VecDeque<Lingering>,
     linger: Duration,
     max_peers: usize,
     out: Buffer,
-    /// Where datagrams are received to; none while they are handled, and before the first.
+    /// The receive buffer of datagrams; `None` while its datagrams are handled, and before the first.
     received: Option<Box<Received>>,
-    /// What the thread had called before the loop ran.
+    /// The thread's system calls before the loop ran.
     calls_before: SocketCalls,
 }
 
 const TIMER_TOKEN: Token = Token(usize::MAX - 1);
 const STOP_TOKEN: Token = Token(usize::MAX - 2);
-/// Tokens from here on are listeners; below are connections.
+/// Tokens from here on are listeners. Lower tokens are connections.
 const LISTENERS: usize = usize::MAX / 2;
-/// Reads of one socket before the others, the timers and the stopper get their turn.
+/// The most reads of one socket before other sockets, the timers and the stopper have their turn.
 const READS_PER_TURN: usize = 64;
-/// Peers of a datagram service that it remembers at a time, where no bound is given.
+/// The default number of peers that a datagram service remembers.
 const MAX_PEERS: usize = 65_536;
-/// How long a client may leave its side open after the server has closed, by default.
+/// The default time that a client may leave its side open after the server has closed.
 const LINGER: Duration = Duration::from_secs(60);
 
 impl<E, O> ServerLoop<E, O>
@@ -93,17 +93,17 @@ where
     E: Endpoint<Error: std::fmt::Display>,
     O: Observer<E>,
 {
-    /// A loop whose services listen when this returns. On the emulated link (`on_link`) every flow's log is kept
-    /// until the end and TCP uses cubic; elsewhere there is no log, and the machine's settings hold.
+    /// A loop whose services listen when this returns. On the emulated link (`on_link`) the log of every flow is kept
+    /// until the end and TCP uses cubic. Elsewhere there is no log, and the machine's settings apply.
     ///
     /// # Errors
-    /// An address is taken or cannot be bound; the error's text names it.
+    /// An address is taken or cannot be bound. The error's text names it.
     pub fn new(services: Vec<Service<E>>, clock: Clock, observer: O, on_link: bool) -> io::Result<Self> {
         Self::listening(services, clock, observer, on_link, Port::Alone)
     }
 
-    /// A loop off the link that shares its ports with other processes which do so, too: the kernel gives each
-    /// connection, and each peer's datagrams, to one of them (socket(7), `SO_REUSEPORT`).
+    /// A loop off the link that shares its ports with other such processes: the kernel assigns each connection, and
+    /// each peer's datagrams, to one of them (socket(7), `SO_REUSEPORT`).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -118,10 +118,7 @@ where
         on_link: bool,
         port: Port,
     ) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut timer = TimerFd::new().map_err(io::Error::other)?;
-        poll.registry()
-            .register(&mut timer, TIMER_TOKEN, Interest::READABLE)?;
+        let (poll, timer) = TimerFd::with_poll(TIMER_TOKEN)?;
         let stop = Arc::new(Waker::new(poll.registry(), STOP_TOKEN)?);
         let congestion_control = on_link.then_some(CONGESTION_CONTROL);
         let services = services.into_iter().enumerate();
@@ -155,27 +152,27 @@ where
         })
     }
 
-    /// The same with another patience with clients that neither close their side after the server has, nor take what is
-    /// still to be sent: they are left to the kernel then. It is a minute unless told otherwise, and without end on the
-    /// emulated link, where nothing may happen that no protocol asked for.
+    /// Sets how long the loop waits for clients that neither close their side after the server has, nor read the rest
+    /// of its data. Then it leaves the connection to the kernel. The default is a minute, and no limit on the emulated
+    /// link, where nothing may happen that no protocol caused.
     #[must_use]
     pub fn with_linger(self, linger: Duration) -> Self {
         Self { linger, ..self }
     }
 
-    /// The same with another number of peers that a datagram service remembers at a time off the link; beyond it the
-    /// oldest makes room. It is 65,536 unless told otherwise.
+    /// Sets how many peers a datagram service remembers off the link. Beyond that, a new peer replaces the oldest. The
+    /// default is 65,536.
     #[must_use]
     pub fn with_max_peers(self, max_peers: usize) -> Self {
         Self { max_peers, ..self }
     }
 
-    /// Where the first service listens; its port is the kernel's choice where it was asked for port 0.
+    /// The address of the first service. If you asked for port 0, the kernel has chosen the port.
     pub fn address(&self) -> Option<SocketAddr> {
         self.services.first().map(|running| running.service.address)
     }
 
-    /// Wakes the loop to stop it, from any thread.
+    /// Stops the loop from any thread.
     pub fn stopper(&self) -> Arc<Waker> {
         Arc::clone(&self.stop)
     }
@@ -233,7 +230,7 @@ where
         let now = self.clock.now();
         self.lap();
         while let Some(owner) = self.wakes.due(now) {
-            // Behind the services, there is one who looks after closed connections.
+            // The owner after the last service handles closed connections.
             if owner < self.services.len() {
                 self.input(owner, None, Input::Timeout, &[])?;
             }
@@ -241,12 +238,12 @@ where
         self.end_lingering(now)
     }
 
-    /// Sets the timer to the next deadline; how long the poll may last at most.
+    /// Sets the timer to the next deadline. Returns how long the poll may last.
     fn arm(&mut self) -> io::Result<Option<Duration>> {
         if !self.unread.is_empty() || !self.unheard.is_empty() || !self.unflushed.is_empty() {
             return Ok(Some(Duration::ZERO));
         }
-        // A timer that fires earlier than needed costs less than one that is set anew for each message.
+        // An early timer costs less than setting it for each message.
         if let Some(next) = self.wakes.next()
             && self.armed.is_none_or(|armed| next < armed)
         {
@@ -270,7 +267,7 @@ where
         }
     }
 
-    /// Gives an endpoint an input and carries out what it says; the CPU time is the flow's.
+    /// Passes an input to an endpoint, handles its events, and charges the CPU time to the flow.
     fn input(
         &mut self,
         service: usize,
@@ -326,7 +323,8 @@ where
         }
     }
 
-    /// Sends what an endpoint transmits; whether so much has come to wait that the endpoint is to hear of it.
+    /// Sends an endpoint's output. Returns whether the unsent output has become so large that the endpoint must be
+    /// notified.
     fn transmit(&mut self, id: FlowId, out: &Buffer) -> bool {
         let Some(flow) = self.flows.get_mut(id) else {
             return false;
@@ -355,7 +353,7 @@ where
         }
     }
 
-    /// Charges a flow, if it is still there, with what has been spent since the last charge.
+    /// Charges a flow that still exists with the CPU time since the last charge.
     fn charge(&mut self, flow: FlowId) {
         let spent = self.lap();
         if !spent.is_zero()
@@ -365,7 +363,7 @@ where
         }
     }
 
-    /// The CPU time of the thread since it was last asked for; none where it is not charged to a stack.
+    /// The CPU time of the thread since the last call; zero if it is not charged to flows.
     fn lap(&mut self) -> Duration {
         if !self.on_link {
             return Duration::ZERO;

@@ -1,4 +1,4 @@
-//! Where devices' sockets come from: addresses, and ports that the kernel chooses.
+//! The sources of devices' sockets: addresses, and ports that the kernel chooses.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -8,28 +8,27 @@ use socket2::Socket;
 
 use crate::sys;
 
-/// Where the sockets of a load's devices come from.
+/// The source addresses of a load's devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     addresses: Vec<IpAddr>,
     shared_sockets: usize,
 }
 
-/// Devices that have one source address, where loopback has others to give. Linux gives every second port first: when
-/// those of the default range, 14,116, are taken, each further connect looks at all of them before it finds one, which
-/// took 3.3 ms where this was measured.
+/// The most devices of one source address on loopback. Linux assigns every second port first: when the 14,116 ports of
+/// the default range are taken, each further connect searches all of them, which took 3.3 ms in a measurement.
 pub(crate) const DEVICES_PER_ADDRESS: u32 = 10_000;
 
-/// The first source address on loopback that is not the usual one.
+/// The first additional source address on loopback.
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 impl Sources {
-    /// Whatever address the kernel chooses.
+    /// The addresses that the kernel chooses.
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// These addresses, device by device in turn; of none, whatever the kernel chooses.
+    /// These addresses, assigned to devices in turn; without addresses, the kernel chooses.
     pub fn of(addresses: Vec<IpAddr>) -> Self {
         Self {
             addresses,
@@ -38,8 +37,7 @@ impl Sources {
     }
 
     /// As many addresses of 127.0.0.0/8, from 127.0.0.2, as `devices` need that connect to the same target from this
-    /// machine, whichever process they are in; whatever the kernel chooses where one address is enough or the target is
-    /// not in that network.
+    /// machine, in any process. If one address is enough or the target is not in that network, the kernel chooses.
     pub fn for_target(remote: SocketAddr, devices: u32) -> Self {
         let is_there = matches!(remote.ip(), IpAddr::V4(address) if address.is_loopback());
         if !is_there || devices <= DEVICES_PER_ADDRESS {
@@ -50,7 +48,7 @@ impl Sources {
         Self::of(addresses.collect())
     }
 
-    /// The same, with so many UDP sockets per loop and target for all its devices; [`Director::route`] tells them apart.
+    /// Lets all devices of a loop and target share `sockets` UDP sockets. [`Director::route`] tells the devices apart.
     ///
     /// [`Director::route`]: wirecost_proto::Director::route
     #[must_use]
@@ -61,17 +59,17 @@ impl Sources {
         }
     }
 
-    /// How many UDP sockets the devices of a loop share; 0 where each has its own.
+    /// How many UDP sockets the devices of a loop share; 0 if each has its own.
     pub(crate) const fn shared_sockets(&self) -> usize {
         self.shared_sockets
     }
 
-    /// The addresses; none where the kernel chooses.
+    /// The addresses; empty if the kernel chooses.
     pub fn addresses(&self) -> &[IpAddr] {
         &self.addresses
     }
 
-    /// The addresses of sockets towards `remote`, also the one that the kernel chooses; none where it has no way there.
+    /// The source addresses towards `remote`, including the one that the kernel chooses; empty without a route.
     pub fn towards(&self, remote: SocketAddr) -> Vec<IpAddr> {
         if !self.addresses.is_empty() {
             return self.addresses.clone();
@@ -79,7 +77,7 @@ impl Sources {
         chosen(remote).into_iter().collect()
     }
 
-    /// Where the sockets of a device come from.
+    /// The origin of a device's sockets.
     pub(super) fn origin(&self, device: usize) -> Origin {
         match self.addresses.len() {
             0 => Origin::Kernel,
@@ -88,7 +86,7 @@ impl Sources {
     }
 }
 
-/// The address that the kernel chooses towards `remote`: connecting a UDP socket sends nothing.
+/// The address that the kernel chooses towards `remote`. Connecting a UDP socket sends nothing.
 fn chosen(remote: SocketAddr) -> Option<IpAddr> {
     let any = match remote {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -99,19 +97,19 @@ fn chosen(remote: SocketAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// Where a device's socket comes from.
+/// The source of a device's socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin {
-    /// An address of the emulated link, where TCP uses cubic and buffers hold any burst.
+    /// An address of the emulated link, with TCP cubic and buffers for any burst.
     Link(SocketAddr),
-    /// An address of the machine; the kernel chooses the port when it knows the peer.
+    /// An address of the machine. The kernel chooses the port when it knows the peer.
     Address(IpAddr),
-    /// What the kernel chooses when it knows the peer.
+    /// Address and port that the kernel chooses when it knows the peer.
     Kernel,
 }
 
 impl Origin {
-    /// Binds a socket that is not connected yet.
+    /// Binds a socket before it connects.
     pub(super) fn bind(self, socket: &Socket) -> io::Result<()> {
         match self {
             Self::Kernel => Ok(()),
@@ -122,8 +120,8 @@ impl Origin {
                 socket.bind(&address.into())
             }
             Self::Address(address) => {
-                // A port that is chosen here would be taken for every target; one that is chosen when the target is
-                // known is taken for that one (ip(7)).
+                // A port chosen now would be taken for every target. A port chosen at the connect is taken for that
+                // target alone (ip(7)).
                 let (level, option) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
                 sys::set_option(socket.as_fd(), level, option, 1)?;
                 socket.bind(&SocketAddr::new(address, 0).into())
@@ -137,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crowd_on_loopback_has_several_addresses_and_few_devices_have_the_kernels() {
+    fn many_devices_on_loopback_have_several_addresses() {
         let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, 1883));
         assert_eq!(Sources::for_target(remote, DEVICES_PER_ADDRESS), Sources::any());
         let crowd = Sources::for_target(remote, 100_000);
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_choice_is_told() {
+    fn the_address_chosen_by_the_kernel_is_returned() {
         let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, 1883));
         assert_eq!(Sources::any().towards(remote), [remote.ip()]);
         let asked = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));

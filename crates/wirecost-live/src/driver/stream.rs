@@ -1,4 +1,4 @@
-//! A TCP connection under an endpoint's flow: non-blocking, with a bounded buffer of unsent bytes.
+//! The TCP connection of a flow: non-blocking, with a bounded buffer of unsent bytes.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -14,33 +14,33 @@ use super::sources::Origin;
 use crate::congestion::set_congestion_control;
 use wirecost_proto::driver::UNSENT_LIMIT;
 
-/// What a device's TCP uses, also where the machine's default is another one.
+/// The congestion control of devices, even if the machine's default is another one.
 pub(super) const CONGESTION_CONTROL: &str = "cubic";
 
-/// Bytes that may wait for a peer that does not take what it or others make this side send: more than any one answer has, and
-/// not so much that a few such peers fill a memory.
+/// The most unsent bytes for a peer that does not read: more than any one answer, and less than a few such peers need
+/// to fill the memory.
 pub(super) const MAX_UNSENT: usize = 32 << 20;
 
-/// A stream's socket and what waits for it.
+/// A stream's socket and its unsent bytes.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) socket: TcpStream,
-    /// What the kernel has not taken yet; nothing is kept while it takes everything.
+    /// Bytes that the kernel has not accepted; `None` while it accepts everything.
     unsent: Option<Box<Unsent>>,
     pub(super) state: State,
     fin_requested: bool,
     fin_sent: bool,
     pub(super) fin_received: bool,
-    /// Why the kernel has refused to send, if it did: nothing more is given to it.
+    /// Why the kernel refused to send, if it did. It receives no more bytes.
     refusal: Option<ResetReason>,
 }
 
 #[derive(Debug, Default)]
 struct Unsent {
     bytes: Vec<u8>,
-    /// Bytes at the front that the kernel has taken since.
+    /// Bytes at the front that the kernel has accepted since.
     sent: usize,
-    /// Bytes that are no command's, queued since commands are withheld: the peer makes this side send them.
+    /// Bytes of answers, queued while commands are withheld: the peer's input causes them.
     answers: usize,
 }
 
@@ -53,15 +53,15 @@ pub(super) enum State {
     Established,
 }
 
-/// What reading found.
+/// The result of a read.
 pub(super) enum Readable {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
-    /// Nothing now.
+    /// No data yet.
     Nothing,
     /// The peer's FIN.
     PeerClosed,
-    /// The connection is gone.
+    /// The connection is lost.
     Reset(ResetReason),
 }
 
@@ -73,7 +73,7 @@ impl Stream {
         origin.bind(&socket)?;
         socket.set_tcp_nodelay(true)?;
         if let Origin::Link(_) = origin {
-            // Where even this is refused, the run has said so when it looked at its settings.
+            // A refusal was reported by the run when it checked its settings.
             let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
         }
         match socket.connect(&remote.into()) {
@@ -85,7 +85,7 @@ impl Stream {
 
     /// An accepted connection.
     pub(super) fn accepted(socket: TcpStream) -> Self {
-        // A socket that is gone already reports so when it is read.
+        // A socket that is closed already reports this at its next read.
         let _ = socket.set_nodelay(true);
         Self::new(socket, State::Established)
     }
@@ -102,7 +102,7 @@ impl Stream {
         }
     }
 
-    /// After a writable event while connecting: whether the connection is established now.
+    /// Handles a writable event while connecting. Returns whether the connection is established.
     pub(super) fn finish_connect(&mut self) -> Result<bool, ResetReason> {
         if let Ok(Some(error)) | Err(error) = self.socket.take_error() {
             return Err(reason_of(&error));
@@ -117,13 +117,13 @@ impl Stream {
         }
     }
 
-    /// Queues bytes behind what is unsent; none once the kernel has refused to send.
+    /// Queues bytes after the unsent ones. Ignores them once the kernel has refused to send.
     pub(super) fn queue(&mut self, bytes: &[u8]) {
         if bytes.is_empty() || self.is_refused() {
             return;
         }
         let unsent = self.unsent.get_or_insert_default();
-        // What is sent goes, lest a flow that always has something unsent keeps all it ever had.
+        // Removes sent bytes, or else a flow that always has unsent bytes would keep all its data.
         if unsent.sent >= UNSENT_LIMIT {
             unsent.bytes.drain(..unsent.sent);
             unsent.sent = 0;
@@ -131,26 +131,26 @@ impl Stream {
         unsent.bytes.extend_from_slice(bytes);
     }
 
-    /// Bytes that the kernel has not taken.
+    /// The number of bytes that the kernel has not accepted.
     pub(super) fn unsent(&self) -> usize {
         self.unsent
             .as_ref()
             .map_or(0, |unsent| unsent.bytes.len() - unsent.sent)
     }
 
-    /// Whether so much is unsent that commands must wait.
+    /// Whether commands must wait because too much is unsent.
     pub(super) fn is_congested(&self) -> bool {
         self.unsent() >= UNSENT_LIMIT
     }
 
-    /// Takes note that `len` bytes more will be queued while commands are withheld.
+    /// Notes that `len` more bytes will be queued while commands are withheld.
     pub(super) fn note_answers(&mut self, len: usize) {
         if let Some(unsent) = &mut self.unsent {
             unsent.answers += len;
         }
     }
 
-    /// Whether the peer makes this side send so much without reading it that it would fill the memory.
+    /// Whether the peer causes so much output without reading it that the output would fill the memory.
     pub(super) fn is_flooded(&self) -> bool {
         let answers = self.unsent.as_ref().map_or(0, |unsent| unsent.answers);
         answers.min(self.unsent()) > MAX_UNSENT
@@ -161,19 +161,19 @@ impl Stream {
         self.unsent.is_none()
     }
 
-    /// Closes this direction when everything is sent.
+    /// Closes this direction after everything is sent.
     pub(super) fn request_fin(&mut self) {
         self.fin_requested = true;
     }
 
-    /// Whether a FIN was asked for and is not sent yet.
+    /// Whether a FIN is requested and not sent yet.
     pub(super) fn owes_fin(&self) -> bool {
         self.fin_requested && !self.fin_sent
     }
 
-    /// Gives the kernel `bytes`, and keeps what it does not take; then the FIN, if it was asked for. Where something is
-    /// unsent already, they wait behind it for the kernel to be ready. Returns how many bytes the kernel has taken. A
-    /// refusal is told once.
+    /// Passes `bytes` to the kernel and keeps the rest, then sends the FIN if requested. If bytes are unsent already,
+    /// the new ones wait after them until the kernel is ready. Returns how many bytes the kernel accepted. Reports a
+    /// refusal once.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ResetReason> {
         if self.unsent.is_some() || !self.is_usable() {
             self.queue(bytes);
@@ -187,8 +187,8 @@ impl Stream {
         self.note_refusal(given)
     }
 
-    /// Gives the kernel what it takes; then the FIN, if it was asked for. Returns how many bytes the kernel has taken.
-    /// A refusal is told once.
+    /// Passes unsent bytes to the kernel, then the FIN if requested. Returns how many bytes the kernel accepted.
+    /// Reports a refusal once.
     pub(super) fn flush(&mut self) -> Result<usize, ResetReason> {
         if !self.is_usable() {
             return Ok(0);
@@ -197,7 +197,7 @@ impl Stream {
         self.note_refusal(given)
     }
 
-    /// What is unsent goes with a refusal: the peer will never take it.
+    /// Drops the unsent bytes after a refusal: the peer will never receive them.
     fn note_refusal(&mut self, given: io::Result<usize>) -> Result<usize, ResetReason> {
         given.map_err(|error| {
             let reason = reason_of(&error);
@@ -243,8 +243,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads what is there. Behind it is the reason why the kernel has refused to send, which it tells once and then no
-    /// more.
+    /// Reads the waiting data, and after it the reason of a refused send, which the kernel reports only once.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Readable {
         let ends = |otherwise| self.refusal.map_or(otherwise, Readable::Reset);
         loop {
@@ -267,14 +266,14 @@ impl Stream {
         self.fin_sent && self.fin_received
     }
 
-    /// Makes the socket's end an RST.
+    /// Makes the socket close with an RST.
     pub(super) fn abort(&self) {
         let socket = socket2::SockRef::from(&self.socket);
         let _ = socket.set_linger(Some(Duration::ZERO));
     }
 }
 
-/// Writes until everything is written or the kernel takes no more; the bytes written.
+/// Writes until everything is written or the kernel accepts no more. Returns the number of bytes.
 fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
@@ -289,7 +288,7 @@ fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     Ok(written)
 }
 
-/// The reason for a socket's error.
+/// The reason of a socket's error.
 pub(super) fn reason_of(error: &io::Error) -> ResetReason {
     match error.kind() {
         ErrorKind::ConnectionRefused => ResetReason::Refused,

@@ -1,7 +1,7 @@
-//! Who wants to be woken when: a timing wheel in which an earlier deadline of an owner replaces a later one.
+//! Deadlines of numbered owners: a timing wheel in which an earlier deadline of an owner replaces a later one.
 //!
-//! A deadline that an owner moves to a later time costs nothing: the owner is woken at the earlier one, and says then
-//! when it really wants to be woken.
+//! Moving a deadline to a later time costs nothing: the owner is woken at the earlier time and then sets its real
+//! deadline.
 
 use wirecost_proto::{Instant, Wheel};
 
@@ -17,7 +17,7 @@ pub(super) struct Wakes {
 const NONE: u64 = u64::MAX;
 
 impl Wakes {
-    /// Wants `owner` woken at `at`; ignored where it is woken earlier anyway.
+    /// Sets a deadline of `owner` at `at`. Ignored if the owner has an earlier one.
     pub(super) fn want(&mut self, owner: usize, at: Instant) {
         if self.earliest.len() <= owner {
             self.earliest.resize(owner + 1, NONE);
@@ -28,7 +28,7 @@ impl Wakes {
         }
     }
 
-    /// The earliest deadline, or one that was replaced by an earlier one.
+    /// The earliest deadline, or one that an earlier one has replaced.
     pub(super) fn next(&self) -> Option<Instant> {
         self.wheel.next()
     }
@@ -38,7 +38,7 @@ impl Wakes {
         loop {
             let (at, owner) = self.wheel.take(now)?;
             let owner = owner as usize;
-            // The wheel's time is never before the deadline; one that was replaced is not the owner's any more.
+            // The wheel's time is never before the deadline. A replaced deadline no longer belongs to the owner.
             if self.earliest[owner] <= at.as_nanos() {
                 self.earliest[owner] = NONE;
                 return Some(owner);

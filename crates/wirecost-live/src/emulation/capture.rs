@@ -1,4 +1,4 @@
-//! The packets of a link as a file; the checks of the link are left out.
+//! Writes the packets of a link to a file, without those of the link's checks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,21 +14,22 @@ use super::{EmulationError, LINK_CHECK_HOST, Left, PATH_CHECK_HOST};
 use crate::capture::{flush, writer};
 use crate::recorder::deliveries;
 
-/// What was written.
+/// The report of a capture.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// How many packets met which fate.
+    /// The number of packets by fate.
     pub fates: BTreeMap<&'static str, u64>,
     /// Packets that an interface dropped or refused.
     pub dropped: u64,
-    /// Why the capture does not hold everything, if it does not.
+    /// Why the capture is incomplete, if it is.
     pub cut_short: Option<String>,
 }
 
-/// Writes what was recorded to a new file, with the secrets in `keys`. What a full disk left out is said and no error.
+/// Writes the recorded packets to a new file, with the secrets in `keys`. A full disk cuts the capture short, which is
+/// not an error.
 ///
 /// # Errors
-/// The recording cannot be read back, or the capture not be made.
+/// The recording cannot be read back, or the capture cannot be created.
 pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, EmulationError> {
     let reading = "read the recorded packets back";
     let dropped = left
@@ -61,11 +62,11 @@ pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, Emulat
     })
 }
 
-/// Writes what was recorded in virtual time, which begins at `utc_ns` nanoseconds since 1970 UTC, to a new file, with the secrets
-/// in `keys`. Returns what a full disk left out.
+/// Writes packets recorded in virtual time, which begins at `utc_ns` nanoseconds since 1970 UTC, to a new file, with
+/// the secrets in `keys`. Returns the warning about a full disk.
 ///
 /// # Errors
-/// The capture cannot be made.
+/// The capture cannot be created.
 pub fn write_simulated(
     path: &Path,
     records: &[Record],
@@ -91,10 +92,10 @@ pub fn write_simulated(
     Ok(failure.map(|error| format!("the capture is cut short: {error}")))
 }
 
-/// Counts packets, and writes them as long as that is possible.
+/// Counts packets, and writes them as long as the disk has room.
 struct Sink {
     file: Writer<BufWriter<File>>,
-    /// Where the clock of the packets begins, in nanoseconds since 1970 UTC.
+    /// The start of the packets' clock, in nanoseconds since 1970 UTC.
     utc_ns: u64,
     fates: BTreeMap<&'static str, u64>,
     error: Option<io::Error>,

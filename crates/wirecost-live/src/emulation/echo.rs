@@ -1,5 +1,5 @@
-//! How a link is probed before it measures, and what is said of it: its delay by echoes, its loss and rate by its own
-//! decisions.
+//! How a link is probed before a measurement, and the report about it: its delay by echoes, its loss and rate by its
+//! own decisions.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::check::{self, EchoPlan};
 use crate::emulation::variation;
 use crate::emulation::verdict::asked_rtt;
 
-/// Echo requests of a link's check.
+/// The number of echo requests of a check.
 const ECHO_COUNT: u16 = 150;
-/// Between two of them.
+/// The time between two requests.
 const ECHO_INTERVAL: Duration = Duration::from_millis(2);
-/// Between two of them at most, where delays vary so much that closer ones make one another late.
+/// The longest time between two requests, if delays vary so much that closer requests delay one another.
 const VARYING_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a check may take.
 const BUDGET: Duration = Duration::from_millis(600);
-/// How long one may take where delays vary: the median of few would say little.
+/// How long a check may take if delays vary: the median of few echoes would mean little.
 const VARYING_BUDGET: Duration = Duration::from_secs(3);
 
-/// How a link is probed by `host`.
+/// How `host` probes a link.
 pub fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
     let server = server_address(ipv6);
-    // A slow link is probed slowly: requests of a tenth of its rate do not queue behind one another.
+    // A slow link is probed slowly: requests at a tenth of its rate do not queue behind one another.
     let bytes = check::echo_wire_bytes(ipv6);
     let slowest = [link.up.rate, link.down.rate].into_iter().flatten().min();
     let interval = slowest.map_or(ECHO_INTERVAL, |rate| ECHO_INTERVAL.max(rate.time_for(bytes) * 10));
@@ -46,7 +46,7 @@ pub fn plan(link: &LinkConfig, host: HostIndex, ipv6: bool) -> EchoPlan {
     }
 }
 
-/// The RTT asked of a link beside the one that its check found.
+/// The configured and the measured RTT of a link, as a line.
 pub fn asked_and_achieved(link: &LinkConfig, round_trips: &[Duration], ipv6: bool) -> String {
     let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
     let asked = ms(asked_rtt(link, ipv6));
@@ -69,11 +69,11 @@ pub fn asked_and_achieved(link: &LinkConfig, round_trips: &[Duration], ipv6: boo
     }
 }
 
-/// Packets that a link decides about when its loss and rate are checked.
+/// The number of packets in the check of loss and rate.
 const DECISIONS: u32 = 20_000;
 
-/// The loss and rate asked of a link beside what a link object of its kind decides, where there are any: one that no
-/// device uses, with packets of the MTU, one after the other.
+/// The configured loss and rate of a link and the decisions of an unused link object of its kind about a series of
+/// packets of the MTU, as a line, if there are any.
 pub fn decisions(link: &LinkConfig, rng: Rng) -> Option<String> {
     let lines = Direction::ALL.map(|way| direction_decisions(link, way, rng));
     let said: Vec<String> = lines.into_iter().flatten().collect();
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loss_and_rate_are_said_where_they_are_asked_for() {
+    fn configured_loss_and_rate_are_reported() {
         assert_eq!(decisions(&LinkConfig::default(), Rng::new(1)), None);
         let mut link = LinkConfig::symmetric(Duration::from_millis(25));
         link.up.loss = wirecost_link::Loss::Bernoulli("5%".parse().expect("a probability"));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn echoes_of_a_varying_delay_are_too_far_apart_to_make_one_another_late() {
+    fn echoes_of_a_varying_delay_do_not_delay_one_another() {
         let mut link = LinkConfig::symmetric(Duration::from_millis(70));
         link.up.delay_variation = Some(DelayVariation::normal(Duration::from_millis(5)));
         let spaced = plan(&link, 0, false);

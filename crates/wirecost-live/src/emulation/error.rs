@@ -1,4 +1,4 @@
-//! Why an emulated link cannot be built, checked or read back.
+//! Errors of building, checking or reading back an emulated link.
 
 use std::io;
 
@@ -13,9 +13,9 @@ pub enum EmulationError {
     /// A system call of a loop failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// The action.
         what: &'static str,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
     /// A thread panicked: a defect of wirecost.
@@ -24,7 +24,7 @@ pub enum EmulationError {
 }
 
 impl EmulationError {
-    /// The error of a system call that was made to do `what`.
+    /// Makes the error of a system call; `what` names the action.
     pub fn doing(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Io { what, source }
     }

@@ -1,4 +1,4 @@
-//! The one link of all devices, beside those of its checks, and what it has done so far.
+//! The link that all devices share, the links of its checks, and their counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,14 +11,14 @@ use wirecost_proto::random::key_of;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
 use wirecost_results::link_use::{DirectionUse, LinkUse};
 
-/// The device from which the link is checked.
+/// The device that checks the link.
 pub const LINK_CHECK_HOST: HostIndex = MAX_DEVICES - 1;
-/// The device from which the path itself is checked.
+/// The device that checks the path itself.
 pub const PATH_CHECK_HOST: HostIndex = MAX_DEVICES - 2;
-/// Devices with an address of their own, from 0: all but those of the checks.
+/// The number of devices with their own address: all except those of the checks.
 pub const HOSTS: HostIndex = PATH_CHECK_HOST;
 
-/// The link that every address of the devices' side shares but those of the checks.
+/// The link of all addresses on the devices' side except those of the checks.
 #[derive(Debug)]
 pub struct SharedLink {
     shared: MeteredLink,
@@ -27,7 +27,7 @@ pub struct SharedLink {
 }
 
 impl SharedLink {
-    /// An idle link whose deeds `meter` shows.
+    /// An idle link that counts in `meter`.
     pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
         let link = |config, purpose| Link::new(config, Rng::new(seed).purpose(key_of(purpose)));
         Self {
@@ -37,7 +37,7 @@ impl SharedLink {
         }
     }
 
-    /// What each direction of the shared link has decided.
+    /// The decisions of each direction of the shared link.
     pub fn counters(&self) -> [Counters; 2] {
         self.shared.counters()
     }
@@ -53,7 +53,7 @@ impl Links for SharedLink {
     }
 }
 
-/// A link that lets others see what it does.
+/// A link that publishes its counters.
 #[derive(Debug)]
 pub struct MeteredLink {
     link: Link,
@@ -61,13 +61,13 @@ pub struct MeteredLink {
 }
 
 impl MeteredLink {
-    /// An idle link whose deeds `meter` shows.
+    /// An idle link that counts in `meter`.
     pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
         let link = Link::new(config, Rng::new(seed).purpose(key_of("link")));
         Self { link, meter }
     }
 
-    /// What each direction has decided.
+    /// The decisions of each direction.
     pub fn counters(&self) -> [Counters; 2] {
         Direction::ALL.map(|way| *self.link.counters(way))
     }
@@ -88,13 +88,13 @@ impl Path for MeteredLink {
     }
 }
 
-/// What a link has done so far, and what it had done at a mark, for threads that look on.
+/// The counters of a link so far and at a mark, readable from other threads.
 #[derive(Debug)]
 pub struct Meter {
     gauges: [Gauge; 2],
-    /// The mark, in nanoseconds of the link's clock; [`NO_MARK`] where there is none, or it has been passed.
+    /// The mark, in nanoseconds of the link's clock; [`NO_MARK`] if there is none, or once it has been passed.
     mark_ns: AtomicU64,
-    /// What the link had done when a packet passed the mark.
+    /// The counters when a packet passed the mark.
     at_mark: Mutex<Option<Readings>>,
 }
 
@@ -109,7 +109,7 @@ struct Gauge {
     busy_ns: AtomicU64,
 }
 
-/// What one direction of a link has done.
+/// The counters of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reading {
     packets: u64,
@@ -119,7 +119,7 @@ struct Reading {
     busy_ns: u64,
 }
 
-/// What a link has done at an instant.
+/// The counters of a link at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings([Reading; 2]);
 
@@ -152,26 +152,26 @@ impl Meter {
         }
     }
 
-    /// Sets the mark: packets that enter from `at` on are behind it. There is one at a time.
+    /// Sets the mark: packets that enter from `at` on are after it. There is one mark at a time.
     pub fn mark(&self, at: Instant) {
         let mut at_mark = self.at_mark();
         *at_mark = None;
         self.mark_ns.store(at.as_nanos(), Ordering::Relaxed);
     }
 
-    /// What the link had done at the mark, or so far where no packet has passed it.
+    /// The counters at the mark, or the current ones if no packet has passed it.
     pub fn read_mark(&self) -> Readings {
         let at_mark = *self.at_mark();
         at_mark.unwrap_or_else(|| self.read())
     }
 
-    /// Keeps what the link has done before a packet that enters `now`, where that is the first one behind the mark.
+    /// Keeps the counters before a packet that enters `now`, if it is the first one after the mark.
     fn pass_mark(&self, now: Instant) {
         if now.as_nanos() < self.mark_ns.load(Ordering::Relaxed) {
             return;
         }
         let mut at_mark = self.at_mark();
-        // It may have been set anew meanwhile.
+        // Another thread may have moved the mark.
         if now.as_nanos() >= self.mark_ns.load(Ordering::Relaxed) {
             self.mark_ns.store(NO_MARK, Ordering::Relaxed);
             *at_mark = Some(self.read());
@@ -179,11 +179,11 @@ impl Meter {
     }
 
     fn at_mark(&self) -> MutexGuard<'_, Option<Readings>> {
-        // A reading is whole also where a thread has panicked while it was locked.
+        // A reading is consistent even if a thread panicked while it held the lock.
         self.at_mark.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the link has done so far.
+    /// The counters so far.
     pub fn read(&self) -> Readings {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let reading = |gauge: &Gauge| Reading {
@@ -198,7 +198,7 @@ impl Meter {
 }
 
 impl Readings {
-    /// What the link has done between `earlier` and this, which took so long.
+    /// The use of the link between `earlier` and this reading, over `span`.
     pub fn since(&self, earlier: &Self, span: Duration) -> LinkUse {
         let [up, down] = &self.0;
         let [up_before, down_before] = &earlier.0;
@@ -218,7 +218,7 @@ impl Reading {
             bytes: self.bytes.saturating_sub(earlier.bytes),
             lost: self.lost.saturating_sub(earlier.lost),
             queue_dropped: self.queue_dropped.saturating_sub(earlier.queue_dropped),
-            // What waits in the queue counts as soon as it is there.
+            // Packets in the queue count as soon as they enter it.
             utilisation: (!busy.is_zero() && share.is_finite()).then_some(share.min(1.0)),
         }
     }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn all_devices_share_what_the_meter_shows_and_the_checks_do_not() {
+    fn all_devices_share_the_metered_link_and_the_checks_do_not() {
         let mut config = LinkConfig::symmetric(Duration::from_millis(10));
         config.up.rate = Some("10kbit".parse().expect("a rate"));
         config.up.queue = Some(wirecost_link::QueueLimit::Packets(3));
@@ -250,7 +250,7 @@ mod tests {
         let used = meter.read().since(&before, Duration::from_secs(1));
         assert_eq!((used.up.packets, used.up.bytes, used.down.packets), (6, 750, 0));
         assert_eq!(link.counters()[0].offered.packets, 6);
-        // Of 125 B each takes 100 ms at 10 kbit/s; the first is sent while three wait.
+        // Packets of 125 B take 100 ms each at 10 kbit/s. The first is sent while three wait.
         assert_eq!(used.up.queue_dropped, link.counters()[0].queue_dropped);
         assert!(used.up.queue_dropped > 0);
         let kept = 6 - used.up.queue_dropped;
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_from_the_mark_on_are_behind_it() {
+    fn packets_from_the_mark_on_are_after_it() {
         let meter = Arc::<Meter>::default();
         let config = LinkConfig::symmetric(Duration::from_millis(10));
         let mut link = SharedLink::new(config, 1, Arc::clone(&meter));

@@ -1,6 +1,6 @@
-//! What a link whose delay varies gives: the round trips that its check should find, and the mean delay of packets, near
-//! to one another and not. Where packets keep their order, one that was drawn a short delay waits for those before it,
-//! so that its delay depends on how closely it follows them.
+//! The effects of a varying delay: the round trips that a check should measure, and the mean delays of packets with
+//! small and large gaps. If packets keep their order, a packet with a short delay waits for the packets before it, so
+//! its delay depends on the gap.
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use wirecost_proto::{Delivery, Direction, Instant, Path, Rng};
 use crate::check::{EchoPlan, echo_wire_bytes};
 use crate::emulation::echo;
 
-/// Checks that are simulated to find out what one should come to.
+/// How many checks are simulated to predict the result of one.
 const CHECKS: u64 = 60;
-/// Packets whose mean delay is simulated.
+/// How many packets are simulated for the mean delay.
 const PACKETS: u32 = 4_000;
-/// Packets that are sent at once where there is no rate: an initial window of TCP (RFC 6928).
+/// The number of packets sent at once without a rate: an initial window of TCP (RFC 6928).
 const WINDOW: u32 = 10;
-/// The seed of what is simulated: what a link gives is a matter of its configuration alone.
+/// The seed of the simulations: the effects of a link depend only on its configuration.
 const SEED: u64 = 0x7661_7279;
 /// The standard normal quantile of the 99.99 % band.
 const Z: f64 = 3.890_591_886_413_1;
 
-/// What a check of a link should find.
+/// The expected result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// The mean of the medians of many checks.
     pub median: Duration,
-    /// How far from it the median of one check may be: the 99.99 % band.
+    /// The largest distance of one check's median: the 99.99 % band.
     pub band: Duration,
 }
 
@@ -35,11 +35,11 @@ pub struct Expected {
 pub struct Means {
     /// Of the check's echoes.
     pub echoes: Duration,
-    /// Of packets of the MTU, back to back at the rate; without one, ten at once.
+    /// Of packets of the MTU, back to back at the rate; without a rate, ten at once.
     pub trains: Duration,
 }
 
-/// Whether packets of a link do not all take the same time.
+/// Whether a link's delay varies.
 pub fn varies(link: &LinkConfig) -> bool {
     Direction::ALL.iter().any(|way| {
         let direction = link.direction(*way);
@@ -47,7 +47,7 @@ pub fn varies(link: &LinkConfig) -> bool {
     })
 }
 
-/// How far apart packets are that do not make one another late, over either direction.
+/// The gap at which packets do not delay one another, over either direction.
 pub fn reach(link: &LinkConfig) -> Duration {
     let variations = Direction::ALL.map(|way| link.direction(way).delay_variation);
     let reaches = variations
@@ -57,7 +57,7 @@ pub fn reach(link: &LinkConfig) -> Duration {
     reaches.max().unwrap_or_default()
 }
 
-/// What a check of the link should find; `None` where no echo comes back.
+/// The expected result of a check; `None` if no echo comes back.
 pub fn expected(link: &LinkConfig, ipv6: bool) -> Option<Expected> {
     let plan = echo::plan(link, 0, ipv6);
     let medians: Vec<f64> = (0..CHECKS)
@@ -99,11 +99,11 @@ pub fn means(link: &LinkConfig, ipv6: bool) -> Means {
     }
 }
 
-/// By how much packets are later on average because they keep their order: trains of so many packets, so far apart. The
-/// same numbers are drawn with the order kept and without.
+/// The mean extra delay of packets that keep their order, in trains of this many packets, this far apart. Both
+/// simulations use the same random numbers.
 fn later(link: &LinkConfig, way: Direction, bytes: usize, (train, gap): (u32, Duration)) -> Duration {
     let mut kept = *link;
-    // What is lost is late by nothing, and nothing overtakes but by the variation.
+    // Lost packets have no delay, and only the variation lets packets overtake.
     for direction in [&mut kept.up, &mut kept.down] {
         direction.loss = wirecost_link::Loss::None;
         direction.reorder = None;
@@ -127,7 +127,7 @@ fn later(link: &LinkConfig, way: Direction, bytes: usize, (train, gap): (u32, Du
     sum / PACKETS
 }
 
-/// The round-trip times of the echoes of a check over a link, those that come back.
+/// The round-trip times of a check's echoes that come back.
 pub fn round_trips(link: &mut Link, plan: &EchoPlan, ipv6: bool) -> Vec<Duration> {
     let bytes = usize::try_from(echo_wire_bytes(ipv6)).unwrap_or(usize::MAX);
     let requests = (0..u32::from(plan.count)).map(|number| Instant::START + plan.interval * number);
@@ -169,7 +169,7 @@ mod tests {
         link
     }
 
-    /// Within so many microseconds.
+    /// Whether two times differ by at most `within` microseconds.
     fn is_near(one: Duration, other: Duration, within: u64) -> bool {
         one.abs_diff(other) <= Duration::from_micros(within)
     }
@@ -190,7 +190,7 @@ mod tests {
     fn ten_packets_at_once_wait_for_the_slowest_of_them() {
         let ms = Duration::from_millis;
         let slow = means(&link(DelayVariation::uniform(ms(10))), false);
-        // Of each direction 35 - 10 + 20 k / (k + 1) for the k-th of ten.
+        // In each direction 35 - 10 + 20 k / (k + 1) for the k-th of ten.
         let places = (1..=10).map(|k| f64::from(k) / f64::from(k + 1));
         let expected = 2.0 * (25.0 + 20.0 * places.sum::<f64>() / 10.0);
         assert!(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_constant_varies_by_nothing() {
+    fn a_constant_delay_does_not_vary() {
         let link = LinkConfig::symmetric(Duration::from_millis(25));
         assert!(!varies(&link));
         let expected = expected(&link, false).expect("echoes");

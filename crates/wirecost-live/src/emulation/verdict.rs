@@ -1,4 +1,4 @@
-//! What an emulated link has done beside what was asked of it.
+//! Differences between the configuration of an emulated link and its behaviour.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use wirecost_results::warning::{Warning, WarningKind};
 use super::variation;
 use crate::check::echo_wire_bytes;
 
-/// Tolerance of the checked RTT where 1 % of it is less.
+/// The tolerance of the checked RTT if 1 % of it is less.
 const RTT_TOLERANCE: Duration = Duration::from_micros(50);
 
-/// The median of the echo requests against the RTT asked for, or against what a link gives whose delay varies:
-/// serialisation at a rate is part of what is asked.
+/// The warning about a median of the echoes that differs from the configured RTT, or from the expected one if the delay
+/// varies. Serialisation at a rate is part of the configured RTT.
 pub fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<Warning> {
     let Some(median) = achieved.rtt_p50_ns.map(Duration::from_nanos) else {
         return Some(Warning::note(
@@ -37,8 +37,8 @@ pub fn rtt_off(link: &LinkConfig, achieved: &Achieved, ipv6: bool) -> Option<War
     judged(WarningKind::LinkRttOff, beyond, given.median, text)
 }
 
-/// The mean round trip that the delay variation leads to against the one asked for. What it is for packets back to back
-/// is a matter of their order, and makes nothing invalid.
+/// The warning about a mean round trip that differs from the configured one because of the delay variation. The mean of
+/// back-to-back packets depends on their order and invalidates nothing.
 pub fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
     let asked = link.rtt();
     let means = variation::means(link, ipv6);
@@ -59,7 +59,7 @@ pub fn mean_delay_off(link: &LinkConfig, ipv6: bool) -> Option<Warning> {
     })
 }
 
-/// A warning where a round trip is off by more than 1 % of the one it should be, above 5 % one that invalidates.
+/// A warning if a round trip differs by more than 1 % from `of`. Above 5 %, it invalidates.
 fn judged(kind: WarningKind, off: Duration, of: Duration, text: impl FnOnce() -> String) -> Option<Warning> {
     if off <= (of / 100).max(RTT_TOLERANCE) {
         return None;
@@ -70,7 +70,7 @@ fn judged(kind: WarningKind, off: Duration, of: Duration, text: impl FnOnce() ->
     Some(Warning::note(kind, text()))
 }
 
-/// The round-trip time that an echo request should take: both delays and its serialisation both ways.
+/// The configured round-trip time of an echo request: both delays and its serialisation in both directions.
 pub fn asked_rtt(link: &LinkConfig, ipv6: bool) -> Duration {
     let serialisation = |way| {
         link.direction(way)
@@ -84,7 +84,7 @@ pub fn asked_rtt(link: &LinkConfig, ipv6: bool) -> Duration {
     link.rtt() + both
 }
 
-/// The link's own decisions against what was asked, in the 99.99 % band.
+/// The warning about decisions of the link outside the 99.99 % band of the configuration.
 pub fn decisions_off(link: &LinkConfig, counters: &[Counters; 2]) -> Option<Warning> {
     let off = Direction::ALL.into_iter().find(|way| {
         let counters = &counters[*way as usize];
@@ -97,7 +97,7 @@ pub fn decisions_off(link: &LinkConfig, counters: &[Counters; 2]) -> Option<Warn
     Some(Warning::note(WarningKind::LinkDecisionsOff, text))
 }
 
-/// What an interface has dropped, the link has neither carried nor lost.
+/// The warning about packets that an interface dropped, which the link neither carried nor lost.
 pub fn machine_dropped(dropped: u64) -> Option<Warning> {
     (dropped > 0).then(|| {
         let text = format!("the machine dropped {}", counted(dropped, "packet"));

@@ -5,7 +5,7 @@ use super::message::Request;
 use std::io;
 use std::net::IpAddr;
 
-/// `address` as its bytes on the wire, with its family.
+/// The bytes of `address` on the wire, and its family.
 pub(super) fn octets(address: IpAddr) -> (u8, Vec<u8>) {
     match address {
         IpAddr::V4(address) => (libc::AF_INET as u8, address.octets().to_vec()),
@@ -29,7 +29,7 @@ impl Netlink {
     /// Gives the interface a host address (/32 or /128), without duplicate address detection.
     ///
     /// # Errors
-    /// EPERM without CAP_NET_ADMIN; EEXIST for an address it has.
+    /// EPERM without CAP_NET_ADMIN; EEXIST if it has the address already.
     pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> io::Result<()> {
         self.ask(request(index, address)).map(drop)
     }

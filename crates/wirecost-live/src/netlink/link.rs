@@ -37,12 +37,12 @@ impl VethEnd<'_> {
     }
 }
 
-/// Packets that an interface has dropped, as its own counters say.
+/// Packets that an interface has dropped, by its own counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkDrops {
-    /// Dropped on the way into the namespace: errors included.
+    /// Dropped on the way into the namespace, including errors.
     pub received: u64,
-    /// Dropped on the way out of it: errors included.
+    /// Dropped on the way out of it, including errors.
     pub transmitted: u64,
 }
 
@@ -64,7 +64,7 @@ impl Netlink {
     /// The index of the interface `name`.
     ///
     /// # Errors
-    /// ENODEV where there is none.
+    /// ENODEV if there is none.
     pub fn link_index(&self, name: &str) -> io::Result<u32> {
         let request = Request::new(libc::RTM_GETLINK, 0, &fixed(0, 0, 0)).text(libc::IFLA_IFNAME, name);
         let reply = self.ask(request)?;
@@ -74,10 +74,10 @@ impl Netlink {
             .ok_or_else(truncated)
     }
 
-    /// What the interface with this index has dropped since it exists.
+    /// What the interface with this index has dropped since its creation.
     ///
     /// # Errors
-    /// ENODEV where there is none.
+    /// ENODEV if there is none.
     pub(crate) fn link_drops(&self, index: u32) -> io::Result<LinkDrops> {
         self.link_attribute(index, libc::IFLA_STATS64, LinkDrops::read)
     }
@@ -85,7 +85,7 @@ impl Netlink {
     /// The name of the interface's queueing discipline.
     ///
     /// # Errors
-    /// ENODEV where there is no such interface.
+    /// ENODEV if there is no such interface.
     pub fn link_queueing(&self, index: u32) -> io::Result<String> {
         self.link_attribute(index, libc::IFLA_QDISC, |name| {
             Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_string())
@@ -98,8 +98,8 @@ impl Netlink {
         attributes.find(kind).and_then(read).ok_or_else(truncated)
     }
 
-    /// Sets MTU in bytes and transmit queue in packets, then brings the interface up, without ARP and multicast:
-    /// nothing but what a cell sends shall cross the link.
+    /// Sets the MTU in bytes and the transmit queue in packets, then brings the interface up, without ARP and
+    /// multicast: only the packets of a cell may cross the link.
     ///
     /// # Errors
     /// EPERM without CAP_NET_ADMIN; EINVAL for an MTU that the interface cannot have.
@@ -121,10 +121,10 @@ impl Netlink {
         self.ask(Request::new(libc::RTM_NEWLINK, 0, &header)).map(drop)
     }
 
-    /// Makes a veth pair: `near` in this socket's namespace, `far` in the one behind `namespace`.
+    /// Creates a veth pair: `near` in this socket's namespace, `far` in the one behind `namespace`.
     ///
     /// # Errors
-    /// EPERM without CAP_NET_ADMIN in both; EOPNOTSUPP where the kernel has no veth.
+    /// EPERM without CAP_NET_ADMIN in both; EOPNOTSUPP if the kernel has no veth.
     pub(crate) fn create_veth(
         &self,
         near: VethEnd<'_>,
@@ -164,7 +164,7 @@ mod tests {
         let before = loopback_drops_by_sysfs();
         let drops = netlink.link_drops(LOOPBACK).unwrap();
         let after = loopback_drops_by_sysfs();
-        // The machine's other programs may drop packets on its loopback interface at any time.
+        // Other programs of the machine may drop packets on its loopback interface at any time.
         assert!(
             (before.received..=after.received).contains(&drops.received),
             "{drops:?}"
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_interface_is_the_kernels_enodev() {
+    fn a_missing_interface_is_enodev() {
         let error = Netlink::open().unwrap().link_index("nosuch0").unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
     }

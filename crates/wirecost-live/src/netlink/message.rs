@@ -48,7 +48,7 @@ impl Request {
         self.attribute(kind, &value)
     }
 
-    /// Appends an attribute whose value is whatever `fill` appends.
+    /// Appends an attribute whose value `fill` appends.
     #[must_use]
     pub fn nested(mut self, kind: u16, fill: impl FnOnce(Self) -> Self) -> Self {
         let start = aligned(self.bytes.len());
@@ -61,7 +61,7 @@ impl Request {
         request
     }
 
-    /// Appends bytes without an attribute header: the fixed part of a message within a message.
+    /// Appends bytes without an attribute header: the fixed part of a nested message.
     #[must_use]
     pub fn raw(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend_from_slice(bytes);
@@ -82,9 +82,9 @@ impl Request {
 pub(crate) struct Reply<'a> {
     /// The message's type.
     pub kind: u16,
-    /// The sequence number of the request it answers.
+    /// The sequence number of the request.
     pub sequence: u32,
-    /// What follows the header.
+    /// The bytes after the header.
     pub payload: &'a [u8],
 }
 
@@ -103,7 +103,7 @@ impl Reply<'_> {
     }
 }
 
-/// The messages of one datagram from the kernel. Stops at the first that does not fit.
+/// The messages of one datagram from the kernel. Stops at the first one that is truncated.
 #[derive(Clone, Debug)]
 pub(crate) struct Replies<'a> {
     rest: &'a [u8],
@@ -133,7 +133,7 @@ impl<'a> Iterator for Replies<'a> {
     }
 }
 
-/// The attributes in `bytes`, as type and value. Stops at the first that does not fit.
+/// The attributes in `bytes`, as type and value. Stops at the first one that is truncated.
 #[derive(Clone, Debug)]
 pub(crate) struct Attributes<'a> {
     rest: &'a [u8],
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_at_lengths_that_lie() {
+    fn stops_at_wrong_lengths() {
         assert_eq!(Replies::new(&[0; 16]).count(), 0);
         assert_eq!(Replies::new(&[0xff; 40]).count(), 0);
         assert_eq!(Attributes::new(&[0; 40]).count(), 0);

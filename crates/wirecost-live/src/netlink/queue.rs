@@ -16,11 +16,11 @@ fn fixed(index: u32) -> [u8; FIXED_LENGTH] {
 }
 
 impl Netlink {
-    /// Lets packets go to the interface at once (`noqueue`). The machine's default may be `fq`, which paces TCP, or
-    /// one that drops where no counter of the interface shows it.
+    /// Removes the queue in front of the interface (`noqueue`). The machine's default may be `fq`, which paces TCP, or
+    /// a discipline whose drops the interface's counters do not show.
     ///
     /// # Errors
-    /// EPERM without CAP_NET_ADMIN; ENOENT where the kernel does not offer the choice.
+    /// EPERM without CAP_NET_ADMIN; ENOENT if the kernel does not support this.
     pub(crate) fn remove_queueing(&self, index: u32) -> io::Result<()> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
         let request = Request::new(libc::RTM_NEWQDISC, flags, &fixed(index));

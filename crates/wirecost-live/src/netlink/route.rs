@@ -16,12 +16,12 @@ pub(crate) struct Prefix {
     pub length: u8,
 }
 
-/// What a route does with its packets.
+/// The action of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
-    /// Deliver them here, to whatever socket is bound to the destination.
+    /// Deliver locally, to any socket bound to the destination.
     Deliver,
-    /// Send them out of an interface, from this source address unless the socket has one.
+    /// Send through an interface, from this source address unless the socket has one.
     Send { index: u32, source: IpAddr },
 }
 
@@ -65,10 +65,10 @@ impl Netlink {
         self.ask(request(prefix, Action::Deliver)).map(drop)
     }
 
-    /// Sends packets for `prefix` out of the interface `index`, from `source` where the socket has no address.
+    /// Sends packets for `prefix` through the interface `index`, from `source` if the socket has no address.
     ///
     /// # Errors
-    /// EPERM without CAP_NET_ADMIN; EINVAL where `source` is not local.
+    /// EPERM without CAP_NET_ADMIN; EINVAL if `source` is not local.
     pub(crate) fn add_route(&self, prefix: Prefix, index: u32, source: IpAddr) -> io::Result<()> {
         self.ask(request(prefix, Action::Send { index, source }))
             .map(drop)

@@ -1,25 +1,28 @@
 //! Caddy, the web server.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of, write_configuration};
+use super::{
+    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of,
+    write_configuration,
+};
 use crate::error::EnvironmentError;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 const PROGRAM: &str = "caddy";
 const PACKAGE: &str = "caddy";
-/// The port of HTTPS and HTTP/3, on which the server listens where it has a certificate.
+/// The port of HTTPS and HTTP/3, if the server has a certificate.
 pub const SECURE_PORT: u16 = 443;
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 const REQUEST: &[u8] = b"HEAD / HTTP/1.1\r\nHost: ready\r\nConnection: close\r\n\r\n";
-const ANSWER: &[u8] = b"HTTP/1.1 204";
+const ANSWER: &[u8; 12] = b"HTTP/1.1 204";
 
-/// How to start the server on `address`, with its configuration, data and log in `folder`. It answers every request with
-/// 204. With `tls` it takes HTTPS and HTTP/3 at [`SECURE_PORT`], too.
+/// How to start the server on `address`, with its configuration, data and log in `folder`. It answers every request
+/// with 204. With `tls` it serves HTTPS and HTTP/3 at [`SECURE_PORT`], too.
 ///
 /// # Errors
-/// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.
+/// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
 pub fn launch(
     folder: &Path,
     address: SocketAddr,
@@ -33,13 +36,13 @@ pub fn launch(
     Ok(Launch {
         program,
         arguments: arguments.to_vec(),
-        // The server keeps its state below HOME, which is the folder.
+        // The server keeps its state below HOME.
         environment: plain_environment(folder),
         log: folder.join("caddy.log"),
     })
 }
 
-/// No administration, no redirects, no line per request.
+/// No administration endpoint, no redirects, no log line per request.
 fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
     let bind = address.ip();
     let global = "{\n\tadmin off\n\tauto_https off\n\tlog {\n\t\tlevel ERROR\n\t}\n}\n";
@@ -56,19 +59,8 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
 
 /// Whether the server on `address` answers a request.
 pub fn probe(address: SocketAddr) -> Readiness {
-    match ask(address) {
-        Ok(answer) if answer == ANSWER => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
-}
-
-fn ask(address: SocketAddr) -> std::io::Result<[u8; ANSWER.len()]> {
-    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-    stream.write_all(REQUEST)?;
-    let mut answer = [0; ANSWER.len()];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
+    let answer = exchange(address, PROBE_TIMEOUT, REQUEST).map(|(_, answer)| answer);
+    readiness(answer, *ANSWER)
 }
 
 /// The installed version, such as `2.6.2`.
@@ -81,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_is_added_for_https_where_there_is_a_certificate() {
+    fn a_certificate_adds_a_site_for_https() {
         let address = "10.78.0.1:80".parse().unwrap();
         assert!(!configuration(address, None).contains("https://"));
         let files = TlsFiles {

@@ -1,18 +1,19 @@
-//! A program in a PID namespace of its own, whose first process is ours: whatever the program starts, and whatever user it
-//! becomes, ends with us however we end.
+//! A program in its own PID namespace, whose first process belongs to wirecost: everything that the program starts, as
+//! any user, ends with this process however it ends.
 
-use crate::error::{Doing, EnvironmentError, Errno};
-use crate::namespace::restriction;
+use super::usage::{namespace_link, processes};
+use crate::error::{Doing, EnvironmentError};
+use crate::namespace::refused;
 use crate::sys::init::{self, Init, Slate};
 use crate::sys::process as calls;
 use crate::topology::Side;
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+
 use std::process::{Child, Command, ExitStatus};
 
-/// A PID namespace in which there is no program yet. Dropped, it is gone.
+/// A PID namespace without a program yet. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Container(Init);
 
@@ -20,18 +21,14 @@ impl Container {
     /// Makes the namespace.
     ///
     /// # Errors
-    /// [`EnvironmentError::Namespace`] where the machine refuses it.
+    /// [`EnvironmentError::Namespace`] if the machine refuses it.
     pub(super) fn new() -> Result<Self, EnvironmentError> {
-        let refused = |error: io::Error| EnvironmentError::Namespace {
-            kind: "process",
-            call: "clone",
-            errno: Errno::from(&error),
-            restriction: restriction(),
-        };
-        init::start().map(Self).map_err(refused)
+        init::start()
+            .map(Self)
+            .map_err(|error| refused("process", "clone", &error))
     }
 
-    /// Starts `command` in it, on `side`. The inner error is the program's: it is not there or cannot be run.
+    /// Starts `command` in it, on `side`. The inner error belongs to the program: it is missing or cannot be run.
     ///
     /// # Errors
     /// A namespace cannot be entered.
@@ -43,7 +40,8 @@ impl Container {
     ) -> Result<io::Result<Contained>, EnvironmentError> {
         let Self(init) = self;
         init::prepare(&mut command, slate);
-        // Where a thread's children start cannot be undone by an ordinary user (setns(2)), so that it is a thread of its own.
+        // An ordinary user cannot undo the choice of the PID namespace for a thread's children (setns(2)), so a
+        // separate thread makes it.
         let start = || {
             side.enter()?;
             init::start_children_in(init.pidfd.as_fd()).doing("setns", || "enter a PID namespace".into())?;
@@ -58,11 +56,11 @@ impl Container {
     }
 }
 
-/// A program and everything that it starts. Dropped, it is killed.
+/// A program and all processes that it starts. Dropping it kills them.
 #[derive(Debug)]
 pub(super) struct Contained {
     child: Child,
-    /// `None` once everything has been ended.
+    /// `None` once all processes have ended.
     init: Option<Init>,
 }
 
@@ -72,7 +70,7 @@ impl Contained {
         self.child.id().cast_signed()
     }
 
-    /// The id of the namespace's first process, which is ours.
+    /// The id of the namespace's first process, which belongs to wirecost.
     pub(super) fn first(&self) -> Option<i32> {
         self.init.as_ref().map(|init| init.pid)
     }
@@ -82,12 +80,12 @@ impl Contained {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Ends whatever of it runs; returns how the program ended.
+    /// Ends all its processes. Returns how the program ended.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(init) = &self.init {
             calls::kill(init.pid, libc::SIGKILL)?;
         }
-        // The first process has not ended: the one process whose parent is elsewhere is the program.
+        // The first process is still running. Only the program has its parent outside the namespace.
         let status = self.child.wait()?;
         self.init = None;
         Ok(status)
@@ -96,10 +94,9 @@ impl Contained {
     /// How many processes the program has left running.
     pub(super) fn leftovers(&self) -> usize {
         let Some(init) = &self.init else { return 0 };
-        let link = |pid: i32| fs::read_link(PathBuf::from(format!("/proc/{pid}/ns/pid"))).ok();
+        let link = |pid: i32| fs::read_link(namespace_link(pid)).ok();
         let Some(ours) = link(init.pid) else { return 0 };
-        let entries = fs::read_dir("/proc").into_iter().flatten();
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let pids = processes().into_iter().flatten();
         let others = pids.filter(|pid| ![init.pid, self.pid()].contains(pid));
         others.filter(|pid| link(*pid).as_ref() == Some(&ours)).count()
     }
@@ -107,7 +104,7 @@ impl Contained {
 
 impl Drop for Contained {
     fn drop(&mut self) {
-        // No process is left to report to.
+        // There is no caller to report to.
         let _ = self.end();
     }
 }

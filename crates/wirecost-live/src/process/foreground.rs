@@ -1,11 +1,12 @@
-//! A program in the foreground: on the device's side, with our terminal, input and output; whoever looks at it from a
-//! shell sees no difference.
+//! A program in the foreground on the device's side, with the user's terminal, input and output, as if a shell had
+//! started it.
 //!
-//! Where the machine allows it, the program is in a PID namespace of its own, second to a process of ours: the first would be
-//! deaf to Ctrl-C (pid_namespaces(7)). Elsewhere what it leaves behind in the background comes to us
-//! (`PR_SET_CHILD_SUBREAPER`) and is ended with it, unless we are killed.
+//! If the machine allows it, the program runs in its own PID namespace as its second process: the first one would
+//! ignore Ctrl-C (pid_namespaces(7)). Otherwise its background processes become children of this process
+//! (`PR_SET_CHILD_SUBREAPER`), which ends them, unless it is killed itself.
 
 use super::contained::{Contained, Container};
+use super::usage::processes;
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::Namespace;
 use crate::sys::init::Slate;
@@ -17,21 +18,21 @@ use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus};
 
-/// Rounds of ending what was left behind: each may bring up what the ended ones had started.
+/// How many times to end leftover processes: each round may reveal processes that the ended ones had started.
 const ROUNDS: usize = 100;
 
-/// A program in the foreground. Dropped, it is killed.
+/// A program in the foreground. Dropping it kills it.
 #[derive(Debug)]
 pub struct Foreground {
     program: Program,
-    /// The terminal, where we were in its foreground when the program started.
+    /// The terminal, if this process was in its foreground when the program started.
     terminal: Option<File>,
 }
 
 #[derive(Debug)]
 enum Program {
     Contained(Contained),
-    /// Where PID namespaces are refused, for this reason.
+    /// The machine refuses PID namespaces, for this reason.
     Plain(Child, EnvironmentError),
 }
 
@@ -44,19 +45,19 @@ pub enum StartError {
     /// The program itself cannot be run.
     #[error("cannot run {program}: {source}")]
     Program {
-        /// The program as it was named.
+        /// The program as the user named it.
         program: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl Foreground {
-    /// Starts `command` in `side`. Call it from a thread that outlives the program: where PID namespaces are refused, the
+    /// Starts `command` in `side`. Call it from a thread that outlives the program: if PID namespaces are refused, the
     /// kernel kills the child when the *thread* that started it ends (prctl(2), `PR_SET_PDEATHSIG`).
     ///
     /// # Errors
-    /// A network namespace is refused, or the program is not there or cannot be run.
+    /// A network namespace is refused, or the program is missing or cannot be run.
     pub fn start(command: Command, side: &Side) -> Result<Self, StartError> {
         let terminal = terminal::open().filter(|terminal| terminal::is_ours(terminal.as_fd()));
         let name = command.get_program().to_string_lossy().into_owned();
@@ -75,7 +76,7 @@ impl Foreground {
         }
     }
 
-    /// Why what the program starts would outlive us if we were killed; `None` where it would not.
+    /// Why the program's children would survive if this process were killed; `None` if they would not.
     pub fn looseness(&self) -> Option<&EnvironmentError> {
         match &self.program {
             Program::Contained(_) => None,
@@ -94,7 +95,7 @@ impl Foreground {
     /// Passes a signal on to the program.
     ///
     /// # Errors
-    /// It has changed its user, and we may not.
+    /// The program has changed its user, and this process may not signal it.
     pub fn signal(&mut self, signal: i32) -> io::Result<()> {
         if self.exit_status().is_some() {
             return Ok(());
@@ -106,15 +107,15 @@ impl Foreground {
         calls::kill(pid, signal)
     }
 
-    /// Ends what the program, which has ended, has left running in the background, and takes the terminal back; returns how
-    /// many processes that were. `keep` are children of ours that it did not start.
+    /// Ends the background processes of a program that has ended, and takes the terminal back. Returns how many there
+    /// were. `keep` are children of this process that the program did not start.
     ///
     /// # Errors
-    /// None that a child of this process meets.
+    /// None for a child of this process.
     pub fn end_leftovers(&mut self, keep: &[i32]) -> io::Result<usize> {
         if let Some(terminal) = &self.terminal {
-            // A shell that has given it to a job of its own cannot give it back to a group outside of its namespace. A terminal
-            // that has been hung up belongs to no session.
+            // A shell with job control cannot return the terminal to a process group outside its namespace. A terminal
+            // that has hung up belongs to no session.
             let _ = terminal::take(terminal.as_fd());
         }
         match &mut self.program {
@@ -127,7 +128,7 @@ impl Foreground {
     }
 }
 
-/// Starts `command` as an ordinary child, whose orphans become ours.
+/// Starts `command` as an ordinary child, whose orphans become children of this process.
 fn plain(mut command: Command, side: &Side) -> Result<io::Result<Child>, EnvironmentError> {
     calls::adopt_orphans().doing("prctl", || "adopt what programs leave behind".into())?;
     let home = Namespace::current()?;
@@ -147,7 +148,7 @@ fn end_orphans(keep: &[i32]) -> usize {
         }
         ended += left.len();
         for pid in left {
-            // One that has ended by itself waits to be looked after, too.
+            // A process that has ended by itself must still be waited for.
             let _ = calls::kill(pid, libc::SIGKILL);
             let _ = calls::wait(pid, true);
         }
@@ -159,17 +160,16 @@ impl Drop for Program {
     fn drop(&mut self) {
         let Self::Plain(child, _) = self else { return };
         if child.try_wait().is_ok_and(|ended| ended.is_none()) && child.kill().is_ok() {
-            // No process is left to report to.
+            // There is no caller to report to.
             let _ = child.wait();
         }
     }
 }
 
-/// The children of this process, but for those in `keep`, that run still.
+/// The running children of this process, without those in `keep`.
 fn orphans(keep: &[i32]) -> Vec<i32> {
     let us = std::process::id();
-    let entries = fs::read_dir("/proc").into_iter().flatten();
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let pids = processes().into_iter().flatten();
     pids.filter(|pid| !keep.contains(pid))
         .filter(|pid| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -178,8 +178,8 @@ fn orphans(keep: &[i32]) -> Vec<i32> {
         .collect()
 }
 
-/// The parent in /proc/PID/stat (proc(5)): the second field behind the name, which may hold anything but ends with the
-/// last bracket.
+/// The parent in /proc/PID/stat (proc(5)): the second field after the name, which may contain anything but ends with
+/// the last bracket.
 fn parent_in(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_ascii_whitespace().nth(1)?.parse().ok()

@@ -1,12 +1,12 @@
 //! The example server of libcoap.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of};
+use super::{Launch, Readiness, TlsFiles, find, plain_environment, readiness, version_of};
 use crate::error::EnvironmentError;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
-/// The port of CoAP over DTLS beside 5683: the server adds 1 to the port that it is given.
+/// The port of CoAP over DTLS: the server adds 1 to its port.
 pub const SECURE_PORT: u16 = 5684;
 const PACKAGE: &str = "libcoap3-bin";
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
@@ -16,7 +16,7 @@ const DYNAMIC_RESOURCES: &str = "100";
 const PING: [u8; 4] = [0x40, 0x00, 0x77, 0x63];
 const RESET: [u8; 4] = [0x70, 0x00, 0x77, 0x63];
 
-/// The library that a build of the server takes DTLS from.
+/// The DTLS library of a build of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
     /// OpenSSL.
@@ -34,7 +34,7 @@ impl Build {
     }
 }
 
-/// What the server proves who it is with, and what its clients may.
+/// The credentials of the server and of its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Dtls<'a> {
     /// Its certificate.
@@ -43,11 +43,11 @@ pub struct Dtls<'a> {
     pub psk: &'a str,
 }
 
-/// How to start the server on `address`, with its log in `folder`. A PUT to a path that does not exist creates it. With
-/// `dtls` it takes DTLS at the next port, too.
+/// How to start the server on `address`, with its log in `folder`. A PUT to a missing path creates it. With `dtls` it
+/// serves DTLS at the next port, too.
 ///
 /// # Errors
-/// [`EnvironmentError::ServerNotFound`] where it is not installed.
+/// [`EnvironmentError::ServerNotFound`] if it is not installed.
 pub fn launch(
     folder: &Path,
     address: SocketAddr,
@@ -67,7 +67,7 @@ pub fn launch(
             "-j".into(),
             file(&files.private_key),
         ]);
-        // -n: a client need not have a certificate; -h: the hint that makes it use a key.
+        // -n: a client certificate is optional; -h: the hint that makes a client use a key.
         arguments.extend(["-n", "-k", psk, "-h", "wirecost"].map(String::from));
     }
     Ok(Launch {
@@ -80,10 +80,7 @@ pub fn launch(
 
 /// Whether the server on `address` answers a CoAP ping.
 pub fn probe(address: SocketAddr) -> Readiness {
-    match ping(address) {
-        Ok(RESET) => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
+    readiness(ping(address), RESET)
 }
 
 fn ping(address: SocketAddr) -> std::io::Result<[u8; 4]> {

@@ -1,4 +1,4 @@
-//! Who listens where, as the kernel tells of the calling thread's network namespace.
+//! The listening sockets of the calling thread's network namespace.
 
 use std::fmt;
 use std::fs;
@@ -9,20 +9,20 @@ use wirecost_proto::bare::Transport;
 const STATE_LISTEN: &str = "0A"; // TCP_LISTEN, include/net/tcp_states.h
 const STATE_UNCONNECTED: &str = "07"; // TCP_CLOSE: a UDP socket without a peer
 
-/// A socket that takes what comes.
+/// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// TCP, or UDP.
     pub transport: Transport,
-    /// Where it is bound to.
+    /// Its local address.
     pub address: SocketAddr,
 }
 
 impl Listener {
-    /// Whether what is sent to `server` comes in here, at `port` if one is given.
+    /// Whether packets to `server` reach this socket, at `port` if given.
     pub fn serves(&self, server: IpAddr, port: Option<u16>) -> bool {
         let ip = self.address.ip();
-        // An IPv6 socket bound to no address takes IPv4, too, unless it has asked not to (ipv6(7), IPV6_V6ONLY).
+        // An IPv6 socket bound to no address accepts IPv4, too, unless it has opted out (ipv6(7), IPV6_V6ONLY).
         let takes = ip == server || (ip.is_unspecified() && (ip.is_ipv6() || server.is_ipv4()));
         takes && port.is_none_or(|port| port == self.address.port())
     }
@@ -38,9 +38,9 @@ impl fmt::Display for Listener {
     }
 }
 
-/// Every socket that listens in the calling thread's network namespace. A kernel without IPv6 has none of those.
+/// Every socket that listens in the calling thread's network namespace. A kernel without IPv6 has only IPv4 sockets.
 pub fn listeners() -> Vec<Listener> {
-    // `/proc/net` is the whole process's; a thread may be elsewhere.
+    // `/proc/net` belongs to the whole process. A thread may be in another namespace.
     let table = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let tables = [
         ("tcp", Transport::Stream),
@@ -68,7 +68,7 @@ fn in_table(text: &str, transport: Transport) -> Vec<Listener> {
     text.lines().skip(1).filter_map(listener).collect()
 }
 
-/// `0101007F:1F90`: the address as it lies in memory, in words of 32 bits, then the port (proc(5)).
+/// `0101007F:1F90`: the address in memory order, in words of 32 bits, then the port (proc(5)).
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -95,7 +95,7 @@ mod tests {
     use std::net::{TcpListener, UdpSocket};
 
     #[test]
-    fn finds_what_listens_here() {
+    fn finds_local_listeners() {
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a socket");
         let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         let expected = [

@@ -1,15 +1,18 @@
 //! Mosquitto, the MQTT broker.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_of, write_configuration};
+use super::{
+    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_of,
+    write_configuration,
+};
 use crate::error::EnvironmentError;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 const PROGRAM: &str = "mosquitto";
 const PACKAGE: &str = "mosquitto";
-/// The port of MQTT over TLS, on which the broker listens too where it has a certificate.
+/// The port of MQTT over TLS, if the broker has a certificate.
 pub const SECURE_PORT: u16 = 8883;
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -18,11 +21,11 @@ const CONNECT: &[u8] = b"\x10\x14\x00\x04MQTT\x04\x02\x00\x0a\x00\x08wc-ready";
 const CONNACK_ACCEPTED: [u8; 4] = [0x20, 0x02, 0x00, 0x00]; // section 3.2
 const DISCONNECT: [u8; 2] = [0xe0, 0x00]; // section 3.14
 
-/// How to start the broker on `address`, with its configuration and log in `folder`. With `tls` it takes TLS 1.2 and 1.3
-/// at [`SECURE_PORT`], too.
+/// How to start the broker on `address`, with its configuration and log in `folder`. With `tls` it accepts TLS 1.2 and
+/// 1.3 at [`SECURE_PORT`], too.
 ///
 /// # Errors
-/// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.
+/// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
 pub fn launch(
     folder: &Path,
     address: SocketAddr,
@@ -39,7 +42,7 @@ pub fn launch(
     })
 }
 
-/// What is set changes nothing on the wire: limits that the client can see keep the broker's defaults.
+/// These settings change nothing on the wire: limits that the client can see keep the broker's defaults.
 fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
     let mut lines = vec![
         "allow_anonymous true".into(),
@@ -58,7 +61,7 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
         lines.push(format!("listener {SECURE_PORT} {}", address.ip()));
         lines.push(format!("certfile {}", files.certificate.display()));
         lines.push(format!("keyfile {}", files.private_key.display()));
-        // The lowest version that is taken.
+        // The lowest accepted version.
         lines.push("tls_version tlsv1.2".into());
     }
     lines.join("\n") + "\n"
@@ -66,20 +69,11 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
 
 /// Whether the broker on `address` answers a CONNECT with an accepting CONNACK.
 pub fn probe(address: SocketAddr) -> Readiness {
-    match connect(address) {
-        Ok(CONNACK_ACCEPTED) => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
-}
-
-fn connect(address: SocketAddr) -> std::io::Result<[u8; 4]> {
-    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-    stream.write_all(CONNECT)?;
-    let mut answer = [0; CONNACK_ACCEPTED.len()];
-    stream.read_exact(&mut answer)?;
-    stream.write_all(&DISCONNECT)?;
-    Ok(answer)
+    let answer = exchange(address, PROBE_TIMEOUT, CONNECT).and_then(|(mut stream, answer)| {
+        stream.write_all(&DISCONNECT)?;
+        Ok(answer)
+    });
+    readiness(answer, CONNACK_ACCEPTED)
 }
 
 /// The installed version, such as `2.0.11`.
@@ -92,13 +86,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listens_on_the_address_and_port_given() {
+    fn listens_on_the_given_address_and_port() {
         let text = configuration("[fd78::1]:1883".parse().unwrap(), None);
         assert!(text.ends_with("\nlistener 1883 fd78::1\n"));
     }
 
     #[test]
-    fn listens_for_tls_where_it_has_a_certificate() {
+    fn listens_for_tls_with_a_certificate() {
         let files = TlsFiles {
             certificate: "c.pem".into(),
             private_key: "k.pem".into(),
@@ -112,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probe_is_a_whole_connect() {
+    fn the_probe_is_a_complete_connect() {
         assert_eq!(usize::from(CONNECT[1]), CONNECT.len() - 2);
     }
 }

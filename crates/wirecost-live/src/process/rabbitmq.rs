@@ -1,14 +1,17 @@
 //! RabbitMQ with its AMQP 1.0 and MQTT plugins.
 
-use super::{Launch, Readiness, TlsFiles, find, plain_environment, version_in, write_configuration};
+use super::{
+    Launch, Readiness, TlsFiles, exchange, find, plain_environment, readiness, version_in,
+    write_configuration,
+};
 use crate::error::EnvironmentError;
 use std::fs;
-use std::io::{Read, Write};
+
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The script that Debian puts on PATH insists on the system's user and folders; this one takes them as they are given.
+/// The script on Debian's PATH insists on the system's user and folders. This one accepts others.
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const COMMAND: &str = "rabbitmq-server";
 const PACKAGE: &str = "rabbitmq-server";
@@ -22,7 +25,7 @@ pub(crate) const MQTT_PORT: u16 = 1883;
 /// The port of MQTT over TLS.
 pub(crate) const SECURE_MQTT_PORT: u16 = 8883;
 
-/// How long the broker may take to be ready: it boots a virtual machine, which takes seconds on a quiet computer.
+/// How long the broker may take to become ready: it boots a virtual machine, which takes seconds on an idle computer.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
 const PLUGINS: &str = "[rabbitmq_amqp1_0,rabbitmq_mqtt].\n";
@@ -35,7 +38,7 @@ const SASL_HEADER: [u8; 8] = *b"AMQP\x03\x01\x00\x00";
 /// `MQTT_PORT`, with `tls` also at [`SECURE_AMQP_PORT`] and `SECURE_MQTT_PORT`.
 ///
 /// # Errors
-/// [`EnvironmentError::ServerNotFound`] where it is not installed; when `folder` cannot be written.
+/// [`EnvironmentError::ServerNotFound`] if it is not installed, or `folder` cannot be written.
 pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launch, EnvironmentError> {
     let program = program()?;
     let configuration_path = folder.join("rabbitmq.conf");
@@ -52,7 +55,7 @@ pub fn launch(folder: &Path, ip: IpAddr, tls: Option<&TlsFiles>) -> Result<Launc
     ];
     let path = |(name, path): (&str, PathBuf)| (name.into(), path.to_string_lossy().into_owned());
     environment.extend(paths.map(path));
-    // The node and its registrar talk over the namespace's own loopback.
+    // The node and its registrar communicate over the namespace's own loopback.
     let names = [
         ("RABBITMQ_NODENAME", "wirecost@localhost"),
         ("ERL_EPMD_ADDRESS", "127.0.0.1"),
@@ -78,7 +81,7 @@ fn program() -> Result<PathBuf, EnvironmentError> {
     find(COMMAND, PACKAGE)
 }
 
-/// Anyone may come in, from any address; a line per connection would be CPU time of ours.
+/// Any client may connect from any address. A log line per connection would cost CPU time.
 fn configuration(ip: IpAddr, tls: Option<&TlsFiles>) -> String {
     let mut lines = vec![
         format!("listeners.tcp.1 = {ip}:{AMQP_PORT}"),
@@ -106,25 +109,17 @@ fn configuration(ip: IpAddr, tls: Option<&TlsFiles>) -> String {
     lines.join("\n")
 }
 
-/// Whether the broker on `ip` answers the header of AMQP 1.0 with SASL by the same, and takes MQTT connections.
+/// Whether the broker on `ip` echoes the SASL header of AMQP 1.0 and accepts MQTT connections.
 pub fn probe(ip: IpAddr) -> Readiness {
-    let takes_mqtt = || TcpStream::connect_timeout(&SocketAddr::new(ip, MQTT_PORT), PROBE_TIMEOUT).is_ok();
-    match exchange_headers(SocketAddr::new(ip, AMQP_PORT)) {
-        Ok(SASL_HEADER) if takes_mqtt() => Readiness::Ready,
-        _ => Readiness::NotYet,
-    }
+    let (amqp, mqtt) = (SocketAddr::new(ip, AMQP_PORT), SocketAddr::new(ip, MQTT_PORT));
+    let answer = exchange(amqp, PROBE_TIMEOUT, &SASL_HEADER).and_then(|(_, answer)| {
+        TcpStream::connect_timeout(&mqtt, PROBE_TIMEOUT)?;
+        Ok(answer)
+    });
+    readiness(answer, SASL_HEADER)
 }
 
-fn exchange_headers(address: SocketAddr) -> std::io::Result<[u8; 8]> {
-    let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-    stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-    stream.write_all(&SASL_HEADER)?;
-    let mut answer = [0; SASL_HEADER.len()];
-    stream.read_exact(&mut answer)?;
-    Ok(answer)
-}
-
-/// The installed version, such as `3.10.8`, by the folder that the script lies in: asking the program takes seconds.
+/// The installed version, such as `3.10.8`, from the folder of the script: asking the program takes seconds.
 pub fn version() -> Option<String> {
     let folder = fs::canonicalize(program().ok()?).ok()?;
     let mut names = folder.components().map(|part| part.as_os_str().to_string_lossy());
@@ -137,14 +132,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listens_where_it_is_told_to() {
+    fn listens_on_the_given_ports() {
         let text = configuration("10.77.1.1".parse().unwrap(), None);
         assert!(text.contains("listeners.tcp.1 = 10.77.1.1:5672\nmqtt.listeners.tcp.1 = 10.77.1.1:1883\n"));
         assert!(!text.contains("ssl"));
     }
 
     #[test]
-    fn has_certificates_where_they_are_given() {
+    fn configures_given_certificates() {
         let files = TlsFiles {
             certificate: "/run/cert.pem".into(),
             private_key: "/run/key.pem".into(),

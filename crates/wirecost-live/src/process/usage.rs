@@ -1,26 +1,27 @@
-//! What a server and everything it started have used, and this process itself.
+//! The resources of a server and its children, and of this process.
 
+use crate::environment::kibibytes;
 use crate::sys::process::{cpu_nanos, own_cpu_times};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the processes of one PID namespace have used.
+/// The usage of the processes of one PID namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// CPU time of the processes that live, all their threads, also those that have ended.
+    /// CPU time of the live processes, including their threads that have ended.
     pub cpu_time: Duration,
-    /// Resident memory; pages that processes share are counted for each.
+    /// Resident memory. A shared page counts for each process.
     pub resident_bytes: u64,
-    /// How many processes live.
+    /// The number of live processes.
     pub processes: usize,
 }
 
-/// What this process has used.
+/// The usage of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnUsage {
-    /// CPU time of all its threads in user mode, also of those that have ended.
+    /// CPU time of all its threads in user mode, including threads that have ended.
     pub user: Duration,
     /// CPU time in the kernel.
     pub system: Duration,
@@ -29,7 +30,7 @@ pub struct OwnUsage {
 }
 
 impl OwnUsage {
-    /// The use so far.
+    /// The usage so far.
     ///
     /// # Errors
     /// None on Linux.
@@ -43,7 +44,7 @@ impl OwnUsage {
         })
     }
 
-    /// The use of another process so far, its CPU time to 10 ms.
+    /// The usage of another process so far, with CPU time in steps of 10 ms.
     ///
     /// # Errors
     /// ENOENT or ESRCH once it has ended.
@@ -59,10 +60,11 @@ impl OwnUsage {
     }
 }
 
-/// The unit of CPU time in /proc/PID/stat: the kernel shows hundredths of a second on every machine that we run on.
+/// The unit of CPU time in /proc/PID/stat: the kernel reports hundredths of a second on all supported machines.
 const TICK: Duration = Duration::from_millis(10);
 
-/// CPU time in user mode and in the kernel (proc_pid_stat(5), fields 14 and 15); the name before them may hold anything.
+/// CPU time in user mode and in the kernel (proc_pid_stat(5), fields 14 and 15). The name before them may contain
+/// anything.
 fn cpu_ticks(stat: &str) -> Option<[u32; 2]> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);
@@ -71,7 +73,7 @@ fn cpu_ticks(stat: &str) -> Option<[u32; 2]> {
 }
 
 impl Usage {
-    /// The use of the processes in the PID namespace of which `server` is one, without that of the process `ours`.
+    /// The usage of the processes in the PID namespace of `server`, without the process `ours`.
     ///
     /// # Errors
     /// ENOENT or ESRCH once `server` has ended.
@@ -82,7 +84,7 @@ impl Usage {
             ..Self::default()
         };
         for pid in processes()?.filter(|pid| Some(*pid) != ours) {
-            // Processes of other users cannot be looked into, and are not ours.
+            // Processes of other users are unreadable, and do not belong to wirecost.
             if fs::read_link(namespace_link(pid)).is_ok_and(|found| found == namespace) {
                 usage.add(pid, pid == server);
             }
@@ -90,7 +92,7 @@ impl Usage {
         Ok(usage)
     }
 
-    /// Adds a process; one that has ended since it was listed adds nothing.
+    /// Adds a process. A process that has ended since the listing adds nothing.
     fn add(&mut self, pid: i32, is_counted: bool) {
         let nanos = if is_counted {
             0
@@ -104,20 +106,18 @@ impl Usage {
     }
 }
 
-fn namespace_link(pid: i32) -> PathBuf {
+pub(super) fn namespace_link(pid: i32) -> PathBuf {
     format!("/proc/{pid}/ns/pid").into()
 }
 
-fn processes() -> io::Result<impl Iterator<Item = i32>> {
+pub(super) fn processes() -> io::Result<impl Iterator<Item = i32>> {
     let entries = fs::read_dir("/proc")?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
 /// `VmRSS` of /proc/PID/status (proc(5)), in bytes.
 fn resident_bytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1_024)
+    kibibytes(status, "VmRSS")
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_user_mode_from_the_kernel() {
+    fn separates_user_mode_from_the_kernel() {
         let before = OwnUsage::read().unwrap();
         while OwnUsage::read().unwrap().system <= before.system {
             std::hint::black_box(fs::read_dir("/proc").unwrap().count());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_is_read_as_this_one() {
+    fn another_process_reads_like_this_one() {
         let (own, same) = (
             OwnUsage::read().unwrap(),
             OwnUsage::of(std::process::id()).unwrap(),

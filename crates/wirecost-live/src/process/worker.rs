@@ -1,5 +1,5 @@
-//! Another process of our own program: orders go to its standard input, words come from its standard output, both line
-//! by line. It ends when its input does, and with us however we end.
+//! Another process of this program, which reads lines from its standard input and writes lines to its standard output.
+//! It ends when its input does, and with this process however that ends.
 
 use crate::process::foreground::StartError;
 use crate::sys::process as calls;
@@ -10,11 +10,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How often a worker that is to end is looked at.
+/// How often to check whether an ending worker has ended.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a worker finds of our environment: where programs and temporary files are, and how a defect is told. Secrets that we
-/// were given there are nothing to it.
+/// The environment variables that a worker inherits: the search path, temporary files, and diagnostics. Secrets in
+/// other variables are not passed on.
 const KEPT: [&str; 6] = [
     "HOME",
     "LD_LIBRARY_PATH",
@@ -24,24 +24,24 @@ const KEPT: [&str; 6] = [
     "TMPDIR",
 ];
 
-/// A process of our own program. Dropped, it is killed.
+/// A process of this program. Dropping it kills it.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
-    /// `None` once there are no more orders.
-    orders: Option<ChildStdin>,
-    words: mpsc::Receiver<String>,
+    /// `None` once its input is closed.
+    stdin: Option<ChildStdin>,
+    lines: mpsc::Receiver<String>,
 }
 
-/// Why a worker said nothing.
+/// Why a worker gave no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Silence {
-    /// It runs, and has not said a word.
+pub enum NoAnswer {
+    /// It runs, and has written nothing.
     #[error("process {pid} did not answer within {} ms", waited.as_millis())]
     TimedOut {
         /// Its process id.
         pid: u32,
-        /// How long it was given.
+        /// How long wirecost waited.
         waited: Duration,
     },
     /// It has ended, or is about to.
@@ -49,18 +49,18 @@ pub enum Silence {
     Ended {
         /// Its process id.
         pid: u32,
-        /// How, where that is known already.
+        /// Its exit status, if known.
         status: Option<ExitStatus>,
     },
 }
 
 impl Worker {
-    /// Starts `program` with `arguments`; what it says to standard error goes to ours. A Ctrl-C of the terminal does not
+    /// Starts `program` with `arguments`. Its standard error goes to this process's. Ctrl-C of the terminal does not
     /// reach it. Call it from a thread that outlives the worker: the kernel kills the child when the *thread* that
     /// started it ends (prctl(2), `PR_SET_PDEATHSIG`).
     ///
     /// # Errors
-    /// [`StartError::Program`] where it cannot be run.
+    /// [`StartError::Program`] if it cannot be run.
     pub fn start(program: &Path, arguments: &[&str]) -> Result<Self, StartError> {
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
@@ -76,12 +76,12 @@ impl Worker {
             source,
         };
         let mut child = command.spawn().map_err(refused)?;
-        let orders = child.stdin.take();
-        let (tell, words) = mpsc::channel();
+        let stdin = child.stdin.take();
+        let (sender, lines) = mpsc::channel();
         if let Some(output) = child.stdout.take() {
-            std::thread::spawn(move || pass_on(output, &tell));
+            std::thread::spawn(move || pass_on(output, &sender));
         }
-        Ok(Self { child, orders, words })
+        Ok(Self { child, stdin, lines })
     }
 
     /// Its process id.
@@ -89,47 +89,47 @@ impl Worker {
         self.child.id()
     }
 
-    /// Gives it a line.
+    /// Writes a line to it.
     ///
     /// # Errors
-    /// It has ended, or was told that nothing more comes.
-    pub fn say(&mut self, line: &str) -> io::Result<()> {
-        let orders = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        orders.write_all(format!("{line}\n").as_bytes())
+    /// It has ended, or its input is closed.
+    pub fn send(&mut self, line: &str) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        stdin.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// What gives it lines from now on, by a thread of its own: a worker that does not read them delays no other. Its input ends
-    /// with the last sender; [`Worker::say`] says nothing any more.
-    pub fn orders(&mut self) -> mpsc::Sender<String> {
-        let (tell, orders) = mpsc::channel();
-        if let Some(input) = self.orders.take() {
-            std::thread::spawn(move || give(&orders, input));
+    /// A sender of further lines. A separate thread writes them, so a worker that does not read delays no other worker.
+    /// The worker's input ends with the last sender. [`Worker::send`] fails from now on.
+    pub fn sender(&mut self) -> mpsc::Sender<String> {
+        let (sender, lines) = mpsc::channel();
+        if let Some(input) = self.stdin.take() {
+            std::thread::spawn(move || write_lines(&lines, input));
         }
-        tell
+        sender
     }
 
     /// Its next line.
     ///
     /// # Errors
-    /// [`Silence`] where none comes within `patience`, or ever.
-    pub fn hear(&mut self, patience: Duration) -> Result<String, Silence> {
+    /// [`NoAnswer`] if there is none within `patience`, or ever.
+    pub fn receive(&mut self, patience: Duration) -> Result<String, NoAnswer> {
         let pid = self.pid();
-        self.words.recv_timeout(patience).map_err(|error| match error {
-            mpsc::RecvTimeoutError::Timeout => Silence::TimedOut {
+        self.lines.recv_timeout(patience).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => NoAnswer::TimedOut {
                 pid,
                 waited: patience,
             },
-            mpsc::RecvTimeoutError::Disconnected => Silence::Ended {
+            mpsc::RecvTimeoutError::Disconnected => NoAnswer::Ended {
                 pid,
                 status: self.exit_status(),
             },
         })
     }
 
-    /// What it says from now on, line by line, for a thread of its own; [`Worker::hear`] hears nothing any more.
-    pub fn words(&mut self) -> mpsc::Receiver<String> {
+    /// A receiver of its further lines, for another thread. [`Worker::receive`] returns none from now on.
+    pub fn receiver(&mut self) -> mpsc::Receiver<String> {
         let (_, nothing) = mpsc::channel();
-        std::mem::replace(&mut self.words, nothing)
+        std::mem::replace(&mut self.lines, nothing)
     }
 
     /// How it ended; `None` while it runs.
@@ -137,12 +137,12 @@ impl Worker {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Lets it end by itself, for as long as `patience`, and kills it then; returns how it ended.
+    /// Lets it end by itself within `patience`, and kills it after that. Returns how it ended.
     ///
     /// # Errors
-    /// None that a child of ours meets.
+    /// None for a child of this process.
     pub fn stop(&mut self, patience: Duration) -> io::Result<ExitStatus> {
-        self.orders = None;
+        self.stdin = None;
         let start = Instant::now();
         while start.elapsed() < patience {
             if let Some(status) = self.child.try_wait()? {
@@ -158,25 +158,25 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         if self.exit_status().is_none() && self.child.kill().is_ok() {
-            // No process is left to report to.
+            // There is no caller to report to.
             let _ = self.child.wait();
         }
     }
 }
 
-/// Gives lines to a process until there are no more, or it has ended: its exit says so.
-fn give(orders: &mpsc::Receiver<String>, mut input: ChildStdin) {
-    for line in orders {
+/// Writes lines to a process until the sender is gone or the process has ended. The exit status shows the latter.
+fn write_lines(lines: &mpsc::Receiver<String>, mut input: ChildStdin) {
+    for line in lines {
         if input.write_all(format!("{line}\n").as_bytes()).is_err() {
             return;
         }
     }
 }
 
-/// Passes lines on until there are no more, or the receiver is gone.
-fn pass_on(output: ChildStdout, tell: &mpsc::Sender<String>) {
+/// Passes lines on until the output ends or the receiver is gone.
+fn pass_on(output: ChildStdout, sender: &mpsc::Sender<String>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
-        if tell.send(line).is_err() {
+        if sender.send(line).is_err() {
             return;
         }
     }
@@ -193,66 +193,66 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_answers_and_ends_with_its_orders() {
+    fn a_worker_answers_and_ends_with_its_input() {
         let mut worker = shell("while read line; do echo \"heard $line\"; done; exit 7");
         for word in ["one", "two"] {
-            worker.say(word).expect("it listens");
-            let heard = worker.hear(PATIENCE).expect("it answers");
+            worker.send(word).expect("it listens");
+            let heard = worker.receive(PATIENCE).expect("it answers");
             assert_eq!(heard, format!("heard {word}"));
         }
         assert_eq!(worker.stop(PATIENCE).expect("it ends").code(), Some(7));
-        assert!(matches!(worker.hear(PATIENCE), Err(Silence::Ended { .. })));
-        assert!(worker.say("three").is_err());
+        assert!(matches!(worker.receive(PATIENCE), Err(NoAnswer::Ended { .. })));
+        assert!(worker.send("three").is_err());
     }
 
     #[test]
-    fn a_worker_finds_nothing_of_our_environment_but_what_it_needs() {
+    fn a_worker_inherits_only_the_environment_it_needs() {
         // Cargo and scripts/test-programs set it.
         assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
         let mut worker = shell("echo ${CARGO_PKG_NAME-none} $PATH; read line");
-        let heard = worker.hear(PATIENCE).expect("it answers");
+        let heard = worker.receive(PATIENCE).expect("it answers");
         let path = std::env::var("PATH").expect("a path");
         assert_eq!(heard, format!("none {path}"));
     }
 
     #[test]
-    fn a_worker_is_heard_by_another_thread_until_it_ends() {
+    fn another_thread_reads_a_worker_until_it_ends() {
         let mut worker = shell("read line; echo \"heard $line\"; kill -9 $$");
-        let words = worker.words();
-        let ear = std::thread::spawn(move || words.iter().collect::<Vec<_>>());
-        worker.say("one").expect("it listens");
-        assert_eq!(ear.join().expect("an ear"), ["heard one"]);
+        let lines = worker.receiver();
+        let reader = std::thread::spawn(move || lines.iter().collect::<Vec<_>>());
+        worker.send("one").expect("it listens");
+        assert_eq!(reader.join().expect("a reader"), ["heard one"]);
         let status = worker.stop(PATIENCE).expect("it ends");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
     }
 
     #[test]
-    fn a_worker_that_does_not_read_holds_nobody_up_and_hears_all_when_it_does() {
+    fn a_worker_that_does_not_read_blocks_no_sender() {
         let mut worker = shell("exec wc -c");
         let pid = worker.pid().cast_signed();
-        let orders = worker.orders();
+        let sender = worker.sender();
         calls::kill(pid, libc::SIGSTOP).expect("it stops");
-        let (tell, given) = mpsc::channel();
+        let (done, given) = mpsc::channel();
         std::thread::spawn(move || {
             // More than a pipe holds.
             for _ in 0..3 {
-                orders.send("x".repeat(1 << 20)).expect("it is given");
+                sender.send("x".repeat(1 << 20)).expect("it is given");
             }
-            drop(orders);
-            tell.send(()).expect("somebody waits");
+            drop(sender);
+            done.send(()).expect("the test waits");
         });
         given.recv_timeout(PATIENCE).expect("giving waits for nobody");
-        assert!(worker.say("more").is_err());
+        assert!(worker.send("more").is_err());
         calls::kill(pid, libc::SIGCONT).expect("it goes on");
-        let heard = worker.hear(PATIENCE).expect("it counts");
+        let heard = worker.receive(PATIENCE).expect("it counts");
         assert_eq!(heard.trim(), (3 * ((1 << 20) + 1)).to_string());
     }
 
     #[test]
-    fn a_worker_that_will_not_end_is_killed() {
+    fn a_worker_that_does_not_end_is_killed() {
         let mut worker = shell("trap '' TERM; while :; do sleep 1; done");
-        let silent = worker.hear(Duration::from_millis(1));
-        assert!(matches!(silent, Err(Silence::TimedOut { .. })));
+        let silent = worker.receive(Duration::from_millis(1));
+        assert!(matches!(silent, Err(NoAnswer::TimedOut { .. })));
         assert_eq!(
             worker.stop(Duration::from_millis(1)).expect("it ends").code(),
             None
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let refused = Worker::start(Path::new("/nowhere/program"), &[]);
         let text = refused.map(drop).expect_err("there is none").to_string();
         assert!(text.contains("/nowhere/program"), "{text}");

@@ -7,12 +7,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use socket2::{SockAddr, SockAddrStorage};
 
-/// Datagrams that one call takes or gives.
+/// The most datagrams of one call.
 pub(crate) const TOGETHER: usize = 16;
 
-/// Sends datagrams that lie end to end in `bytes`: the first starts at `start`, each ends where `ends` says, and each goes
-/// where `to` says, which is empty on a connected socket. Returns how many the kernel has taken: at least one, or the error
-/// of the first.
+/// Sends datagrams that are stored end to end in `bytes`: the first starts at `start`, each ends at its entry in
+/// `ends`, and each goes to its entry in `to`, which is empty on a connected socket. Returns how many the kernel
+/// accepted: at least one, or the error of the first.
 pub(crate) fn send(
     fd: BorrowedFd<'_>,
     bytes: &[u8],
@@ -27,7 +27,7 @@ pub(crate) fn send(
     let mut from = start;
     for (part, end) in parts.iter_mut().zip(ends) {
         let datagram = &bytes[from..*end];
-        // The kernel only reads what a part of a message to be sent points to.
+        // The kernel only reads the bytes of an outgoing message.
         part.iov_base = datagram.as_ptr().cast_mut().cast();
         part.iov_len = datagram.len();
         from = *end;
@@ -36,7 +36,7 @@ pub(crate) fn send(
     let mut names = [const { None }; TOGETHER];
     for ((message, name), peer) in messages.iter_mut().zip(&mut names).zip(to) {
         let name = name.insert(SockAddr::from(*peer));
-        // The kernel only reads where a message is to be sent.
+        // The kernel only reads the address of an outgoing message.
         message.msg_hdr.msg_name = name.as_ptr().cast_mut().cast();
         message.msg_hdr.msg_namelen = name.len();
     }
@@ -47,15 +47,15 @@ pub(crate) fn send(
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// What was received: how long it is, and from whom where that was asked for.
+/// A received datagram: its length, and its sender if requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
     pub(crate) len: usize,
     pub(crate) from: Option<SocketAddr>,
 }
 
-/// Receives datagrams into equal places of `room` bytes in `into` without waiting, and notes what they are: from whom only
-/// where `peers` says so. Returns how many there were.
+/// Receives datagrams without waiting into equal slots of `room` bytes in `into`, and notes their lengths, and their
+/// senders if `peers`. Returns how many there were.
 pub(crate) fn receive(
     fd: BorrowedFd<'_>,
     into: &mut [u8],

@@ -1,4 +1,4 @@
-//! The first process of a PID namespace (pid_namespaces(7)), and programs that are started into it.
+//! The first process of a PID namespace (pid_namespaces(7)), and programs started in that namespace.
 
 use super::process::{kill, pipe, reset_signals, unblock_signals, wait};
 use super::{check, owned};
@@ -8,27 +8,27 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// A first process: it does nothing but end when we have ended, and everything in its namespace ends with it. Dropped, it is
-/// killed. It has not ended before everybody in its namespace has been waited for.
+/// A first process: it only waits for this process to end, and everything in its namespace ends with it. Dropping it
+/// kills it. It has not ended before every process in its namespace has been waited for.
 #[derive(Debug)]
 pub(crate) struct Init {
     pub(crate) pid: libc::pid_t,
     pub(crate) pidfd: OwnedFd,
-    /// Closed when our process ends, however that comes about: it reads that at the other end.
+    /// Closed when this process ends, for whatever reason. The first process sees the end of file.
     _lifeline: OwnedFd,
 }
 
 impl Drop for Init {
     fn drop(&mut self) {
         if kill(self.pid, libc::SIGKILL).is_ok() {
-            // No process is left to report to.
+            // There is no caller to report to.
             let _ = wait(self.pid, true);
         }
     }
 }
 
-/// Starts the first process of a new PID namespace. It keeps the user that we are, so that what a program becomes has no
-/// influence on its end; a parent-death signal is cleared by a change of user (prctl(2)), and belongs to a thread.
+/// Starts the first process of a new PID namespace. It keeps the current user, so that a program that changes its user
+/// cannot prevent its end: a change of user clears the parent-death signal (prctl(2)), which also belongs to a thread.
 pub(crate) fn start() -> io::Result<Init> {
     const NONE: c_long = 0;
     let (life, lifeline) = pipe()?;
@@ -53,12 +53,12 @@ unsafe fn live_until_the_end_of(life: RawFd, lifeline: RawFd) -> ! {
     let mut byte = 0u8;
     // SAFETY: system calls on descriptors and strings that the parent prepared.
     unsafe {
-        // The terminal is the program's.
+        // The terminal belongs to the program.
         libc::setsid();
         libc::chdir(c"/".as_ptr());
         libc::prctl(libc::PR_SET_NAME, c"wirecost-init".as_ptr());
         reset_signals();
-        // How the orphans ended that become its children is of no interest (wait(2)).
+        // The exit codes of adopted orphans do not matter (wait(2)).
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
         libc::dup2(life, 0);
         libc::close(lifeline);
@@ -78,17 +78,17 @@ unsafe fn close_from(first: c_int, how: u32) {
     unsafe { libc::syscall(libc::SYS_close_range, first, last, how) };
 }
 
-/// What a program finds when it starts.
+/// What a program inherits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slate {
-    /// A session of its own, no signal ignored, and no descriptor but the standard ones.
+    /// Its own session, default signal actions, and only the standard descriptors.
     Clean,
-    /// Our terminal, the signals that we were told to ignore, and the descriptors that we were given.
+    /// The terminal, the ignored signals and the descriptors of this process.
     Ours,
 }
 
-/// Makes `command`, which is about to be started in a PID namespace of its own, see that namespace's processes in /proc, if
-/// the machine lets it.
+/// Makes `command`, which is about to start in its own PID namespace, see that namespace's processes in /proc, if the
+/// machine allows it.
 pub(crate) fn prepare(command: &mut Command, slate: Slate) {
     let before_exec = move || {
         // SAFETY: this is the child before exec, which makes system calls only.
@@ -116,7 +116,7 @@ unsafe fn mount_proc() {
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     // SAFETY: the strings end with zero, and null is allowed where it stands (mount(2)).
     unsafe {
-        // What is mounted outside from now on appears here, what is mounted here not there.
+        // Later mounts outside appear here, but mounts made here do not appear outside.
         let is_apart = libc::unshare(libc::CLONE_NEWNS) == 0
             && libc::mount(
                 NOTHING,
@@ -132,7 +132,7 @@ unsafe fn mount_proc() {
     }
 }
 
-/// Lets what the calling thread starts from now on be in the PID namespace of the process behind `pidfd`.
+/// Makes later children of the calling thread start in the PID namespace of the process behind `pidfd`.
 pub(crate) fn start_children_in(pidfd: BorrowedFd<'_>) -> io::Result<()> {
     super::setns(pidfd, libc::CLONE_NEWPID)
 }

@@ -1,6 +1,6 @@
-//! What the allocator is told about memory.
+//! Settings of the allocator.
 
-/// Has every allocation from `bytes` on come from the kernel, zeroed by it, and go back to it when it is freed (mallopt(3)).
+/// Makes every allocation from `bytes` on come from the kernel, zeroed, and return to it when it is freed (mallopt(3)).
 pub(crate) fn map_from(bytes: libc::c_int) {
     #[cfg(target_env = "gnu")]
     // SAFETY: takes no pointers; the allocator locks itself.

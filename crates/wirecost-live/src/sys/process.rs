@@ -1,4 +1,4 @@
-//! Processes: wait, signal, tie to us; and functions run in a forked child.
+//! Processes: waiting, signals, parent-death signals; and functions that run in a forked child.
 
 use super::{check, owned};
 use std::ffi::{CStr, c_char, c_int};
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::time::Duration;
 
-/// A pipe, closed on exec: where to read, where to write.
+/// A pipe, closed on exec: read end, write end.
 pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [-1; 2];
     // SAFETY: the kernel writes two descriptors into `ends`.
@@ -41,7 +41,7 @@ pub(super) unsafe fn unblock_signals() {
     }
 }
 
-/// The wait status of the child `pid` if it has ended; waits for that if `block`.
+/// The wait status of the child `pid` if it has ended. With `block`, waits for its end.
 pub(crate) fn wait(pid: libc::pid_t, block: bool) -> io::Result<Option<c_int>> {
     let mut status = 0;
     let options = if block { 0 } else { libc::WNOHANG };
@@ -77,7 +77,7 @@ pub(crate) fn is_readable(fd: BorrowedFd<'_>, milliseconds: c_int) -> io::Result
     }
 }
 
-/// CPU time of a process in nanoseconds: all its threads, also those that have ended.
+/// CPU time of a process in nanoseconds: all its threads, including those that have ended.
 pub(crate) fn cpu_nanos(pid: libc::pid_t) -> io::Result<u64> {
     let mut clock = 0;
     // SAFETY: libc writes one clock id.
@@ -94,7 +94,7 @@ pub(crate) fn cpu_nanos(pid: libc::pid_t) -> io::Result<u64> {
     Ok(super::time::nanos(time))
 }
 
-/// CPU time of this process in user mode and in the kernel: all its threads, also those that have ended.
+/// CPU time of this process in user mode and in the kernel: all its threads, including those that have ended.
 pub(crate) fn own_cpu_times() -> io::Result<[Duration; 2]> {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -105,8 +105,8 @@ pub(crate) fn own_cpu_times() -> io::Result<[Duration; 2]> {
     Ok([duration(usage.ru_utime), duration(usage.ru_stime)])
 }
 
-/// The bytes that `work` returns when it runs in a forked child, which may spoil its namespaces as it likes.
-/// Call it before any thread starts: the child inherits locks, not the threads that hold them.
+/// The bytes that `work` returns when it runs in a forked child, which may change its own namespaces. Call it before
+/// any thread starts: the child inherits locks, but not the threads that hold them.
 pub(crate) fn in_child(work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
     let (answer, mut question) = pipe().map(|(read, write)| (read, File::from(write)))?;
     // SAFETY: the child runs `work` and leaves by `_exit`, so nothing of the parent is run or flushed twice.
@@ -124,7 +124,7 @@ pub(crate) fn in_child(work: impl FnOnce() -> Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts the calling thread, but none that it starts, under SCHED_FIFO.
+/// Puts the calling thread, but not its later threads, under SCHED_FIFO.
 pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
     // SAFETY: all-zero is a valid sched_param, and the kernel reads one.
@@ -137,7 +137,7 @@ pub(crate) fn set_real_time(priority: c_int) -> io::Result<()> {
     .map(drop)
 }
 
-/// Lets the calling thread, and those that it starts from now on, run on the first CPU that it may use, and nowhere else.
+/// Restricts the calling thread and its later threads to the first CPU that it may use.
 pub(crate) fn run_on_first_cpu() -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
     const SET_BYTES: usize = size_of::<libc::cpu_set_t>();
@@ -150,7 +150,7 @@ pub(crate) fn run_on_first_cpu() -> io::Result<()> {
     }
 }
 
-/// Lets the calling thread, and those that it starts from now on, run on this CPU and nowhere else.
+/// Restricts the calling thread and its later threads to this CPU.
 pub(crate) fn run_on_cpu(cpu: usize) -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
     const SET_BYTES: usize = size_of::<libc::cpu_set_t>();
@@ -209,7 +209,7 @@ fn text(field: &[c_char]) -> String {
         .unwrap_or_default()
 }
 
-/// Calls `handler` on each of `signals`. It may only make system calls and touch atomics.
+/// Calls `handler` for each of `signals`. The handler may only make system calls and access atomics.
 pub(crate) fn on_signals(signals: &[c_int], handler: extern "C" fn(c_int)) -> io::Result<()> {
     for signal in signals {
         // SAFETY: all-zero is a valid sigaction: no flags, empty mask.
@@ -222,15 +222,15 @@ pub(crate) fn on_signals(signals: &[c_int], handler: extern "C" fn(c_int)) -> io
     Ok(())
 }
 
-/// Makes the process the parent of its descendants' orphans.
+/// Makes this process the parent of its descendants' orphans.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     const ON: libc::c_ulong = 1;
     // SAFETY: takes no pointers.
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) }).map(drop)
 }
 
-/// Makes the child of `command` be killed when the thread that starts it ends, and deaf to none of the signals that
-/// this thread has blocked.
+/// Makes the kernel kill the child of `command` when the thread that starts it ends, and unblocks the signals that this
+/// thread has blocked.
 pub(crate) fn tie_to_thread(command: &mut Command) {
     let before_exec = || {
         // SAFETY: this is the child before exec, which makes system calls only.
@@ -243,15 +243,14 @@ pub(crate) fn tie_to_thread(command: &mut Command) {
     unsafe { command.pre_exec(before_exec) };
 }
 
-/// A descriptor from which signals are read instead of being acted upon; they are blocked in the calling thread and in
-/// those that it starts from now on.
+/// A descriptor for reading signals, which are blocked in the calling thread and its later threads.
 pub(crate) fn signals(of: &[c_int]) -> io::Result<OwnedFd> {
     let set = set_mask(libc::SIG_BLOCK, of)?;
     // SAFETY: the kernel reads the set.
     owned(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })
 }
 
-/// Ends the blocking of signals in the calling thread.
+/// Unblocks signals in the calling thread.
 pub(crate) fn let_through(signals: &[c_int]) -> io::Result<()> {
     set_mask(libc::SIG_UNBLOCK, signals).map(drop)
 }
@@ -269,7 +268,7 @@ pub(super) fn set_mask(how: c_int, signals: &[c_int]) -> io::Result<libc::sigset
     }
 }
 
-/// The next signal that waits at a descriptor of [`signals`]: its number, and whether the kernel sent it.
+/// The next waiting signal at a descriptor of [`signals`]: its number, and whether the kernel sent it.
 pub(crate) fn next_signal(fd: BorrowedFd<'_>) -> io::Result<Option<(c_int, bool)>> {
     // SAFETY: all-zero is a valid signalfd_siginfo.
     let mut signal: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! The controlling terminal: whose it is, and what is typed on it unseen.
+//! The controlling terminal: its foreground group, and hidden input.
 
 use super::check;
 use super::process::set_mask;
@@ -9,17 +9,17 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// The controlling terminal, if there is one.
 pub(crate) fn open() -> Option<File> {
-    // Opening it anew makes no terminal a controlling one: it is that already (tty(4)).
+    // Opening it again makes no terminal a controlling one: it already is (tty(4)).
     File::options().read(true).write(true).open("/dev/tty").ok()
 }
 
-/// Whether our process group is the one in the foreground.
+/// Whether this process group is in the foreground.
 pub(crate) fn is_ours(terminal: BorrowedFd<'_>) -> bool {
     // SAFETY: takes no pointers.
     unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
-/// Puts our process group into the foreground, from the background too.
+/// Puts this process group into the foreground, even from the background.
 pub(crate) fn take(terminal: BorrowedFd<'_>) -> io::Result<()> {
     const STOPS_BACKGROUND: [c_int; 1] = [libc::SIGTTOU];
     set_mask(libc::SIG_BLOCK, &STOPS_BACKGROUND)?;
@@ -29,7 +29,7 @@ pub(crate) fn take(terminal: BorrowedFd<'_>) -> io::Result<()> {
     taken.map(drop)
 }
 
-/// Shows nothing of what is typed, lets no key send a signal, and ends a line with `end`, too. Returns the settings before.
+/// Turns echo and signal keys off, and ends a line with `end`, too. Returns the previous settings.
 pub(crate) fn hide(terminal: BorrowedFd<'_>, end: u8) -> io::Result<libc::termios> {
     // SAFETY: all-zero is a valid termios, which the kernel then fills.
     let mut settings = unsafe {
@@ -44,7 +44,7 @@ pub(crate) fn hide(terminal: BorrowedFd<'_>, end: u8) -> io::Result<libc::termio
     Ok(before)
 }
 
-/// Puts the terminal's settings back; what has been typed and not read is forgotten.
+/// Restores the terminal's settings. Discards unread input.
 pub(crate) fn restore(terminal: BorrowedFd<'_>, settings: &libc::termios) -> io::Result<()> {
     // SAFETY: the kernel reads one termios.
     check(unsafe { libc::tcsetattr(terminal.as_raw_fd(), libc::TCSAFLUSH, &raw const *settings) }).map(drop)

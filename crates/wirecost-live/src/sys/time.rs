@@ -26,7 +26,7 @@ pub(crate) fn read_clock(clock: libc::clockid_t) -> u64 {
     nanos(time)
 }
 
-/// The step of `clock`.
+/// The resolution of `clock`.
 pub(crate) fn clock_resolution(clock: libc::clockid_t) -> Duration {
     let mut time = timespec(0);
     // SAFETY: the kernel writes one timespec.
@@ -58,7 +58,7 @@ pub(crate) fn set_timer(fd: BorrowedFd<'_>, at_nanos: u64) -> io::Result<()> {
     check(result).map(drop)
 }
 
-/// Sets how late the kernel may fire the calling thread's timers in order to batch them.
+/// Sets how late the kernel may fire the calling thread's timers to combine them.
 pub(crate) fn set_timer_slack(nanos: libc::c_ulong) -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes an integer.
     check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos) }).map(drop)

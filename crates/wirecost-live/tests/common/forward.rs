@@ -1,4 +1,4 @@
-//! A forwarder without a link model: carries packets both ways and looks at each.
+//! A forwarder without a link model: carries packets both ways and inspects each.
 
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use wirecost_live::PacketPort;
 
-/// What was carried.
+/// The carried packets.
 #[derive(Debug, Default)]
 pub(crate) struct Carried {
     pub(crate) packets: u64,
@@ -76,7 +76,7 @@ fn drain(from: &PacketPort, to: &PacketPort, carried: &mut Carried) {
     }
 }
 
-/// Whether the checksums of IPv4 and of TCP or UDP are those of the bytes (RFC 1071).
+/// Whether the checksums of IPv4 and of TCP or UDP are correct (RFC 1071).
 pub(crate) fn has_right_checksums(packet: &[u8]) -> bool {
     let (addresses, protocol, transport) = match packet[0] >> 4 {
         4 => {

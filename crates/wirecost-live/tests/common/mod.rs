@@ -1,12 +1,12 @@
-//! Cases that each need a process of their own: this program runs itself again, once per case. A case that needs
-//! something is ignored like any other such test: `--include-ignored` runs it, `--ignored` runs such cases only.
+//! Test cases that each need their own process: this program runs itself again for each case. A case with requirements
+//! is ignored like any other such test: `--include-ignored` runs it, and `--ignored` runs only such cases.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
 use std::process::{Command, ExitCode};
 
-/// A case: its name, what it needs ("" for nothing), whether it gives up root first, and what it does. `Err` says what the
-/// machine lacks.
+/// A case: its name, its requirements ("" for none), whether it gives up root first, and its function. `Err` names what
+/// the machine lacks.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) needs: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct Case {
     pub(crate) run: fn() -> Result<(), String>,
 }
 
-/// Who runs a case.
+/// The user that runs a case.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum User {
     Caller,
@@ -24,7 +24,8 @@ pub(crate) enum User {
 const CASE: &str = "WIRECOST_TEST_CASE";
 const NOBODY: u32 = 65_534;
 
-/// Runs every case whose name contains the first argument that is no flag, or the one that the parent asked for.
+/// Runs every case whose name contains the first argument that is not a flag, or the case that the parent process
+/// requests.
 pub(crate) fn main(cases: &[Case]) -> ExitCode {
     if let Ok(name) = std::env::var(CASE) {
         let case = cases.iter().find(|case| case.name == name).expect("a known case");
@@ -88,7 +89,7 @@ fn passes(case: &Case) -> bool {
     !verdict.starts_with("FAILED")
 }
 
-/// Gives up root for good. Does nothing for an ordinary user, who has nothing to give up.
+/// Gives up root for good. Does nothing for an ordinary user.
 fn become_nobody() {
     // SAFETY: these calls take no pointers but a null list of length 0; the process has one thread.
     unsafe {
@@ -98,7 +99,7 @@ fn become_nobody() {
         assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
         assert_eq!(libc::setresgid(NOBODY, NOBODY, NOBODY), 0);
         assert_eq!(libc::setresuid(NOBODY, NOBODY, NOBODY), 0);
-        // A login would give a process whose /proc files are its user's; after setresuid they are root's.
+        // After a login, a process's /proc files belong to its user. After setresuid they belong to root.
         assert_eq!(libc::prctl(libc::PR_SET_DUMPABLE, 1), 0);
     }
 }

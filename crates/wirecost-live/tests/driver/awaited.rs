@@ -1,4 +1,4 @@
-//! What is read of a socket where it is known how many datagrams a device waits for.
+//! How many datagrams the loop reads from a socket if the number of expected datagrams is known.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
@@ -16,10 +16,10 @@ use crate::crowd::{Pipe, Told};
 use crate::rig::{loopback, watch};
 
 const MESSAGES: u8 = 100;
-/// What no one waits for.
+/// A datagram that no device waits for.
 const STRAY: u8 = 255;
 
-/// One device that sends a number when the one before has come back, and waits for nothing else.
+/// One device that sends a number when the previous one has come back, and expects nothing else.
 #[derive(Default)]
 struct OneAnswer {
     has_begun: bool,
@@ -80,7 +80,7 @@ impl Director<Pipe> for OneAnswer {
     }
 }
 
-/// Answers each datagram with what `answers` makes of its number.
+/// Answers each datagram with the result of `answers` for its number.
 fn answering(answers: fn(u8) -> Vec<u8>) -> SocketAddr {
     let socket = UdpSocket::bind(loopback()).expect("a port is free");
     let address = socket.local_addr().expect("bound");
@@ -113,20 +113,20 @@ fn run(remote: SocketAddr) -> (OneAnswer, u64) {
 }
 
 #[test]
-fn nobody_asks_for_more_than_the_answer_that_was_waited_for() {
+fn the_loop_reads_no_further_than_the_expected_answer() {
     let (director, reads) = run(answering(|number| vec![number]));
     assert_eq!((director.answered, director.strays), (MESSAGES, 0));
     assert_eq!(reads, u64::from(MESSAGES));
 }
 
 #[test]
-fn what_came_before_the_answer_does_not_hide_it() {
+fn a_datagram_before_the_answer_does_not_hide_it() {
     let (director, _) = run(answering(|number| vec![STRAY, number]));
     assert_eq!((director.answered, director.strays), (MESSAGES, MESSAGES.into()));
 }
 
 #[test]
-fn what_came_behind_an_answer_lies_until_the_next_one_comes() {
+fn a_datagram_after_an_answer_waits_for_the_next_one() {
     let (director, _) = run(answering(|number| vec![number, STRAY]));
     assert_eq!(director.answered, MESSAGES);
     assert!(

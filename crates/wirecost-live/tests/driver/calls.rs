@@ -1,4 +1,4 @@
-//! How many system calls a message takes, which no clock decides.
+//! How many system calls a message takes, independent of time.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::ControlFlow;
@@ -23,10 +23,10 @@ use crate::crowd::{Told, What, run};
 use crate::rig::{free_address, loopback, watch};
 
 const MESSAGES: u64 = 500;
-/// What connecting and closing take beside the messages, at most.
+/// The most calls for connecting and closing.
 const AROUND: u64 = 4;
 
-/// One device that publishes a message when the one before is acknowledged.
+/// One device that publishes a message when the previous one is acknowledged.
 struct OneByOne {
     template: Arc<PublishTemplate>,
     has_begun: bool,
@@ -130,7 +130,7 @@ fn a_server_receives_and_answers_datagrams_together() {
     let server = ServerLoop::new(vec![service], Clock::start(), crate::unread::Resets(0), false);
     let server = server.expect("listens");
     let address = server.address().expect("one service");
-    // From two peers, before the server looks.
+    // From two peers, before the server reads.
     let peers = [(); 2].map(|()| UdpSocket::bind(loopback()).expect("a port is free"));
     for number in 0..DATAGRAMS {
         let peer = &peers[number as usize % 2];
@@ -156,7 +156,7 @@ fn devices_that_share_a_socket_send_and_receive_together() {
     let peer = UdpSocket::bind(loopback()).expect("a port is free");
     let address = peer.local_addr().expect("bound");
     let mut sent = 0;
-    // The peer answers on the loop's own thread, when all have sent: what is there is there before the loop looks.
+    // The peer answers on the loop's own thread after all have sent: the datagrams are there before the loop reads.
     let answer_all = move || {
         for _ in 0..DEVICES {
             let mut datagram = [0; 2];

@@ -66,7 +66,7 @@ fn a_reset_by_the_peer_reaches_the_endpoint_and_sends_nothing_more() {
     let (opened, reset_now) = mpsc::channel();
     let peer = thread::spawn(move || {
         let (socket, _) = listener.accept().expect("the device connects");
-        // A reset that overtakes the device's look at its socket would be a connect that failed.
+        // If the reset arrived before the device polls its socket, the connect would have failed.
         reset_now.recv().expect("the device sees its connection open");
         let socket = socket2::Socket::from(socket);
         socket.set_linger(Some(Duration::ZERO)).expect("an open socket");
@@ -75,7 +75,7 @@ fn a_reset_by_the_peer_reaches_the_endpoint_and_sends_nothing_more() {
     let report = run_device(Transport::Stream, address, move |_, seen| {
         step += 1;
         if seen.events == [ClientEvent::Opened] {
-            // Asked again after the reset is under way, no one waits for this any more.
+            // Called again after the reset, when the receiver is gone.
             let _ = opened.send(());
         }
         match step {
@@ -140,7 +140,7 @@ fn commands_wait_while_the_peer_does_not_read() {
     run_device(Transport::Stream, address, move |context, seen| {
         step += 1;
         if context.congested {
-            // Once it reads, no one waits for this any more.
+            // Once it reads, the receiver is gone.
             let _ = congested.send(());
             return Step::Wait(None);
         }
@@ -164,7 +164,7 @@ fn commands_wait_while_the_peer_does_not_read() {
 }
 
 #[test]
-fn the_loop_ends_with_its_last_device_and_not_at_a_deadline_that_no_longer_matters() {
+fn the_loop_ends_with_its_last_device_before_stale_deadlines() {
     let peer = UdpSocket::bind(loopback()).expect("a port is free");
     let address = peer.local_addr().expect("bound");
     let echo = thread::spawn(move || {
@@ -177,7 +177,7 @@ fn the_loop_ends_with_its_last_device_and_not_at_a_deadline_that_no_longer_matte
         match step {
             1 => Step::Connect,
             2 => send(8),
-            // Far beyond the watchdog; the echo comes first, and the script asks for an earlier time.
+            // Far beyond the watchdog. The echo comes first, and the script sets an earlier time.
             3 => Step::Wait(Some(Instant::from_millis(3_600_000))),
             4 => Step::Wait(Some(context.now + Duration::from_millis(5))),
             _ => Step::Finished,

@@ -1,4 +1,4 @@
-//! Devices of a load that send bytes and report bytes, and a director that asks a closure what comes of what happens.
+//! Devices of a load that send and report bytes, and a director that asks a closure for each reaction.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Out
 
 use crate::rig::watch;
 
-/// Sends what it is given and reports what it receives.
+/// Sends the given bytes and reports the received ones.
 #[derive(Default)]
 pub(crate) struct Pipe {
     flow: Option<FlowId>,
@@ -79,39 +79,39 @@ impl Endpoint for Pipe {
     }
 }
 
-/// What happens to a device.
+/// An event of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// It is named for the first time.
+    /// The first call for the device.
     Begin,
-    /// Its endpoint says something.
+    /// An event of its endpoint.
     Told(Told),
     /// Everything is sent.
     Sent,
     /// Its socket failed.
     Failed(ResetReason),
-    /// Nothing, but it may go on.
+    /// No event, but it may continue.
     Asked,
 }
 
-/// Asks a closure what a device does when something happens to it.
+/// Asks a closure what a device does after an event.
 pub(crate) struct Asking<F> {
     react: F,
     pub(crate) devices: Vec<Seen>,
     named: usize,
 }
 
-/// What has happened to a device.
+/// The events of a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) all: Vec<What>,
-    /// Of that, what the closure has been asked about.
+    /// How many of them the closure has handled.
     asked: usize,
     is_finished: bool,
 }
 
 impl Seen {
-    /// The bytes that it was sent, end to end.
+    /// The bytes that it received, end to end.
     pub(crate) fn received(&self) -> Vec<u8> {
         let parts = self.all.iter().filter_map(|what| match what {
             What::Told(Told::Received(bytes)) => Some(bytes.as_slice()),

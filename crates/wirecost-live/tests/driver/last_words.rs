@@ -1,4 +1,4 @@
-//! A peer that says something and is gone, before the device comes to hear it.
+//! A peer that sends data and disappears before the device reads.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use crate::rig::loopback;
 
 const LAST_WORDS: &[u8] = b"bye";
 
-/// When it is opened, lets the peer speak and reset, and then sends itself.
+/// When it is opened, it lets the peer send and reset, and then sends itself.
 struct Late {
     opened: Sender<()>,
     is_gone: Receiver<()>,
@@ -93,7 +93,7 @@ impl Script<Late> for UntilReset {
 }
 
 #[test]
-fn what_a_peer_said_before_its_reset_is_read_also_where_sending_finds_the_reset_first() {
+fn data_before_a_reset_is_read_even_if_sending_fails_first() {
     let listener = TcpListener::bind(loopback()).expect("a port is free");
     let remote = listener.local_addr().expect("bound");
     let (opened, is_opened) = channel();
@@ -129,7 +129,7 @@ fn what_a_peer_said_before_its_reset_is_read_also_where_sending_finds_the_reset_
 }
 
 #[test]
-fn what_a_peer_said_before_it_went_is_received_also_behind_the_error() {
+fn datagrams_before_an_icmp_error_are_received() {
     let peer = UdpSocket::bind(loopback()).expect("a port is free");
     let address = peer.local_addr().expect("bound");
     let mut peer = Some(peer);
@@ -142,7 +142,7 @@ fn what_a_peer_said_before_it_went_is_received_also_behind_the_error() {
             What::Begin => Step::Connect,
             What::Told(Told::Opened) => Step::Command(vec![1]),
             What::Sent => match peer.take() {
-                // The answer and the ICMP error that the next datagram brings are there when the socket is read.
+                // The answer and the ICMP error of the next datagram are both there when the socket is read.
                 Some(peer) => {
                     let (_, device) = peer.recv_from(&mut [0]).expect("the device has sent");
                     peer.send_to(&[9], device).expect("the device is there");

@@ -1,4 +1,4 @@
-//! Devices of a load: peers that close, refuse or hang, sockets that are shared, and one that does not starve another.
+//! Devices of a load: peers that close, refuse or hang, shared sockets, and fairness between devices.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -15,7 +15,7 @@ use wirecost_proto::script::{Context, Step};
 use crate::crowd::{Told, What, run};
 use crate::rig::{free_address, loopback};
 
-/// Accepts so many connections and does `work` with each, one after the other.
+/// Accepts this many connections and does `work` with each, one after the other.
 fn peer(connections: usize, work: impl Fn(TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind(loopback()).expect("a port is free");
     let address = listener.local_addr().expect("bound");
@@ -28,8 +28,8 @@ fn peer(connections: usize, work: impl Fn(TcpStream) + Send + 'static) -> (Socke
 }
 
 #[test]
-fn whatever_a_peer_says_before_it_closes_is_read() {
-    // Below, at and above what one read takes, with the FIN behind it.
+fn all_data_before_a_close_is_read() {
+    // Below, at and above the size of one read, followed by the FIN.
     const SIZES: [usize; 6] = [0, 1, 65_535, 65_536, 65_537, 3 * 65_536];
     const DEVICES: usize = 4 * SIZES.len();
     let (address, peer) = peer(DEVICES, |mut socket| {
@@ -65,13 +65,13 @@ fn whatever_a_peer_says_before_it_closes_is_read() {
 }
 
 #[test]
-fn a_device_connects_again_as_often_as_its_director_wants() {
+fn a_device_reconnects_as_often_as_its_director_wants() {
     const TIMES: u32 = 300;
     let (address, peer) = peer(TIMES as usize, |mut socket| {
         let mut number = [0; 4];
         socket.read_exact(&mut number).expect("the device sends");
         socket.write_all(&number).expect("the device waits for it");
-        // It goes in order or with a reset.
+        // It closes in order or with a reset.
         let _ = socket.read(&mut [0]);
     });
     let mut times = 0_u32;
@@ -100,7 +100,7 @@ fn a_device_connects_again_as_often_as_its_director_wants() {
 }
 
 #[test]
-fn deadlines_that_are_near_are_waited_for_awake() {
+fn the_loop_waits_busily_for_close_deadlines() {
     const TIMES: u32 = 1_000;
     let mut times = 0;
     let wait = |_, _, context: Context| {
@@ -117,7 +117,7 @@ fn deadlines_that_are_near_are_waited_for_awake() {
 }
 
 #[test]
-fn each_refused_connect_is_told_once() {
+fn each_refused_connect_is_reported_once() {
     const TIMES: u32 = 50;
     let address = free_address(Transport::Stream);
     let mut times = 0;
@@ -148,7 +148,7 @@ fn each_refused_connect_is_told_once() {
 }
 
 #[test]
-fn a_connect_that_nobody_answers_can_be_given_up() {
+fn a_connect_without_an_answer_can_be_given_up() {
     // A full backlog: the kernel drops further SYNs (listen(2)).
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
     listener.bind(&loopback().into()).expect("a port is free");
@@ -194,7 +194,7 @@ fn a_connect_that_nobody_answers_can_be_given_up() {
 }
 
 #[test]
-fn what_a_slow_peer_does_not_take_at_once_is_sent_when_it_does() {
+fn data_that_a_slow_peer_leaves_is_sent_later() {
     const COMMANDS: usize = 300;
     const LEN: usize = 50_000;
     let (is_congested, told) = mpsc::channel();
@@ -222,7 +222,7 @@ fn what_a_slow_peer_does_not_take_at_once_is_sent_when_it_does() {
             what => {
                 is_open |= what == What::Told(Told::Opened);
                 if context.congested {
-                    // Once it reads, the peer listens no more.
+                    // Once it reads, the receiver is gone.
                     let _ = is_congested.send(());
                 }
                 if !is_open || context.congested || given == COMMANDS {
@@ -238,7 +238,7 @@ fn what_a_slow_peer_does_not_take_at_once_is_sent_when_it_does() {
 }
 
 #[test]
-fn a_device_that_always_has_something_to_send_does_not_starve_another() {
+fn a_device_with_endless_output_does_not_starve_another() {
     let (address, peer) = peer(2, |mut socket| {
         thread::spawn(move || {
             let mut buffer = vec![0; 65_536];
@@ -329,7 +329,7 @@ fn share_sockets(sockets: usize) {
 }
 
 #[test]
-fn datagrams_of_one_turn_arrive_in_their_order_and_answers_too() {
+fn datagrams_of_one_turn_and_their_answers_keep_their_order() {
     const TOGETHER: u8 = 40;
     let server = UdpSocket::bind(loopback()).expect("a port is free");
     let address = server.local_addr().expect("bound");
@@ -371,7 +371,7 @@ fn datagrams_of_one_turn_arrive_in_their_order_and_answers_too() {
 }
 
 #[test]
-fn devices_connect_from_the_addresses_that_they_are_given() {
+fn devices_connect_from_their_given_addresses() {
     let listener = TcpListener::bind(loopback()).expect("a port is free");
     let address = listener.local_addr().expect("bound");
     let peer = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The devices' and the servers' loop over loopback sockets: what the kernel does to a flow, and what comes of it.
+//! The devices' and the servers' loops over loopback sockets: the kernel's events and their effects on flows.
 
 mod awaited;
 mod calls;

@@ -1,4 +1,4 @@
-//! A device whose script is a closure, a server that notes what arrives, and a watchdog for both.
+//! A device whose script is a closure, a server that notes its input, and a watchdog for both.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use wirecost_proto::driver::{Observer, Service};
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Instant, ResetReason};
 
-/// What the next step is, from what the script has seen so far.
+/// The next step, based on the events so far.
 type Next = Box<dyn FnMut(Context, &Seen) -> Step<ClientCommand> + Send>;
 
-/// Long enough for any of these tests on a busy machine; a loop that hangs is stopped then.
+/// Long enough for any of these tests on a busy machine. A loop that hangs is stopped then.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
-/// What a script was told.
+/// The events of a script.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) events: Vec<ClientEvent>,
@@ -83,7 +83,7 @@ pub(crate) fn run_device(
     report
 }
 
-/// Stops a loop that has not ended when the watchdog wakes; dropping what this returns calls the watchdog off.
+/// Stops a loop that is still running when the watchdog fires. Dropping the returned sender cancels the watchdog.
 pub(crate) fn watch(stop: Stopper) -> mpsc::Sender<()> {
     let (done, wait) = mpsc::channel();
     thread::spawn(move || {
@@ -111,7 +111,7 @@ impl Observer<bare::Server> for Arrived {
     }
 }
 
-/// A server on a thread of its own.
+/// A server on its own thread.
 pub(crate) struct Serving {
     pub(crate) address: SocketAddr,
     arrivals: mpsc::Receiver<u64>,
@@ -120,7 +120,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Serves on `address`; `on_link` as the driver means it.
+    /// Serves on `address`. `on_link` has the driver's meaning.
     pub(crate) fn start(transport: Transport, address: SocketAddr, on_link: bool) -> Self {
         let service = Service {
             address,
@@ -153,7 +153,7 @@ impl Serving {
     }
 }
 
-/// An address that no socket listens on, found by listening for a moment.
+/// An address without a listening socket, found by listening for a moment.
 pub(crate) fn free_address(transport: Transport) -> SocketAddr {
     match transport {
         Transport::Stream => std::net::TcpListener::bind(loopback()).and_then(|socket| socket.local_addr()),

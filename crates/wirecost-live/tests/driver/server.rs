@@ -1,4 +1,4 @@
-//! Servers: foreign clients that close by halves, reset, flood, or send the largest datagram.
+//! Servers: foreign clients that close one side, reset, flood, or send the largest datagram.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -24,7 +24,7 @@ fn message(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_client_that_closes_its_half_is_served_to_the_end_and_closed() {
+fn a_half_closed_client_is_served_to_the_end_and_closed() {
     let server = Serving::start(Transport::Stream, free_address(Transport::Stream), true);
     let mut client = TcpStream::connect(server.address).expect("the server listens");
     client.write_all(&message(70_000)).expect("connected");
@@ -79,7 +79,7 @@ fn a_flood_of_datagrams_does_not_keep_a_server_from_stopping() {
             thread::spawn(move || {
                 let client = UdpSocket::bind(loopback()).expect("a port is free");
                 while !end.load(Ordering::Relaxed) {
-                    // The kernel may refuse some: that is what a flood is.
+                    // The kernel may refuse some datagrams of a flood.
                     drop(client.send_to(&[0; 8], address));
                 }
             })
@@ -95,7 +95,7 @@ fn a_flood_of_datagrams_does_not_keep_a_server_from_stopping() {
 }
 
 #[test]
-fn a_server_on_port_0_tells_the_port_that_the_kernel_chose() {
+fn a_server_on_port_0_reports_the_port_of_the_kernel() {
     for transport in [Transport::Stream, Transport::Datagram] {
         let service = Service {
             address: loopback(),

@@ -22,12 +22,13 @@ use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Out
 
 use crate::rig::{free_address, loopback, watch};
 
-/// Far more than the kernel keeps for a connection over loopback.
+/// Far more than the kernel buffers for a connection over loopback.
 const MUCH: usize = 64 << 20;
-/// Less than the minute for which a server bears a client that does not close; within it what was asked for happens, also on a busy machine; a test that waits longer fails.
+/// Less than the minute that a server waits for a client's close, and long enough for the expected events on a busy
+/// machine. A test that waits longer fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends back what it receives; closes its side at a byte `x`.
+/// Sends back its input. Closes its side at a byte `x`.
 #[derive(Default)]
 pub(crate) struct Echo {
     todo: Vec<Output<()>>,
@@ -77,7 +78,7 @@ impl Echo {
     }
 }
 
-/// Sends the client that came first what the others say.
+/// Sends the first client the data of the others.
 #[derive(Default)]
 struct FanOut {
     first: Option<FlowId>,
@@ -115,12 +116,12 @@ impl Endpoint for FanOut {
     }
 }
 
-/// Tells of resets while the loop runs.
+/// Reports resets while the loop runs.
 struct Telling(Sender<()>);
 
 impl<E: Endpoint<Event = ()>> Observer<E> for Telling {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, (): (), _: Instant) {
-        // A test that has seen enough does not listen any more.
+        // A test that has seen enough no longer listens.
         let _ = self.0.send(());
     }
 }
@@ -134,7 +135,7 @@ impl Observer<Echo> for Resets {
     }
 }
 
-/// A server on a thread of its own: its address, what stops it, and the resets that its endpoint was told of.
+/// A server on its own thread: its address, its stopper, and the number of resets that its endpoint saw.
 fn serve(linger: Duration) -> (SocketAddr, Stopper, JoinHandle<u32>) {
     let (address, transport) = (free_address(Transport::Stream), Transport::Stream);
     let service = Service {
@@ -149,7 +150,7 @@ fn serve(linger: Duration) -> (SocketAddr, Stopper, JoinHandle<u32>) {
     (address, stop, thread)
 }
 
-/// A server on a thread of its own: its address, what stops it, and what tells of resets.
+/// A server on its own thread: its address, its stopper, and a receiver of resets.
 fn serve_telling<E>(endpoint: E) -> (SocketAddr, Stopper, Receiver<()>)
 where
     E: Endpoint<Event = (), Error = Infallible> + Send + 'static,
@@ -168,7 +169,7 @@ where
     (address, stop, told)
 }
 
-/// Writes until nothing is taken for a while; returns the bytes that were.
+/// Writes until nothing is accepted for a while. Returns the number of accepted bytes.
 fn write_until_stuck(client: &mut TcpStream) -> usize {
     client.set_nonblocking(true).expect("an open socket");
     let (chunk, mut taken, mut last) = (vec![0; 1 << 16], 0, Monotonic::now());
@@ -189,7 +190,7 @@ fn write_until_stuck(client: &mut TcpStream) -> usize {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_not_read_until_it_does() {
+fn a_client_that_does_not_read_is_not_read_from() {
     let (address, stop, thread) = serve(Duration::from_secs(60));
     let mut client = TcpStream::connect(address).expect("the server listens");
     let written = write_until_stuck(&mut client);
@@ -225,7 +226,7 @@ fn a_client_that_does_not_close_is_reset_after_a_while() {
 }
 
 #[test]
-fn a_client_that_does_not_read_and_is_gone_is_forgotten() {
+fn a_client_that_does_not_read_and_resets_is_dropped() {
     let (address, stop, told) = serve_telling(Echo::default());
     let mut client = TcpStream::connect(address).expect("the server listens");
     write_until_stuck(&mut client);
@@ -238,10 +239,10 @@ fn a_client_that_does_not_read_and_is_gone_is_forgotten() {
 }
 
 #[test]
-fn a_client_that_does_not_read_what_others_say_is_reset_before_it_fills_the_memory() {
+fn a_reader_that_falls_behind_is_reset_before_memory_fills() {
     let (address, stop, told) = serve_telling(FanOut::default());
     let reader = TcpStream::connect(address).expect("the server listens");
-    // The server accepts in the order in which they came.
+    // The server accepts in the order of the connects.
     let mut writer = TcpStream::connect(address).expect("the server listens");
     writer.write_all(&vec![0; MUCH]).expect("it is read");
     told.recv_timeout(PATIENCE)
@@ -289,15 +290,15 @@ impl Script<Echo> for Patient {
     }
 }
 
-/// Whatever the client would answer, it must not keep all of it for a server that never reads.
+/// A client must not keep all its answers for a server that never reads.
 #[test]
-fn a_server_that_does_not_read_what_it_makes_a_client_send_is_reset_before_it_fills_the_memory() {
+fn a_server_that_never_reads_is_reset_before_memory_fills() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let remote = listener.local_addr().expect("bound");
     let server = thread::spawn(move || {
         let (mut socket, _) = listener.accept().expect("the device connects");
         let piece = vec![0; 1 << 20];
-        // Its end says that the client has given up.
+        // The end of the connection shows that the client has given up.
         (0..4 * MUCH / piece.len())
             .take_while(|_| socket.write_all(&piece).is_ok())
             .count()

@@ -1,26 +1,24 @@
-//! Connections are closed as the protocol does it: at once, or one after the other.
+//! Closes connections with the protocol's own close, all at once or one after the other.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 use crate::connections::{NextStep, State};
 
-/// Closes what is open and leaves what is not.
+/// Closes open connections and leaves the others alone.
 #[derive(Debug)]
 pub struct Close {
-    /// From one device to the next.
+    /// The time between two devices.
     gap: Duration,
     begins: Option<Instant>,
-    /// The next device.
+    /// The next device to close.
     next: usize,
 }
 
 impl Close {
-    /// Closes a device after each `gap`.
+    /// Closes one device after each `gap`.
     pub const fn new(gap: Duration) -> Self {
         Self {
             gap,
@@ -29,7 +27,7 @@ impl Close {
         }
     }
 
-    /// Closes the devices whose time has come; returns when the next one's does.
+    /// Closes the devices whose time has come. Returns the time of the next device.
     fn close_due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         let begins = self.begins?;
         while self.next < part.connections.len() {
@@ -47,7 +45,7 @@ impl Close {
 
 fn close(part: &mut Part, device: usize) {
     match part.connections.state(device) {
-        State::Up => part.connections.wish(device, NextStep::Close),
+        State::Up => part.connections.request(device, NextStep::Close),
         State::Connecting => part.connections.abort(device, false),
         State::Down => part.connections.stay_down(device),
         State::Closing => {}
@@ -64,16 +62,12 @@ impl Activity for Close {
         self.close_due(part, now)
     }
 
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
-    }
-
     fn is_done(&self, part: &Part, _: Instant) -> bool {
         let count = part.connections.len();
         self.begins.is_some() && self.next == count && part.connections.count(State::Down) == count
     }
 
-    // A close is bounded by itself: what is left is closed now.
+    // A close has a time limit of its own, so the remaining connections close now.
     fn stop(&mut self, part: &mut Part, now: Instant, _: Instant) {
         self.gap = Duration::ZERO;
         self.close_due(part, now);

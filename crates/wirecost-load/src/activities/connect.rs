@@ -1,58 +1,56 @@
-//! Connections are made: at a rate over all devices, or as fast as they come about. Subscribers come first.
+//! Makes connections, at a given rate over all devices or as fast as possible. Subscribers connect first.
 
 use std::iter::Peekable;
 use std::ops::Range;
 use std::time::Duration;
 
-use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::load::{Arrivals, Offer};
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Ended, Part};
 use crate::arrivals::Schedule;
 use crate::connections::{NextStep, State};
 
-/// Connections of a part that are being made at the same time where no rate is asked for: fewer than a usual server
-/// lets wait to be accepted.
+/// How many connections of a part are being made at once when no rate is given. This is below the accept backlog of a
+/// usual server.
 const AT_A_TIME: usize = 64;
 
-/// How long answers to subscriptions are waited for, once everybody is connected.
+/// How long the phase waits for answers to subscriptions after the last device has connected.
 const SUBSCRIBE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Devices of a part that connect together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The index of the first one in the part.
+    /// The index of the first device in the part.
     pub first: usize,
-    /// Their places among all that connect.
+    /// The positions of the devices among all devices that connect.
     pub places: Range<u32>,
 }
 
-/// Makes the connection of each device, once.
+/// Makes the connection of each device once.
 #[derive(Debug)]
 pub struct Connect {
     pace: Pace,
     begins: Instant,
-    /// What each subscriber finds retained.
+    /// How many retained messages each subscriber receives.
     retained: u32,
-    /// Devices that have not been told to connect.
+    /// Devices that have not begun to connect.
     left: usize,
-    /// Since when nothing is left but subscriptions that are not answered.
+    /// Since when only unanswered subscriptions are left.
     connected: Option<Instant>,
 }
 
 #[derive(Debug)]
 enum Pace {
-    /// At the times of a schedule, of each group.
+    /// Connects each group at the times of a schedule.
     At(Vec<(usize, Peekable<Schedule>)>),
-    /// The devices that follow, when there is room.
+    /// The devices that connect next, as soon as there is room.
     Free(Vec<usize>),
 }
 
 impl Connect {
-    /// Connections of `groups`, so many per second over all `of` devices that connect. Each subscriber finds so many
-    /// messages retained.
+    /// Connects `groups` at `rate` connections per second over all `of` devices. Each subscriber receives `retained`
+    /// retained messages.
     pub fn new(rate: Option<f64>, groups: &[Group], of: u32, retained: u32) -> Self {
         let devices = |group: &Group| group.first..group.first + group.places.len();
         let pace = match rate {
@@ -76,11 +74,11 @@ impl Connect {
     fn connect(&mut self, part: &mut Part, device: usize) {
         self.left -= 1;
         if part.connections.state(device) == State::Down {
-            part.connections.wish(device, NextStep::Connect);
+            part.connections.request(device, NextStep::Connect);
         }
     }
 
-    /// Connects whom it is time for; returns when to do so again.
+    /// Connects the devices whose time has come. Returns the next time.
     fn connect_due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         while let Some(device) = self.next_free(part) {
             self.connect(part, device);
@@ -100,7 +98,7 @@ impl Connect {
         }
     }
 
-    /// The next device whose time has come, or when the next one's does.
+    /// The next device whose time has come, or the time of the next device.
     fn next_due(&mut self, now: Instant) -> Result<usize, Option<Instant>> {
         let Pace::At(groups) = &mut self.pace else {
             return Err(None);
@@ -135,7 +133,7 @@ fn schedule(rate: f64, group: &Group, of: u32) -> Option<Schedule> {
         ramp: Duration::ZERO,
         spread: None,
     };
-    // Nothing is drawn where the gaps are equal.
+    // Equal gaps need no random numbers.
     Schedule::new(&offer, group.places.clone(), of, Rng::new(0))
 }
 
@@ -162,10 +160,6 @@ impl Activity for Connect {
 
     fn went_down(&mut self, part: &mut Part, _: usize, _: Ended<'_>, now: Instant) {
         self.due(part, now);
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, part: &Part, now: Instant) -> bool {

@@ -1,27 +1,27 @@
-//! All connections are lost at one instant, as when a server, a router or the mains fails.
+//! Drops all connections at one instant, as when a server, a router or the power fails.
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
+
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::Who;
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 use crate::connections::State;
 
-/// Leaves all connections, without a word of the application.
+/// Drops all connections without a message of the application protocol.
 #[derive(Debug)]
 pub struct DropAll {
     who: Who,
     reset: bool,
-    /// Whom the wills of senders go to.
+    /// The subscriptions that the senders' wills match.
     wills: Matching,
     at: Instant,
     has_begun: bool,
 }
 
 impl DropAll {
-    /// Leaves the connections of `who`, by RST or by FIN. `wills` are the subscriptions that the senders' wills match.
+    /// Drops the connections of the devices `who`, by RST or by FIN. `wills` are the subscriptions that the senders'
+    /// wills match.
     pub const fn new(who: Who, reset: bool, wills: Matching) -> Self {
         Self {
             who,
@@ -61,15 +61,11 @@ impl Activity for DropAll {
         None
     }
 
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
-    }
-
     fn is_done(&self, part: &Part, _: Instant) -> bool {
         let is_down = |device| part.connections.state(device) == State::Down;
         self.has_begun && part.devices(self.who).all(is_down)
     }
 
-    // It is over at once anyway.
+    // The phase is over at once anyway.
     fn stop(&mut self, _: &mut Part, _: Instant, _: Instant) {}
 }

@@ -1,51 +1,52 @@
-//! Connect, close, and again: handshakes per second, and what each takes.
+//! Connects, closes and connects again: handshakes per second, and the time of each.
 //!
 //! ```text
-//! open loop:   the schedule names a device -> it connects where it is down, else the handshake waits for it
+//! open loop:   the schedule names a device -> it connects if it is down, or else the handshake waits for it
 //! closed loop: a device is down -> it connects
-//! either way:  connect -> the client may send: that is the handshake -> close -> down
+//! either way:  connect -> the client may send: the handshake is complete -> close -> down
 //! ```
 //!
-//! Handshakes that resume need the ticket of a connection before them: that one is in a phase before this one.
+//! A resumed handshake needs the ticket of an earlier connection, which an earlier phase makes.
 
 use std::collections::VecDeque;
-use std::iter::Peekable;
+
 use std::ops::Range;
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
-use wirecost_proto::script::Context;
+
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::load::Offer;
-use wirecost_stack::{Command, Event};
+use wirecost_stack::Event;
 
 use crate::activity::{Activity, Ended, Part};
-use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+use crate::arrivals::{ARRIVALS_PER_TURN, Flow, NEVER};
 use crate::connections::{NextStep, State};
 use crate::earlier;
 use crate::roles::attempts::{Attempts, Failure};
 
-/// How long a connection stays open where a ticket may follow the handshake (RFC 8446, section 4.6.1).
+/// How long a connection stays open after the handshake when a ticket may follow it (RFC 8446, section 4.6.1).
 pub const TICKET_WAIT: Duration = Duration::from_millis(50);
-/// How long a device of a closed loop rests after a failure: a server that is not there is not asked without pause.
+/// How long a device of a closed loop waits after a failure, so that it does not connect in a tight loop to a server
+/// that is down.
 const REST: Duration = Duration::from_millis(100);
-/// Why handshakes end that have not come about when the phase is over.
+/// The reason of handshakes that are incomplete at the end of the phase.
 const OUT_OF_TIME: &str = "no connection before the phase was over";
 
-/// What is asked of the handshakes of a part.
+/// The settings of a part's handshakes.
 #[derive(Clone, Debug)]
 pub struct Handshaking {
-    /// When which handshakes are intended.
+    /// When handshakes are due.
     pub offer: Offer,
-    /// The part's senders among all.
+    /// The part's senders among all senders.
     pub devices: Range<u32>,
-    /// All senders.
+    /// The number of all senders.
     pub of: u32,
-    /// What connections run on.
+    /// The transport of the connections.
     pub transport: Transport,
     /// How long a connection stays open after its handshake.
     pub linger: Duration,
-    /// What is random follows from it.
+    /// The random numbers of the schedule.
     pub rng: Rng,
 }
 
@@ -55,49 +56,28 @@ pub struct Handshakes {
     asked: Handshaking,
     flow: Flow,
     attempts: Attempts,
-    /// Devices that a closed loop has not looked at.
+    /// Devices that a closed loop has not started yet.
     fresh: usize,
-    /// Connections to be closed, the earliest first.
+    /// Connections to close, the earliest first.
     lingering: VecDeque<(Instant, usize)>,
-    /// Devices that go on after a failure, the earliest first.
+    /// Devices that wait after a failure, the earliest first.
     resting: VecDeque<(Instant, usize)>,
-    /// The device that the server has refused just now.
+    /// The device that the server has just refused.
     refused: Option<usize>,
     begins: Instant,
     ends: Instant,
-    /// Nothing is waited for from here on, once nothing is intended any more.
+    /// When the phase stops waiting, once nothing more is offered.
     drained: Option<Instant>,
 }
-
-#[derive(Debug)]
-enum Flow {
-    Open(Peekable<Schedule>),
-    /// How many handshakes may still be intended.
-    Closed {
-        left: u64,
-    },
-}
-
-const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 impl Handshakes {
     /// The part's share of the handshakes.
     pub fn new(asked: Handshaking) -> Self {
-        let devices = asked.devices.clone();
-        let flow = match Schedule::new(&asked.offer, devices.clone(), asked.of, asked.rng) {
-            Some(schedule) => Flow::Open(schedule.peekable()),
-            None => Flow::Closed {
-                left: asked
-                    .offer
-                    .count
-                    .map_or(u64::MAX, |count| share(count, &devices, asked.of)),
-            },
-        };
         Self {
-            attempts: Attempts::new(devices.len()),
-            fresh: devices.len(),
+            attempts: Attempts::new(asked.devices.len()),
+            fresh: asked.devices.len(),
+            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
             asked,
-            flow,
             lingering: VecDeque::new(),
             resting: VecDeque::new(),
             refused: None,
@@ -107,20 +87,15 @@ impl Handshakes {
         }
     }
 
-    /// Offers what the schedule names; returns when it names the next.
+    /// Offers the handshakes that are due. Returns the time of the next one.
     fn offer(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         for _ in 0..ARRIVALS_PER_TURN {
-            let Flow::Open(schedule) = &mut self.flow else {
-                return None;
-            };
-            let arrival = schedule.peek().copied()?;
-            let intended = self.begins + Duration::from_nanos(arrival.offset);
+            let (device, intended) = self.flow.next_arrival(self.begins)?;
             part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
-            schedule.next();
-            let device = arrival.device;
+            self.flow.advance();
             let free = part.connections.state(device) == State::Down && self.attempts.is_free(device);
             self.attempts
                 .offer(device, intended, now, free, &mut part.tracker);
@@ -129,7 +104,7 @@ impl Handshakes {
         Some(now)
     }
 
-    /// A device that is down begins what it has to do next.
+    /// Starts the next handshake of a device that is down.
     fn begin_next(&mut self, part: &mut Part, device: usize, now: Instant) {
         if part.connections.state(device) != State::Down {
             return;
@@ -143,7 +118,7 @@ impl Handshakes {
             self.attempts.offer(device, now, now, true, &mut part.tracker);
         }
         if self.attempts.begin(device, now, &mut part.tracker) {
-            part.connections.wish(device, NextStep::Connect);
+            part.connections.request(device, NextStep::Connect);
         }
     }
 
@@ -154,7 +129,7 @@ impl Handshakes {
         }
     }
 
-    /// Closes the connections that have been open for long enough; returns when the next one has.
+    /// Closes the connections that have been open for long enough. Returns when the next one is due.
     fn close_lingering(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         while let Some((until, device)) = self.lingering.front().copied() {
             if now < until {
@@ -162,13 +137,13 @@ impl Handshakes {
             }
             self.lingering.pop_front();
             if part.connections.is_up(device) {
-                part.connections.wish(device, NextStep::Close);
+                part.connections.request(device, NextStep::Close);
             }
         }
         None
     }
 
-    /// Lets the devices go on that have rested for long enough; returns when the next one has.
+    /// Resumes the devices that have waited long enough. Returns when the next one is due.
     fn wake_resting(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
         while let Some((until, device)) = self.resting.front().copied() {
             if now < until {
@@ -187,7 +162,7 @@ impl Activity for Handshakes {
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         for device in 0..part.senders {
             if part.connections.is_up(device) {
-                part.connections.wish(device, NextStep::Close);
+                part.connections.request(device, NextStep::Close);
             }
         }
     }
@@ -198,7 +173,7 @@ impl Activity for Handshakes {
         }
         let mut next = self.offer(part, now);
         if let Flow::Closed { .. } = self.flow {
-            // Those that are down when it begins: the others go on when they come down.
+            // Only devices that are down now: the others start when they come down.
             for device in 0..std::mem::take(&mut self.fresh) {
                 self.begin_next(part, device, now);
             }
@@ -222,7 +197,7 @@ impl Activity for Handshakes {
         }
         self.attempts.succeed(device, now, &mut part.tracker);
         if self.asked.linger.is_zero() {
-            return part.connections.wish(device, NextStep::Close);
+            return part.connections.request(device, NextStep::Close);
         }
         self.lingering.push_back((now + self.asked.linger, device));
     }
@@ -230,7 +205,7 @@ impl Activity for Handshakes {
     fn event(&mut self, part: &mut Part, device: usize, event: &Event, _: Instant) {
         match event {
             Event::Rejected { .. } => self.refused = Some(device),
-            // Nothing answers the close of a datagram's channel: it is over when it is said.
+            // Nothing answers the close of a datagram channel: it is complete when it is sent.
             Event::Other
                 if self.asked.transport == Transport::Datagram
                     && part.connections.state(device) == State::Closing =>
@@ -255,10 +230,6 @@ impl Activity for Handshakes {
             return self.resting.push_back((now + REST, device));
         }
         self.begin_next(part, device, now);
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, _: &Part, now: Instant) -> bool {

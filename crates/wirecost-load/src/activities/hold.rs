@@ -1,15 +1,14 @@
-//! Connections are kept open, and nothing is done on them: what keep-alive costs.
+//! Keeps connections open and sends nothing on them: the cost of keep-alive.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
+
 use wirecost_scenario::options::load::Backoff;
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 
-/// Does nothing for a while.
+/// Keeps connections open for a while.
 #[derive(Debug)]
 pub struct Hold {
     duration: Duration,
@@ -19,7 +18,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Nothing for so long; connections that are lost are made again.
+    /// Keeps connections open for `duration`. Lost connections are made again.
     pub const fn new(duration: Duration, backoff: Backoff) -> Self {
         Self {
             duration,
@@ -42,10 +41,6 @@ impl Activity for Hold {
         Some(self.ends)
     }
 
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
-    }
-
     fn is_done(&self, _: &Part, now: Instant) -> bool {
         now >= self.ends
     }
@@ -54,7 +49,7 @@ impl Activity for Hold {
         self.ends = self.ends.min(now);
     }
 
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+    fn keeps_up(&self) -> Option<Backoff> {
         Some(self.backoff)
     }
 }

@@ -1,13 +1,13 @@
-//! What devices do in the phases of a load.
+//! The activities of devices in the phases of a load.
 //!
 //! - [`connect`]: make connections, at a rate
 //! - [`publish`]: send messages, in an open or a closed loop
 //! - [`hold`]: keep connections open
-//! - [`close`]: end them as the protocol does
-//! - [`handshakes`]: connect, close, and again
-//! - [`drop_all`]: lose all connections at one instant
-//! - [`reconnect`]: come back after a back-off
-//! - [`replay`]: wait until what was queued has come
+//! - [`close`]: close them with the protocol's own close
+//! - [`handshakes`]: connect, close, and connect again
+//! - [`drop_all`]: drop all connections at one instant
+//! - [`reconnect`]: reconnect after a back-off
+//! - [`replay`]: wait for queued and retained messages
 
 pub mod close;
 pub mod connect;

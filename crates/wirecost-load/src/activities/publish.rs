@@ -1,14 +1,13 @@
-//! Messages are sent: at intended times whatever becomes of those before, or each when one before it is over.
+//! Sends messages: an open loop sends at intended times whatever happens to earlier messages, a closed loop sends the
+//! next one when an earlier one is over.
 //!
 //! ```text
-//! open loop:   the schedule names a device -> the message waits for it where it must -> given, sent, over
+//! open loop:   the schedule names a device -> the message waits until the device can take it -> given, sent, over
 //! closed loop: a device has room -> the message is intended now -> given, sent, over -> the device has room
-//! drain:       nothing is offered any more; over when nothing is outstanding, or after the time-out
+//! drain:       nothing more is offered; over when no message is outstanding, or after the time-out
 //! ```
 
-use std::iter::Peekable;
 use std::ops::Range;
-use std::time::Duration;
 
 use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
@@ -17,26 +16,26 @@ use wirecost_scenario::options::load::{Backoff, Offer};
 use wirecost_stack::Command;
 
 use crate::activity::{Activity, Kind, Part};
-use crate::arrivals::{ARRIVALS_PER_TURN, Schedule, share};
+use crate::arrivals::{ARRIVALS_PER_TURN, Flow, NEVER};
 
-/// What is asked of a publishing phase.
+/// The settings of a publishing phase.
 #[derive(Clone, Debug)]
 pub struct Publishing {
-    /// When which messages are intended.
+    /// When messages are intended.
     pub offer: Offer,
-    /// The part's senders among all.
+    /// The part's senders among all senders.
     pub devices: Range<u32>,
-    /// All senders.
+    /// The number of all senders.
     pub of: u32,
     /// The most messages of a device that the protocol has at a time.
     pub inflight: u32,
-    /// How lost connections come back.
+    /// How devices reconnect.
     pub backoff: Backoff,
-    /// Whether they carry payloads or ask for them.
+    /// Whether the messages carry payloads or request them.
     pub kind: Kind,
-    /// How often a message of each sender is to arrive at subscribers.
+    /// How many subscriptions the messages of each sender match.
     pub matching: Matching,
-    /// What is random follows from it.
+    /// The random numbers of the schedule.
     pub rng: Rng,
 }
 
@@ -47,37 +46,18 @@ pub struct Publish {
     flow: Flow,
     begins: Instant,
     has_begun: bool,
-    /// Nothing is intended from here on; not known before the end where a count ends it.
+    /// The end of the offer. [`NEVER`] until it is known, if a count ends it.
     ends: Instant,
-    /// Nothing is waited for from here on.
+    /// When the phase stops waiting for answers.
     drained: Instant,
-}
-
-#[derive(Debug)]
-enum Flow {
-    Open(Peekable<Schedule>),
-    /// How many messages may still be intended.
-    Closed {
-        left: u64,
-    },
 }
 
 impl Publish {
     /// The part's share of a publishing phase.
     pub fn new(asked: Publishing) -> Self {
-        let schedule = Schedule::new(&asked.offer, asked.devices.clone(), asked.of, asked.rng);
-        let flow = match schedule {
-            Some(schedule) => Flow::Open(schedule.peekable()),
-            None => Flow::Closed {
-                left: asked
-                    .offer
-                    .count
-                    .map_or(u64::MAX, |count| share(count, &asked.devices, asked.of)),
-            },
-        };
         Self {
+            flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
             asked,
-            flow,
             begins: Instant::START,
             has_begun: false,
             ends: Instant::START,
@@ -89,24 +69,15 @@ impl Publish {
         part.connections.is_up(device) && self.takes_more(part, device) && !part.tracker.is_waiting(device)
     }
 
-    /// Whether a device's protocol takes a message.
+    /// Whether a device's protocol takes another message.
     fn takes_more(&self, part: &Part, device: usize) -> bool {
         part.tracker.in_flight(device) < self.asked.inflight && !part.tracker.is_holding(device)
     }
 
-    /// When the schedule intends the next message; `None` where it intends none, or where there is no schedule.
-    fn next_arrival(&mut self) -> Option<Instant> {
-        let Flow::Open(schedule) = &mut self.flow else {
-            return None;
-        };
-        let offset = schedule.peek()?.offset;
-        Some(self.begins + Duration::from_nanos(offset))
-    }
-
-    /// Whether nothing will be intended any more.
+    /// Whether the offer is over.
     fn has_ended(&mut self, now: Instant) -> bool {
         match &mut self.flow {
-            // Where a count ends it, the rest of the duration is not waited for.
+            // A phase with a count does not wait for the rest of its duration.
             Flow::Open(schedule) => {
                 schedule.peek().is_none() && (self.asked.offer.count.is_some() || now >= self.ends)
             }
@@ -114,7 +85,7 @@ impl Publish {
         }
     }
 
-    /// Nothing is offered any more: what is outstanding has the time-out from now on.
+    /// Ends the offer. Outstanding messages have the time-out from now on.
     fn end(&mut self, part: &Part, now: Instant) {
         if self.drained == NEVER {
             self.ends = self.ends.min(now);
@@ -122,8 +93,6 @@ impl Publish {
         }
     }
 }
-
-const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 impl Activity for Publish {
     fn begin(&mut self, part: &mut Part, at: Instant) {
@@ -139,30 +108,28 @@ impl Activity for Publish {
         }
         if !std::mem::replace(&mut self.has_begun, true) {
             part.bring_back(&self.asked.backoff, now);
-            // What a phase before has left over waits for its device, and in a closed loop every device has room.
+            // Messages left over from an earlier phase wait for their device, and in a closed loop every device has
+            // room.
             (0..part.senders).for_each(|device| part.connections.wake(device));
         }
         for _ in 0..ARRIVALS_PER_TURN {
-            let Flow::Open(schedule) = &mut self.flow else {
+            let Some((device, intended)) = self.flow.next_arrival(self.begins) else {
                 break;
             };
-            let Some(arrival) = schedule.peek().copied() else {
-                break;
-            };
-            let intended = self.begins + Duration::from_nanos(arrival.offset);
             part.tracker.intend(intended);
             if now < intended {
                 return Some(intended);
             }
-            schedule.next();
-            let free = self.is_free(part, arrival.device);
-            part.tracker.offer(arrival.device, intended, now, free);
-            if part.connections.is_up(arrival.device) {
-                part.connections.wake(arrival.device);
+            self.flow.advance();
+            let free = self.is_free(part, device);
+            part.tracker.offer(device, intended, now, free);
+            if part.connections.is_up(device) {
+                part.connections.wake(device);
             }
         }
         if !self.has_ended(now) {
-            return Some(self.next_arrival().unwrap_or(self.ends));
+            let next = self.flow.next_arrival(self.begins);
+            return Some(next.map_or(self.ends, |(_, at)| at));
         }
         self.end(part, now);
         if now >= self.drained {
@@ -195,7 +162,7 @@ impl Activity for Publish {
         self.drained = self.drained.min(until);
     }
 
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+    fn keeps_up(&self) -> Option<Backoff> {
         Some(self.asked.backoff)
     }
 }

@@ -1,28 +1,27 @@
-//! Devices that have lost their connections come back, each after waits of its own.
+//! Devices that have lost their connections reconnect, each after its own waits.
 //!
 //! ```text
-//! down -> wait -> connect -> up: it is back
+//! down -> wait -> connect -> up: the device is back
 //!          ^         |
-//!          `---------'  refused, reset, timed out: the wait is drawn anew from twice as much, up to the longest
+//!          `---------'  refused, reset, timed out: the wait is drawn from twice the range, up to the longest
 //! ```
 //!
-//! A device that is to be back counts as a message: intended when the phase begins, acknowledged when it may send again.
+//! Each return counts as a message: intended when the phase begins, acknowledged when the device may send again.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
+
 use wirecost_scenario::options::load::{Backoff, Who};
-use wirecost_stack::Command;
 
 use crate::activity::{Activity, Part};
 use crate::connections::State;
 use crate::roles::attempts::Attempts;
 
-/// Why a device is not back when the phase is over.
+/// The reason of devices that have not reconnected at the end of the phase.
 const NOT_BACK: &str = "not back in time";
 
-/// Lets devices connect again.
+/// Reconnects devices.
 #[derive(Debug)]
 pub struct Reconnect {
     who: Who,
@@ -36,8 +35,8 @@ pub struct Reconnect {
 }
 
 impl Reconnect {
-    /// Devices of `who` that are down connect again, after waits by `backoff`, until `timeout` has passed. Subscribers
-    /// that have to subscribe anew find so many messages retained.
+    /// Reconnects the devices `who` that are down, after waits by `backoff`, until `timeout` has passed. Each
+    /// subscriber that has to subscribe again receives `retained` retained messages.
     pub fn new(who: Who, backoff: Backoff, timeout: Duration, retained: u32) -> Self {
         Self {
             who,
@@ -86,10 +85,6 @@ impl Activity for Reconnect {
         self.attempts.succeed(device, now, &mut part.tracker);
     }
 
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
-    }
-
     fn is_done(&self, part: &Part, now: Instant) -> bool {
         let is_back = self.attempts.outstanding() == 0 && !part.subscribers.are_asking();
         self.has_begun && (is_back || now >= self.until)
@@ -99,7 +94,7 @@ impl Activity for Reconnect {
         self.until = self.until.min(until);
     }
 
-    fn keeps_up(&self, _: usize) -> Option<Backoff> {
+    fn keeps_up(&self) -> Option<Backoff> {
         Some(self.backoff)
     }
 }

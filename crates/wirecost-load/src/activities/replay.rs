@@ -1,11 +1,11 @@
-//! Subscribers wait until what is on its way to them has come: what a server has queued for their sessions, what it has
-//! retained, or the last of what was published.
+//! Waits until subscribers have received the messages on their way: messages that a server has queued for their
+//! sessions, retained messages, and the last published ones.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
-use wirecost_proto::script::Context;
-use wirecost_stack::{Command, Event};
+
+use wirecost_stack::Event;
 
 use crate::activity::{Activity, Part};
 
@@ -13,14 +13,14 @@ use crate::activity::{Activity, Part};
 #[derive(Debug)]
 pub struct AwaitReplay {
     timeout: Duration,
-    /// Nothing more comes after so long without anything.
+    /// The phase is over when nothing has arrived for this long.
     stillness: Duration,
     until: Instant,
     last: Instant,
 }
 
 impl AwaitReplay {
-    /// Waits until nothing has come for as long as `stillness`, or `timeout` has passed.
+    /// Waits until nothing has arrived for `stillness`, or `timeout` has passed.
     pub const fn new(timeout: Duration, stillness: Duration) -> Self {
         Self {
             timeout,
@@ -49,10 +49,6 @@ impl Activity for AwaitReplay {
         if let Event::Received(_) = event {
             self.last = self.last.max(now);
         }
-    }
-
-    fn next(&mut self, _: &mut Part, _: usize, _: Context) -> Option<Command> {
-        None
     }
 
     fn is_done(&self, _: &Part, now: Instant) -> bool {

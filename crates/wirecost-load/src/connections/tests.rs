@@ -13,7 +13,7 @@ const BACKOFF: Backoff = Backoff {
 };
 
 #[test]
-fn a_device_is_woken_once_however_often_it_is_called() {
+fn a_device_is_woken_once_however_often_it_is_marked() {
     let mut connections = connections();
     connections.wake(2);
     connections.wake(0);
@@ -29,10 +29,10 @@ fn a_device_is_woken_once_however_often_it_is_called() {
 }
 
 #[test]
-fn a_connect_that_takes_too_long_is_told_once() {
+fn a_connect_that_takes_too_long_is_reported_once() {
     let mut connections = connections();
-    connections.wish(1, NextStep::Connect);
-    assert_eq!(connections.take_wish(1, Instant::START), NextStep::Connect);
+    connections.request(1, NextStep::Connect);
+    assert_eq!(connections.take_request(1, Instant::START), NextStep::Connect);
     assert_eq!(connections.count(State::Connecting), 1);
     let late = Instant::START + SECOND * 10;
     assert_eq!(connections.next_timer(Instant::START + SECOND * 9), None);
@@ -43,17 +43,17 @@ fn a_connect_that_takes_too_long_is_told_once() {
 #[test]
 fn a_connection_in_time_leaves_no_timer() {
     let mut connections = connections();
-    connections.wish(1, NextStep::Connect);
-    connections.take_wish(1, Instant::START);
+    connections.request(1, NextStep::Connect);
+    connections.take_request(1, Instant::START);
     connections.came_up(1, Instant::START);
     assert_eq!(connections.next_timer(Instant::START + SECOND * 99), None);
     assert_eq!(connections.next_deadline(), None);
 }
 
-/// A device connects, is connected for so long, and loses its connection; returns how long it waits then.
+/// A device connects, stays connected for `lasted`, and loses its connection. Returns the wait that follows.
 fn lose(connections: &mut Connections, device: usize, lasted: Duration, is_proven: bool) -> Duration {
-    connections.wish(device, NextStep::Connect);
-    connections.take_wish(device, Instant::START);
+    connections.request(device, NextStep::Connect);
+    connections.take_request(device, Instant::START);
     connections.came_up(device, Instant::START + SECOND);
     if is_proven {
         connections.prove(device);
@@ -63,13 +63,13 @@ fn lose(connections: &mut Connections, device: usize, lasted: Duration, is_prove
 }
 
 #[test]
-fn waits_double_up_to_the_longest_and_the_first_is_none() {
+fn waits_double_up_to_the_longest_and_the_first_is_zero() {
     let mut connections = connections();
     let mut waits = Vec::new();
     for _ in 0..5 {
         waits.push(connections.wait(0, &BACKOFF).as_secs());
-        connections.wish(0, NextStep::Connect);
-        connections.take_wish(0, Instant::START);
+        connections.request(0, NextStep::Connect);
+        connections.take_request(0, Instant::START);
         connections.went_down(0, Instant::START);
     }
     assert_eq!(waits, [0, 1, 2, 4, 5]);
@@ -77,7 +77,7 @@ fn waits_double_up_to_the_longest_and_the_first_is_none() {
 }
 
 #[test]
-fn whoever_accepts_and_leaves_is_waited_for_longer_and_longer() {
+fn waits_grow_for_a_server_that_accepts_and_closes() {
     let mut connections = connections();
     let short = Duration::from_millis(999);
     let waits = [(); 4].map(|()| lose(&mut connections, 0, short, false).as_secs());
@@ -101,20 +101,20 @@ fn whoever_accepts_and_leaves_is_waited_for_longer_and_longer() {
 }
 
 #[test]
-fn what_a_device_ends_itself_has_not_failed() {
+fn a_connection_that_the_device_ends_has_not_failed() {
     let mut connections = connections();
-    for wish in [NextStep::Abort { reset: true }, NextStep::Close] {
-        connections.wish(0, NextStep::Connect);
-        connections.take_wish(0, Instant::START);
+    for request in [NextStep::Abort { reset: true }, NextStep::Close] {
+        connections.request(0, NextStep::Connect);
+        connections.take_request(0, Instant::START);
         connections.came_up(0, Instant::START);
-        connections.wish(0, wish);
-        connections.take_wish(0, Instant::START);
+        connections.request(0, request);
+        connections.take_request(0, Instant::START);
         connections.went_down(0, Instant::START);
-        assert_eq!(connections.wait(0, &BACKOFF), Duration::ZERO, "{wish:?}");
+        assert_eq!(connections.wait(0, &BACKOFF), Duration::ZERO, "{request:?}");
     }
 }
 
-/// How many devices are told to connect until a time, looked at every millisecond.
+/// How many devices begin to connect between two times, checked every millisecond.
 fn told_until(connections: &mut Connections, from: Instant, until: Instant) -> usize {
     let mut told = 0;
     let mut now = from;
@@ -128,8 +128,8 @@ fn told_until(connections: &mut Connections, from: Instant, until: Instant) -> u
 }
 
 #[test]
-fn connections_are_made_again_no_faster_than_asked() {
-    // At once, or when the back-off of all is over.
+fn reconnects_keep_to_the_limit() {
+    // At once, or when the back-off of all devices is over.
     for wait in [Duration::ZERO, SECOND] {
         let mut connections = Connections::new(30, SECOND * 10, Rng::new(5)).with_reconnect_gap(SECOND / 10);
         for device in 0..30 {
@@ -153,7 +153,7 @@ fn connections_are_made_again_no_faster_than_asked() {
 }
 
 #[test]
-fn who_stays_down_takes_no_turn_and_is_not_missing() {
+fn a_device_that_stays_down_takes_no_turn_and_is_not_missing() {
     let mut connections = connections().with_reconnect_gap(SECOND * 2);
     for device in 0..3 {
         lose(&mut connections, device, SECOND, false);
@@ -175,7 +175,7 @@ fn who_stays_down_takes_no_turn_and_is_not_missing() {
 }
 
 #[test]
-fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
+fn a_lost_connection_is_missing_until_it_is_made_again() {
     let mut connections = connections();
     lose(&mut connections, 0, SECOND, false);
     lose(&mut connections, 1, SECOND, false);
@@ -187,17 +187,17 @@ fn a_connection_that_nobody_makes_again_is_missing_until_somebody_does() {
         [true, false, false]
     );
     connections.miss(0);
-    connections.wish(0, NextStep::Connect);
-    connections.take_wish(0, Instant::START);
+    connections.request(0, NextStep::Connect);
+    connections.take_request(0, Instant::START);
     assert!(!connections.take_missing(0), "it is being made");
 }
 
 #[test]
-fn jitter_is_the_devices_own_and_stays_below_the_wait() {
+fn jitter_is_per_device_and_stays_below_the_wait() {
     let mut connections = connections();
     for device in 0..3 {
-        connections.wish(device, NextStep::Connect);
-        connections.take_wish(device, Instant::START);
+        connections.request(device, NextStep::Connect);
+        connections.take_request(device, Instant::START);
         connections.went_down(device, Instant::START);
     }
     let jittered = Backoff {

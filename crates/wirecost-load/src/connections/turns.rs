@@ -1,30 +1,30 @@
-//! Whose turn it is to connect again, where a server is to see no more of that than so much.
+//! Limits how fast devices reconnect to one server.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
 
-/// When devices connect again: one in each gap, or as many at once as a second has gaps. Without a gap each may at once.
+/// When devices reconnect: one in each gap, or one second's worth at once. Without a gap there is no limit.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// Zero is no limit.
+    /// Zero means no limit.
     pub(super) gap: Duration,
-    /// When all turns that were taken would be over, one after the other.
+    /// When all turns taken so far would be over, one after the other.
     taken_until: Instant,
-    /// Devices in their order; one that no longer waits is passed over.
+    /// Waiting devices in order. A device that no longer waits is skipped.
     pub(super) waiting: VecDeque<u32>,
 }
 
 impl Turns {
     const AT_ONCE: Duration = Duration::from_secs(1);
 
-    /// Whether a device may connect at once, where none waits.
+    /// Whether a device may reconnect at once, if no device waits.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         self.waiting.is_empty() && self.take_next(now)
     }
 
-    /// Whether the first device that waits may connect.
+    /// Whether the first waiting device may connect.
     pub(super) fn take_next(&mut self, now: Instant) -> bool {
         let is_free = self.gap.is_zero() || self.taken_until < now + Self::AT_ONCE;
         if is_free {

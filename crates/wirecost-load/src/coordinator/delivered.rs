@@ -1,4 +1,4 @@
-//! What has arrived at a target that counts: where nothing answers, that is how messages ended.
+//! Arrivals at a counting target: if nothing answers messages, they tell the outcomes.
 
 use wirecost_results::figures::{Deliveries, Interval};
 
@@ -7,8 +7,8 @@ use crate::devices::LAST_WAIT;
 use crate::target::Arrived;
 
 impl Coordinator<'_> {
-    /// Adds what has arrived at the target in a phase, as far as it can tell. Which messages were lost is not known:
-    /// the last ones count as lost.
+    /// Adds the arrivals at the target in a phase, as far as it knows them. Which messages were lost is unknown: the
+    /// last ones count as lost.
     pub(super) fn take_arrivals(&mut self, phase: u32, before: Option<Arrived>) {
         let Some(before) = before else {
             return;
@@ -26,7 +26,7 @@ impl Coordinator<'_> {
             self.deliver(phase, true, left + unique(&warm_up));
             self.work_off(phase, arrived.worked_off.saturating_sub(before.worked_off));
         }
-        // Where devices subscribe, deliveries are theirs, and what the broker has is on its way to them.
+        // If devices subscribe, the deliveries are theirs. The broker only forwards.
         if self.options.subscribers.is_some() {
             return;
         }
@@ -41,14 +41,14 @@ impl Coordinator<'_> {
         }
     }
 
-    /// The last second of a phase that is measured, or warm-up.
+    /// The last measured second of a phase, or the last second of its warm-up.
     fn last_of(&mut self, phase: u32, warm_up: bool) -> Option<&mut Interval> {
         let mut seconds = self.of_phase(phase).rev();
         seconds.find(|interval| interval.warm_up == warm_up)
     }
 
-    /// Ends what nothing answers in the measured seconds of a phase, or in those of its warm-up: as many messages are
-    /// delivered as arrived, the first ones, and the others are lost. Returns how many arrived beyond those.
+    /// Settles unanswered messages in the measured seconds of a phase, or in its warm-up: the first `arrived` messages
+    /// are delivered, and the others are lost. Returns the excess of arrivals.
     fn deliver(&mut self, phase: u32, warm_up: bool, mut arrived: u64) -> u64 {
         let seconds = self.of_phase(phase);
         for interval in seconds.filter(|interval| interval.warm_up == warm_up) {
@@ -61,24 +61,24 @@ impl Coordinator<'_> {
         arrived
     }
 
-    /// Counts the last `worked_off` of the messages that the measured seconds of a phase have delivered as worked off.
+    /// Counts the last `worked_off` of the delivered messages in the measured seconds of a phase as worked off.
     fn work_off(&mut self, phase: u32, worked_off: u64) {
         let seconds = self.of_phase(phase).rev();
         let measured = seconds.filter(|interval| !interval.warm_up);
         measured.fold(worked_off, |left, interval| interval.work_off(left));
     }
 
-    /// Asks the target until everything that was sent has arrived, or for as long as an answer would be waited for; where
-    /// the run was interrupted, for as long as devices wait then.
+    /// Polls the target until every sent message has arrived, or for the time-out of an answer. After an interruption,
+    /// polls only for as long as devices wait.
     fn await_arrivals(&mut self, before: &Arrived, sent: u64) -> Option<Arrived> {
         let (began, timeout) = (self.now(), self.options.timeout);
         let stillness = self.options.stillness();
-        let mut last = self.around.target.arrived(self.around.interrupted)?;
+        let mut last = self.context.target.arrived(self.context.interrupted)?;
         let mut moved = self.now();
         loop {
             let count = last.deliveries.since(&before.deliveries).arrived;
             let now = self.now();
-            self.outcome.interrupted |= (self.around.interrupted)();
+            self.outcome.interrupted |= (self.context.interrupted)();
             let patience = if self.outcome.interrupted {
                 timeout.min(LAST_WAIT)
             } else {
@@ -87,8 +87,8 @@ impl Coordinator<'_> {
             if count >= sent || now >= began + patience || now.saturating_since(moved) >= stillness {
                 return Some(last);
             }
-            self.parts.pass(LOOK);
-            let next = self.around.target.arrived(self.around.interrupted)?;
+            self.parts.wait(LOOK);
+            let next = self.context.target.arrived(self.context.interrupted)?;
             if next.deliveries.arrived != last.deliveries.arrived {
                 moved = self.now();
             }

@@ -1,30 +1,29 @@
-//! The end of a load: parts are waited for as long as they have something to hand over.
+//! The end of a load: waits for parts as long as they hand over key material.
 
 use wirecost_proto::Instant;
 
 use super::{Coordinator, GRACE, LOOK};
 
-/// How long parts are waited for that have been told to end: as long as what they hand over grows, as the secrets of many
-/// connections do for a while.
+/// How long to wait for parts that have been told to quit: as long as the bytes of secrets that they hand over grow.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     until: Instant,
-    /// Bytes of secrets that there were.
+    /// Bytes of secrets so far.
     had: usize,
 }
 
 impl Coordinator<'_> {
-    /// Waits until all parts have ended, but not for those that did not end their phase, and no longer than [`GRACE`] after
-    /// the last secrets have come. Notes how many parts have not said all of theirs.
+    /// Waits until all parts have ended. Skips parts that did not end their phase, and waits no longer than [`GRACE`]
+    /// after the last secrets have arrived. Notes how many parts have not handed over all secrets.
     pub(super) fn wait_for_the_end(&mut self) {
         let mut patience = Patience::new(self.now());
-        while self.is_awaited(|stand| !stand.is_done) && !patience.is_over(self.now()) {
-            self.hear(LOOK);
+        while self.is_awaited(|state| !state.is_done) && !patience.is_over(self.now()) {
+            self.receive(LOOK);
             patience.note(self.outcome.keys.text().len(), self.now());
         }
         let options = self.options;
         if options.keeps_keys() && options.stack.has_handshake() {
-            let without = self.stands.iter().filter(|stand| !stand.has_said_keys);
+            let without = self.part_states.iter().filter(|state| !state.has_said_keys);
             self.outcome.parts_without_keys = without.count();
         }
     }
@@ -36,7 +35,7 @@ impl Patience {
         Self { until, had: 0 }
     }
 
-    /// Notes how many bytes of secrets there are.
+    /// Notes the bytes of secrets so far.
     fn note(&mut self, has: usize, now: Instant) {
         if has > self.had {
             *self = Self {
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_waited_for_as_long_as_they_hand_over_secrets_and_no_longer() {
+    fn waiting_lasts_while_parts_hand_over_secrets() {
         let at = |seconds| Instant::START + Duration::from_secs(seconds);
         let mut patience = Patience::new(at(0));
         for seconds in [9, 18, 27] {

@@ -1,12 +1,12 @@
-//! What the emulated link has done in each phase.
+//! What the emulated link did in each phase.
 //!
 //! ```text
-//! a phase begins -> its warm-up, in no figure -> measured until it is over -> counts as well -> the next one begins, or the
-//!                                                                                                 link is stopped
+//! a phase begins -> its warm-up, in no figure -> measured until it is over -> counts as well -> the next phase begins,
+//!                                                                                   or the link stops
 //! ```
 //!
-//! What counts as well are packets that no device waits for, such as the last acknowledgements of TCP where nothing answers. How
-//! much of the time the rate of the link was in use is told of the phase alone.
+//! "Counts as well" covers packets that no device waits for, such as the last acknowledgements of TCP when nothing
+//! answers. The share of time in which the link's rate was in use covers the phase alone.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use wirecost_live::emulation::Readings;
 use wirecost_proto::Instant;
 use wirecost_results::link_use::LinkUse;
 
-use super::{Coordinator, Outcome};
+use super::{Coordinator, LoadOutcome};
 
 impl Coordinator<'_> {
-    /// What the link has done before a phase begins: it all belongs to those before.
+    /// The readings of the link before a phase begins. They belong to the earlier phases.
     pub(super) fn read_link(&mut self) -> Option<Readings> {
-        let now = self.around.target.meter()?.read();
+        let now = self.context.target.meter()?.read();
         self.outcome.settle_link(&now);
         Some(now)
     }
 
-    /// What the link has done from `before` a phase until it is `over`; where it has a warm-up, only from `measured_from` on.
+    /// The use of the link between `before` a phase and its end (`over`). With a warm-up, it starts at `measured_from`.
     pub(super) fn link_use(
         &mut self,
         before: Option<Readings>,
@@ -32,9 +32,9 @@ impl Coordinator<'_> {
         has_warm_up: bool,
         over: Instant,
     ) -> Option<LinkUse> {
-        let meter = self.around.target.meter()?;
+        let meter = self.context.target.meter()?;
         if has_warm_up && over < measured_from {
-            // What comes behind it is warm-up as well.
+            // Packets after a phase that ends in its warm-up are warm-up as well.
             self.outcome.link_counted = None;
             return Some(LinkUse::default());
         }
@@ -45,8 +45,8 @@ impl Coordinator<'_> {
     }
 }
 
-impl Outcome {
-    /// Counts in the last phase what the link has done from its end until `now`.
+impl LoadOutcome {
+    /// Adds the use of the link between the end of the last phase and `now` to that phase.
     pub(crate) fn settle_link(&mut self, now: &Readings) {
         let last = self.phases.last_mut();
         let counted = last.and_then(|phase| phase.link.as_mut());
@@ -69,7 +69,7 @@ mod tests {
     use crate::outcome::PhaseTimes;
 
     #[test]
-    fn what_enters_behind_a_phase_is_its_own_and_does_not_change_how_full_the_link_was() {
+    fn packets_after_a_phase_count_but_not_for_its_rate_in_use() {
         let mut config = LinkConfig::default();
         config.up.rate = Some("10kbit".parse().expect("a rate"));
         let meter = Arc::<Meter>::default();
@@ -82,15 +82,15 @@ mod tests {
         };
         enters(5);
         let in_phase = meter.read().since(&Readings::default(), Duration::from_secs(1));
-        let mut outcome = Outcome {
+        let mut outcome = LoadOutcome {
             phases: vec![PhaseTimes {
                 link: Some(in_phase),
                 ..PhaseTimes::default()
             }],
             link_counted: Some(meter.read()),
-            ..Outcome::default()
+            ..LoadOutcome::default()
         };
-        let counted = |outcome: &Outcome| outcome.phases[0].link.expect("a link").up;
+        let counted = |outcome: &LoadOutcome| outcome.phases[0].link.expect("a link").up;
         for (more, all) in [(2, 7), (1, 8)] {
             enters(more);
             outcome.settle_link(&meter.read());

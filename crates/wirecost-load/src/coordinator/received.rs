@@ -1,4 +1,4 @@
-//! What our subscribers have received. Where nothing answers messages, this alone tells how they ended.
+//! Deliveries to our subscribers. If nothing answers messages, the deliveries alone tell the outcomes.
 
 use wirecost_results::figures::Interval;
 use wirecost_scenario::options::load::Phase;
@@ -6,8 +6,8 @@ use wirecost_scenario::options::load::Phase;
 use super::Coordinator;
 
 impl Coordinator<'_> {
-    /// Says of the messages that nothing answered which were delivered and which were lost, by what subscribers have received.
-    /// Where a part of the generator has ended, it is not known what arrived there.
+    /// Settles which unanswered messages were delivered and which were lost, by the subscribers' deliveries. If a part
+    /// of the generator has died, its deliveries are unknown.
     pub(super) fn settle_deliveries(&mut self) {
         let options = self.options;
         if options.is_answered() || options.subscribers.is_none() || self.outcome.failure.is_some() {
@@ -26,8 +26,8 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Deliveries that were counted behind a phase and before messages were offered again, beyond those that were expected
-    /// there: what a server's store held, and what does not say when it was intended.
+    /// The excess of deliveries that were counted after a phase and before the next offer: messages from a server's
+    /// store, and messages that do not carry their intended time.
     fn received_after(&mut self, phase: u32) -> u64 {
         let phases = (0..).zip(&self.options.phases).skip(phase as usize + 1);
         let before_next = phases.take_while(|(_, phase)| !matches!(phase, Phase::Publish(_)));
@@ -40,16 +40,16 @@ impl Coordinator<'_> {
     }
 }
 
-/// What was expected at subscribers and what came, added up.
+/// Expected and actual deliveries, added up.
 #[derive(Default)]
 struct Received {
-    /// Messages that somebody was to receive.
+    /// Messages that at least one subscriber expects.
     awaited: u64,
-    /// How many times.
+    /// Expected deliveries.
     expected: u64,
-    /// What arrived, each message counted once at each subscriber.
+    /// Actual deliveries, each message once at each subscriber.
     distinct: u64,
-    /// Of that, what came only when nothing was offered any more.
+    /// Of these, deliveries after the end of the offer.
     behind: u64,
 }
 
@@ -67,8 +67,8 @@ impl Received {
     }
 }
 
-/// Ends the messages of `intervals` that subscribers were to receive; returns what is left of the deliveries that came
-/// `later`. Which messages were lost is not known: the last ones count as lost.
+/// Settles the messages of `intervals` that subscribers expect. Returns the rest of the deliveries that arrived
+/// `later`. Which messages were lost is unknown: the last ones count as lost.
 fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
     let Received {
         awaited,
@@ -88,7 +88,7 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
     let mut delivered = all;
     for interval in intervals.iter_mut() {
         let outcomes = &mut interval.outcomes;
-        // What was lost with its connection before it had left is nowhere awaited, and stays unknown.
+        // A message that was lost with its connection before it left is not awaited anywhere, and stays unknown.
         let ended = outcomes.unknown.min(interval.awaited);
         let of_them = ended.min(delivered);
         delivered -= of_them;
@@ -96,7 +96,7 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
         outcomes.delivered += of_them;
         outcomes.lost += ended - of_them;
     }
-    // What ended before, as at a target that counts, is not what these deliveries tell of.
+    // Messages that ended before, as at a counting target, are not settled by these deliveries.
     let worked_off = messages(behind).min(all - delivered);
     let from_the_last = intervals.iter_mut().rev();
     from_the_last.fold(worked_off, |left, interval| interval.work_off(left));
@@ -107,7 +107,7 @@ fn settle(intervals: &mut [&mut Interval], later: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// An interval of messages that have left and are to arrive so often each.
+    /// An interval with sent messages, each of which has `times` expected deliveries.
     fn sent(messages: u64, times: u64) -> Interval {
         let mut interval = Interval::default();
         (interval.outcomes.offered, interval.outcomes.unknown) = (messages, messages);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_subscribers_received_is_delivered_and_the_rest_is_lost() {
+    fn received_messages_are_delivered_and_the_rest_is_lost() {
         let mut seconds = vec![sent(100, 1), sent(100, 1)];
         seconds[1].deliveries.arrived = 151;
         seconds[1].deliveries.duplicates = 1;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_delivered_where_all_have_it_that_were_to() {
+    fn a_message_is_delivered_when_every_subscriber_has_it() {
         let mut second = sent(100, 3);
         second.deliveries.arrived = 299;
         assert_eq!(settled(vec![second.clone()], 0).0, [[99, 1, 0]]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_when_nothing_was_offered_any_more_is_worked_off_as_a_share_of_what_was_expected() {
+    fn late_deliveries_are_worked_off_as_a_share_of_the_expected() {
         let worked_off = |mut seconds: [Interval; 2]| {
             let [first, last] = &mut seconds;
             settle(&mut [first, last], 0);
@@ -157,7 +157,7 @@ mod tests {
         (seconds[0].deliveries.arrived, seconds[1].deliveries.arrived) = (300, 240);
         seconds[1].deliveries_behind = 90;
         assert_eq!(worked_off(seconds.clone()), [0, 30]);
-        // Of the 180 that are delivered, the last 80 are of the last second.
+        // Of the 180 delivered messages, the last 80 belong to the last second.
         seconds[1].deliveries_behind = 450;
         assert_eq!(worked_off(seconds.clone()), [70, 80]);
         seconds[1].deliveries_behind = 5_000;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_from_a_servers_store_is_delivered() {
+    fn messages_from_a_servers_store_are_delivered() {
         let mut second = sent(100, 1);
         second.deliveries.arrived = 10;
         assert_eq!(settled(vec![second.clone()], 70), (vec![[80, 20, 0]], 0));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_left_or_nobody_is_to_receive_stays_unknown() {
+    fn unsent_and_unawaited_messages_stay_unknown() {
         let mut second = sent(10, 2);
         second.outcomes.offered += 3;
         second.outcomes.unknown += 3;

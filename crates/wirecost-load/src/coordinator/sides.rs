@@ -1,4 +1,4 @@
-//! What both sides have used at one moment, and between two.
+//! The resources that both sides have used at a moment, and between two moments.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use wirecost_results::metrics::Usage;
 use wirecost_results::usage::UsageRow;
 use wirecost_scenario::options::load::Phase;
 
-use super::{Coordinator, Stand};
+use super::{Coordinator, PartState};
 use crate::nanos;
 use crate::target::Used;
 
-/// What both sides have used so far.
+/// The resources that both sides have used so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
-    /// From the first look to the last.
+    /// The times of the first and the last reading.
     looked: [Instant; 2],
     pub(super) generator: Used,
     pub(super) target: Option<Used>,
@@ -22,15 +22,15 @@ pub(super) struct Reading {
     loops: Vec<u64>,
 }
 
-/// What a target has said of what it has used.
+/// The target's own usage report.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(super) struct TargetReading {
     used: Used,
     at: Instant,
 }
 
 impl Reading {
-    /// Usage of generator and target since `earlier`, over so long.
+    /// Usage of generator and target since `earlier`, over `span`.
     pub(super) fn since(&self, earlier: &Self, span: Duration) -> (Usage, Option<Usage>) {
         let span_ns = nanos(span);
         let mut generator = self.generator.since(&earlier.generator, span_ns);
@@ -42,7 +42,7 @@ impl Reading {
         (generator, target)
     }
 
-    /// What both have used since `earlier`, over so long; the caller says when that was.
+    /// The usage row since `earlier`, over `span`. The caller sets its time.
     pub(super) fn row_since(&self, earlier: &Self, span: Duration) -> UsageRow {
         let cpu_ns = |now: &Used, then: &Used| now.cpu_ns().saturating_sub(then.cpu_ns());
         let targets = self.target.zip(earlier.target);
@@ -65,20 +65,24 @@ impl Reading {
 }
 
 impl Coordinator<'_> {
-    /// Looks at both sides.
+    /// Reads the usage of both sides.
     pub(super) fn read_both(&mut self) -> Reading {
         let began = self.now();
-        let (generator, target) = ((self.around.used)(), self.around.target.used());
+        let (generator, target) = ((self.context.used)(), self.context.target.used());
         let reading = Reading {
             looked: [began, self.now()],
             generator,
             target,
-            loops: self.stands.iter().map(|stand: &Stand| stand.cpu_ns).collect(),
+            loops: self
+                .part_states
+                .iter()
+                .map(|state: &PartState| state.cpu_ns)
+                .collect(),
         };
         self.outcome.generator.note(&reading.generator);
         if let Some(used) = reading.target {
             self.outcome.target.get_or_insert_default().note(&used);
-            self.target_said = Some(Said {
+            self.last_target = Some(TargetReading {
                 used,
                 at: reading.looked[1],
             });
@@ -86,12 +90,12 @@ impl Coordinator<'_> {
         reading
     }
 
-    /// Notes what both sides have used in a phase since they were looked at `before` it. Of a target that has ended, that is
-    /// until it last said so.
+    /// Adds the usage of both sides in a phase since the reading `before` it. If the target has ended, its last report
+    /// counts.
     pub(super) fn note_spent(&mut self, before: &Reading, phase: &Phase) {
         let after = self.read_both();
         let (thread_ns, cpus) = (after.busiest_loop_since(before), cpus());
-        // Whatever was used between the looks at a side was used between the first and the last of all.
+        // Everything used between the two readings of a side was used between the first and the last reading of all.
         let span = after.looked[1].saturating_since(before.looked[0]);
         let looks = [&before.generator, &after.generator];
         let generator = &mut self.outcome.generator;
@@ -99,12 +103,12 @@ impl Coordinator<'_> {
         if phase.offer().is_some() {
             generator.add_offer(looks);
         }
-        if let (Some(used), Some(said)) = (&before.target, &self.target_said)
-            && said.at > before.looked[1]
+        if let (Some(used), Some(last)) = (&before.target, &self.last_target)
+            && last.at > before.looked[1]
         {
-            let (looks, thread_ns) = ([used, &said.used], busiest_since(&said.used, used));
+            let (looks, thread_ns) = ([used, &last.used], busiest_since(&last.used, used));
             let spent = self.outcome.target.get_or_insert_default();
-            spent.add_phase(looks, thread_ns, said.at.saturating_since(before.looked[0]), cpus);
+            spent.add_phase(looks, thread_ns, last.at.saturating_since(before.looked[0]), cpus);
             if phase.offer().is_some() {
                 spent.add_offer(looks);
             }
@@ -112,7 +116,7 @@ impl Coordinator<'_> {
     }
 }
 
-/// CPUs of this machine that may be used.
+/// The number of CPUs of this machine that may be used.
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

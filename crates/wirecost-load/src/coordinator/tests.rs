@@ -3,14 +3,35 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use wirecost_live::Clock;
+use wirecost_live::emulation::Meter;
 use wirecost_scenario::options::load::LoadTarget;
 use wirecost_stack::target::Target;
 
 use super::*;
 use crate::parts::Tell;
+use crate::target::Arrived;
+
+/// A target on another machine.
+struct Unobservable;
+
+impl Watched for Unobservable {
+    fn used(&mut self) -> Option<Used> {
+        None
+    }
+
+    fn meter(&self) -> Option<&Meter> {
+        None
+    }
+
+    fn begin(&mut self, _: &Measured) {}
+
+    fn arrived(&mut self, _: &dyn Fn() -> bool) -> Option<Arrived> {
+        None
+    }
+}
 
 #[test]
-fn ctrl_c_before_all_parts_are_there_ends_the_load_at_once() {
+fn an_interrupt_before_all_parts_are_ready_ends_the_load_at_once() {
     let stack = "mqtt-qos1".parse().expect("a stack");
     let options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
     let (outbox, heard) = channel();
@@ -22,15 +43,15 @@ fn ctrl_c_before_all_parts_are_there_ends_the_load_at_once() {
     let parts = Parts::new(vec![tell(&told), tell(&told)], heard, Vec::new(), || {
         panic!("the coordinator does not wait for parts that are not there")
     });
-    // One is there; the other never comes.
+    // One part is ready. The other never is.
     outbox.send((0, FromPart::Ready)).expect("someone listens");
     let looks = Cell::new(0);
     let outcome = Coordinator::new(
         &options,
         parts,
-        Surroundings {
+        CoordinatorContext {
             clock: LoadClock::Live(Clock::start()),
-            target: &mut (),
+            target: &mut Unobservable,
             watcher: &mut (),
             interrupted: &|| looks.replace(looks.get() + 1) == 2,
             used: &mut Used::default,

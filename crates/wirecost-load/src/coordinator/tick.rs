@@ -17,31 +17,31 @@ use crate::watch::Tick;
 
 /// The least time between two ticks of a phase: parts report once a second.
 const LEAST: Duration = Duration::from_millis(500);
-/// How long the slowest part is waited for.
+/// How long a tick waits for the slowest part.
 const PATIENCE: Duration = Duration::from_millis(1_250);
-/// How far the time of day may move against the monotonic clock within a second: slewing moves it less.
+/// How far the time of day may move against the monotonic clock within a second. Slewing moves it less.
 const CLOCK_STEP_NS: u64 = 10_000_000;
 
 impl Coordinator<'_> {
-    /// Whether the watcher is to be notified now.
+    /// Whether a tick is due.
     pub(super) fn is_tick_due(&self, now: Instant) -> bool {
         let waited = now.saturating_since(self.last_tick);
         let have_reported = self
-            .stands
+            .part_states
             .iter()
-            .all(|stand| stand.has_ended || stand.counted_until > self.counted_until);
+            .all(|state| state.has_ended || state.counted_until > self.counted_until);
         waited >= PATIENCE || waited >= LEAST && have_reported
     }
 
-    /// Notifies the watcher of what happened since the tick before, in the phase that began `at`.
+    /// Notifies the watcher of the counts since the last tick, in the phase that began at `at`.
     pub(super) fn tick(&mut self, index: usize, at: Instant, now: Instant) {
         let reading = self.read_both();
         let since_last = now.saturating_since(self.last_tick);
         let (generator, target) = reading.since(&self.last_read, since_last);
         let (phase, clients) = (self.options.phases.get(index), self.options.clients);
         let elapsed_phase = now.saturating_since(at);
-        let is_live = self.around.clock.is_live();
-        self.around.watcher.second(&Tick {
+        let is_live = self.context.clock.is_live();
+        self.context.watcher.second(&Tick {
             elapsed: now.saturating_since(self.began),
             remaining: self.remaining(index, elapsed_phase),
             phase: index,
@@ -49,7 +49,7 @@ impl Coordinator<'_> {
             asked_rate: phase.and_then(|phase| phase.rate(clients)),
             span: self.counted_span(now),
             counted: &self.fresh,
-            connected: self.stands.iter().map(|stand| stand.connected).sum(),
+            connected: self.part_states.iter().map(|state| state.connected).sum(),
             generator: is_live.then_some(generator),
             target: target.filter(|_| is_live),
         });
@@ -65,7 +65,7 @@ impl Coordinator<'_> {
         self.look_at_clock();
     }
 
-    /// How long what was reported since the tick before was counted in; where nothing was, how long that is ago.
+    /// The time that the reports since the last tick cover; without reports, the time since the last tick.
     fn counted_span(&self, now: Instant) -> Duration {
         match self.reported_until().saturating_since(self.counted_until) {
             Duration::ZERO => now.saturating_since(self.last_tick),
@@ -73,13 +73,13 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Until when the part has counted that was the last to report.
+    /// The latest time that a part's report covers.
     fn reported_until(&self) -> Instant {
-        let reported = self.stands.iter().map(|stand| stand.counted_until);
+        let reported = self.part_states.iter().map(|state| state.counted_until);
         reported.fold(self.counted_until, Instant::max)
     }
 
-    /// Whether anything has come about since the tick before.
+    /// Whether anything was counted since the last tick.
     pub(super) fn has_news(&self) -> bool {
         let Interval {
             outcomes,
@@ -92,14 +92,14 @@ impl Coordinator<'_> {
             || *deliveries != Deliveries::default()
     }
 
-    /// Notes whether the clock was set since it was last looked at.
+    /// Notes whether the clock was set since the last check.
     pub(super) fn look_at_clock(&mut self) {
-        let drift_ns = self.around.clock.realtime_drift_nanos();
+        let drift_ns = self.context.clock.realtime_drift_nanos();
         self.clock_stepped |= drift_ns.abs_diff(self.drift_ns) > CLOCK_STEP_NS;
         self.drift_ns = drift_ns;
     }
 
-    /// How long the phases that have known lengths take from here.
+    /// The remaining time of the phases that have known lengths.
     fn remaining(&self, index: usize, elapsed: Duration) -> Option<Duration> {
         let phases = self.options.phases.get(index..)?.iter();
         let all: Option<Duration> = phases.map(|phase| phase.length(self.options.clients)).sum();

@@ -1,5 +1,4 @@
-//! Whether anybody is there at all: without a single connection, or where every datagram comes back, there is nothing to go
-//! on with.
+//! Detects a target that is not running: no connection at all, or every datagram comes back.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use super::Coordinator;
 use crate::outcome::NoConnection;
 
 impl Coordinator<'_> {
-    /// Ends a phase of datagrams in which no server is there, once it has lasted for as long as a connection may take.
+    /// Ends a datagram phase without a server, after the time that a connect may take.
     pub(super) fn look_in_time(&mut self, index: u32, phase: &Phase, lasted: Duration) {
         let is_exchange = matches!(phase, Phase::Publish(_) | Phase::Request(_));
         if is_exchange && lasted >= self.options.connect_timeout {
@@ -19,7 +18,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Ends the load after a phase that has shown that no server is there.
+    /// Ends the load after a phase that has shown that no server is running.
     pub(super) fn look_for_target(&mut self, index: u32, phase: &Phase) {
         let connects = matches!(phase, Phase::Connect { .. } | Phase::Handshakes { .. });
         if self.outcome.interrupted || !(connects || phase.offer().is_some()) {
@@ -36,7 +35,7 @@ impl Coordinator<'_> {
     }
 }
 
-/// Why not one of the connections that were begun has come about.
+/// Why every connect failed.
 fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
     let mut sum = Interval::default();
     intervals.iter().for_each(|interval| sum.add(interval));
@@ -51,15 +50,15 @@ fn unconnected(intervals: &[&Interval]) -> Option<NoConnection> {
     })
 }
 
-/// Why no server has taken a datagram: in each second in which some left, the machine said that none listens (ICMP), and
-/// nothing else ever came.
+/// Why no server has received a datagram: in each second with datagrams, ICMP reported a closed port, and no other
+/// answer arrived.
 fn unanswered(intervals: &[&Interval]) -> Option<NoConnection> {
     let refused = ResetReason::Refused.to_string();
     let is_refused = |interval: &Interval| interval.reasons.contains_key(&refused);
     let came = |interval: &&&Interval| {
         interval.socket_bytes[1] + interval.outcomes.delivered + interval.deliveries.arrived > 0
     };
-    // What leaves at the end of a second comes back in the next one.
+    // The ICMP error for a datagram at the end of a second arrives in the next second.
     let comes_back = |(place, interval): (usize, &&Interval)| {
         interval.sent == 0
             || intervals[place..]
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_sends_every_datagram_back_is_not_there() {
+    fn a_target_that_rejects_every_datagram_is_not_running() {
         assert!(is_alone(&[second(10, true, 0), second(10, true, 0)]));
         assert!(
             is_alone(&[second(10, false, 0), second(0, true, 0)]),
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_was_there_or_is_silent_is_there() {
+    fn a_target_that_answered_or_is_silent_is_running() {
         assert!(
             !is_alone(&[second(10, true, 0), second(10, true, 4)]),
             "it answered"
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn not_one_connection_is_nobody_and_one_is_somebody() {
+    fn a_single_connection_proves_a_running_target() {
         let mut interval = Interval::default();
         interval.connects.attempted = 10;
         interval.reason("connection refused");

@@ -1,5 +1,5 @@
-//! What devices attempt beside messages: handshakes, and to come back. An attempt is counted as a message is: when it was
-//! intended, and in exactly one outcome.
+//! Attempts other than messages: handshakes and reconnects. An attempt counts like a message: it has an intended time
+//! and ends in exactly one outcome.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ use crate::tracker::MessageTracker;
 /// How an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The server said no.
+    /// The server refused.
     Refused,
-    /// The transport or a layer failed, or there was no time left.
+    /// The transport or a layer failed, or the time was over.
     Failed,
 }
 
@@ -26,14 +26,14 @@ pub struct Attempts {
 
 #[derive(Clone, Debug, Default)]
 struct Attempt {
-    /// Intended, and not begun.
+    /// Intended attempts that have not begun.
     waiting: VecDeque<Instant>,
-    /// When the one at work was intended, and when it began.
+    /// The intended time and the beginning of the running attempt.
     at_work: Option<(Instant, Instant)>,
 }
 
 impl Attempts {
-    /// No attempts yet, of `devices`.
+    /// No attempts yet, for `devices`.
     pub fn new(devices: usize) -> Self {
         Self {
             each: vec![Attempt::default(); devices],
@@ -41,8 +41,8 @@ impl Attempts {
         }
     }
 
-    /// Notes an attempt that is intended for a device, noticed `now`. `free` says that the device begins at once: what
-    /// it was late is the generator's lag.
+    /// Notes an attempt that is intended for a device and noticed `now`. `free` means that the device begins at once:
+    /// then the delay is the generator's lag.
     pub fn offer(
         &mut self,
         device: usize,
@@ -60,7 +60,7 @@ impl Attempts {
         }
     }
 
-    /// The device begins its next attempt, if there is one and none at work.
+    /// Begins the device's next attempt if one waits and none is running.
     pub fn begin(&mut self, device: usize, now: Instant, tracker: &mut MessageTracker) -> bool {
         let attempt = &mut self.each[device];
         if attempt.at_work.is_some() {
@@ -74,7 +74,7 @@ impl Attempts {
         true
     }
 
-    /// The attempt at work has come about.
+    /// The running attempt has succeeded.
     pub fn succeed(&mut self, device: usize, now: Instant, tracker: &mut MessageTracker) {
         let Some((intended, began)) = self.each[device].at_work.take() else {
             return;
@@ -91,7 +91,7 @@ impl Attempts {
         }
     }
 
-    /// The attempt at work has not come about; false where there is none.
+    /// The running attempt has failed. Returns false if none is running.
     pub fn fail(
         &mut self,
         device: usize,
@@ -106,7 +106,7 @@ impl Attempts {
         true
     }
 
-    /// Gives up all of them.
+    /// Gives up all attempts.
     pub fn abandon_all(&mut self, reason: &str, tracker: &mut MessageTracker) {
         for device in 0..self.each.len() {
             self.fail(device, Failure::Failed, reason, tracker);
@@ -126,12 +126,12 @@ impl Attempts {
         interval.reason(reason);
     }
 
-    /// How many are not over.
+    /// The number of attempts that are not over.
     pub const fn outstanding(&self) -> usize {
         self.outstanding
     }
 
-    /// Whether a device has neither one at work nor one that waits.
+    /// Whether a device has neither a running nor a waiting attempt.
     pub fn is_free(&self, device: usize) -> bool {
         let attempt = &self.each[device];
         attempt.at_work.is_none() && attempt.waiting.is_empty()

@@ -1,9 +1,9 @@
-//! What devices are and do beside sending messages.
+//! Subscribers, attempts, and the phases of a load.
 //!
-//! - [`subscriber`]: devices that receive: what they have asked for, and what has arrived
+//! - [`subscriber`]: devices that receive: their subscriptions and deliveries
 //! - [`track`]: which messages of a sender have arrived, by their numbers
-//! - [`attempts`]: handshakes and returns, counted as messages are
-//! - [`phases`]: the phases that a load of some shape goes through
+//! - [`attempts`]: handshakes and reconnects, counted like messages
+//! - [`phases`]: the phases of each load shape
 
 pub mod attempts;
 pub mod phases;

@@ -1,50 +1,50 @@
-//! The phases that a load of some shape goes through: what a command line means that names a shape and no phases.
+//! The phases of each load shape, for a command line that names a shape instead of phases.
 
 use std::time::Duration;
 
 use wirecost_scenario::options::load::{Arrivals, Backoff, LoadOptions, LoadTarget, Offer, Phase, Who};
 use wirecost_security::Start;
 
-/// What devices do.
+/// The behaviour of devices in a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// Connect, send messages, close.
     Messages(Offer),
-    /// The same with requests for what the resource holds (CoAP, HTTP).
+    /// Connect, request the resource's payload (CoAP, HTTP), close.
     Requests(Offer),
     /// Connect and close, again and again.
     Handshakes(Offer),
-    /// Connect, stay, lose all connections at one instant, and come back.
+    /// Connect, hold, lose all connections at one instant, and reconnect.
     Storm {
-        /// How long connections stay before.
+        /// How long connections are held before the loss.
         hold: Duration,
-        /// How they come back.
+        /// How devices reconnect.
         backoff: Backoff,
         /// When devices are given up.
         timeout: Duration,
     },
-    /// Send messages while subscribers are away, whose sessions the server keeps.
+    /// Send messages while subscribers are away and the server keeps their sessions.
     Replay(Offer),
-    /// Have messages retained, and subscribe after that.
+    /// Send retained messages, then subscribe.
     Retained(Offer),
 }
 
-/// A shape that lacks something.
+/// A shape that lacks an option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// Another option has to be there.
+    /// The shape needs another option.
     #[error("{shape} needs {option}")]
     Needs {
-        /// What was asked for.
+        /// The shape.
         shape: &'static str,
-        /// What has to be said beside it.
+        /// The missing option.
         option: &'static str,
     },
 }
 
-/// How long connections stay open whose tickets later ones resume.
+/// How long connections stay open so that later ones can resume from their tickets.
 const TICKET_HOLD: Duration = Duration::from_millis(500);
-/// One message that is there before what follows.
+/// The one message that exists before the following phases.
 const FIRST: Offer = Offer {
     arrivals: Arrivals::Closed,
     duration: None,
@@ -53,17 +53,17 @@ const FIRST: Offer = Offer {
     ramp: Duration::ZERO,
     spread: None,
 };
-/// Where devices that have been away come back at once.
+/// Devices that have been away reconnect at once.
 const AT_ONCE: Backoff = Backoff {
     first: Duration::from_millis(100),
     max: Duration::from_secs(1),
     full_jitter: true,
 };
 
-/// The phases of a load that is otherwise as `options` say, with so many connects per second.
+/// The phases of a load with these `options`, at `connect_rate` connects per second.
 ///
 /// # Errors
-/// The shape needs something that `options` do not have.
+/// The shape needs an option that `options` lack.
 pub fn phases(
     shape: &Shape,
     connect_rate: Option<f64>,
@@ -87,7 +87,7 @@ pub fn phases(
             timeout,
         } => {
             let willed = options.will.is_some() && options.subscribers.is_some();
-            // Subscribers that receive the wills must not lose their connections with the senders.
+            // Subscribers that receive the wills must keep their connections.
             let who = if willed { Who::Senders } else { Who::All };
             let hold = Phase::Hold { duration: *hold };
             let drop_all = Phase::DropAll { who, reset: true };
@@ -123,7 +123,7 @@ fn messages(
     let publish = Phase::Publish(offer);
     match options.subscribers {
         None => vec![connect(Who::All), publish],
-        // A change of the format ends observations (RFC 7641, section 4.2): the first message comes before them.
+        // A change of the format ends observations (RFC 7641, section 4.2), so the first message precedes them.
         Some(_) if options.stack.is_coap() => vec![
             connect(Who::Senders),
             Phase::Publish(FIRST),
@@ -150,7 +150,7 @@ fn replay(offer: Offer, connect: Phase, arrive: Phase, timeout: Duration) -> Vec
     ]
 }
 
-/// A server that wirecost starts holds nothing yet: one message is there before it is asked for.
+/// A server that wirecost starts is empty: one message precedes the requests.
 fn requests(offer: Offer, connect: Phase, options: &LoadOptions) -> Vec<Phase> {
     let prepare = matches!(options.target, LoadTarget::Started(_)).then_some(Phase::Publish(FIRST));
     [connect]
@@ -223,7 +223,7 @@ mod tests {
         timeout: Duration::from_secs(60),
     };
 
-    /// The first letters of the phases, and of whom they are about.
+    /// The first letters of the phases and of their devices.
     fn plan(shape: &Shape, options: &LoadOptions) -> String {
         let phases = phases(shape, None, options).expect("phases");
         let whom = |who: &Who| match who {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_says_what_it_needs() {
+    fn a_shape_names_the_option_that_it_needs() {
         let error = |shape: Shape, options: LoadOptions| {
             phases(&shape, None, &options).expect_err("an error").to_string()
         };

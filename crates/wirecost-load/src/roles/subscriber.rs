@@ -1,4 +1,4 @@
-//! Devices that receive: what they have asked for, and what has arrived.
+//! Devices that receive: their subscriptions and deliveries.
 //!
 //! ```text
 //! down -> Ready -> SUBSCRIBE, or the session still has it -> SUBACK -> messages, counted one by one
@@ -10,69 +10,69 @@ use wirecost_proto::Instant;
 use wirecost_results::figures::{Deliveries, record};
 use wirecost_stack::{Arrival, Command, Event, Stamp, Subscription};
 
-use super::track::{Place, Track};
+use super::track::{ArrivalOrder, Track};
 use crate::tracker::MessageTracker;
 
-/// How the reason begins of a server that refuses a subscription.
+/// The beginning of the reason when a server refuses a subscription.
 pub const SUBSCRIPTION_REFUSED: &str = "subscription refused: ";
-/// Bytes that all tracks of a part may take.
+/// The most bytes for all tracks of a part.
 const TRACK_BYTES: usize = 256 << 20;
 
-/// What the subscribers of a part have in common.
+/// The settings that all subscribers of a part share.
 #[derive(Clone, Copy, Debug)]
 pub struct Reception {
     /// Whether payloads begin with a [`Stamp`].
     pub stamped: bool,
-    /// Senders over all parts: the devices that stamps name.
+    /// The number of senders over all parts: the devices that stamps can name.
     pub senders: u32,
-    /// Where the run's clock began on `CLOCK_MONOTONIC`, in nanoseconds.
+    /// The start of the run's clock on `CLOCK_MONOTONIC`, in nanoseconds.
     pub clock_start_ns: u64,
 }
 
-/// The subscribers of a part: the devices behind its senders.
+/// The subscribers of a part, which follow its senders.
 #[derive(Debug)]
 pub struct Subscribers {
     first: usize,
     each: Vec<Subscriber>,
     reception: Reception,
-    /// Messages that the server has retained for each.
+    /// The number of retained messages for each subscriber.
     retained: u32,
-    /// Tracks that may still be made.
+    /// The number of tracks that may still be made.
     tracks_left: usize,
 }
 
 #[derive(Debug)]
 struct Subscriber {
     subscription: Arc<Subscription>,
-    standing: Standing,
+    state: SubscriptionState,
     /// When its connection came up.
     since: Instant,
-    /// Whether the server had kept its session then.
+    /// Whether the server had kept its session.
     resumed: bool,
-    /// By sender; made when the first message arrives.
+    /// By sender; allocated with the first message.
     tracks: Box<[Track]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum SubscriptionState {
     /// Never subscribed, and not connected.
     Down,
-    /// Connected; it has to subscribe.
+    /// Connected, and still to subscribe.
     Up,
-    /// It has subscribed, and waits for the answer.
+    /// Waits for the answer to its SUBSCRIBE.
     AwaitSuback,
-    /// It is subscribed: the session is, where there is one.
+    /// Subscribed, or its session is.
     Subscribed,
-    /// The server has refused.
+    /// Refused by the server.
     Refused,
 }
 
 impl Subscribers {
-    /// Subscribers with these subscriptions, the first of which is the device `first` of its part.
+    /// Subscribers with these subscriptions. `first` is the index of the first one in its part.
     pub fn new(first: usize, subscriptions: Vec<Arc<Subscription>>, reception: Reception) -> Self {
         let new = |subscription| Subscriber {
             subscription,
-            standing: Standing::Down,
+            state: SubscriptionState::Down,
             since: Instant::START,
             resumed: false,
             tracks: Box::default(),
@@ -96,34 +96,40 @@ impl Subscribers {
         Self::new(usize::MAX, Vec::new(), reception)
     }
 
-    /// Whether every subscriber has been answered, with yes or no.
+    /// Whether every subscriber has an answer, positive or negative.
     pub fn are_ready(&self) -> bool {
-        let is_ready = |one: &Subscriber| matches!(one.standing, Standing::Subscribed | Standing::Refused);
+        let is_ready = |one: &Subscriber| {
+            matches!(
+                one.state,
+                SubscriptionState::Subscribed | SubscriptionState::Refused
+            )
+        };
         self.each.iter().all(is_ready)
     }
 
-    /// Whether a subscriber is connected and has not been answered.
+    /// Whether a connected subscriber waits for an answer.
     pub fn are_asking(&self) -> bool {
-        let is_asking = |one: &Subscriber| matches!(one.standing, Standing::Up | Standing::AwaitSuback);
+        let is_asking =
+            |one: &Subscriber| matches!(one.state, SubscriptionState::Up | SubscriptionState::AwaitSuback);
         self.each.iter().any(is_asking)
     }
 
-    /// What every subscriber is to receive when it subscribes next, because the server has retained it.
+    /// Sets how many retained messages every subscriber receives when it subscribes next.
     pub const fn expect_retained(&mut self, messages: u32) {
         self.retained = messages;
     }
 
-    /// The SUBSCRIBE of a device that has to subscribe.
+    /// The SUBSCRIBE command of a device that still has to subscribe.
     pub fn next(&mut self, device: usize) -> Option<Command> {
         let subscriber = self.of(device)?;
-        if subscriber.standing != Standing::Up {
+        if subscriber.state != SubscriptionState::Up {
             return None;
         }
-        subscriber.standing = Standing::AwaitSuback;
+        subscriber.state = SubscriptionState::AwaitSuback;
         Some(Command::Subscribe(Arc::clone(&subscriber.subscription)))
     }
 
-    /// Takes what a device's endpoint has reported; what concerns no subscriber is left alone.
+    /// Handles an event of a device's endpoint. Events of senders are ignored.
     pub fn event(&mut self, device: usize, event: &Event, tracker: &mut MessageTracker, now: Instant) {
         let Some(subscriber) = self.of(device) else {
             return;
@@ -131,11 +137,11 @@ impl Subscribers {
         match event {
             Event::Ready { session_present } => subscriber.came_up(*session_present, now),
             Event::Subscribed => {
-                subscriber.standing = Standing::Subscribed;
+                subscriber.state = SubscriptionState::Subscribed;
                 tracker.now(now).deliveries.expected += u64::from(self.retained);
             }
             Event::SubscriptionRefused { reason } => {
-                subscriber.standing = Standing::Refused;
+                subscriber.state = SubscriptionState::Refused;
                 let interval = tracker.now(now);
                 interval.deliveries.subscriptions_refused += 1;
                 interval.reason(&format!("{SUBSCRIPTION_REFUSED}{reason}"));
@@ -165,23 +171,24 @@ impl Subscribers {
         let intended = stamp.map(|stamp| reception.intended(&stamp));
         let replayed = arrival.retained || subscriber.was_away_at(intended);
         let is_behind = intended
-            .filter(|_| !replayed && place != Some(Place::Duplicate))
+            .filter(|_| !replayed && place != Some(ArrivalOrder::Duplicate))
             .is_some_and(|intended| tracker.is_delivered_behind(intended, now));
-        // What was on its way when a phase ended is that phase's; what a server has kept tells of the phase in which it comes.
+        // A message that was on its way when a phase ended belongs to that phase. A message from a server's store
+        // belongs to the phase in which it arrives.
         let interval = match intended.filter(|_| !replayed) {
             Some(intended) => tracker.of_message(intended, now),
             None => tracker.now(now),
         };
         count(&mut interval.deliveries, place, replayed, arrival.duplicate);
         interval.deliveries_behind += u64::from(is_behind);
-        // A message that waited in the server's store tells of the store.
+        // The delay of a message from the server's store measures the store.
         if let Some(intended) = intended.filter(|_| !replayed) {
             record(&mut interval.one_way_delay, now.saturating_since(intended));
         }
     }
 
-    /// Where a message is among those of its sender, as long as there is memory to know it.
-    fn place(&mut self, device: usize, stamp: Stamp) -> Option<Place> {
+    /// The order of a message among those of its sender, as long as there is memory for tracks.
+    fn place(&mut self, device: usize, stamp: Stamp) -> Option<ArrivalOrder> {
         let senders = self.reception.senders as usize;
         let left = self.tracks_left;
         let subscriber = self.of(device)?;
@@ -198,26 +205,27 @@ impl Subscriber {
     const fn came_up(&mut self, session_present: bool, now: Instant) {
         self.since = now;
         self.resumed = session_present;
-        if !(session_present && matches!(self.standing, Standing::Subscribed)) {
-            self.standing = Standing::Up;
+        if !(session_present && matches!(self.state, SubscriptionState::Subscribed)) {
+            self.state = SubscriptionState::Up;
         }
     }
 
-    /// What was not answered is asked again; what was, is remembered for the case that the session lives on.
+    /// Forgets a pending subscription, which is sent again. Keeps an answered one, in case the session survives.
     fn went_down(&mut self) {
-        if self.standing != Standing::Subscribed {
-            self.standing = Standing::Down;
+        if self.state != SubscriptionState::Subscribed {
+            self.state = SubscriptionState::Down;
         }
     }
 
-    /// Whether a message was intended before the connection of a session that was kept.
+    /// Whether a message was intended before the connection that resumed a session.
     fn was_away_at(&self, intended: Option<Instant>) -> bool {
         self.resumed && intended.is_some_and(|intended| intended < self.since)
     }
 }
 
 impl Reception {
-    /// Whether a stamp is of a message of this run, and not of one that a server has kept, or no stamp at all.
+    /// Whether a stamp belongs to this run: the server may have kept a message of another run, or the payload may have
+    /// no stamp.
     const fn is_of_this_run(&self, stamp: &Stamp, now: Instant) -> bool {
         let now_ns = self.clock_start_ns.saturating_add(now.as_nanos());
         let is_in_time = self.clock_start_ns <= stamp.intended_ns && stamp.intended_ns <= now_ns;
@@ -229,14 +237,14 @@ impl Reception {
     }
 }
 
-fn count(deliveries: &mut Deliveries, place: Option<Place>, replayed: bool, marked: bool) {
+fn count(deliveries: &mut Deliveries, place: Option<ArrivalOrder>, replayed: bool, marked: bool) {
     deliveries.arrived += 1;
     deliveries.replayed += u64::from(replayed);
     match place {
-        Some(Place::InOrder) => {}
-        Some(Place::OutOfOrder) => deliveries.out_of_order += 1,
-        Some(Place::Duplicate) => deliveries.duplicates += 1,
-        // Without numbers the mark is all there is; it only says that the server may have sent it before.
+        Some(ArrivalOrder::InOrder) => {}
+        Some(ArrivalOrder::OutOfOrder) => deliveries.out_of_order += 1,
+        Some(ArrivalOrder::Duplicate) => deliveries.duplicates += 1,
+        // Without numbers there is only the DUP mark, which means that the server may have sent the message before.
         None => deliveries.duplicates += u64::from(marked),
     }
 }
@@ -325,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_is_counted_by_its_number_and_timed_by_its_stamp() {
+    fn deliveries_are_counted_by_number_and_timed_by_stamp() {
         let mut bench = Bench::new(true);
         bench.report(Event::Ready {
             session_present: false,
@@ -357,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_from_the_servers_store_is_told_apart() {
+    fn messages_from_the_servers_store_are_counted_apart() {
         let mut bench = Bench::new(true);
         let before = bench.now;
         bench.now += Duration::from_millis(100);
@@ -374,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_answers_is_behind_when_nothing_is_offered_any_more() {
+    fn unanswered_messages_after_the_offer_are_behind() {
         for (answered, behind) in [(false, 3), (true, 0)] {
             let mut bench = Bench::of(true, answered);
             let begins = bench.now;
@@ -399,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn without_stamps_only_marks_are_known() {
+    fn without_stamps_only_marks_show_duplicates() {
         let mut bench = Bench::new(false);
         bench.report(Event::Ready {
             session_present: false,
@@ -411,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_of_another_run_is_none() {
+    fn a_stamp_of_another_run_does_not_count() {
         let reception = Bench::new(true).subscribers.reception;
         let stamp = |device, intended_ns| Stamp {
             device,

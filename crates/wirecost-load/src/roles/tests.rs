@@ -1,4 +1,4 @@
-//! What devices do in a virtual time in which the test is the network and the server.
+//! Devices in virtual time. The test is the network and the server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -26,10 +26,10 @@ use crate::part::{FromPart, Inbox, ToPart};
 use crate::tracker::{MessageTracker, Rules, Span};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a connect and a close take.
+/// The time of a connect and of a close.
 const LATENCY: Duration = Duration::from_millis(1);
 
-/// What happens to a device at a time.
+/// An event of a device at a time.
 enum Happens {
     Ready,
     Closed,
@@ -45,9 +45,9 @@ struct Bench {
     now: Instant,
     agenda: BTreeMap<(Instant, u64), (usize, Happens)>,
     count: u64,
-    /// Connects that begin before this are refused by the host.
+    /// The host refuses connects that begin before this.
     server_is_up: Instant,
-    /// Whether the server says no to whoever connects.
+    /// Whether the server refuses every client.
     rejects: bool,
     /// When connects began.
     connects: Vec<Instant>,
@@ -111,7 +111,7 @@ impl Bench {
         &mut self.devices
     }
 
-    /// Runs a phase; returns how long it took and what was counted.
+    /// Runs a phase. Returns its duration and its counts.
     fn run(&mut self, phase: u32) -> (Duration, Interval) {
         let begin = self.now + LATENCY;
         let at_ns = begin.as_nanos();
@@ -128,7 +128,7 @@ impl Bench {
             self.now = self.now.max(next);
             self.happen();
         }
-        // What the second has counted so far is told when it is past.
+        // The current second's counts are reported when it is over.
         let mut sum = Interval::default();
         for message in self.heard.lock().expect("ears").drain(..) {
             if let FromPart::Interval(interval) = message
@@ -147,7 +147,7 @@ impl Bench {
         heard.iter().any(is_done)
     }
 
-    /// Asks everybody who has something to do; returns when to do so again.
+    /// Asks every device that has work to do. Returns the next time.
     fn turn(&mut self) -> Option<Instant> {
         loop {
             let now = self.now;
@@ -231,7 +231,7 @@ fn connect(devices: u32) -> (Box<dyn Activity>, Span) {
     )
 }
 
-/// Devices connect, lose their connections at once, and come back; `down` is how long the server is away.
+/// Devices connect, lose their connections at once, and reconnect. `down` is how long the server is away.
 fn storm(devices: u32, backoff: Backoff, down: Duration, timeout: Duration) -> (Bench, Duration, Interval) {
     let drop_all = DropAll::new(Who::All, true, Matching::Same(0));
     let reconnect = Reconnect::new(Who::All, backoff, timeout, 0);
@@ -274,7 +274,7 @@ fn per_second(connects: &[Instant]) -> Vec<usize> {
 }
 
 #[test]
-fn everybody_comes_back_from_a_storm_in_bounded_time() {
+fn every_device_reconnects_from_a_storm_in_bounded_time() {
     let (bench, took, back) = storm(1_000, BACKOFF, SECOND * 5, SECOND * 60);
     assert_eq!(
         (back.outcomes.offered, back.outcomes.acknowledged),
@@ -283,7 +283,7 @@ fn everybody_comes_back_from_a_storm_in_bounded_time() {
     assert_eq!(back.connects.attempted, bench.connects.len() as u64);
     assert_eq!(back.connects.established, 1_000);
     assert_eq!(back.connects.failed, back.connects.attempted - 1_000);
-    // Nobody waits longer than the longest wait once the server is there.
+    // No device waits longer than the longest wait once the server is back.
     assert!((SECOND * 5..SECOND * 14).contains(&took), "{took:?}");
     let times = back.response_time.expect("times");
     assert!(times.min() >= 5_000_000_000 - 10_000_000, "{}", times.min());
@@ -309,7 +309,7 @@ fn jitter_spreads_the_attempts_and_follows_from_the_seed() {
     };
     let tenth = Duration::from_millis(100);
     assert_eq!(within(&together, tenth), Some(1_000), "all at once without it");
-    // Of 1,000 evenly drawn over 1 s, 100 lie in a tenth: the busiest of all has less than twice that.
+    // Of 1,000 evenly drawn over 1 s, about 100 fall into a tenth: the busiest tenth has less than twice that.
     assert!(within(&spread, tenth) < Some(200), "{:?}", within(&spread, tenth));
     assert_eq!(spread, attempts(true), "the same seed, the same storm");
     assert_eq!(per_second(&spread), [1_000]);
@@ -322,7 +322,7 @@ fn waits_grow_while_the_server_is_away() {
         ..BACKOFF
     };
     let (bench, _, back) = storm(10, backoff, SECOND * 20, SECOND * 60);
-    // 1, 2, 4, 8 and 8 s after one another: seconds 0, 2, 6, 14, 22 after the first.
+    // Waits of 1, 2, 4, 8 and 8 s: seconds 0, 2, 6, 14, 22 after the first.
     let seconds = per_second(&bench.connects);
     let busy: Vec<usize> = (0..seconds.len()).filter(|second| seconds[*second] > 0).collect();
     assert_eq!(busy, [0, 2, 6, 14, 22]);
@@ -330,7 +330,7 @@ fn waits_grow_while_the_server_is_away() {
 }
 
 #[test]
-fn a_server_that_stays_away_ends_the_storm_at_its_time() {
+fn a_server_that_stays_away_ends_the_storm_at_its_time_out() {
     let (_, took, back) = storm(50, BACKOFF, SECOND * 1_000, SECOND * 20);
     assert_eq!(took, SECOND * 20);
     assert_eq!((back.outcomes.offered, back.outcomes.failed), (50, 50));
@@ -364,7 +364,7 @@ const OPEN: Arrivals = Arrivals::Open {
 };
 
 #[test]
-fn handshakes_at_a_rate_are_as_many_as_were_asked_for() {
+fn handshakes_keep_to_their_rate() {
     let (took, counted) = handshakes(5, OPEN, SECOND * 2).run(0);
     assert_eq!(
         (counted.outcomes.offered, counted.outcomes.acknowledged),
@@ -392,8 +392,8 @@ fn handshakes_in_a_closed_loop_follow_one_another() {
 }
 
 #[test]
-fn a_device_that_is_busy_does_not_hold_the_offer_back() {
-    // One device takes 2 ms for each: of 1,000 per second it manages 500.
+fn a_busy_device_does_not_hold_the_offer_back() {
+    // One device takes 2 ms for each handshake: of 1,000 per second it completes 500.
     let arrivals = Arrivals::Open {
         rate: 1_000.0,
         per_client: false,
@@ -414,7 +414,7 @@ fn a_device_that_is_busy_does_not_hold_the_offer_back() {
 }
 
 #[test]
-fn a_server_that_says_no_refuses_and_one_that_is_not_there_fails() {
+fn a_server_that_rejects_refuses_and_a_missing_one_fails() {
     let mut bench = handshakes(5, OPEN, SECOND);
     bench.rejects = true;
     let (_, counted) = bench.run(0);
@@ -425,7 +425,7 @@ fn a_server_that_says_no_refuses_and_one_that_is_not_there_fails() {
     bench.server_is_up = Instant::START + SECOND * 100;
     let (_, counted) = bench.run(0);
     assert_eq!(counted.outcomes.failed, counted.outcomes.offered);
-    // Each of five rests for 100 ms after a failure.
+    // Each of the five devices waits 100 ms after a failure.
     assert!(
         (40..=60).contains(&counted.outcomes.offered),
         "{}",

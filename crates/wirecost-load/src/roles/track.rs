@@ -1,38 +1,38 @@
-//! Which messages of a sender have arrived at a subscriber or at a counting target, by their numbers.
+//! Tracks which messages of a sender have arrived, by their numbers, at a subscriber or at a counting target.
 
-/// What a number says of a message that has arrived.
+/// The order in which a numbered message has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// It is the first of its number, and none with a higher number came before.
+pub enum ArrivalOrder {
+    /// The first message with its number, and no message with a higher number came before.
     InOrder,
-    /// It is the first of its number, behind one with a higher number.
+    /// The first message with its number, after a message with a higher number.
     OutOfOrder,
-    /// A message of its number had arrived before.
+    /// A message with its number had arrived before.
     Duplicate,
 }
 
-/// The highest number that has arrived, and which of those right below it have. Numbers wrap around at 32 bits: of two, the
-/// higher is the one to which there are fewer steps up (RFC 1982, section 3.2).
+/// The highest number that has arrived, and which of the numbers right below it have. Numbers wrap around at 32 bits:
+/// of two numbers, the higher one is fewer steps up from the other (RFC 1982, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Track {
     highest: u32,
-    /// Bit k is set where `highest` - k has arrived; 0 before anything has.
+    /// Bit k is set if `highest` - k has arrived; 0 before the first message.
     arrived: u64,
 }
 
 impl Track {
-    /// How far below the highest number a duplicate is told from a message that is late.
+    /// How far below the highest number a duplicate can be told from a late message.
     pub const REACH: u32 = u64::BITS;
 
     /// Notes a number.
-    pub const fn note(&mut self, number: u32) -> Place {
+    pub const fn note(&mut self, number: u32) -> ArrivalOrder {
         if self.arrived == 0 {
             (self.highest, self.arrived) = (number, 1);
-            return Place::InOrder;
+            return ArrivalOrder::InOrder;
         }
         let ahead = number.wrapping_sub(self.highest);
         if ahead == 0 {
-            return Place::Duplicate;
+            return ArrivalOrder::Duplicate;
         }
         if ahead < 1 << 31 {
             self.arrived = match self.arrived.checked_shl(ahead) {
@@ -40,18 +40,18 @@ impl Track {
                 None => 1,
             };
             self.highest = number;
-            return Place::InOrder;
+            return ArrivalOrder::InOrder;
         }
         let behind = ahead.wrapping_neg();
         if behind >= Self::REACH {
-            return Place::OutOfOrder;
+            return ArrivalOrder::OutOfOrder;
         }
         let bit = 1 << behind;
         if self.arrived & bit != 0 {
-            return Place::Duplicate;
+            return ArrivalOrder::Duplicate;
         }
         self.arrived |= bit;
-        Place::OutOfOrder
+        ArrivalOrder::OutOfOrder
     }
 }
 
@@ -74,9 +74,9 @@ mod tests {
                 let step = base + rng.next_below(u64::from(Track::REACH) / 2);
                 let place = track.note(start.wrapping_add(step as u32));
                 let expected = match (set.insert(step), highest) {
-                    (false, _) => Place::Duplicate,
-                    (true, Some(highest)) if step < highest => Place::OutOfOrder,
-                    (true, _) => Place::InOrder,
+                    (false, _) => ArrivalOrder::Duplicate,
+                    (true, Some(highest)) if step < highest => ArrivalOrder::OutOfOrder,
+                    (true, _) => ArrivalOrder::InOrder,
                 };
                 assert_eq!(place, expected, "{step} from {start}");
                 highest = highest.max(Some(step));
@@ -85,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_no_disorder() {
+    fn a_gap_is_not_disorder() {
         let mut track = Track::default();
         for number in [3, 4, 90, 1_000_000] {
-            assert_eq!(track.note(number), Place::InOrder);
+            assert_eq!(track.note(number), ArrivalOrder::InOrder);
         }
-        assert_eq!(track.note(1_000_000), Place::Duplicate);
-        assert_eq!(track.note(90), Place::OutOfOrder);
+        assert_eq!(track.note(1_000_000), ArrivalOrder::Duplicate);
+        assert_eq!(track.note(90), ArrivalOrder::OutOfOrder);
     }
 }

@@ -1,4 +1,4 @@
-//! What the devices of a part do in each phase.
+//! Builds the activity of each phase.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::devices::Phases;
 use crate::tracker::Span;
 
 impl Share {
-    /// What devices do in each phase.
+    /// The activity of each phase.
     pub(super) fn phases(&self) -> Phases {
         let share = self.clone();
         Box::new(move |index| {
@@ -65,7 +65,7 @@ impl Share {
 
     fn handshakes(&self, index: u32, offer: &Offer, start: Start) -> Box<dyn Activity> {
         let stack = self.options.stack;
-        // The answer to CONNECT or to open comes behind the ticket.
+        // The answer to CONNECT or open follows the ticket.
         let is_answered = stack.is_mqtt() || stack.is_amqp();
         let linger = match start {
             Start::Cold => Duration::ZERO,
@@ -82,7 +82,7 @@ impl Share {
         }))
     }
 
-    /// The randomness of the arrivals of a phase.
+    /// The random numbers for the arrivals of a phase.
     fn arrivals(&self, index: u32) -> Rng {
         self.rng("arrivals")
             .cell(u64::from(index))

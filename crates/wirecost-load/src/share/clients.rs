@@ -5,9 +5,11 @@ use wirecost_scenario::options::load::LoadOptions;
 use wirecost_stack::Client;
 use wirecost_stack::channels::ClientChannels;
 use wirecost_stack::client::{ClientConfig, Session, Will};
-use wirecost_stack::pattern::{Pattern, Values};
+use wirecost_stack::error::ClientError;
+use wirecost_stack::pattern::{Pattern, PatternError, Values};
 
-use super::{Share, pattern};
+use super::Share;
+use crate::part::PartError;
 use crate::shared::SharedEndpoints;
 
 impl Share {
@@ -16,10 +18,10 @@ impl Share {
         &self,
         channels: &ClientChannels,
         endpoints: &SharedEndpoints,
-    ) -> Result<Vec<Client>, String> {
+    ) -> Result<Vec<Client>, PartError> {
         let identities = Identities::new(&self.options)?;
         let senders = self.devices.clone().map(|device| (device, device, ""));
-        // What both sides know a device by, such as its OSCORE context, is no other's: nonces come of it.
+        // The shared identity of a device, such as its OSCORE context, must be unique: nonces derive from it.
         let behind = |device: u32| self.options.clients.saturating_add(device);
         let subscribers = self
             .subscribers
@@ -30,7 +32,7 @@ impl Share {
             .enumerate()
             .map(|(number, (host, device, prefix))| {
                 let endpoint = endpoints.share(number as u32);
-                self.client(host, (device, prefix), endpoint, &identities, channels)
+                Ok(self.client(host, (device, prefix), endpoint, &identities, channels)?)
             })
             .collect()
     }
@@ -42,7 +44,7 @@ impl Share {
         endpoint: Option<coap::Share>,
         identities: &Identities,
         channels: &ClientChannels,
-    ) -> Result<Client, String> {
+    ) -> Result<Client, ClientError> {
         let options = &self.options;
         let of_device = |pattern: &Pattern| pattern.text(&Values::of_device(device));
         let client_id = format!("{prefix}{}", of_device(&identities.client_id));
@@ -56,12 +58,11 @@ impl Share {
             ..ClientConfig::new(client_id, self.rng(prefix).host(u64::from(device)))
         };
         let resource = of_device(&identities.resource);
-        let client = Client::idle(options.stack, &resource, &config, channels);
-        client.map_err(|error| error.to_string())
+        Client::idle(options.stack, &resource, &config, channels)
     }
 }
 
-/// Patterns of what devices say of themselves.
+/// The patterns of device identities.
 struct Identities {
     client_id: Pattern,
     resource: Pattern,
@@ -70,19 +71,17 @@ struct Identities {
 }
 
 impl Identities {
-    fn new(options: &LoadOptions) -> Result<Self, String> {
-        let of_device = |text: &str| Pattern::of_device(text).map_err(|error| error.to_string());
+    fn new(options: &LoadOptions) -> Result<Self, PatternError> {
+        let of_device = Pattern::of_device;
         let login = options.login.as_ref();
+        let login = login.map(|(user, password)| Ok((of_device(user)?, of_device(password)?)));
         let will = options.will.as_ref();
+        let will = will.map(|will| Ok((of_device(&will.topic)?, will.payload.clone())));
         Ok(Self {
             client_id: of_device(&options.client_id)?,
-            resource: pattern(&options.resource)?,
-            login: login
-                .map(|(user, password)| Ok::<_, String>((of_device(user)?, of_device(password)?)))
-                .transpose()?,
-            will: will
-                .map(|will| Ok::<_, String>((of_device(&will.topic)?, will.payload.clone())))
-                .transpose()?,
+            resource: options.resource.parse()?,
+            login: login.transpose()?,
+            will: will.transpose()?,
         })
     }
 

@@ -1,20 +1,22 @@
-//! What directs the devices of a part: what they send, what they count, what they receive.
+//! Builds the director of a part's devices: what they send, count and receive.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::Payload;
+use wirecost_stack::error::ClientError;
 use wirecost_stack::pattern::{Pattern, Values};
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::{Application, Channel, MessagePool, Subscription};
 
-use super::{Outbox, Share, pattern};
+use super::{Outbox, Share};
 use crate::activity::Part;
 use crate::clock::Origin;
 use crate::connections::Connections;
 use crate::devices::Devices;
 use crate::part::Inbox;
+use crate::part::PartError;
 use crate::roles::subscriber::{Reception, Subscribers};
 use crate::tracker::{MessageTracker, Rules};
 
@@ -24,7 +26,7 @@ impl Share {
         origin: Origin,
         inbox: &Arc<Inbox>,
         outbox: &Outbox,
-    ) -> Result<Devices, String> {
+    ) -> Result<Devices, PartError> {
         let options = &self.options;
         let (senders, subscribers) = (self.devices.len(), self.subscribers.len());
         let rules = Rules {
@@ -51,56 +53,54 @@ impl Share {
             clock_start_ns: origin.monotonic_ns,
         };
         let (outbox, number) = (outbox.clone(), self.number);
-        // Sending fails where the coordinator has gone, which ends the part soon.
+        // Sending fails if the coordinator has gone, which ends the part soon.
         let report = Box::new(move |message| drop(outbox.send((number, message))));
         Ok(Devices::new(part, self.phases(), Arc::clone(inbox), report))
     }
 
-    /// How far apart the part's connections are made again at least.
+    /// The least time between two reconnects of the part.
     fn reconnect_gap(&self) -> Duration {
         let rate = self.options.most_reconnects_in_a_second();
         rate.map_or(Duration::ZERO, |rate| self.gap(rate))
     }
 
-    /// The time between two of the part's devices where `rate` of all come in a second.
+    /// The time between two of the part's devices at `rate` over all devices.
     pub(super) fn gap(&self, rate: f64) -> Duration {
         let all = f64::from(self.options.clients.saturating_add(self.options.receivers()));
         let share = f64::from(self.count()) / all.max(1.0);
         Duration::try_from_secs_f64(1.0 / (rate * share)).unwrap_or(Duration::ZERO)
     }
 
-    fn pool(&self, origin: Origin) -> Result<MessagePool, String> {
+    fn pool(&self, origin: Origin) -> Result<MessagePool, PartError> {
         let options = &self.options;
         let payload = match &options.payload {
             Payload::Size(size) => {
-                let bytes = usize::try_from(size.bytes()).map_err(|_| format!("{size} is too large"))?;
+                let bytes = usize::try_from(size.bytes()).map_err(|_| PartError::PayloadSize(*size))?;
                 PayloadSource::random(bytes, options.seed)
             }
             Payload::File(bytes) => PayloadSource::Bytes(Arc::clone(bytes)),
-            Payload::Template(text) => PayloadSource::Text(pattern(text)?),
+            Payload::Template(text) => PayloadSource::Text(text.parse()?),
         };
-        let pool = MessagePool::new(PoolConfig {
+        Ok(MessagePool::new(PoolConfig {
             stack: options.stack,
-            resource: pattern(&options.resource)?,
+            resource: options.resource.parse()?,
             authority: self.destination.authority.clone(),
             retain: options.retain,
             payload,
             utc_offset_ns: origin.utc_ns.saturating_sub(origin.monotonic_ns),
             seed: options.seed,
-        });
-        pool.map_err(|error| error.to_string())
+        })?)
     }
 
-    fn subscribers(&self, origin: Origin, stamped: bool) -> Result<Subscribers, String> {
+    fn subscribers(&self, origin: Origin, stamped: bool) -> Result<Subscribers, PartError> {
         let Some(asked) = &self.options.subscribers else {
             return Ok(Subscribers::none());
         };
-        let filter = Pattern::of_device(&asked.filter).map_err(|error| error.to_string())?;
+        let filter = Pattern::of_device(&asked.filter)?;
         let subscription = |device| {
             let filter = filter.text(&Values::of_device(device));
             let group = asked.shared.as_deref();
-            let subscription = Subscription::new(self.options.stack, &filter, group, asked.qos);
-            subscription.map(Arc::new).map_err(|error| error.to_string())
+            Subscription::new(self.options.stack, &filter, group, asked.qos).map(Arc::new)
         };
         let subscriptions = self.subscribers.clone().map(subscription);
         let reception = Reception {
@@ -108,7 +108,7 @@ impl Share {
             senders: self.options.clients,
             clock_start_ns: origin.monotonic_ns,
         };
-        let subscriptions = subscriptions.collect::<Result<_, _>>()?;
+        let subscriptions = subscriptions.collect::<Result<_, ClientError>>()?;
         Ok(Subscribers::new(self.devices.len(), subscriptions, reception))
     }
 }

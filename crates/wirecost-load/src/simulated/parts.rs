@@ -1,4 +1,4 @@
-//! The part and the target of a load in virtual time, as the coordinator knows them.
+//! The part and the target of a load in virtual time, as the coordinator sees them.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use wirecost_sim::Tap;
 use super::setting::WorldCell;
 use crate::nanos;
 use crate::part::{FromPart, Inbox};
-use crate::parts::{Ear, Gone};
+use crate::parts::{Gone, Incoming};
 use crate::sink::counter::Counter;
 use crate::target::{Arrived, Measured, Used, Watched};
 
@@ -28,7 +28,7 @@ pub(super) struct Simulation<T> {
 }
 
 impl<T: Tap> Simulation<T> {
-    /// Runs the world for `span`. Where it `listens`, the run ends with the first message of the part, which is returned.
+    /// Runs the world for `span`. If it `listens`, the run ends with the part's first message, which it returns.
     fn go_on(&mut self, span: Duration, listens: bool) -> Option<(u32, FromPart)> {
         let until = self.now.get() + span;
         let mut world = self.world.borrow_mut();
@@ -36,21 +36,21 @@ impl<T: Tap> Simulation<T> {
         if !self.inbox.is_empty() && !world.wake_director() {
             self.is_over = true;
             let last = FromPart::Finished { socket_error: None };
-            // The other end is this simulation's own.
+            // This simulation owns the receiver.
             drop(self.outbox.send((0, last)));
         }
-        let hear = || listens.then(|| self.said.try_recv().ok()).flatten();
-        let mut heard = hear();
+        let receive = || listens.then(|| self.said.try_recv().ok()).flatten();
+        let mut heard = receive();
         while !self.is_over && heard.is_none() && world.advance_by_one(until) {
-            heard = hear();
+            heard = receive();
         }
         self.now.set(world.now());
         heard
     }
 }
 
-impl<T: Tap> Ear for Simulation<T> {
-    fn hear(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
+impl<T: Tap> Incoming for Simulation<T> {
+    fn receive(&mut self, patience: Duration) -> Result<Option<(u32, FromPart)>, Gone> {
         let mut heard = self.go_on(patience, true);
         if let Some((_, FromPart::Alive { cpu_ns, .. })) = &mut heard {
             // The CPU time of the simulation is not that of a load generator.
@@ -59,12 +59,12 @@ impl<T: Tap> Ear for Simulation<T> {
         Ok(heard)
     }
 
-    fn pass(&mut self, span: Duration) {
+    fn wait(&mut self, span: Duration) {
         self.go_on(span, false);
     }
 }
 
-/// The simulated server, as the coordinator watches it.
+/// The simulated server, as the coordinator sees it.
 pub(super) struct SimulatedTarget<T> {
     pub(super) world: WorldCell<T>,
     pub(super) counter: Counter,
@@ -73,7 +73,7 @@ pub(super) struct SimulatedTarget<T> {
 }
 
 impl<T: Tap> Watched for SimulatedTarget<T> {
-    /// The time in which workers were busy counts as CPU time, with one CPU for each worker.
+    /// The busy time of the workers counts as CPU time, with one CPU for each worker.
     fn used(&mut self) -> Option<Used> {
         let world = self.world.borrow();
         let world = world.as_ref()?;

@@ -1,4 +1,4 @@
-//! What a load in virtual time is made of: devices, the built-in server, and the link of all devices.
+//! Builds a load in virtual time: devices, the built-in server, and the link of all devices.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -15,15 +15,17 @@ use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Path, Rng};
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_security::{KeyLog, Start};
+use wirecost_security::{Start, certificate};
 use wirecost_sim::{Settings, Tap, Workers, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
 use wirecost_stack::server::{Clients, Server};
-use wirecost_stack::{Channel, Client, Command, Credentials, Event};
+use wirecost_stack::{Client, Command, Credentials, Event};
 
 use crate::clock::Origin;
 use crate::destination::Destination;
 use crate::devices::Devices;
+use crate::keys::{context_count, key_log};
+use crate::part::PartError;
 use crate::part::{FromPart, Inbox};
 use crate::share::Share;
 use crate::shared::SharedEndpoints;
@@ -32,7 +34,7 @@ use crate::sink::counter::Counter;
 pub(super) type LoadWorld<T> = World<Counted, Devices, Server, SharedLink, T, Counter>;
 pub(super) type WorldCell<T> = Rc<RefCell<Option<LoadWorld<T>>>>;
 
-/// What a simulated load is made of.
+/// The components of a simulated load.
 pub(super) struct Setting<'a> {
     options: &'a LoadOptions,
     pub(super) share: Share,
@@ -42,7 +44,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn new(options: &'a LoadOptions) -> Result<Self, String> {
+    pub(super) fn new(options: &'a LoadOptions) -> Result<Self, certificate::Error> {
         let link = options.link.unwrap_or_default();
         let mtu = link.up.mtu.min(link.down.mtu);
         let channels = ChannelOptions {
@@ -50,20 +52,17 @@ impl<'a> Setting<'a> {
             accept_early_data: options.start == Start::ZeroRtt,
             ..ChannelOptions::default()
         };
-        let key_log = if options.keeps_keys() {
-            KeyLog::new()
-        } else {
-            KeyLog::disabled()
-        };
-        let credentials = Credentials::simulated(options.seed).map_err(|error| error.to_string())?;
-        let credentials = credentials.with_key_log(key_log);
+        let credentials = Credentials::simulated(options.seed)?.with_key_log(key_log(options));
         let address = SocketAddr::new(server_address(options.ipv6), options.stack.port());
-        let portable = credentials.portable().map_err(|error| error.to_string())?;
-        let destination = Destination::own(address, portable);
-        let share = Share::split(&Arc::new(options.clone()), &destination, 1).pop();
         Ok(Self {
             options,
-            share: share.ok_or("a load without a part; please report this")?,
+            share: Share {
+                options: Arc::new(options.clone()),
+                destination: Destination::own(address, credentials.portable()?),
+                number: 0,
+                devices: 0..options.clients,
+                subscribers: 0..options.receivers(),
+            },
             credentials,
             channels,
             link,
@@ -77,7 +76,7 @@ impl<'a> Setting<'a> {
         meter: &Arc<Meter>,
         counter: Counter,
         tap: T,
-    ) -> Result<LoadWorld<T>, String> {
+    ) -> Result<LoadWorld<T>, PartError> {
         let traffic = Arc::<Traffic>::default();
         let director = self.share.director(Origin::simulated(), inbox, outbox)?;
         let link = MeteredLink::new(self.link, self.options.seed, Arc::clone(meter));
@@ -109,7 +108,7 @@ impl<'a> Setting<'a> {
         Rng::new(self.options.seed).purpose(key_of(purpose))
     }
 
-    fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, String> {
+    fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, PartError> {
         let channels =
             ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
         let clients = self.share.clients(&channels, &SharedEndpoints::default())?;
@@ -134,25 +133,17 @@ impl<'a> Setting<'a> {
         simulated_address(host, self.options.ipv6).unwrap_or(remote)
     }
 
-    fn service(&self) -> Result<Service<Server>, String> {
-        let devices = self.options.clients.saturating_add(self.options.receivers()) as usize;
-        let contexts = match self.options.stack.channel {
-            Channel::Oscore => devices,
-            Channel::Plain
-            | Channel::Tls13
-            | Channel::Tls12
-            | Channel::Dtls13
-            | Channel::Dtls12
-            | Channel::Dtls12Psk => 0,
-        };
+    fn service(&self) -> Result<Service<Server>, PartError> {
+        let devices = self.options.clients.saturating_add(self.options.receivers());
+        let contexts = context_count(self.options.stack, devices);
         let (credentials, rng) = (self.credentials.clone(), self.rng("server secrets"));
         let channels = ServerChannels::simulated(credentials, self.channels, contexts, rng);
         let seed = self.rng("server").next_u64();
+        let endpoint = Server::new(self.options.stack, Clients::Devices, &channels, seed);
         Ok(Service {
             address: self.share.destination.address,
             transport: self.options.stack.transport(),
-            endpoint: Server::new(self.options.stack, Clients::Devices, &channels, seed)
-                .map_err(|error| error.to_string())?,
+            endpoint: endpoint.map_err(|error| PartError::Server(error.to_string()))?,
         })
     }
 }
@@ -166,7 +157,7 @@ impl Links for SharedLink {
     }
 }
 
-/// A client whose bytes are counted, as sockets count them in a live load.
+/// A client that counts its bytes as sockets do in a live load.
 pub(super) struct Counted {
     client: Client,
     traffic: Arc<Traffic>,

@@ -1,4 +1,4 @@
-//! Counts what arrives at a server.
+//! Counts arrivals at a server.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +15,17 @@ use wirecost_stats::Histogram;
 
 use super::report::{SinkReport, SinkUsage};
 use crate::backlog::Backlog;
-use crate::roles::track::{Place, Track};
+use crate::roles::track::{ArrivalOrder, Track};
 use crate::target::Measured;
 
-/// Devices whose numbers are followed; messages of others count, but not as duplicates or out of order. Anyone can send a
-/// stamp.
+/// The number of devices whose message numbers are tracked. Messages of other devices count, but not as duplicates or
+/// out of order. Anyone can send a stamp.
 const MAX_DEVICES: usize = 1 << 20;
 
-/// Takes the server's events; clones share what they have counted.
+/// Handles the server's events. Clones share their counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Counter {
-    /// Where its clock begins on that of the parts, in nanoseconds.
+    /// The start of its clock on that of the parts, in nanoseconds.
     clock_start_ns: u64,
     counts: Arc<Mutex<Counts>>,
 }
@@ -36,13 +36,13 @@ struct Counts {
     payload_bytes: u64,
     unstamped: u64,
     phase: Measured,
-    /// What belongs to warm-ups.
+    /// The deliveries of warm-ups.
     warm_up: Deliveries,
-    /// `None` where payloads have no stamp.
+    /// `None` if payloads have no stamp.
     stamps: Option<Stamps>,
 }
 
-/// What stamps have told.
+/// The data from stamps.
 #[derive(Debug)]
 struct Stamps {
     delays: Histogram,
@@ -66,7 +66,7 @@ impl Counter {
         }
     }
 
-    /// What has arrived.
+    /// The report of all arrivals.
     pub(crate) fn report(&self) -> SinkReport {
         self.with(|counts| {
             let stamps = counts.stamps.as_ref();
@@ -84,7 +84,7 @@ impl Counter {
         })
     }
 
-    /// Messages that have arrived.
+    /// The number of messages that have arrived.
     pub(super) fn messages(&self) -> u64 {
         self.with(|counts| counts.messages)
     }
@@ -100,7 +100,7 @@ impl Counter {
     }
 
     fn with<R>(&self, work: impl FnOnce(&mut Counts) -> R) -> R {
-        // Counts are whole numbers at every moment, also where a holder has panicked.
+        // Each count is valid at any moment, even if a thread panicked while it held the lock.
         work(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -128,13 +128,13 @@ impl Observer<Server> for Counter {
             };
             let place = stamps.take(stamp);
             if is_warm_up {
-                counts.warm_up.duplicates += u64::from(place == Place::Duplicate);
-                counts.warm_up.out_of_order += u64::from(place == Place::OutOfOrder);
+                counts.warm_up.duplicates += u64::from(place == ArrivalOrder::Duplicate);
+                counts.warm_up.out_of_order += u64::from(place == ArrivalOrder::OutOfOrder);
             } else {
                 stamps.delays.record(monotonic_ns.saturating_sub(intended_ns));
             }
-            // What a phase before has left over tells nothing of this one.
-            if !is_earlier && place != Place::Duplicate {
+            // Messages left over from an earlier phase do not count for this one.
+            if !is_earlier && place != ArrivalOrder::Duplicate {
                 let is_behind = stamps.backlog.is_behind(intended_ns, monotonic_ns);
                 stamps.worked_off += u64::from(is_behind);
             }
@@ -146,7 +146,7 @@ impl Observer<Server> for Counter {
     }
 }
 
-/// Payload of the message that has arrived, where the event says that one has.
+/// The payload of the message that has arrived, if the event reports one.
 fn arrived(event: &ServerEvent) -> Option<(u64, Front)> {
     match *event {
         ServerEvent::Bare(bare::ServerEvent::Message {
@@ -183,18 +183,18 @@ impl Stamps {
         }
     }
 
-    /// Counts a message; returns its place among those of its device.
-    fn take(&mut self, stamp: Stamp) -> Place {
+    /// Counts a message. Returns its order among those of its device.
+    fn take(&mut self, stamp: Stamp) -> ArrivalOrder {
         let device = stamp.device as usize;
         if device >= MAX_DEVICES {
-            return Place::InOrder;
+            return ArrivalOrder::InOrder;
         }
         if device >= self.devices.len() {
             self.devices.resize(device + 1, Track::default());
         }
         let place = self.devices[device].note(stamp.message);
-        self.out_of_order += u64::from(place == Place::OutOfOrder);
-        self.duplicates += u64::from(place == Place::Duplicate);
+        self.out_of_order += u64::from(place == ArrivalOrder::OutOfOrder);
+        self.duplicates += u64::from(place == ArrivalOrder::Duplicate);
         place
     }
 }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_intended_in_the_warm_up_is_told_apart() {
+    fn messages_intended_in_the_warm_up_are_counted_apart() {
         let clock = Clock::start();
         let now = clock.now();
         let now_ns = clock.monotonic_nanos(now);
@@ -247,7 +247,7 @@ mod tests {
                 |message, intended_ns, at| counter.event(0, None, stamped_message(message, intended_ns), at);
             let before = Instant::from_nanos(now.as_nanos().saturating_sub(1));
             arrive(0, now_ns - 9, before);
-            // Its second copy comes when the warm-up is over: only a stamp tells whose it is.
+            // Its second copy arrives after the warm-up: only the stamp shows that it belongs to it.
             arrive(0, now_ns - 9, now);
             arrive(1, now_ns, now);
             let report = counter.report();
@@ -262,9 +262,10 @@ mod tests {
         }
     }
 
-    /// Messages every 10 ms for 100 ms, of which a link lets one through every 30 ms, the first 5 ms after it was intended.
+    /// Messages every 10 ms for 100 ms over a link that delivers one every 30 ms, the first one 5 ms after its intended
+    /// time.
     #[test]
-    fn what_comes_when_nothing_is_offered_any_more_was_worked_off() {
+    fn messages_after_the_end_of_the_offer_are_worked_off() {
         const MS: u64 = 1_000_000;
         let clock = Clock::start();
         let start = clock.now();

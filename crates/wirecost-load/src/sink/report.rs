@@ -1,4 +1,4 @@
-//! What a target has counted and used.
+//! The counts and the usage of a target.
 
 use serde::{Deserialize, Serialize};
 use wirecost_live::process::usage::OwnUsage;
@@ -8,35 +8,35 @@ use wirecost_stats::Histogram;
 use crate::nanos;
 use crate::target::Arrived;
 
-/// What has arrived at a target since its start.
+/// The arrivals at a target since its start.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SinkReport {
-    /// Messages, or requests, that arrived whole; repetitions that the protocol discards are left out.
+    /// Messages or requests that arrived completely, without the repetitions that the protocol discards.
     pub messages: u64,
     /// Bytes of their payload.
     pub payload_bytes: u64,
-    /// Of the messages, those with a number that had arrived before; `None` without stamps.
+    /// Messages whose number had arrived before; `None` without stamps.
     pub duplicates: Option<u64>,
-    /// Of the messages, those behind one of the same device with a higher number; `None` without stamps. Of a message
-    /// more than 64 numbers behind it is not known whether it came before: it counts here.
+    /// Messages that arrived after one of the same device with a higher number; `None` without stamps. A message more
+    /// than 64 numbers behind counts here, because it is unknown whether it came before.
     pub out_of_order: Option<u64>,
-    /// Of the messages, those too short for a stamp.
+    /// Messages that are too short for a stamp.
     pub unstamped: u64,
-    /// Of the messages, those of a warm-up: intended before the end of it, or where they have no stamp, arrived before that.
+    /// Messages of a warm-up: intended before its end, or arrived before its end if they have no stamp.
     #[serde(default)]
     pub warm_up: Deliveries,
-    /// Of the messages with a stamp that are not of a warm-up, those that came only when nothing was offered any more, and
-    /// later than the first one of their phase took; repetitions are left out. 0 without stamps.
+    /// Stamped messages outside the warm-up that arrived after the end of the offer, plus the time that the first one
+    /// of their phase took, without repetitions. 0 without stamps.
     #[serde(default)]
     pub worked_off: u64,
-    /// From the intended send to the arrival, in nanoseconds, since [`super::Sink::begin_phase`] and without the warm-up;
-    /// `None` without stamps. A message counts each time it arrives.
+    /// From the intended send to the arrival, in nanoseconds, since [`super::Sink::begin_phase`] and without the
+    /// warm-up; `None` without stamps. A message counts each time it arrives.
     pub one_way_delay: Option<Histogram>,
-    /// What was used for it.
+    /// The usage.
     pub usage: SinkUsage,
 }
 
-/// What a target has used since its start.
+/// The resources that a target has used since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SinkUsage {
     /// Messages that arrived.
@@ -45,16 +45,17 @@ pub struct SinkUsage {
     pub user_ns: u64,
     /// CPU time in the kernel, in nanoseconds.
     pub system_ns: u64,
-    /// CPU time of the busiest process, in nanoseconds. Each has one thread that serves: it cannot use more than one CPU.
+    /// CPU time of the busiest process, in nanoseconds. Each process serves with one thread, hence uses at most one
+    /// CPU.
     pub busiest_process_ns: u64,
     /// Resident memory in bytes.
     pub resident_bytes: u64,
-    /// Its processes.
+    /// Number of processes.
     pub processes: u32,
 }
 
 impl SinkReport {
-    /// Adds what another process has counted.
+    /// Adds the counts of another process.
     pub fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         self.payload_bytes += other.payload_bytes;
@@ -89,14 +90,11 @@ impl From<SinkReport> for Arrived {
 }
 
 fn add(sum: Option<u64>, more: Option<u64>) -> Option<u64> {
-    match (sum, more) {
-        (None, None) => None,
-        (sum, more) => Some(sum.unwrap_or(0) + more.unwrap_or(0)),
-    }
+    sum.into_iter().chain(more).reduce(|sum, more| sum + more)
 }
 
 impl SinkUsage {
-    /// Adds what another process has used.
+    /// Adds the usage of another process.
     pub fn add(&mut self, other: &Self) {
         self.messages += other.messages;
         self.user_ns += other.user_ns;
@@ -106,7 +104,7 @@ impl SinkUsage {
         self.processes += other.processes;
     }
 
-    /// What this process has used.
+    /// The usage of this process.
     pub(super) fn own(messages: u64) -> Self {
         let usage = OwnUsage::read().unwrap_or_default();
         Self {

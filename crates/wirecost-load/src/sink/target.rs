@@ -1,6 +1,6 @@
 //! The target's own process.
 
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
@@ -9,88 +9,127 @@ use wirecost_live::environment::OpenFiles;
 use wirecost_live::{Clock, priority};
 use wirecost_proto::Instant;
 use wirecost_proto::driver::Service;
+use wirecost_security::certificate;
 use wirecost_stack::channels::{ChannelOptions, ServerChannels};
 use wirecost_stack::server::{Clients, Server};
-use wirecost_stack::{Channel, Credentials, Stack};
+use wirecost_stack::{Credentials, NameError, Stack};
 
 use super::super::destination::OnLink;
 use super::counter::Counter;
 use super::report::SinkUsage;
 use super::{Answer, Shard, SinkOptions};
+use crate::keys::context_count;
 
 pub(super) const REPORT: &str = "report";
 pub(super) const USAGE: &str = "usage";
-/// A phase begins; what of it is measured comes behind it.
+/// The command that begins a phase. The measured time follows.
 pub(super) const PHASE: &str = "phase ";
 const QUIT: &str = "quit";
 
-/// Is a target: takes a `Shard` and questions from `orders`, gives answers to `words`, until there are no more
-/// orders.
+/// Why the process of a target ends early, or cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Its first line does not describe a target.
+    #[error("the target's options cannot be read: {0}")]
+    Options(#[source] serde_json::Error),
+    /// Its stack is unknown.
+    #[error(transparent)]
+    Stack(#[from] NameError),
+    /// Its certificates or keys are unusable.
+    #[error(transparent)]
+    Credentials(#[from] certificate::Error),
+    /// Its server cannot be built.
+    #[error("{0}")]
+    Server(String),
+    /// It may not run on the requested CPU.
+    #[error("cannot keep to CPU {cpu}: {source}")]
+    Cpu {
+        /// The CPU's number.
+        cpu: usize,
+        /// The cause.
+        source: io::Error,
+    },
+    /// It cannot listen, open files or write an answer.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A line of its input is not a command.
+    #[error("{0:?} is not a command of a target")]
+    Command(String),
+    /// Its server has ended.
+    #[error("the target's server has ended: {0}")]
+    Ended(String),
+}
+
+/// Runs a target: reads a `Shard` and then commands from `commands`, and writes answers to `answers`, until the
+/// commands end.
 ///
 /// # Errors
-/// Its server has ended, or its output is closed. Why it could not start at all is an answer.
-pub fn serve(orders: impl BufRead, mut words: impl Write) -> Result<(), String> {
-    let mut orders = orders.lines().map_while(Result::ok);
-    let first = orders.next().unwrap_or_default();
-    let started = serde_json::from_str(&first)
-        .map_err(|error| format!("what it is to be cannot be read: {error}"))
-        .and_then(|shard: Shard| start(&shard));
-    let target = match started {
+/// The server has ended, or its output is closed. A target that cannot start reports this in an answer.
+pub fn serve(commands: impl BufRead, mut answers: impl Write) -> Result<(), ServeError> {
+    let mut commands = commands.lines().map_while(Result::ok);
+    let first = commands.next().unwrap_or_default();
+    let started = serde_json::from_str(&first).map_err(ServeError::Options);
+    let target = match started.and_then(|shard: Shard| start(&shard)) {
         Ok((target, ready)) => {
-            say(&mut words, &ready)?;
+            write(&mut answers, &ready)?;
             target
         }
-        Err(reason) => return say(&mut words, &Answer::Failed { reason }),
-    };
-    for order in orders {
-        if target.serving.is_finished() {
-            return Err(target.last_words());
+        Err(error) => {
+            let reason = error.to_string();
+            return write(&mut answers, &Answer::Failed { reason });
         }
-        match order.as_str() {
-            REPORT => say(&mut words, &Answer::Report(Box::new(target.report())))?,
-            USAGE => say(&mut words, &Answer::Usage(target.usage()))?,
+    };
+    for command in commands {
+        if target.serving.is_finished() {
+            return Err(target.end());
+        }
+        match command.as_str() {
+            REPORT => write(&mut answers, &Answer::Report(Box::new(target.report())))?,
+            USAGE => write(&mut answers, &Answer::Usage(target.usage()))?,
             QUIT => break,
             other => match other.strip_prefix(PHASE).map(serde_json::from_str) {
                 Some(Ok(phase)) => target.counter.begin_phase(&phase),
-                _ => return Err(format!("{order:?} is no order")),
+                _ => return Err(ServeError::Command(command)),
             },
         }
     }
     Ok(())
 }
 
-fn say(words: &mut impl Write, answer: &Answer) -> Result<(), String> {
-    let line = serde_json::to_string(answer).map_err(|error| error.to_string())?;
-    writeln!(words, "{line}")
-        .and_then(|()| words.flush())
-        .map_err(|error| error.to_string())
+fn write(answers: &mut impl Write, answer: &Answer) -> Result<(), ServeError> {
+    let line = serde_json::to_string(answer).map_err(io::Error::from)?;
+    writeln!(answers, "{line}")?;
+    Ok(answers.flush()?)
 }
 
-/// A server at work; it ends with the process.
+/// A running server. It ends with the process.
 struct Target {
     counter: Counter,
-    /// Ends with why it has ended.
+    /// The server's thread, which returns why it has ended.
     serving: JoinHandle<String>,
 }
 
-fn start(shard: &Shard) -> Result<(Target, Answer), String> {
+fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
     let options = &shard.options;
-    let refused = |error: &dyn std::fmt::Display| error.to_string();
-    let stack: Stack = options.stack.parse().map_err(|error| refused(&error))?;
-    OpenFiles::raise().map_err(|error| refused(&error))?;
+    let stack: Stack = options.stack.parse()?;
+    OpenFiles::raise()?;
     if let Some(cpu) = options.cpu {
-        priority::keep_to_cpu(cpu).map_err(|error| format!("cannot keep to CPU {cpu}: {error}"))?;
+        priority::keep_to_cpu(cpu).map_err(|source| ServeError::Cpu { cpu, source })?;
     }
     let clock = Clock::start();
-    let credentials = credentials(shard, clock)?;
-    let portable = credentials.portable().map_err(|error| refused(&error))?;
+    // The first process makes the credentials of all processes.
+    let credentials = match &shard.credentials {
+        Some(portable) => portable.unpack(clock.epoch())?,
+        None => Credentials::generate(clock.epoch(), false)?,
+    };
+    let portable = credentials.portable()?;
     let counter = Counter::new(clock.monotonic_nanos(Instant::START), options.stamped);
     let service = Service {
         address: options.address,
         transport: stack.transport(),
         endpoint: endpoint(stack, options, credentials)?,
     };
-    let (serving, address) = run(service, shard, clock, counter.clone()).map_err(|error| refused(&error))?;
+    let (serving, address) = run(service, shard, clock, counter.clone())?;
     let ready = Answer::Ready {
         address,
         credentials: portable,
@@ -98,36 +137,19 @@ fn start(shard: &Shard) -> Result<(Target, Answer), String> {
     Ok((Target { counter, serving }, ready))
 }
 
-/// Credentials of one's own, where none are given.
-fn credentials(shard: &Shard, clock: Clock) -> Result<Credentials, String> {
-    let credentials = match &shard.credentials {
-        Some(portable) => portable.unpack(clock.epoch()),
-        None => Credentials::generate(clock.epoch(), false),
-    };
-    credentials.map_err(|error| error.to_string())
-}
-
-fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Result<Server, String> {
+fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Result<Server, ServeError> {
     let channel_options = ChannelOptions {
         accept_early_data: options.accept_early_data,
-        client_certificates: options.client_certificates,
         ..OnLink::channel_options(options.link)
     };
-    let contexts = match stack.channel {
-        Channel::Oscore => options.connections as usize,
-        Channel::Plain
-        | Channel::Tls13
-        | Channel::Tls12
-        | Channel::Dtls13
-        | Channel::Dtls12
-        | Channel::Dtls12Psk => 0,
-    };
+    let contexts = context_count(stack, options.connections);
     let channels = ServerChannels::new(credentials, channel_options, contexts);
     let seed = u64::from(std::process::id());
-    Server::new(stack, Clients::Devices, &channels, seed).map_err(|error| error.to_string())
+    let server = Server::new(stack, Clients::Devices, &channels, seed);
+    server.map_err(|error| ServeError::Server(error.to_string()))
 }
 
-/// Serves on a thread of its own from now on; returns where.
+/// Serves on its own thread from now on. Returns its address.
 fn run(
     service: Service<Server>,
     shard: &Shard,
@@ -139,7 +161,7 @@ fn run(
         true => ServerLoop::sharing_ports(vec![service], clock, counter)?,
         false => ServerLoop::new(vec![service], clock, counter, false)?,
     };
-    // Clients that come again from other ports have two.
+    // A client that reconnects from another port counts twice for a while.
     let server = server.with_max_peers(shard.options.connections as usize * 2 + 1);
     let address = server.address().unwrap_or(address);
     let serving = std::thread::spawn(move || match server.run() {
@@ -158,11 +180,10 @@ impl Target {
         }
     }
 
-    /// Why it serves no more.
-    fn last_words(self) -> String {
+    /// Why the server has ended.
+    fn end(self) -> ServeError {
         let reason = self.serving.join();
-        let reason = reason.unwrap_or_else(|_| "its thread panicked; please report this".into());
-        format!("the target's server has ended: {reason}")
+        ServeError::Ended(reason.unwrap_or_else(|_| "its thread panicked; please report this".into()))
     }
 
     fn usage(&self) -> SinkUsage {

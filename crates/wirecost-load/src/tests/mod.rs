@@ -1,4 +1,4 @@
-//! A part of a load against a server of the test's own making, in virtual time.
+//! A part of a load in virtual time, against a server that each test defines.
 
 mod outcomes;
 mod reconnects;

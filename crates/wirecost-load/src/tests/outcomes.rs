@@ -1,4 +1,4 @@
-//! Whatever the server does, every message that was offered ends once, and every phase ends.
+//! Whatever the server does, every offered message ends once, and every phase ends.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ const OPEN: Arrivals = Arrivals::Open {
     poisson: true,
 };
 
-/// A server that does anything: answers at once or late, refuses, is silent, ends the connection, takes none.
+/// A server that acts at random: answers at once or late, refuses, is silent, ends the connection, rejects the connect.
 fn whimsical(mut rng: Rng) -> impl FnMut(usize, Request, Instant) -> Vec<(Duration, Event)> {
     move |_, request, _| {
         let after = Duration::from_millis(rng.next_below(200));
@@ -55,7 +55,7 @@ fn whimsical(mut rng: Rng) -> impl FnMut(usize, Request, Instant) -> Vec<(Durati
             (Request::Connect, 30..40) => vec![(after, Event::Rejected { reason: "no".into() })],
             (Request::Connect, _) => vec![(after, READY)],
             (Request::Message(message), 0..70) => vec![(after, Event::Acknowledged { message })],
-            // Late, after that, and said twice.
+            // Late, after the time-out, and twice.
             (Request::Message(message), 70..80) => vec![
                 (after * 25, Event::Acknowledged { message }),
                 (after * 50, Event::Acknowledged { message }),
@@ -111,7 +111,7 @@ fn outcomes_sum_to_what_was_offered_whatever_the_server_does() {
 }
 
 #[test]
-fn a_silent_server_leaves_every_message_unknown_and_the_phase_ends_with_the_drain() {
+fn a_silent_server_leaves_every_message_unknown_at_the_drains_end() {
     let mut rig = Rig::new(load(offer(OPEN)), |_, request, _| match request {
         Request::Connect => vec![(Duration::ZERO, READY)],
         Request::Message(_) => vec![],
@@ -131,7 +131,7 @@ fn a_silent_server_leaves_every_message_unknown_and_the_phase_ends_with_the_drai
 }
 
 #[test]
-fn connects_that_are_left_when_a_load_is_over_are_given_up() {
+fn connects_that_are_pending_at_the_end_of_a_load_are_given_up() {
     let second = Duration::from_secs(1);
     let mut rig = Rig::new(load(offer(OPEN)), |device, _, _| {
         let after = if device < 4 { second } else { second * 3 };
@@ -147,7 +147,7 @@ fn connects_that_are_left_when_a_load_is_over_are_given_up() {
 }
 
 #[test]
-fn connects_that_are_left_when_the_part_ends_are_given_up_too() {
+fn connects_that_are_pending_when_the_part_quits_are_given_up() {
     let mut come = std::collections::BTreeSet::new();
     let mut rig = Rig::new(load(offer(OPEN)), move |device, request, _| match request {
         Request::Connect if come.insert(device) => vec![(Duration::ZERO, READY)],
@@ -190,7 +190,7 @@ fn an_interrupted_phase_ends_soon_and_adds_up() {
 }
 
 #[test]
-fn a_loop_that_cannot_notice_what_is_intended_is_stopped_all_the_same() {
+fn a_loop_with_too_many_arrivals_still_stops() {
     let options = load(offer(Arrivals::Open {
         rate: 1e6,
         per_client: false,
@@ -231,7 +231,7 @@ fn a_count_is_exact_in_both_loops() {
 }
 
 #[test]
-fn a_closed_loop_begins_when_its_phase_does_whatever_was_before() {
+fn a_closed_loop_begins_with_its_phase_whatever_came_before() {
     let closed = Offer {
         warm_up: Duration::ZERO,
         ..offer(Arrivals::Closed)
@@ -242,7 +242,7 @@ fn a_closed_loop_begins_when_its_phase_does_whatever_was_before() {
     rig.phase(0);
     for phase in 1..=2 {
         let published = rig.phase(phase);
-        // Ten devices, a message of 10 ms each at a time: no one waits for a first push.
+        // Ten devices, one message of 10 ms each at a time.
         let offered = published.seconds.iter();
         let offered: Vec<(u32, u64)> = offered
             .map(|(second, sum)| (*second, sum.outcomes.offered))
@@ -262,7 +262,7 @@ fn prompt(_: usize, request: Request, _: Instant) -> Vec<(Duration, Event)> {
 }
 
 #[test]
-fn what_the_protocol_holds_back_is_sent_when_it_leaves() {
+fn a_message_that_the_protocol_holds_is_sent_when_it_leaves() {
     for arrivals in [OPEN, Arrivals::Closed] {
         let counted = Offer {
             count: Some(200),
@@ -276,7 +276,7 @@ fn what_the_protocol_holds_back_is_sent_when_it_leaves() {
         let sum = rig.phase(1).sum;
         assert_eq!((sum.sent, sum.outcomes.acknowledged), (200, 200), "{arrivals:?}");
         let service = sum.service_time.expect("service times");
-        // The grain of a histogram is well below a millisecond here.
+        // The resolution of a histogram is well below a millisecond here.
         assert!(
             (9_900_000..10_100_000).contains(&service.max()),
             "what was held back does not count: {}",
@@ -287,7 +287,7 @@ fn what_the_protocol_holds_back_is_sent_when_it_leaves() {
 }
 
 #[test]
-fn what_the_protocol_never_lets_go_has_failed_and_is_not_sent() {
+fn a_message_that_the_protocol_never_releases_has_failed() {
     for arrivals in [OPEN, Arrivals::Closed] {
         let mut rig = Rig::new(load(offer(arrivals)), prompt);
         rig.phase(0);
@@ -314,7 +314,7 @@ fn what_the_protocol_never_lets_go_has_failed_and_is_not_sent() {
 }
 
 #[test]
-fn where_nothing_answers_a_message_is_over_when_it_has_left() {
+fn without_answers_a_message_is_over_when_it_has_left() {
     let options = LoadOptions {
         stack: "amqp-settled".parse().expect("a stack"),
         ..load(Offer {
@@ -331,6 +331,6 @@ fn where_nothing_answers_a_message_is_over_when_it_has_left() {
     rig.grant_after(100, Duration::from_secs(1));
     let sum = rig.phase(1).sum;
     assert_eq!((sum.sent, sum.outcomes.unknown), (100, 100));
-    // Each of the ten devices has one more that it could not send when the phase was over.
+    // Each of the ten devices still has one unsent message at the end of the phase.
     assert_eq!((sum.outcomes.failed, sum.outcomes.offered), (10, 110));
 }

@@ -1,4 +1,4 @@
-//! Devices that lose their connections come back, and do not fall upon whoever takes them from them.
+//! Devices that lose their connections reconnect, at a pace that does not flood the server.
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ fn closed_after(after: Duration) -> (Duration, Event) {
     (after, Event::Lost { reason })
 }
 
-/// The server says why, as by MQTT's DISCONNECT.
+/// The server gives a reason, as in MQTT's DISCONNECT.
 fn thrown_out_after(after: Duration) -> (Duration, Event) {
     let reason = "session taken over".into();
     (after, Event::Rejected { reason })
 }
 
-/// A server that answers every message, and ends the first connection of each device like this.
+/// A server that answers every message, and ends the first connection of each device as given.
 fn leaving_once(ended: (Duration, Event)) -> impl FnMut(usize, Request, Instant) -> Answers {
     let mut seen = [false; 2];
     move |device, request, _| match request {
@@ -50,8 +50,8 @@ fn leaving_once(ended: (Duration, Event)) -> impl FnMut(usize, Request, Instant)
 }
 
 #[test]
-fn who_is_lost_before_messages_are_sent_comes_back_for_them() {
-    // While others connect, between two phases, and when the next one has begun.
+fn a_device_that_is_lost_before_messages_are_sent_reconnects() {
+    // While others connect, between two phases, and after the next phase has begun.
     for after in [0, 500, 1_500].map(Duration::from_millis) {
         for ended in [closed_after(after), thrown_out_after(after)] {
             let case = format!("{ended:?}");
@@ -65,7 +65,7 @@ fn who_is_lost_before_messages_are_sent_comes_back_for_them() {
 }
 
 #[test]
-fn a_hold_keeps_who_was_lost_before_it() {
+fn a_hold_reconnects_devices_that_were_lost_before_it() {
     let hold = Phase::Hold {
         duration: Duration::from_secs(10),
     };
@@ -76,7 +76,7 @@ fn a_hold_keeps_who_was_lost_before_it() {
 }
 
 #[test]
-fn who_was_lost_and_is_to_stay_away_does() {
+fn a_lost_device_that_is_to_stay_away_does() {
     let drop_all = Phase::DropAll {
         who: Who::All,
         reset: false,
@@ -92,7 +92,7 @@ fn who_was_lost_and_is_to_stay_away_does() {
     );
 }
 
-/// A server that takes every connection and ends it at once.
+/// A server that accepts every connection and ends it at once.
 fn slamming(_: usize, request: Request, _: Instant) -> Answers {
     match request {
         Request::Connect => vec![(AT_ONCE, READY), closed_after(Duration::from_millis(1))],
@@ -101,16 +101,17 @@ fn slamming(_: usize, request: Request, _: Instant) -> Answers {
 }
 
 #[test]
-fn a_server_that_accepts_and_leaves_is_not_stormed() {
+fn a_server_that_accepts_and_closes_is_not_flooded() {
     let mut rig = Rig::new(load(builtin(), None), slamming);
     rig.phase(0);
     let connects = rig.phase(1).sum.connects;
-    // Waits are drawn from up to 1, 2, 4, 8, 16 and 30 s: some ten connects of each device in the minute and the time-out.
+    // Waits are drawn from up to 1, 2, 4, 8, 16 and 30 s: about ten connects of each device in the minute and the
+    // time-out.
     assert!((4..100).contains(&connects.attempted), "{connects:?}");
 }
 
 #[test]
-fn a_server_that_closes_behind_each_answer_is_asked_again_at_once() {
+fn a_server_that_closes_after_each_answer_is_reconnected_at_once() {
     let mut rig = Rig::new(load(builtin(), None), |_, request, _| match request {
         Request::Connect => vec![(AT_ONCE, READY)],
         Request::Message(message) => vec![
@@ -125,7 +126,7 @@ fn a_server_that_closes_behind_each_answer_is_asked_again_at_once() {
     assert!(slowest < 1_000_000, "nobody waited: {slowest} ns");
 }
 
-/// How many of 2,000 devices that a server loses together come back in the nine seconds after that.
+/// How many of 2,000 devices that a server drops together reconnect in the next nine seconds.
 fn reconnects(host: &str, is_permitted: bool) -> u64 {
     let url: wirecost_stack::url::Url = format!("mqtt://{host}/x").parse().expect("a URL");
     let options = LoadOptions {
@@ -156,7 +157,7 @@ fn reconnects(host: &str, is_permitted: bool) -> u64 {
 }
 
 #[test]
-fn a_strangers_server_sees_no_more_reconnects_than_it_may_have_messages() {
+fn a_foreign_server_sees_no_more_reconnects_than_its_limit() {
     assert_eq!(reconnects("127.0.0.1", false), 2_000, "it is on this machine");
     assert_eq!(
         reconnects("192.0.2.1", true),
@@ -170,9 +171,9 @@ fn a_strangers_server_sees_no_more_reconnects_than_it_may_have_messages() {
     );
 }
 
-/// Ten connects a second, which take a second each, for two seconds behind a warm-up of one.
+/// Ten connects a second, each of which takes a second, for two seconds after a warm-up of one second.
 #[test]
-fn a_connect_that_is_begun_in_the_warm_up_belongs_to_it() {
+fn a_connect_that_begins_in_the_warm_up_belongs_to_it() {
     let handshakes = Phase::Handshakes {
         offer: Offer {
             warm_up: Duration::from_secs(1),

@@ -1,5 +1,5 @@
-//! The loop of a part without sockets: the part's director is asked and told as a live loop does it, and a function
-//! answers its messages.
+//! The loop of a part without sockets: calls the part's director as a live loop does, and a function answers its
+//! messages.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -21,14 +21,14 @@ use crate::devices::Devices;
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::share::Share;
 
-/// Where virtual time stands when the first phase begins.
+/// The virtual time at which the first phase begins.
 pub(super) const BEGIN: Duration = Duration::from_secs(1);
-/// What a message has on the wire.
+/// The size of a message on the wire.
 pub(super) const MESSAGE_BYTES: u64 = 100;
-/// More turns than any case needs.
+/// More turns than any test needs.
 const MAXIMUM_TURNS: u64 = 20_000_000;
 
-/// What reaches the server.
+/// A request that reaches the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// A device connects.
@@ -37,10 +37,10 @@ pub(super) enum Request {
     Message(u64),
 }
 
-/// What the server does about it: events of the device, each after some time.
+/// The server's reaction: events of the device, each after a time.
 pub(super) type Answers = Vec<(Duration, Event)>;
 
-/// A part at work.
+/// A running part.
 pub(super) struct Rig<F> {
     devices: Devices,
     inbox: Arc<Inbox>,
@@ -57,18 +57,18 @@ pub(super) struct Rig<F> {
     /// How many more messages devices may send.
     credit: u64,
     grant: Option<(Instant, u64)>,
-    /// What waits for credit, by device.
+    /// Messages that wait for credit, by device.
     held: BTreeMap<usize, u64>,
-    /// What the part is told, and when.
+    /// A message to the part, and its time.
     later: Option<(Instant, ToPart)>,
 }
 
-/// What a phase has left.
+/// The result of a phase.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// All its intervals together.
+    /// The sum of all its intervals.
     pub(super) sum: Interval,
-    /// Those that are no warm-up.
+    /// Its intervals without the warm-up.
     pub(super) measured: Interval,
     /// Its intervals, by second.
     pub(super) seconds: BTreeMap<u32, Interval>,
@@ -115,18 +115,18 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    /// Tells the part something when the next phase has lasted so long.
+    /// Sends a message to the part when the next phase has lasted for `after`.
     pub(super) fn tell_after(&mut self, message: ToPart, after: Duration) {
         self.later = Some((self.now + BEGIN + after, message));
     }
 
-    /// Runs a phase to its end; it begins a second after the one before was over.
+    /// Runs a phase to its end. It begins a second after the last phase was over.
     pub(super) fn phase(&mut self, phase: u32) -> Outcome {
         self.begin(phase);
         self.run_to_end()
     }
 
-    /// Begins a phase whose first turn comes so late, and is followed by a stop.
+    /// Runs a phase whose first turn comes `late`, and which is stopped after that turn.
     pub(super) fn stopped_after_a_turn(&mut self, phase: u32, late: Duration) -> Outcome {
         self.begin(phase);
         self.now = self.now + BEGIN + late;
@@ -178,14 +178,14 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    /// Tells the part something.
+    /// Sends a message to the part.
     pub(super) fn tell(&mut self, message: ToPart) {
         self.inbox.put(message);
-        // Whether it goes on is seen by what it says.
+        // The part reports whether it goes on.
         let _ = Director::<Client>::woken(&mut self.devices, self.now);
     }
 
-    /// Ends the part; what it counted last.
+    /// Ends the part. Returns its last counts.
     pub(super) fn quit(&mut self) -> Interval {
         self.tell(ToPart::Quit);
         let mut sum = Interval::default();
@@ -197,7 +197,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         sum
     }
 
-    /// Goes to the next time at which something happens, and lets it happen.
+    /// Advances to the next event, and handles it.
     fn advance(&mut self, due: Option<Instant>) {
         let event = self.events.peek().map(|Reverse((at, _))| *at);
         let told = self.later.map(|(at, _)| at);
@@ -229,7 +229,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    /// A device's turn: it is asked until it waits, then all that it gave out is sent, then it is asked again.
+    /// A device's turn: asks it until it waits, sends its output, then asks it again.
     fn turn(&mut self, device: usize) {
         self.turns += 1;
         assert!(self.turns < MAXIMUM_TURNS, "the part never waits");
@@ -238,7 +238,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    /// Whether it gave anything out.
+    /// Whether the device had output.
     fn ask(&mut self, device: usize) -> bool {
         let mut has_sent = false;
         loop {
@@ -262,7 +262,7 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         }
     }
 
-    /// Hands a message out at once, or holds it back until there is credit.
+    /// Hands a message out at once, or holds it until there is credit.
     fn send(&mut self, device: usize, message: u64) {
         if self.credit == 0 {
             let before = self.held.insert(device, message);
@@ -278,7 +278,8 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
         self.request(device, Request::Message(message));
     }
 
-    /// Lets all devices together send so many messages more when the next phase has lasted so long, and none beyond that.
+    /// Grants all devices together credit for `messages` when the next phase has lasted for `after`, and none after
+    /// that.
     pub(super) fn grant_after(&mut self, messages: u64, after: Duration) {
         self.grant = Some((self.now + BEGIN + after, messages));
     }
@@ -316,13 +317,13 @@ impl<F: FnMut(usize, Request, Instant) -> Answers> Rig<F> {
     }
 }
 
-/// All devices connect, as fast as they come.
+/// All devices connect as fast as possible.
 pub(super) const CONNECT: Phase = Phase::Connect {
     who: Who::All,
     rate: None,
 };
 
-/// Messages at equal gaps, so many a second over all devices.
+/// Messages with equal gaps, at `rate` per second over all devices.
 pub(super) const fn open(rate: f64, duration: Duration) -> Offer {
     Offer {
         arrivals: Arrivals::Open {

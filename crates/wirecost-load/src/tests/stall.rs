@@ -1,4 +1,4 @@
-//! What a target delays is seen: the arithmetic of a stall.
+//! A target's stall shows in the response times: the arithmetic of a stall.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn load() -> LoadOptions {
     }
 }
 
-/// A server that answers after 200 us, but nothing between 4 and 6 s of the second phase.
+/// A server that answers after 200 us, except between 4 and 6 s of the second phase.
 fn stalled(_: usize, request: Request, now: Instant) -> Vec<(Duration, Event)> {
     let begin = Duration::from_secs(2) + ANSWER;
     let (from, until) = (begin + Duration::from_secs(4), begin + Duration::from_secs(6));
@@ -40,19 +40,19 @@ fn stalled(_: usize, request: Request, now: Instant) -> Vec<(Duration, Event)> {
 }
 
 #[test]
-fn a_stall_of_2_s_is_in_the_response_times_of_all_that_was_to_be_sent_meanwhile() {
+fn a_stall_of_2_s_is_in_the_response_times_of_waiting_messages() {
     let mut rig = Rig::new(load(), stalled);
     rig.phase(0);
     let outcome = rig.phase(1);
     let messages = &outcome.sum.outcomes;
     assert_eq!((messages.offered, messages.acknowledged), (10_000, 10_000));
-    // A fifth of the messages waits from 2 s down to 0, 1 s on average: 200 ms over all. A twentieth waits longer than
+    // A fifth of the messages waits between 2 s and 0, 1 s on average: 200 ms over all. A twentieth waits longer than
     // three quarters of the stall.
     let response = outcome.sum.response_time.expect("response times");
     assert!((195e6..230e6).contains(&response.mean()), "{}", response.mean());
     let p95 = response.quantile(0.95);
     assert!((1_450_000_000..1_700_000_000).contains(&p95), "{p95}");
-    // Nothing is withheld: every second has its thousand, sent when they were intended.
+    // Every second has its thousand messages, sent at their intended times.
     let offered: Vec<u64> = outcome
         .seconds
         .values()
@@ -64,7 +64,7 @@ fn a_stall_of_2_s_is_in_the_response_times_of_all_that_was_to_be_sent_meanwhile(
 }
 
 #[test]
-fn with_one_in_flight_what_waits_in_its_device_counts_in_the_response_but_not_in_the_service_time() {
+fn waiting_in_the_device_counts_as_response_not_as_service() {
     let options = LoadOptions {
         inflight: Some(1),
         ..load()
@@ -75,10 +75,10 @@ fn with_one_in_flight_what_waits_in_its_device_counts_in_the_response_but_not_in
     assert_eq!(outcome.sum.outcomes.acknowledged, 10_000);
     let response = outcome.sum.response_time.expect("response times");
     let service = outcome.sum.service_time.expect("service times");
-    // What had waited is sent one after the other then, each device's 200 at 200 us: 40 ms more at the most.
+    // After the stall, each device sends its 200 waiting messages at 200 us each: 40 ms more at the most.
     assert!((195e6..230e6).contains(&response.mean()), "{}", response.mean());
-    // Ten messages were at the server during the stall, all others waited in front of it.
+    // Ten messages were at the server during the stall. All others waited in their devices.
     assert!(service.mean() < 3e6, "{}", service.mean());
-    // A device that cannot take a message is not the generator's lag.
+    // A device that cannot take a message does not add to the generator's lag.
     assert_eq!(outcome.sum.schedule_lag.expect("lags").max(), 0);
 }

@@ -1,4 +1,4 @@
-//! Bytes are of the second in which they went through sockets.
+//! Bytes count in the second in which they pass through sockets.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn published(warm_up: Duration) -> Outcome {
 }
 
 #[test]
-fn a_second_has_the_bytes_of_the_messages_that_left_in_it() {
+fn a_second_has_the_bytes_of_the_messages_sent_in_it() {
     let seconds = published(Duration::ZERO).seconds;
     let bytes = |(second, sum): (&u32, &wirecost_results::figures::Interval)| (*second, sum.socket_bytes[0]);
     let each = 200 * MESSAGE_BYTES;
@@ -47,7 +47,7 @@ fn a_second_has_the_bytes_of_the_messages_that_left_in_it() {
 }
 
 #[test]
-fn what_leaves_in_the_warm_up_is_in_no_figure() {
+fn bytes_that_leave_in_the_warm_up_are_in_no_figure() {
     for (millis, measured) in [(1_000, 600), (1_500, 500), (250, 750)] {
         let published = published(Duration::from_millis(millis)).measured;
         assert_eq!(published.outcomes.offered, measured, "{millis} ms");

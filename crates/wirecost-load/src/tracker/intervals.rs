@@ -1,4 +1,4 @@
-//! What is counted, by the second of the phase, until it is handed over.
+//! The counts of each second of the phase, until they are handed over.
 
 use wirecost_proto::Instant;
 use wirecost_results::figures::Interval;
@@ -6,15 +6,15 @@ use wirecost_results::figures::Interval;
 use super::Span;
 use crate::backlog::Backlog;
 
-/// What has been counted since it was last handed over.
+/// The counts since the last hand-over.
 #[derive(Debug)]
 pub(super) struct Intervals {
-    /// Those in which something has happened, with their keys and in the order of these.
+    /// Intervals with counts, with their keys and in key order.
     open: Vec<(u64, Box<Interval>)>,
-    /// The index of the interval that was used last: mostly it is used again.
+    /// The index of the last used interval, which is usually used again.
     latest: usize,
     phase: Begun,
-    /// The phases before, in order.
+    /// The earlier phases, in order.
     earlier: Vec<Begun>,
 }
 
@@ -43,7 +43,7 @@ impl Intervals {
         }
     }
 
-    /// A phase begins.
+    /// Begins a phase.
     pub(super) fn begin(&mut self, phase: u32, at: Instant, span: Span) {
         let offer_ends = span.offered.map(|offered| (at + offered).as_nanos());
         let begun = Begun {
@@ -55,12 +55,12 @@ impl Intervals {
         self.earlier.push(std::mem::replace(&mut self.phase, begun));
     }
 
-    /// A message is known to be intended at a time of the current phase.
+    /// Notes that a message is intended at a time of the current phase.
     pub(super) fn intend(&mut self, at: Instant) {
         self.phase.backlog.intend(at.as_nanos());
     }
 
-    /// When the last message of the current phase is intended that is known of.
+    /// The intended time of the last known message of the current phase.
     pub(super) const fn intended_until(&self) -> Instant {
         Instant::from_nanos(self.phase.backlog.intended_until_ns())
     }
@@ -70,27 +70,27 @@ impl Intervals {
         self.phase.key(at, at)
     }
 
-    /// The key of what happens `now` in the current phase and began earlier: warm-up where that is when it began.
+    /// The key of an event `now` in the current phase that began at `began`. If that was in the warm-up, the event is
+    /// warm-up.
     pub(super) fn key_of_begun(&self, began: Instant, now: Instant) -> u64 {
         self.phase.key(began, now)
     }
 
-    /// The key of what happens `now` to a message that was intended earlier: in the phase of the message, and warm-up
-    /// where the message is.
+    /// The key of an event `now` of a message that was intended earlier: in the phase of the message, and warm-up if
+    /// the message is.
     pub(super) fn key_of_message(&self, intended: Instant, now: Instant) -> u64 {
         let phases = std::iter::once(&self.phase).chain(self.earlier.iter().rev());
         let own = phases.into_iter().find(|phase| phase.at <= intended);
         own.unwrap_or(&self.phase).key(intended, now)
     }
 
-    /// Whether a measured message is answered, or arrives where nothing answers, only when nothing is offered any more: later
-    /// than the first one took.
+    /// Whether a measured message completes only after the end of the offer, plus the time that the first one took.
     pub(super) fn is_behind(&mut self, intended: Instant, now: Instant) -> bool {
         let phases = std::iter::once(&mut self.phase).chain(self.earlier.iter_mut().rev());
         let Some(own) = phases.into_iter().find(|phase| phase.at <= intended) else {
             return false;
         };
-        // What waited already when the warm-up was over is no more behind at the end than it was then.
+        // A message that already waited at the end of the warm-up is no further behind at the end of the offer.
         own.warm_up_ends <= intended && own.backlog.is_behind(intended.as_nanos(), now.as_nanos())
     }
 
@@ -106,27 +106,27 @@ impl Intervals {
         &mut self.open[self.latest].1
     }
 
-    /// Everything that has been counted; nothing is, then.
+    /// Takes all counts and leaves none.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Box<Interval>> + use<> {
         let open = std::mem::take(&mut self.open);
         open.into_iter().map(|(_, interval)| interval)
     }
 }
 
-/// The interval of a key in which nothing has happened.
+/// An empty interval of a key.
 fn new(key: u64) -> Box<Interval> {
     let second = (key as u32) >> 1;
     Box::new(Interval::new((key >> 32) as u32, second, key & 1 == 1))
 }
 
 impl Begun {
-    /// The key of what happens at `at` and belongs to `intended`.
+    /// The key of an event at `at` that belongs to `intended`.
     fn key(&self, intended: Instant, at: Instant) -> u64 {
         let second = at
             .saturating_since(self.at)
             .as_secs()
             .min(u64::from(u32::MAX >> 1));
-        // A phase is told before it begins: what happens until then is in its figures where it has no warm-up.
+        // A phase is announced before it begins: if it has no warm-up, earlier events count in its figures.
         let warm_up = self.at.max(intended) < self.warm_up_ends;
         u64::from(self.phase) << 32 | second << 1 | u64::from(warm_up)
     }
@@ -151,7 +151,7 @@ mod tests {
         offered: Some(Duration::from_secs(1)),
     };
 
-    /// Such a phase, whose first answer takes 50 ms.
+    /// A phase whose first answer takes 50 ms.
     fn answering() -> Intervals {
         let mut intervals = Intervals::new();
         intervals.begin(0, Instant::START, SECOND);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_come_when_nothing_is_offered_any_more_are_behind() {
+    fn answers_after_the_end_of_the_offer_are_behind() {
         let at = Instant::from_millis;
         let mut intervals = answering();
         assert!(!intervals.is_behind(at(999), at(1_049)), "and so does the last");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_already_when_the_warm_up_was_over_is_carried() {
+    fn messages_that_waited_since_the_warm_up_count_as_carried() {
         let at = Instant::from_millis;
         let mut intervals = Intervals::new();
         let span = Span {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_behind_before_the_last_message_that_is_known_to_come() {
+    fn nothing_is_behind_before_the_last_announced_message() {
         let at = Instant::from_millis;
         let mut intervals = answering();
         intervals.intend(at(1_300));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_between_the_word_and_the_beginning_is_no_warm_up_where_there_is_none() {
+    fn events_before_the_beginning_are_not_warm_up_without_one() {
         let begin = Instant::from_millis(1_020);
         let mut intervals = Intervals::new();
         let is_warm_up =
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_a_message_counts_in_its_own_phase() {
+    fn events_of_a_message_count_in_its_own_phase() {
         let mut intervals = Intervals::new();
         let at = Instant::from_millis;
         intervals.begin(0, at(0), Span::default());

@@ -1,13 +1,13 @@
-//! The messages of a part: which device sends them, how they end, and in which second that counts.
+//! The messages of a part: which device sends them, how they end, and in which second they count.
 //!
 //! ```text
 //! offer -> waits for its device -> give: held by the protocol -> handed out -> sent -> acknowledged | refused | late | unknown
-//!          `-- the drain ends first: failed ----'                               `-- where nothing answers that is the end
+//!          `-- the drain ends first: failed ----'                               `-- without answers, this is the end
 //! ```
 //!
-//! A protocol holds a message that has to wait for credit, for the server's receive maximum, for its turn under NSTART or
-//! for a stream. Every message that was offered ends in exactly one outcome, whatever the target does; a message counts in the second
-//! in which it was intended.
+//! A protocol holds a message that has to wait for credit, for the server's receive maximum, for its turn under NSTART
+//! or for a stream. Every offered message ends in exactly one outcome, whatever the target does. It counts in the
+//! second in which it was intended.
 
 mod counts;
 mod intervals;
@@ -25,46 +25,47 @@ use records::{List, Record, Records, Stage};
 
 /// No message.
 const NOTHING: u64 = u64::MAX;
-/// Why a message has no answer, where no reason was given.
+/// The reason of a message without an answer, if no other reason is known.
 const NO_ANSWER: &str = "no answer";
-/// Why a message was not sent, where no connection said it.
+/// The reason of an unsent message, if the connection gave none.
 const NOT_SENT: &str = "not sent: its device could not send in time";
 
-/// Why a message was not taken on.
+/// The reason of a message that was not accepted.
 const TOO_MANY: &str = "not sent: 4,194,304 messages of its loop waited already";
-/// The most messages of a loop that are not over: 300 MB of records, and at 50,000 messages/s more than a minute's.
+/// The most messages of a loop that are not over: 300 MB of records, and more than a minute's messages at 50,000/s.
 const MOST_OUTSTANDING: usize = 4_194_304;
 
-/// What holds for all messages of a load.
+/// The rules for all messages of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Whether anything answers a message.
     pub answered: bool,
-    /// An answer after this time is late; after twice this time the device stops waiting.
+    /// An answer after this time is late. After twice this time the device stops waiting.
     pub timeout: Duration,
-    /// Whether what is in flight survives the connection, because the session does.
+    /// Whether outstanding messages survive the connection, because the session does.
     pub session: bool,
-    /// Whether anything is exchanged before the client may send: where nothing is, a connect takes no time that could be measured.
+    /// Whether the client and the server exchange packets before the client may send. If not, a connect takes no
+    /// measurable time.
     pub connects: bool,
 }
 
-/// How long a phase is.
+/// The length of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Time at its beginning that is in no figure.
+    /// The time at its beginning that counts in no figure.
     pub warm_up: Duration,
-    /// How long to offer messages, the warm-up among it; `None` where a count of a closed loop ends that.
+    /// How long messages are offered, including the warm-up; `None` if the count of a closed loop ends the offer.
     pub offered: Option<Duration>,
 }
 
-/// A message that is to be given to the protocol.
+/// A message to give to the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// What the protocol calls it.
+    /// The protocol's handle of it.
     pub message: u64,
-    /// Its number among the device's messages, from 0, around the end of 32 bits.
+    /// Its number among the device's messages, from 0, wrapping at 32 bits.
     pub number: u32,
-    /// When it was intended.
+    /// Its intended time.
     pub intended: Instant,
 }
 
@@ -75,7 +76,7 @@ pub struct MessageTracker {
     records: Records,
     devices: Vec<Queue>,
     intervals: Intervals,
-    /// How often a message of each sender that is sent now is to arrive at subscribers.
+    /// How many subscriptions a message of each sender matches from now on.
     matching: Matching,
     most_outstanding: usize,
 }
@@ -89,15 +90,15 @@ struct Queue {
     leaving: List,
     /// Sent, and not over.
     sent: List,
-    /// What the protocol was given last and has neither handed out nor given up; it may be over here.
+    /// The last message given to the protocol, until it hands it out or gives it up. It may be over here.
     holding: u64,
-    /// How many the protocol has, held, leaving or sent.
+    /// How many messages the protocol has: held, leaving or sent.
     in_flight: u32,
     number: u32,
 }
 
 impl Queue {
-    /// The messages at a stage, without those that are held.
+    /// The list of messages at a stage. Held messages have no list.
     const fn list(&mut self, stage: Stage) -> Option<&mut List> {
         match stage {
             Stage::Waiting => Some(&mut self.waiting),
@@ -129,33 +130,33 @@ impl MessageTracker {
         }
     }
 
-    /// What holds for all messages.
+    /// The rules for all messages.
     pub const fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// A phase begins.
+    /// Begins a phase.
     pub fn begin(&mut self, phase: u32, at: Instant, span: Span) {
         self.intervals.begin(phase, at, span);
     }
 
-    /// The schedule of the phase names a message for a time, which may lie ahead.
+    /// Notes that the schedule of the phase names a message for a time, which may lie ahead.
     pub fn intend(&mut self, at: Instant) {
         self.intervals.intend(at);
     }
 
-    /// When the last message of the phase is intended that its schedule has named so far.
+    /// The intended time of the last message that the schedule of the phase has named so far.
     pub const fn intended_until(&self) -> Instant {
         self.intervals.intended_until()
     }
 
-    /// From now on, each message that is sent is to arrive so often at subscribers.
+    /// Sets how many subscriptions each message matches from now on.
     pub fn expect_deliveries(&mut self, matching: Matching) {
         self.matching = matching;
     }
 
-    /// Notes a message that is intended for a device, noticed `now`. `free` says that the device takes it at once; where
-    /// it does not, what the message waits from now on is not the generator's lag. Where too many are not over, it fails.
+    /// Adds a message that is intended for a device and noticed `now`. `free` means that the device takes it at once;
+    /// if not, its wait from now on is not the generator's lag. If too many messages are outstanding, it fails.
     pub fn offer(&mut self, device: usize, intended: Instant, now: Instant, free: bool) {
         let key = self.intervals.key_of(intended);
         if self.records.len() >= self.most_outstanding {
@@ -177,7 +178,7 @@ impl MessageTracker {
         }
     }
 
-    /// The device's next message, which is the protocol's from now on.
+    /// Takes the device's next message for the protocol.
     pub fn give(&mut self, device: usize, now: Instant) -> Option<Given> {
         let slot = self.devices[device].waiting.first()?;
         self.go(slot, Stage::Held);
@@ -197,12 +198,12 @@ impl MessageTracker {
         Some(Given { message, ..given })
     }
 
-    /// The protocol has handed the last byte of a message out.
+    /// The protocol has handed out the last byte of a message.
     pub fn handed_out(&mut self, device: usize, message: u64, now: Instant) {
         self.let_go(device, message);
         match self.records.slot_of(message) {
             Some(slot) => self.go(slot, Stage::Leaving(now)),
-            // It was given up while the protocol held it, and has left all the same.
+            // The message was given up while the protocol held it, and has left all the same.
             None => {
                 let key = self.intervals.key_of(now);
                 self.count_left(device, key, now, now);
@@ -210,7 +211,7 @@ impl MessageTracker {
         }
     }
 
-    /// Everything that a device has handed out so far has left; whether that has ended any of it.
+    /// Everything that a device has handed out so far has left. Returns whether this ended a message.
     pub fn sent(&mut self, device: usize, now: Instant) -> bool {
         let mut has_ended = false;
         while let Some(slot) = self.devices[device].leaving.first() {
@@ -223,7 +224,7 @@ impl MessageTracker {
         has_ended
     }
 
-    /// The protocol has nothing to do with a message any more that it may have held.
+    /// Notes that the protocol no longer holds a message.
     fn let_go(&mut self, device: usize, message: u64) {
         let holding = &mut self.devices[device].holding;
         if *holding == message {
@@ -231,13 +232,13 @@ impl MessageTracker {
         }
     }
 
-    /// The server has a message of a device; whether it was not over.
-    pub fn acknowledged(&mut self, device: usize, message: u64, now: Instant) -> bool {
+    /// The server has acknowledged or answered a message of a device.
+    pub fn acknowledged(&mut self, device: usize, message: u64, now: Instant) {
         self.let_go(device, message);
         let Some(slot) = self.records.slot_of(message) else {
-            return false;
+            return;
         };
-        // A message that was answered was sent, also where the loop has not said so yet.
+        // An answered message was sent, even if the loop has not reported that yet.
         let sent = match self.records.at(slot).stage {
             Stage::Sent(at) => at,
             Stage::Leaving(at) => self.count_sent(slot, at),
@@ -255,31 +256,30 @@ impl MessageTracker {
             false => &mut outcomes.acknowledged,
             true => &mut outcomes.late,
         });
-        true
     }
 
-    /// The server, or the protocol before it has sent it, does not take a message of a device; whether it was not over.
-    pub fn refused(&mut self, device: usize, message: u64, reason: &str) -> bool {
+    /// The server has refused a message of a device, or the protocol has refused to send it.
+    pub fn refused(&mut self, device: usize, message: u64, reason: &str) {
         self.let_go(device, message);
         let Some(slot) = self.records.slot_of(message) else {
-            return false;
+            return;
         };
         if let Stage::Leaving(at) = self.records.at(slot).stage {
             self.count_sent(slot, at);
         }
         self.explain(slot, reason);
         self.end(slot, |outcomes| &mut outcomes.refused);
-        true
     }
 
-    /// The protocol has given a message of a device up; whether it was not over.
-    pub fn given_up(&mut self, device: usize, message: u64) -> bool {
+    /// The protocol has given up a message of a device.
+    pub fn given_up(&mut self, device: usize, message: u64) {
         self.let_go(device, message);
-        let slot = self.records.slot_of(message);
-        slot.inspect(|slot| self.abandon(*slot)).is_some()
+        if let Some(slot) = self.records.slot_of(message) {
+            self.abandon(slot);
+        }
     }
 
-    /// A message of a device that was to be given could not be made.
+    /// A message of a device could not be encoded.
     pub fn failed(&mut self, device: usize, message: u64, reason: &str) {
         self.let_go(device, message);
         if let Some(slot) = self.records.slot_of(message) {
@@ -288,8 +288,9 @@ impl MessageTracker {
         }
     }
 
-    /// A device's connection is lost: it is not known what became of what was sent, unless the session goes on. What waits
-    /// goes on waiting, and what the protocol holds is sent on the next connection, or the protocol gives it up.
+    /// A device has lost its connection: the outcome of its sent messages is unknown, unless the session goes on.
+    /// Waiting messages keep waiting. The protocol sends the messages that it holds on the next connection, or gives
+    /// them up.
     pub fn lost(&mut self, device: usize, reason: &str) {
         if self.rules.session {
             return;
@@ -301,8 +302,8 @@ impl MessageTracker {
         }
     }
 
-    /// Gives up what was intended twice the time-out ago, and names its devices: they have room. Returns when to look
-    /// again.
+    /// Gives up messages that were intended twice the time-out ago, and reports their devices, which have room. Returns
+    /// when to call again.
     pub fn expire(&mut self, now: Instant, mut has_room: impl FnMut(usize)) -> Option<Instant> {
         let patience = self.rules.timeout * 2;
         while let Some(slot) = self.records.oldest() {
@@ -316,14 +317,14 @@ impl MessageTracker {
         None
     }
 
-    /// Gives up everything: the drain is over.
+    /// Gives up all messages at the end of the drain.
     pub fn abandon_all(&mut self) {
         while let Some(slot) = self.records.oldest() {
             self.abandon(slot);
         }
     }
 
-    /// No answer to a message is waited for any more.
+    /// Stops waiting for an answer to a message.
     fn abandon(&mut self, slot: u32) {
         match self.records.at(slot).stage {
             Stage::Waiting | Stage::Held => {
@@ -342,7 +343,7 @@ impl MessageTracker {
         self.intervals.of(key).reason(reason);
     }
 
-    /// Counts a message that was sent at a time; returns that.
+    /// Counts a message as sent at a time. Returns its intended time.
     fn count_sent(&mut self, slot: u32, at: Instant) -> Instant {
         self.go(slot, Stage::Sent(at));
         let message = *self.records.at(slot);
@@ -350,7 +351,7 @@ impl MessageTracker {
         at
     }
 
-    /// Counts a message of the interval `key` that was sent at a time, and what subscribers are to receive of it.
+    /// Counts a message of the interval `key` as sent at a time, with its expected deliveries.
     fn count_left(&mut self, device: usize, key: u64, intended: Instant, at: Instant) {
         let times = self.matching.of_device(device);
         let interval = self.intervals.of(key);
@@ -390,17 +391,17 @@ impl MessageTracker {
         self.devices[device].in_flight
     }
 
-    /// Whether the protocol holds a message of a device back: it takes another when that one is handed out.
+    /// Whether the protocol holds a message of a device. It takes another one when that one is handed out.
     pub fn is_holding(&self, device: usize) -> bool {
         self.devices[device].holding != NOTHING
     }
 
-    /// Whether a device has messages that wait for it.
+    /// Whether a device has waiting messages.
     pub fn is_waiting(&self, device: usize) -> bool {
         self.devices[device].waiting.first().is_some()
     }
 
-    /// How many messages are not over.
+    /// The number of messages that are not over.
     pub fn outstanding(&self) -> usize {
         self.records.len()
     }

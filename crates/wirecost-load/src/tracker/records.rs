@@ -1,23 +1,23 @@
-//! Messages that are not over yet: a slab with two lists through it, so that none needs memory of its own.
+//! Messages that are not over yet: a slab with two linked lists through it, so that neither list allocates.
 //!
-//! Every record is in the list of all, in the order in which they were intended, and in at most one of its device's lists. A
-//! handle names a record for as long as it lives, and no other after that.
+//! Every record is in the list of all records, in the order of their intended times, and in at most one of its device's
+//! lists. A handle names a record for as long as it lives, and no other record after that.
 
 use wirecost_proto::Instant;
 
 /// No record.
 const NONE: u32 = u32::MAX;
 
-/// More slots than these are given back when none is used.
+/// Unused slots beyond this number are freed when no record is left.
 const KEPT_SLOTS: usize = 65_536;
 
-/// A message that is not over yet: a line of the caches.
+/// A message that is not over yet. It fits one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Record {
-    /// When it was to be sent.
+    /// Its intended time.
     pub(super) intended: Instant,
-    /// How far it has come.
+    /// Its stage.
     pub(super) stage: Stage,
     /// The interval that it counts in.
     pub(super) interval: u64,
@@ -25,25 +25,25 @@ pub(super) struct Record {
     pub(super) device: u32,
     /// Its number among the device's messages.
     pub(super) number: u32,
-    /// Whether the device could not take it when it was intended.
+    /// Whether the device could not take it at its intended time.
     pub(super) held_back: bool,
     generation: u32,
-    /// The list of all.
+    /// The links of the list of all records.
     all: Links,
-    /// The device's list.
+    /// The links of the device's list.
     own: Links,
 }
 
-/// How far a message has come on its way out.
+/// The stage of a message on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It waits for its device.
+    /// The message waits for its device.
     Waiting,
-    /// The protocol has it, and holds it back.
+    /// The protocol holds the message.
     Held,
-    /// The protocol handed its last byte out then; the loop has it.
+    /// The protocol handed out its last byte at this time. The loop has it.
     Leaving(Instant),
-    /// Its last byte had left the loop's buffer then.
+    /// Its last byte left the loop's buffer at this time.
     Sent(Instant),
 }
 
@@ -72,7 +72,7 @@ impl List {
         last: NONE,
     };
 
-    /// The record in front.
+    /// The first record.
     pub(super) fn first(self) -> Option<u32> {
         (self.first != NONE).then_some(self.first)
     }
@@ -84,12 +84,12 @@ pub(super) struct Records {
     slots: Vec<Record>,
     free: Vec<u32>,
     all: List,
-    /// That of slots that are made anew.
+    /// The generation of new slots.
     generation: u32,
 }
 
 impl Records {
-    /// None.
+    /// No records.
     pub(super) const fn new() -> Self {
         Self {
             slots: Vec::new(),
@@ -99,12 +99,12 @@ impl Records {
         }
     }
 
-    /// How many messages are not over.
+    /// The number of messages that are not over.
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// A new record, behind all others and behind those of its device's list.
+    /// Adds a record at the end of the list of all records and of its device's list.
     pub(super) fn insert(&mut self, record: Record, own: &mut List) -> u32 {
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -125,17 +125,17 @@ impl Records {
         slot
     }
 
-    /// Takes a record out of the list of its device's that it is in.
+    /// Removes a record from its device's list.
     pub(super) fn leave(&mut self, slot: u32, list: &mut List) {
         unlink(&mut self.slots, list, slot, |record| &mut record.own);
     }
 
-    /// Puts a record that is in no list of its device's at the end of one.
+    /// Adds a record that is in none of its device's lists to the end of one.
     pub(super) fn join(&mut self, slot: u32, list: &mut List) {
         push(&mut self.slots, list, slot, |record| &mut record.own);
     }
 
-    /// Ends a record that is in no list of its device's: its handle names nothing from now on.
+    /// Ends a record that is in none of its device's lists. Its handle becomes invalid.
     pub(super) fn remove(&mut self, slot: u32) {
         let mut all = self.all;
         unlink(&mut self.slots, &mut all, slot, |record| &mut record.all);
@@ -148,10 +148,10 @@ impl Records {
         }
     }
 
-    /// Gives memory back that a backlog has taken.
+    /// Frees the memory of a past backlog.
     fn release(&mut self) {
         if self.slots.len() > KEPT_SLOTS {
-            // No slot that is made anew may take a handle that was given out.
+            // A new slot must not reuse an earlier handle.
             let used = self.slots.iter().map(|record| record.generation).max();
             self.generation = used.unwrap_or(0).wrapping_add(1);
             self.slots = Vec::new();
@@ -159,24 +159,24 @@ impl Records {
         }
     }
 
-    /// What the protocol calls the message.
+    /// The protocol's handle of the message.
     pub(super) fn handle(&self, slot: u32) -> u64 {
         u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot)
     }
 
-    /// The record of a handle; `None` where the message is over.
+    /// The record of a handle; `None` if the message is over.
     pub(super) fn slot_of(&self, handle: u64) -> Option<u32> {
         let slot = handle as u32;
         let record = self.slots.get(slot as usize)?;
         (record.generation == (handle >> 32) as u32 && record.is_linked(slot, self.all)).then_some(slot)
     }
 
-    /// The record that was intended first.
+    /// The record with the earliest intended time.
     pub(super) fn oldest(&self) -> Option<u32> {
         self.all.first()
     }
 
-    /// The record behind another in its device's list.
+    /// The record after another one in its device's list.
     #[cfg(test)]
     fn behind(&self, slot: u32) -> Option<u32> {
         let behind = self.slots[slot as usize].own.behind;
@@ -188,7 +188,7 @@ impl Records {
         &self.slots[slot as usize]
     }
 
-    /// A record, to note something in it.
+    /// A record, for changes.
     pub(super) fn at_mut(&mut self, slot: u32) -> &mut Record {
         &mut self.slots[slot as usize]
     }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_queues_from_which_any_can_leave() {
+    fn lists_are_queues_with_removal_at_any_place() {
         let mut rng = Rng::new(3);
         let (mut records, mut waiting, mut flying) = (Records::new(), List::EMPTY, List::EMPTY);
         let (mut first, mut second): (VecDeque<u32>, VecDeque<u32>) = (VecDeque::new(), VecDeque::new());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_gives_its_memory_back_and_its_handles_stay_dead() {
+    fn a_backlog_frees_its_memory_and_its_handles_stay_invalid() {
         let (mut records, mut list) = (Records::new(), List::EMPTY);
         let slots: Vec<u32> = (0..100_000)
             .map(|number| records.insert(Record::new(0, number, Instant::START, 0), &mut list))

@@ -20,7 +20,7 @@ fn a_connect_without_an_exchange_has_no_time() {
 }
 
 #[test]
-fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
+fn only_sent_messages_have_expected_deliveries() {
     let rules = Rules {
         answered: true,
         timeout: Duration::from_secs(1),
@@ -36,7 +36,7 @@ fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
     let of_other = tracker.give(1, now).expect("a message").message;
     tracker.handed_out(1, of_other, now);
     tracker.sent(1, now);
-    // One is sent, one has not left the loop, one is held by the protocol, and one waits.
+    // One message is sent, one has not left the loop, one is held by the protocol, and one waits.
     let [sent, leaving, _held] = [(); 3].map(|()| tracker.give(0, now).expect("a message").message);
     tracker.handed_out(0, sent, now);
     tracker.sent(0, now);
@@ -50,7 +50,7 @@ fn subscribers_are_to_receive_what_was_sent_and_nothing_else() {
 }
 
 #[test]
-fn what_nobody_has_room_for_fails_and_is_counted() {
+fn a_message_beyond_the_limit_fails_and_is_counted() {
     let rules = Rules {
         answered: true,
         timeout: Duration::from_secs(1),

@@ -7,9 +7,9 @@ use wirecost_results::load::{Bottleneck, PhaseFigures};
 use wirecost_results::summary::Outcomes;
 
 use super::{BUSY, Evidence, SENT_SHARE, link, percent};
-use crate::outcome::Outcome;
+use crate::outcome::LoadOutcome;
 
-/// The bottleneck; `None` where nothing was done.
+/// The bottleneck; `None` if nothing was done.
 pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     if evidence.offered().next().is_none() {
         return without_offer(evidence);
@@ -25,7 +25,7 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let (who, why) = if let Some(why) = ended(evidence).filter(|_| generator <= BUSY) {
         ("target", with_cpu(why))
     } else if let Some(share) = evidence.offered().find_map(|phase| phase.refused()) {
-        // What was refused was offered in time enough: lag says nothing of it.
+        // A refused message was offered in time: the lag does not matter.
         (
             "target",
             with_cpu(format!("it refused {share} of what was offered")),
@@ -44,16 +44,16 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     } else if let Some(why) = fell_short(evidence, timeout) {
         ("target", with_cpu(why))
     } else if let Some(why) = evidence.offered().find_map(|phase| phase.worked_off()) {
-        // What waits for answers, or for room to send, waits for the way there and back, where that is emulated.
+        // Messages that wait for answers or for room wait for the round trip, which the link emulates if there is one.
         let who = if evidence.link.is_some() { "link" } else { "target" };
         (who, with_cpu(why))
     } else {
-        ("none", with_cpu(nobody(evidence)))
+        ("none", with_cpu(unknown_cause(evidence)))
     };
     Some(Bottleneck { who: who.into(), why })
 }
 
-/// That the target has ended connections while messages were missing.
+/// The sentence about connections that the target ended while messages were missing.
 fn ended(evidence: &Evidence<'_>) -> Option<String> {
     let left = evidence.offered().find(|phase| phase.left_by_target())?;
     let (lost, carried) = (left.figures.connects.lost, left.carried());
@@ -63,7 +63,7 @@ fn ended(evidence: &Evidence<'_>) -> Option<String> {
     ))
 }
 
-/// What the target left without an answer, or did not carry.
+/// The sentence about messages that the target did not answer or did not carry.
 pub(super) fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<String> {
     if let Some(phase) = evidence.offered().find(|phase| phase.silence().is_some()) {
         let (silence, carried) = (phase.silence()?, phase.carried());
@@ -79,7 +79,7 @@ pub(super) fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<S
 }
 
 /// Why no bottleneck is known.
-pub(super) fn nobody(evidence: &Evidence<'_>) -> String {
+pub(super) fn unknown_cause(evidence: &Evidence<'_>) -> String {
     if let Some(share) = evidence.offered().find_map(|phase| phase.unheard()) {
         return format!(
             "no answer came to {share} of what was offered, and nobody else says whether it arrived"
@@ -94,7 +94,7 @@ pub(super) fn nobody(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// What became of what was offered, where nearly all was carried: all, or what else became of the rest.
+/// The outcomes of the offered messages if nearly all were carried.
 fn carried(evidence: &Evidence<'_>) -> String {
     let mut all = Outcomes::default();
     evidence.offered().for_each(|phase| all += phase.figures.outcomes);
@@ -119,7 +119,7 @@ fn carried(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// The bottleneck where devices connect and come back, and nothing is offered.
+/// The bottleneck of a load of connects and reconnects that offers no messages.
 fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     let outcome = evidence.outcome;
     evidence.phases.first()?;
@@ -156,9 +156,8 @@ fn without_offer(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     Some(Bottleneck { who: who.into(), why })
 }
 
-/// How many connections came about of those that were to, where some are missing. A device that comes back may need several
-/// attempts; in a phase that was stopped no side is to blame for those of which nothing was known yet, nor for devices that
-/// waited.
+/// How many of the intended connections succeeded, if some are missing. A device that reconnects may need several
+/// attempts. In a stopped phase, no side is to blame for attempts with an unknown end, nor for waiting devices.
 fn missing_connections(figures: &PhaseFigures, was_stopped: bool) -> Option<(u64, u64)> {
     let (connects, outcomes) = (&figures.connects, &figures.outcomes);
     let (come, asked) = match outcomes.offered {
@@ -171,8 +170,8 @@ fn missing_connections(figures: &PhaseFigures, was_stopped: bool) -> Option<(u64
     ((come as f64) < asked as f64 * SENT_SHARE).then_some((come, asked))
 }
 
-/// What both sides used.
-fn cpu(outcome: &Outcome) -> String {
+/// The CPU use of both sides.
+fn cpu(outcome: &LoadOutcome) -> String {
     let Some(generator) = outcome.generator.telling_share.map(percent) else {
         return "it was over too soon to tell what the generator and the target used".into();
     };
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_to_blame_for_connections_that_were_given_up() {
+    fn abandoned_connections_have_no_bottleneck() {
         let mut connects = Connects {
             attempted: 5,
             given_up: 5,
@@ -216,7 +215,7 @@ mod tests {
             ..connects
         };
         assert_eq!(missing_connections(&phase(0, 0, connects), true), Some((2, 4)));
-        // Of ten devices that come back, two are there, and three wait before they try.
+        // Of ten devices that reconnect, two are back, and three wait before they try.
         assert_eq!(missing_connections(&phase(10, 2, connects), true), Some((2, 4)));
         assert_eq!(missing_connections(&phase(10, 2, connects), false), Some((2, 10)));
         connects.refused = 0;

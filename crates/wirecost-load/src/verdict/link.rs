@@ -1,4 +1,4 @@
-//! What the emulated link of a load says of its figures.
+//! Warnings from the emulated link of a load.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::percent;
 use super::phase::nanos;
 use crate::link::LinkReport;
 
-/// A link whose rate was in use for longer than this has hardly anything left.
+/// A link whose rate was in use for more than this share of the time is full.
 const FULL: f64 = 0.95;
-/// The emulator's lateness is above suspicion below this.
+/// The emulator's lateness below this is harmless.
 const LATENESS_FLOOR: Duration = Duration::from_millis(1);
 
-/// What the link could give no more in a phase, in one sentence; `None` where it could have. A link that is full is the
-/// bottleneck; one that has lost packets only where messages are missing (`is_short`).
+/// How the link was at its limit in a phase, in one sentence; `None` if it was not. A full link is the bottleneck. A
+/// link that has lost packets is the bottleneck only if messages are missing (`is_short`).
 pub(super) fn could_give_no_more(figures: &PhaseFigures, is_short: bool) -> Option<String> {
     let link = figures.link.as_ref()?;
     let ways = [("up", &link.up), ("down", &link.down)];
@@ -48,12 +48,12 @@ fn said(name: &str, way: &DirectionUse) -> String {
     text
 }
 
-/// Every reason that the link gives to look before trusting the figures.
+/// All warnings from the link.
 pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
     let figures = &link.figures;
     let achieved = figures.link.achieved.as_ref();
     let mut warnings: Vec<Warning> = achieved
-        // Virtual time has no echo, and keeps every delay.
+        // In virtual time there is no echo, and every delay is exact.
         .filter(|_| figures.emulator.is_some())
         .and_then(|achieved| rtt_off(&link.config, achieved, false))
         .into_iter()
@@ -70,7 +70,7 @@ pub(super) fn warnings(link: &LinkReport) -> Vec<Warning> {
     warnings
 }
 
-/// What the emulator is late by is part of the response times, and of no link.
+/// The warning about the emulator's lateness, which is part of the response times but not of the link.
 fn late(link: &LinkReport) -> Option<Warning> {
     let p99 = link.figures.emulator.as_ref()?.lateness_p99_ns;
     let limit = LATENESS_FLOOR.max(link.config.rtt() / 10);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_link_could_give_no_more_and_a_lossy_one_only_where_something_is_missing() {
+    fn a_full_link_is_the_limit_and_a_lossy_one_if_messages_miss() {
         let full = used(DirectionUse {
             packets: 1_200,
             queue_dropped: 30,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_late_or_drops_by_itself_makes_figures_invalid() {
+    fn a_late_or_dropping_emulator_makes_figures_invalid() {
         assert!(kinds(5, |_| {}).is_empty());
         let late_by = |nanos: u64| {
             move |report: &mut LinkReport| {

@@ -1,15 +1,17 @@
-//! The bottleneck of a load in virtual time: the server's workers, the link, or none. The generator is never late there.
+//! The bottleneck of a load in virtual time: the server's workers, the link, or none. The generator is never late
+//! there.
 
 use wirecost_results::load::Bottleneck;
 
 use super::{Evidence, bottleneck, link, percent};
 
-/// Workers that are busier than this have no room for more.
+/// Workers with a higher utilisation are saturated.
 const SATURATED: f64 = 0.99;
-/// Workers that are busier than this are why messages wait: in a short phase they are idle at its beginning and its end.
+/// Workers with a higher utilisation explain waiting messages. In a short phase workers are idle at the beginning and
+/// the end.
 const BUSY: f64 = 0.9;
 
-/// The bottleneck; `None` where no phase has begun.
+/// The bottleneck; `None` if no phase has begun.
 pub(super) fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     evidence.phases.first()?;
     let (who, why) = if let Some(why) = saturated(evidence) {
@@ -21,12 +23,12 @@ pub(super) fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
     } else if evidence.offered().next().is_none() {
         ("none", "nothing was offered".to_owned())
     } else {
-        ("none", bottleneck::nobody(evidence))
+        ("none", bottleneck::unknown_cause(evidence))
     };
     Some(Bottleneck { who: who.into(), why })
 }
 
-/// That the server's workers were busy all the time.
+/// The sentence about workers that were busy all the time.
 fn saturated(evidence: &Evidence<'_>) -> Option<String> {
     let busy = evidence.outcome.target.as_ref()?.busiest_share?;
     let workers = evidence.options.workers;
@@ -42,7 +44,7 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
         .then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
 }
 
-/// That the link could give no more, or kept answers from coming in time.
+/// The sentence about a link at its limit, or one that delayed answers.
 fn of_link(evidence: &Evidence<'_>) -> Option<String> {
     evidence.link?;
     let short = |phase: &super::Offered<'_>| link::could_give_no_more(phase.figures, phase.falls_short());
@@ -62,7 +64,7 @@ mod tests {
     use wirecost_stack::target::Target;
 
     use super::*;
-    use crate::outcome::{Outcome, Spent};
+    use crate::outcome::{LoadOutcome, Spent};
 
     #[test]
     fn workers_without_idle_time_are_the_target_s_limit() {
@@ -75,12 +77,12 @@ mod tests {
             ..LoadOptions::new(stack, LoadTarget::Started(Target::Builtin))
         };
         for (busy, who) in [(0.9, "none"), (0.995, "target")] {
-            let outcome = Outcome {
+            let outcome = LoadOutcome {
                 target: Some(Spent {
                     busiest_share: Some(busy),
                     ..Spent::default()
                 }),
-                ..Outcome::default()
+                ..LoadOutcome::default()
             };
             let found = bottleneck(&Evidence {
                 options: &options,

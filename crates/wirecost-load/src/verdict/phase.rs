@@ -1,4 +1,4 @@
-//! What is to be said of one phase.
+//! Warnings about one phase.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use wirecost_scenario::options::load::{LoadTarget, Phase};
 use super::{Evidence, Offered, SENT_SHARE, percent};
 use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
 
-/// The generator's lag is above suspicion below this.
+/// A generator's lag below this is harmless.
 const LAG_FLOOR_NS: u64 = 1_000_000;
-/// The most that the lag may be of the response time, or of the delay where nothing answers.
+/// The largest harmless share of the lag in the response time, or in the delay if nothing answers.
 const LAG_SHARE: f64 = 0.1;
-/// Messages below which quantiles say little.
+/// With fewer messages, quantiles mean little.
 const FEW_MESSAGES: u64 = 100;
 
-/// What is to be said of a phase with messages or handshakes; `by_generator` says that the generator could give no more.
+/// The warnings about a phase with messages or handshakes. `by_generator` means that the generator was at its limit.
 pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
     let saturated = saturated(phase, by_generator);
-    // Beside seconds of waiting, or of a target that was gone, the generator's milliseconds are nothing.
+    // Compared to seconds of waiting, or to a missing target, the generator's milliseconds do not matter.
     let is_gone = phase.open && !by_generator && phase.is_answered && phase.falls_short();
     let exempt = saturated.is_some() || is_gone;
     [
@@ -37,7 +37,7 @@ pub(super) fn of(phase: &Offered<'_>, by_generator: bool) -> Vec<Warning> {
     .collect()
 }
 
-/// The generator's lag must not be a part of the response time, or of the delay.
+/// The generator's lag must not be part of the response time, or of the delay.
 fn lag(phase: &Offered<'_>) -> Option<Warning> {
     let lag = phase.lag_beyond()?;
     let limit = nanos(lag_limit(phase.figures));
@@ -64,9 +64,9 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     })
 }
 
-/// What a phase had waiting for longer and longer: messages that were answered late, not at all, or only when nothing was
-/// offered any more, or that arrived only then where nothing answers. What was lost, refused, or failed without a connection
-/// has not waited.
+/// The warning about a phase in which the queue grew: messages were answered late, never, or only after the end of the
+/// offer, or arrived only then. Lost and refused messages have not waited, nor have messages that failed without a
+/// connection.
 fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     let waited = match phase.silence() {
         Some(_) if phase.left_by_target() => None,
@@ -81,7 +81,7 @@ fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
 }
 
 fn closed(phase: &Offered<'_>) -> Option<Warning> {
-    // One message waits for no other.
+    // A single message does not wait for another.
     let is_loop = phase.figures.outcomes.offered > 1;
     let kind = if phase.saturating {
         "a closed loop, as fast as it goes"
@@ -98,7 +98,7 @@ fn closed(phase: &Offered<'_>) -> Option<Warning> {
 
 fn few(phase: &Offered<'_>) -> Option<Warning> {
     let offered = phase.figures.outcomes.offered;
-    // One message has no quantiles.
+    // A single message has no quantiles.
     (1 < offered && offered < FEW_MESSAGES).then(|| {
         Warning::note(
             WarningKind::FewMessages,
@@ -107,7 +107,7 @@ fn few(phase: &Offered<'_>) -> Option<Warning> {
     })
 }
 
-/// Where not one message was answered, or arrived where that is counted, the phase has no times.
+/// A phase without a single answer or counted arrival has no times.
 fn none(phase: &Offered<'_>) -> Option<Warning> {
     let outcomes = &phase.figures.outcomes;
     let has_times = outcomes.acknowledged + outcomes.delivered > 0;
@@ -127,7 +127,7 @@ fn none(phase: &Offered<'_>) -> Option<Warning> {
     })
 }
 
-/// Where the server has refused subscriptions, nothing could be delivered: what a phase says of deliveries is not true.
+/// The warning about refused subscriptions: nothing could be delivered, so the figures of deliveries are wrong.
 pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let is_about_deliveries = matches!(
         evidence.options.phases.get(index)?,
@@ -156,7 +156,7 @@ pub(super) fn unsubscribed(evidence: &Evidence<'_>, index: usize) -> Option<Warn
     })
 }
 
-/// Connections that do not last: more were lost than there are devices.
+/// The warning about connections that do not last: more were lost than there are devices.
 pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let options = evidence.options;
     let keeps_up = matches!(
@@ -184,7 +184,7 @@ pub(super) fn not_lasting(evidence: &Evidence<'_>, index: usize) -> Option<Warni
     })
 }
 
-/// What the generator dropped itself was never offered to the target.
+/// The warning about datagrams that the generator's own kernel dropped: they never reached the target.
 pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> {
     let intervals = evidence.outcome.intervals.iter();
     let own = intervals.filter(|interval| interval.phase as usize == index && !interval.warm_up);
@@ -201,7 +201,7 @@ pub(super) fn dropped(evidence: &Evidence<'_>, index: usize) -> Option<Warning> 
 }
 
 impl Offered<'_> {
-    /// The times that tell how long messages took.
+    /// The name of the times that show how long messages took.
     const fn times(&self) -> &'static str {
         if self.is_answered {
             "response times"
@@ -210,68 +210,69 @@ impl Offered<'_> {
         }
     }
 
-    /// The lag, where an open loop's is beyond its limit.
+    /// The lag of an open loop that exceeds its limit.
     pub(super) fn lag_beyond(&self) -> Option<String> {
         let p99 = self.figures.schedule_lag_ns.as_ref()?.p99?;
         (self.open && p99 > lag_limit(self.figures)).then(|| nanos(p99))
     }
 
-    /// The lag that says that the generator could give no more: where all was carried, any that is beyond its limit; where
-    /// messages are missing, only one that could have lost them.
+    /// The lag that shows a generator at its limit: any lag beyond the limit if all messages were carried, or else only
+    /// a lag that could have lost the missing messages.
     pub(super) fn lag_that_tells(&self, timeout: Duration) -> Option<String> {
         let p99 = self.figures.schedule_lag_ns.as_ref()?.p99?;
         let could_lose = u128::from(p99) >= timeout.as_nanos();
         self.lag_beyond().filter(|_| could_lose || !self.falls_short())
     }
 
-    /// The share that the target refused, where that is more than nothing to speak of.
+    /// The share that the target refused, if notable.
     pub(super) fn refused(&self) -> Option<String> {
         self.notable(self.figures.outcomes.refused)
     }
 
-    /// The share that was answered late or not at all, where an answer was to come.
+    /// The share of messages that were answered late or never, if answers are expected.
     pub(super) fn silence(&self) -> Option<String> {
         let outcomes = &self.figures.outcomes;
         self.notable(outcomes.unknown + outcomes.late)
             .filter(|_| self.is_answered)
     }
 
-    /// The share whose end is not known, where nothing answers.
+    /// The share of messages with an unknown end, if nothing answers.
     pub(super) fn unheard(&self) -> Option<String> {
         self.notable(self.figures.outcomes.unknown)
             .filter(|_| !self.is_answered)
     }
 
-    /// Whether nearly all is known to have been carried.
+    /// Whether nearly all messages are known to be carried.
     pub(super) fn is_all_carried(&self) -> bool {
         let outcomes = &self.figures.outcomes;
         let carried = outcomes.acknowledged + outcomes.delivered;
         carried as f64 >= outcomes.offered as f64 * SENT_SHARE
     }
 
-    /// The share that `messages` are of what was offered, where the others are less than nearly all.
+    /// The share of `messages` in the offer, if it is notable.
     fn notable(&self, messages: u64) -> Option<String> {
         let share = messages as f64 / self.figures.outcomes.offered.max(1) as f64;
         (share > 1.0 - SENT_SHARE).then(|| percent(share))
     }
 
-    /// Whether less than nearly all was carried.
+    /// Whether notably less than all was carried.
     pub(super) fn falls_short(&self) -> bool {
         let outcomes = &self.figures.outcomes;
         let carried = outcomes.acknowledged + outcomes.delivered;
-        // Where nothing answers or counts, nothing is known to be missing.
+        // If nothing answers or counts, no message is known to be missing.
         let known = outcomes.offered - outcomes.refused;
         let is_known = self.is_answered || outcomes.delivered + outcomes.lost > 0;
         is_known && (carried as f64) < known as f64 * SENT_SHARE
     }
 
-    /// Whether the target ended connections, and less than nearly all was carried: a device without a connection cannot send.
+    /// Whether the target ended connections and notably less than all was carried: a device without a connection cannot
+    /// send.
     pub(super) fn left_by_target(&self) -> bool {
         self.open && self.figures.connects.lost > 0 && self.falls_short()
     }
 
-    /// What share of what was offered was worked off when nothing was offered any more, in one sentence, where that is more
-    /// than what is in flight at the end of a short phase.
+    /// The share of the offer that was worked off after its end, in one sentence, if it exceeds the messages in flight
+    /// at the end of a short phase.
     pub(super) fn worked_off(&self) -> Option<String> {
         const NOTABLE: f64 = 0.05;
         let figures = self.figures;
@@ -290,7 +291,7 @@ impl Offered<'_> {
         })
     }
 
-    /// The share of what was offered that was carried.
+    /// The share of the offer that was carried.
     pub(super) fn carried(&self) -> String {
         let outcomes = &self.figures.outcomes;
         let carried = outcomes.acknowledged + outcomes.delivered;
@@ -299,7 +300,7 @@ impl Offered<'_> {
 }
 
 fn lag_limit(figures: &PhaseFigures) -> u64 {
-    // Where nothing answers, the delay is what the lag is a part of: a message that waits for seconds tells of no millisecond.
+    // Without answers, the lag is part of the delay. A message that waits for seconds hides milliseconds.
     let times = figures.response_time_ns.as_ref();
     let median = times
         .or(figures.one_way_delay_ns.as_ref())

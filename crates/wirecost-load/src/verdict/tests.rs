@@ -8,16 +8,17 @@ use wirecost_scenario::options::load::{LoadTarget, Offer, Subscribers, Who};
 use wirecost_stack::target::Target;
 
 use super::*;
+use crate::outcome::GeneratorError;
 use crate::outcome::PhaseTimes;
 use crate::roles::subscriber::SUBSCRIPTION_REFUSED;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// A load of connect, publish and close, of which everything was carried and nothing was late.
+/// A load of connect, publish and close, in which everything was carried and nothing was late.
 struct Case {
     options: LoadOptions,
     phases: Vec<PhaseFigures>,
-    outcome: Outcome,
+    outcome: LoadOutcome,
     steal: f64,
 }
 
@@ -43,9 +44,9 @@ impl Case {
         };
         let mut case = Self {
             phases: phases.iter().map(figures).collect(),
-            outcome: Outcome {
+            outcome: LoadOutcome {
                 phases: vec![PhaseTimes::default(); phases.len()],
-                ..Outcome::default()
+                ..LoadOutcome::default()
             },
             options: LoadOptions {
                 phases,
@@ -82,7 +83,7 @@ impl Case {
         });
     }
 
-    /// What the busiest threads of both sides used of a CPU.
+    /// Sets the CPU share of the busiest threads of both sides.
     fn cpu(&mut self, generator: f64, target: f64) {
         let spent = |share| Spent {
             telling_share: Some(share),
@@ -110,7 +111,7 @@ impl Case {
         self.verdict().bottleneck.expect("a bottleneck").why
     }
 
-    /// Kinds of what is said of the phases and of the load; what invalidates has a mark.
+    /// The kinds of the warnings about the phases and about the load. A mark shows those that invalidate.
     fn kinds(&self) -> (Vec<String>, Vec<String>) {
         let kinds = |warnings: &[Warning]| -> Vec<String> {
             let kind = |warning: &Warning| match warning.invalidates {
@@ -153,14 +154,14 @@ fn times(change: impl FnOnce(&mut Times)) -> Times {
 }
 
 #[test]
-fn a_load_that_kept_its_schedule_has_nothing_against_it() {
+fn a_load_that_kept_its_schedule_has_no_warning() {
     let case = Case::open();
     assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
     assert_eq!(case.bottleneck(), "none");
 }
 
 #[test]
-fn beside_a_delay_of_seconds_a_lag_of_milliseconds_is_none() {
+fn a_lag_of_milliseconds_is_harmless_in_a_delay_of_seconds() {
     let mut case = Case::new("mqtt-qos0", OPEN);
     case.publish(|publish| {
         publish.response_time_ns = None;
@@ -176,7 +177,7 @@ fn beside_a_delay_of_seconds_a_lag_of_milliseconds_is_none() {
 }
 
 #[test]
-fn the_lag_may_be_a_tenth_of_the_median_response_and_a_millisecond() {
+fn the_lag_may_be_a_tenth_of_the_median_response_plus_a_millisecond() {
     for (response_p50_ns, lag_p99_ns, is_valid) in [
         (100_000, MILLISECOND, true),
         (100_000, MILLISECOND + 1, false),
@@ -191,7 +192,7 @@ fn the_lag_may_be_a_tenth_of_the_median_response_and_a_millisecond() {
 }
 
 #[test]
-fn an_invalid_phase_invalidates_no_other_one() {
+fn an_invalid_phase_invalidates_no_other() {
     let mut case = Case::open();
     case.lag(MILLISECOND, 9 * MILLISECOND);
     let verdict = case.verdict();
@@ -201,7 +202,7 @@ fn an_invalid_phase_invalidates_no_other_one() {
 }
 
 #[test]
-fn what_the_generator_could_not_send_invalidates() {
+fn messages_that_the_generator_could_not_send_invalidate() {
     let mut case = Case::open();
     case.cpu(0.95, 0.5);
     case.publish(|publish| {
@@ -217,9 +218,9 @@ fn what_the_generator_could_not_send_invalidates() {
     assert_eq!(case.of_phases(), [""; 0], "99 % is enough");
 }
 
-/// Response times that grow are warned of where messages wait, however many of them are carried in the end.
+/// Growing response times cause a warning if messages wait, however many are carried in the end.
 #[test]
-fn what_waits_is_told_from_what_is_gone() {
+fn waiting_messages_are_told_from_lost_ones() {
     let mut case = Case::open();
     case.publish(|publish| {
         publish.measured_s = 10.0;
@@ -250,9 +251,9 @@ fn what_waits_is_told_from_what_is_gone() {
     assert_eq!(case.of_phases(), [""; 0]);
 }
 
-/// What prepares a load makes no other load of it.
+/// A phase that prepares a load does not change the kind of the load.
 #[test]
-fn one_message_is_no_closed_loop() {
+fn a_single_message_is_not_a_closed_loop() {
     let mut case = Case::closed();
     case.publish(|publish| {
         publish.outcomes = Outcomes {
@@ -285,7 +286,7 @@ fn a_closed_loop_is_labelled_and_exempt() {
 }
 
 #[test]
-fn a_clock_that_was_set_invalidates_its_phase() {
+fn a_clock_that_was_set_invalidates_the_phase() {
     let mut case = Case::open();
     case.outcome.phases[0].clock_stepped = true;
     let verdict = case.verdict();
@@ -322,13 +323,13 @@ fn few_messages_are_a_warning() {
 }
 
 #[test]
-fn a_phase_in_which_nothing_came_of_any_message_is_invalid() {
+fn a_phase_without_a_single_success_is_invalid() {
     let mut case = Case::open();
     case.publish(|publish| publish.outcomes = outcomes(1_000, 0));
     assert!(case.of_phases().contains(&"!no-samples".into()));
     case.publish(|publish| publish.outcomes = outcomes(1_000, 1));
     assert!(!case.of_phases().contains(&"!no-samples".into()));
-    // Where nothing answers and nobody counts, there are no times to expect.
+    // If nothing answers and no target counts, no times are expected.
     let mut silent = Case::new("mqtt-qos0", OPEN);
     silent.publish(|publish| publish.outcomes = outcomes(1_000, 0));
     assert!(!silent.of_phases().contains(&"!no-samples".into()));
@@ -345,7 +346,7 @@ fn a_phase_in_which_nothing_came_of_any_message_is_invalid() {
 #[test]
 fn a_load_that_failed_has_an_invalid_last_phase() {
     let mut case = Case::open();
-    case.outcome.failure = Some("a worker ended".into());
+    case.outcome.failure = Some(GeneratorError::Part("a worker ended".into()));
     case.outcome.phases.pop();
     case.phases.pop();
     let verdict = case.verdict();
@@ -373,14 +374,14 @@ fn datagrams_that_never_left_invalidate_their_phase() {
 }
 
 #[test]
-fn a_missing_socket_is_told() {
+fn a_missing_socket_is_reported() {
     let mut case = Case::open();
     case.outcome.socket_error = Some("EMFILE".into());
     assert_eq!(case.kinds(), (Vec::new(), vec!["no-socket".into()]));
 }
 
 #[test]
-fn where_a_subscription_was_refused_nothing_could_be_delivered() {
+fn a_refused_subscription_cannot_have_deliveries() {
     let mut case = Case::open();
     case.options.subscribers = Some(Subscribers {
         devices: 2,
@@ -407,7 +408,7 @@ fn where_a_subscription_was_refused_nothing_could_be_delivered() {
 }
 
 #[test]
-fn connections_that_do_not_last_are_told_of() {
+fn connections_that_do_not_last_cause_a_warning() {
     let case = |lost| {
         let mut case = Case::open();
         case.publish(|publish| publish.connects.lost = lost);

@@ -1,47 +1,48 @@
-//! What a worker process is told, and what it says: one line of JSON each.
+//! The messages between a coordinator and a worker process: one line of JSON each.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::load::print::{Resolved, Secrets};
 use wirecost_scenario::{ScenarioError, load};
 
 use crate::destination::Destination;
-use crate::part::{FromPart, ToPart};
+
 use crate::share::Share;
 
-/// What a worker process is given: some parts of a load.
+/// The job of a worker process: some parts of a load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Job {
-    /// The load as a scenario has it, passwords included.
+    /// The load as a scenario, passwords included.
     load: String,
-    /// Whether the user may load its target; no scenario says that.
+    /// Whether the user may load the target. A scenario does not contain this.
     is_permitted: bool,
-    /// Where it goes; absent where there are no parts.
+    /// The destination; absent if there are no parts.
     destination: Option<Destination>,
-    parts: Vec<Piece>,
+    parts: Vec<PartRange>,
 }
 
-/// One part: its number among all, and its devices.
+/// One part: its number among all parts, and its devices.
 #[derive(Debug, Serialize, Deserialize)]
-struct Piece {
+struct PartRange {
     number: u32,
     devices: Range<u32>,
     subscribers: Range<u32>,
 }
 
-/// Why a job cannot be done.
+/// Why a job is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// It is not JSON of this version.
+    /// The job is not JSON of this version.
     #[error("not a job of this version: {0}")]
     Format(#[from] serde_json::Error),
-    /// Its load cannot be read.
+    /// The load is unreadable.
     #[error("not a load of this version: {0}")]
     Load(#[from] ScenarioError),
-    /// It has no parts.
+    /// The job has no parts.
     #[error("a job without parts")]
     Empty,
 }
@@ -49,7 +50,7 @@ pub enum JobError {
 impl Job {
     /// The job of these shares of one load.
     pub fn of(shares: &[Share]) -> Self {
-        let piece = |share: &Share| Piece {
+        let range = |share: &Share| PartRange {
             number: share.number,
             devices: share.devices.clone(),
             subscribers: share.subscribers.clone(),
@@ -61,7 +62,7 @@ impl Job {
             load: Resolved::new(&first.options, Secrets::Shown).to_json(),
             is_permitted: first.options.is_permitted,
             destination: Some(first.destination.clone()),
-            parts: shares.iter().map(piece).collect(),
+            parts: shares.iter().map(range).collect(),
         }
     }
 
@@ -70,10 +71,10 @@ impl Job {
         line(self)
     }
 
-    /// The shares of such a line.
+    /// The shares in such a line.
     ///
     /// # Errors
-    /// It is no job, or one of another version.
+    /// The line is not a job, or one of another version.
     pub fn shares(line: &str) -> Result<Vec<Share>, JobError> {
         let job: Self = serde_json::from_str(line)?;
         let destination = job.destination.ok_or(JobError::Empty)?;
@@ -81,60 +82,39 @@ impl Job {
             is_permitted: job.is_permitted,
             ..load::parse(&job.load)?
         });
-        let share = |piece: Piece| Share {
+        let share = |range: PartRange| Share {
             options: Arc::clone(&options),
             destination: destination.clone(),
-            number: piece.number,
-            devices: piece.devices,
-            subscribers: piece.subscribers,
+            number: range.number,
+            devices: range.devices,
+            subscribers: range.subscribers,
         };
         Ok(job.parts.into_iter().map(share).collect())
     }
 }
 
-/// What a part of a worker process is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
-    /// The part's number.
-    pub part: u32,
-    /// What it is told.
-    pub order: ToPart,
-}
-
-impl Order {
-    /// The order as a line.
-    pub fn to_line(&self) -> String {
-        line(self)
-    }
-
-    /// The order of such a line; `None` where it is none.
-    pub fn from_line(line: &str) -> Option<Self> {
-        serde_json::from_str(line).ok()
-    }
-}
-
-/// What a part of a worker process says.
+/// A message to a part of a worker process, or from one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Word {
+pub struct Addressed<M> {
     /// The part's number.
     pub part: u32,
-    /// What it says.
-    pub says: FromPart,
+    /// The message.
+    pub message: M,
 }
 
-impl Word {
-    /// The word as a line.
+impl<M: Serialize + DeserializeOwned> Addressed<M> {
+    /// The message as a line of JSON.
     pub fn to_line(&self) -> String {
         line(self)
     }
 
-    /// The word of such a line; `None` where it is none.
+    /// Reads such a line; `None` for any other text.
     pub fn from_line(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }
 }
 
 fn line(value: &impl Serialize) -> String {
-    // Texts, numbers and lists: there is nothing that JSON cannot hold.
+    // Texts, numbers and lists always serialize.
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! How many processes and loops a load has.
+//! The number of processes and loops of a load.
 
 use std::net::SocketAddr;
 
@@ -8,10 +8,10 @@ use wirecost_scenario::options::load::LoadOptions;
 
 use crate::share::sources_of;
 
-/// Processes of a load, and loops in each.
+/// The processes of a load, and the loops in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Processes; one without workers is this process.
+    /// Processes; a load without workers has this process alone.
     pub processes: u32,
     /// Loops of each process.
     pub loops: u32,
@@ -21,7 +21,7 @@ impl Layout {
     /// The layout of a load towards `address` on a machine with these limits and CPUs.
     ///
     /// # Errors
-    /// The machine does not give what its devices need; the error says how many it could hold.
+    /// The machine cannot hold the devices. The error says how many it could hold.
     pub fn of(
         options: &LoadOptions,
         address: SocketAddr,
@@ -30,7 +30,7 @@ impl Layout {
     ) -> Result<Self, LimitError> {
         let subscribers = options.receivers();
         let devices = u64::from(options.clients) + u64::from(subscribers);
-        // On an emulated link each device has an address of its own.
+        // On an emulated link each device has its own address.
         if options.link.is_none() {
             limits.check_ports(devices, address, &sources_of(options, address, options.clients))?;
         }
@@ -57,7 +57,7 @@ impl Layout {
         let loops = options
             .threads
             .map_or_else(|| u64::from(cpus).div_ceil(processes), u64::from);
-        // A loop without a device would have nothing to do.
+        // A loop without a device would have no work.
         let loops = loops.clamp(1, (devices / processes).max(1));
         Ok(Self {
             processes: u32::try_from(processes).unwrap_or(u32::MAX),
@@ -70,7 +70,7 @@ impl Layout {
         self.processes == 1
     }
 
-    /// Loops over all processes: parts of the load.
+    /// The loops over all processes, which are the parts of the load.
     pub const fn parts(&self) -> u32 {
         self.processes * self.loops
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_processes_as_the_limit_demands_and_loops_for_all_cpus() {
+    fn limits_decide_the_processes_and_cpus_the_loops() {
         assert_eq!(layout(|_| {}), Ok((1, 2)));
         assert_eq!(layout(|options| options.clients = 1), Ok((1, 1)));
         assert_eq!(layout(|options| options.clients = 19_801), Ok((2, 1)));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_done_where_it_can_be() {
+    fn requested_workers_are_used_if_possible() {
         let three_by_two = |options: &mut LoadOptions| {
             options.clients = 600;
             options.processes = Some(3);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_memory_is_refused_before_the_start() {
+    fn a_load_that_does_not_fit_into_memory_is_refused_early() {
         let too_many = layout(|options| options.clients = 5_000_000);
         let said = too_many.expect_err("too many");
         assert!(said.contains("2051282 may fit"), "{said}");

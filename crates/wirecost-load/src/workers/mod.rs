@@ -1,16 +1,16 @@
-//! Parts of a load in worker processes, where one process cannot hold all devices or several were asked for.
+//! Parts of a load in worker processes, if one process cannot hold all devices or if the user asked for several.
 //!
 //! ```text
-//! coordinator == Parts ==> Order: a line of JSON on a worker's stdin ==> Inbox of its part, a loop on a thread
-//!             <== Parts == Word: a line of JSON on its stdout       <== what its parts say
+//! coordinator == Parts ==> Addressed<ToPart>: a line of JSON on a worker's stdin ==> Inbox of its part, a loop on a thread
+//!             <== Parts == Addressed<FromPart>: a line of JSON on its stdout     <== messages of its parts
 //! ```
 //!
-//! The first line that a worker reads is its [`Job`]. It ends when its input does, and with the process that started it,
-//! however that ends. A worker that dies has said of each of its parts that it failed: the load ends with what there is.
+//! The first line that a worker reads is its [`Job`]. It ends when its input does, and with the process that started
+//! it. If a worker dies, each of its parts counts as failed: the load ends with the figures so far.
 //!
-//! - [`layout`]: how many processes and loops a load has
-//! - [`job`]: what a worker is given, and the lines that follow
-//! - [`worker`]: a worker's life, from its side
+//! - [`layout`]: the number of processes and loops of a load
+//! - [`job`]: the job of a worker, and the lines that follow
+//! - [`worker`]: the worker's side
 
 pub mod job;
 pub mod layout;
@@ -20,7 +20,7 @@ pub mod worker;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -32,12 +32,12 @@ use wirecost_live::process::worker::Worker;
 use super::part::{FromPart, ToPart};
 use super::parts::{Parts, Tell};
 use super::share::Share;
-use job::{Job, Order, Word};
+use job::{Addressed, Job};
 pub use layout::Layout;
 
 /// The hidden command of a worker process.
 pub const COMMAND: &str = "load-worker";
-/// How long a worker may take to end when it was told to, before it is killed.
+/// How long a worker may take to end before it is killed.
 const ENDING: Duration = Duration::from_secs(5);
 
 /// Why parts could not be started.
@@ -51,9 +51,8 @@ pub enum WorkersError {
     Process(#[source] StartError),
 }
 
-/// The parts of a load as its layout has them: threads of this process, or worker processes with threads, which run
-/// `program`. Call it from a
-/// thread that outlives them: the kernel kills a worker when the thread that started it ends.
+/// Starts the parts of a load by its layout: threads of this process, or worker processes with threads, which run
+/// `program`. Call it from a thread that outlives them: the kernel kills a worker when the thread that started it ends.
 ///
 /// # Errors
 /// The machine gives no more threads or processes.
@@ -61,114 +60,109 @@ pub fn parts(layout: &Layout, program: &Path, shares: Vec<Share>) -> Result<Part
     if layout.is_one_process() {
         return Parts::threads(shares).map_err(WorkersError::Thread);
     }
-    let program = Program {
-        path: program.to_owned(),
-        arguments: vec![COMMAND.into()],
-    };
-    processes(&program, layout, &shares)
+    processes((program, &[COMMAND]), layout, &shares)
 }
 
-/// What a worker runs.
-struct Program {
-    path: PathBuf,
-    arguments: Vec<String>,
-}
+/// A program and its arguments.
+type Program<'a> = (&'a Path, &'a [&'a str]);
 
-fn processes(program: &Program, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
-    let (outbox, heard) = channel();
+fn processes(program: Program<'_>, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
+    let (outbox, incoming) = channel();
     let mut tell: Vec<Tell> = Vec::new();
-    let (mut pids, mut lives) = (Vec::new(), Vec::new());
+    let (mut pids, mut handles) = (Vec::new(), Vec::new());
     for shares in shares.chunks(layout.loops as usize) {
-        let life = Life::start(program, shares, outbox.clone())?;
-        pids.push(life.pid);
-        tell.extend(shares.iter().map(|share| life.tell(share.number)));
-        lives.push(life);
+        let handle = WorkerHandle::start(program, shares, outbox.clone())?;
+        pids.push(handle.pid);
+        tell.extend(shares.iter().map(|share| handle.tell(share.number)));
+        handles.push(handle);
     }
-    let join = move || lives.into_iter().for_each(Life::end);
-    Ok(Parts::new(tell, heard, pids, join))
+    let join = move || handles.into_iter().for_each(WorkerHandle::end);
+    Ok(Parts::new(tell, incoming, pids, join))
 }
 
-/// A worker process, what gives it orders, and the thread that hears it.
-struct Life {
+/// A worker process, the sender of its messages, and the thread that reads its output.
+struct WorkerHandle {
     pid: u32,
-    orders: Sender<String>,
+    input: Sender<String>,
     worker: Arc<Mutex<Worker>>,
-    hearing: JoinHandle<()>,
+    reading: JoinHandle<()>,
 }
 
-impl Life {
+impl WorkerHandle {
     fn start(
-        program: &Program,
+        (program, arguments): Program<'_>,
         shares: &[Share],
         outbox: Sender<(u32, FromPart)>,
     ) -> Result<Self, WorkersError> {
-        let arguments: Vec<&str> = program.arguments.iter().map(String::as_str).collect();
-        let mut worker = Worker::start(&program.path, &arguments).map_err(WorkersError::Process)?;
+        let mut worker = Worker::start(program, arguments).map_err(WorkersError::Process)?;
         let pid = worker.pid();
-        // A pipe does not hold every job: one that is not read must leave us free to end the load.
-        let orders = worker.orders();
-        drop(orders.send(Job::of(shares).to_line()));
-        let words = worker.words();
+        // A pipe does not hold every job. If the worker does not read it, the load must still be able to end.
+        let input = worker.sender();
+        drop(input.send(Job::of(shares).to_line()));
+        let lines = worker.receiver();
         let worker = Arc::new(Mutex::new(worker));
-        let ear = Ear {
+        let reader = OutputReader {
             pid,
             worker: Arc::clone(&worker),
             alive: shares.iter().map(|share| share.number).collect(),
             outbox,
         };
         let name = format!("worker {pid}");
-        let hearing = thread::Builder::new()
+        let reading = thread::Builder::new()
             .name(name)
-            .spawn(move || ear.hear(&words))
+            .spawn(move || reader.read(&lines))
             .map_err(WorkersError::Thread)?;
         Ok(Self {
             pid,
-            orders,
+            input,
             worker,
-            hearing,
+            reading,
         })
     }
 
-    /// What tells a part of this worker.
+    /// Sends messages to a part of this worker.
     fn tell(&self, part: u32) -> Tell {
-        let orders = self.orders.clone();
-        Box::new(move |order: ToPart| {
+        let input = self.input.clone();
+        Box::new(move |message: ToPart| {
             // A worker that has ended takes no message; the thread that reads its output has reported the end.
-            drop(orders.send(Order { part, order }.to_line()));
+            drop(input.send(Addressed { part, message }.to_line()));
         })
     }
 
     /// Closes the worker's input, which ends it, and waits for it.
     fn end(self) {
-        drop(self.orders);
-        // One that cannot be waited for has been: there is nothing left to do for it.
+        drop(self.input);
+        // If the wait fails, the worker is already gone.
         drop(lock(&self.worker).stop(ENDING));
-        drop(self.hearing.join());
+        drop(self.reading.join());
     }
 }
 
-/// Hears a worker, until it has ended.
-struct Ear {
+/// Reads the output of a worker until it has ended.
+struct OutputReader {
     pid: u32,
     worker: Arc<Mutex<Worker>>,
-    /// Parts that have not said their last word.
+    /// Parts that have not sent their last message.
     alive: BTreeSet<u32>,
     outbox: Sender<(u32, FromPart)>,
 }
 
-impl Ear {
-    fn hear(mut self, words: &Receiver<String>) {
+impl OutputReader {
+    fn read(mut self, lines: &Receiver<String>) {
         let mut reason = None;
-        for line in words {
-            let Some(Word { part, says }) = Word::from_line(&line) else {
-                reason = Some(format!("worker process {} said what no part says", self.pid));
+        for line in lines {
+            let Some(Addressed { part, message }) = Addressed::from_line(&line) else {
+                reason = Some(format!(
+                    "worker process {} sent a line that is not a message",
+                    self.pid
+                ));
                 break;
             };
-            if matches!(says, FromPart::Finished { .. } | FromPart::Failed { .. }) {
+            if matches!(message, FromPart::Finished { .. } | FromPart::Failed { .. }) {
                 self.alive.remove(&part);
             }
-            // Sending fails where the coordinator has gone; the worker ends with it.
-            drop(self.outbox.send((part, says)));
+            // Sending fails if the coordinator has gone, and the worker ends with it.
+            drop(self.outbox.send((part, message)));
         }
         if self.alive.is_empty() {
             return;
@@ -180,7 +174,7 @@ impl Ear {
         }
     }
 
-    /// How the worker ended: its output has, so it is about to.
+    /// How the worker ended. Its output has ended, so it is about to.
     fn death(&self) -> String {
         let how = lock(&self.worker).stop(ENDING);
         let how = how.map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -189,6 +183,6 @@ impl Ear {
 }
 
 fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
-    // A worker is whole also where a thread has panicked while it was locked.
+    // A worker is consistent even if a thread panicked while it held the lock.
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }

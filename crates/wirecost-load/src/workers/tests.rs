@@ -31,32 +31,29 @@ fn shares(parts: u32) -> Vec<Share> {
     Share::split(&Arc::new(options), &destination, parts)
 }
 
-fn shell(script: &str) -> Program {
-    Program {
-        path: "/bin/sh".into(),
-        arguments: vec!["-c".into(), script.into()],
-    }
+fn in_shell(script: &str, layout: &Layout, shares: &[Share]) -> Result<Parts, WorkersError> {
+    processes((Path::new("/bin/sh"), &["-c", script]), layout, shares)
 }
 
 fn layout(processes: u32, loops: u32) -> Layout {
     Layout { processes, loops }
 }
 
-fn hear(parts: &mut Parts) -> (u32, FromPart) {
-    let heard = parts.hear(PATIENCE).expect("someone is there");
+fn receive(parts: &mut Parts) -> (u32, FromPart) {
+    let heard = parts.receive(PATIENCE).expect("someone is there");
     heard.expect("something is said")
 }
 
-/// What a part that has ended says, as a shell can echo it.
+/// The command by which a shell sends the last message of a part.
 fn finished(part: u32, socket_error: &str) -> String {
-    let says = FromPart::Finished {
+    let message = FromPart::Finished {
         socket_error: Some(socket_error.into()),
     };
-    format!("echo '{}'", Word { part, says }.to_line())
+    format!("echo '{}'", Addressed { part, message }.to_line())
 }
 
 #[test]
-fn a_job_reads_back_as_the_shares_that_it_is_of() {
+fn a_job_reads_back_as_its_shares() {
     let given = shares(4);
     let line = Job::of(&given[1..3]).to_line();
     assert!(!line.contains('\n'));
@@ -71,7 +68,7 @@ fn a_job_reads_back_as_the_shares_that_it_is_of() {
 }
 
 #[test]
-fn orders_reach_the_process_of_their_part_and_words_come_back() {
+fn messages_reach_the_process_of_their_part_and_come_back() {
     let (first, second) = (finished(0, "none"), finished(1, "few"));
     let script = format!(
         r#"read job; while read order; do case "$order" in
@@ -79,11 +76,11 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
         *'"part":1'*quit*) {second};;
         esac; done"#
     );
-    let mut parts = processes(&shell(&script), &layout(2, 1), &shares(2)).expect("workers");
+    let mut parts = in_shell(&script, &layout(2, 1), &shares(2)).expect("workers");
     assert_eq!((parts.len(), parts.pids.len()), (2, 2));
     parts.tell_all(ToPart::Quit);
     let mut finished: Vec<(u32, Option<String>)> = (0..2)
-        .map(|_| match hear(&mut parts) {
+        .map(|_| match receive(&mut parts) {
             (part, FromPart::Finished { socket_error }) => (part, socket_error),
             other => panic!("{other:?}"),
         })
@@ -94,7 +91,7 @@ fn orders_reach_the_process_of_their_part_and_words_come_back() {
 }
 
 #[test]
-fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
+fn a_part_sends_secrets_at_its_end_if_its_link_is_recorded() {
     let link = LinkConfig::symmetric(Duration::from_millis(10));
     for (link, capture, keys, says_them) in [
         (Some(link), true, true, true),
@@ -109,7 +106,10 @@ fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
         let line = Job::of(&shares).to_line() + "\n";
         worker::run(line.as_bytes(), &mut words).expect("it ends well");
         let said = String::from_utf8(words).expect("text");
-        let said = said.lines().filter_map(Word::from_line).map(|word| word.says);
+        let said = said
+            .lines()
+            .filter_map(Addressed::from_line)
+            .map(|line| line.message);
         let said: Vec<FromPart> = said.collect();
         let places: Vec<usize> = (0..said.len())
             .filter(|at| matches!(said[*at], FromPart::AllKeys))
@@ -120,33 +120,33 @@ fn a_part_says_secrets_at_its_end_where_its_link_is_recorded_and_never_else() {
 }
 
 #[test]
-fn a_worker_that_dies_has_said_that_its_parts_failed() {
+fn a_worker_that_dies_reports_its_parts_as_failed() {
     let script = format!(
-        r#"read job; echo '{{"part":0,"says":"ready"}}'; {}; kill -9 $$"#,
+        r#"read job; echo '{{"part":0,"message":"ready"}}'; {}; kill -9 $$"#,
         finished(0, "none")
     );
-    let mut parts = processes(&shell(&script), &layout(1, 3), &shares(3)).expect("a worker");
-    assert!(matches!(hear(&mut parts), (0, FromPart::Ready)));
-    assert!(matches!(hear(&mut parts), (0, FromPart::Finished { .. })));
+    let mut parts = in_shell(&script, &layout(1, 3), &shares(3)).expect("a worker");
+    assert!(matches!(receive(&mut parts), (0, FromPart::Ready)));
+    assert!(matches!(receive(&mut parts), (0, FromPart::Finished { .. })));
     for number in 1..3 {
-        let (part, FromPart::Failed { reason }) = hear(&mut parts) else {
+        let (part, FromPart::Failed { reason }) = receive(&mut parts) else {
             panic!("a part has failed");
         };
         assert_eq!(part, number);
         assert!(reason.contains("ended during the run with signal: 9"), "{reason}");
     }
-    assert!(parts.hear(PATIENCE).is_err(), "nobody is left");
+    assert!(parts.receive(PATIENCE).is_err(), "nobody is left");
     parts.join();
 }
 
 #[test]
-fn a_worker_that_does_not_take_a_long_job_holds_nobody_up() {
+fn a_worker_that_does_not_read_a_long_job_does_not_block() {
     let mut shares = shares(1);
     // More than a pipe holds.
     Arc::make_mut(&mut shares[0].options).payload = Payload::File(vec![7; 1 << 20].into());
-    let mut parts = processes(&shell("exec sleep 2"), &layout(1, 1), &shares).expect("a worker");
+    let mut parts = in_shell("exec sleep 2", &layout(1, 1), &shares).expect("a worker");
     parts.tell_all(ToPart::Quit);
-    let (0, FromPart::Failed { reason }) = hear(&mut parts) else {
+    let (0, FromPart::Failed { reason }) = receive(&mut parts) else {
         panic!("its part has failed");
     };
     assert!(reason.contains("ended during the run"), "{reason}");
@@ -154,22 +154,18 @@ fn a_worker_that_does_not_take_a_long_job_holds_nobody_up() {
 }
 
 #[test]
-fn a_worker_that_babbles_has_failed() {
-    let parts = processes(
-        &shell("read job; echo babble; read more"),
-        &layout(1, 1),
-        &shares(1),
-    );
+fn a_worker_that_sends_garbage_has_failed() {
+    let parts = in_shell("read job; echo babble; read more", &layout(1, 1), &shares(1));
     let mut parts = parts.expect("a worker");
-    let (_, FromPart::Failed { reason }) = hear(&mut parts) else {
+    let (_, FromPart::Failed { reason }) = receive(&mut parts) else {
         panic!("its part has failed");
     };
-    assert!(reason.contains("said what no part says"), "{reason}");
+    assert!(reason.contains("sent a line that is not a message"), "{reason}");
     parts.join();
 }
 
 #[test]
-fn a_worker_without_a_sound_job_says_so() {
+fn a_worker_without_a_valid_job_reports_that() {
     let mut words = Vec::new();
     let refused = worker::run("no job\n".as_bytes(), &mut words);
     assert!(
@@ -184,20 +180,20 @@ fn a_worker_without_a_sound_job_says_so() {
 }
 
 #[test]
-fn a_worker_runs_its_parts_and_ends_with_its_orders() {
+fn a_worker_runs_its_parts_and_ends_with_its_input() {
     let line = Job::of(&shares(2)).to_line() + "\n";
     let mut words = Vec::new();
     worker::run(line.as_bytes(), &mut words).expect("it ends well");
     let said = String::from_utf8(words).expect("text");
-    let said: Vec<Word> = said
+    let said: Vec<Addressed<FromPart>> = said
         .lines()
-        .map(|line| Word::from_line(line).expect("a word"))
+        .map(|line| Addressed::from_line(line).expect("a message"))
         .collect();
     for part in 0..2 {
         let of_part: Vec<&FromPart> = said
             .iter()
-            .filter(|word| word.part == part)
-            .map(|word| &word.says)
+            .filter(|line| line.part == part)
+            .map(|line| &line.message)
             .collect();
         assert!(
             matches!(

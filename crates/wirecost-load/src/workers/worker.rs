@@ -1,5 +1,5 @@
-//! The life of a worker process: it takes its job, runs a loop per part, passes orders on, and ends when it has no more
-//! orders to expect.
+//! The side of a worker process: it reads its job, runs a loop for each part, passes messages on, and ends when its
+//! input does.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::job::{Job, JobError, Order, Word};
+use super::job::{Addressed, Job, JobError};
 use crate::part::{FromPart, Inbox, ToPart};
 use crate::share::Share;
 
-/// Why a worker process has ended before its time.
+/// Why a worker process has ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// It was given no job.
+    /// It has no job.
     #[error("a worker process reads its job from standard input: {0}")]
     NoJob(#[source] io::Error),
-    /// Its job cannot be done.
+    /// Its job is invalid.
     #[error(transparent)]
     Job(#[from] JobError),
     /// The machine gives no more threads.
@@ -25,8 +25,8 @@ pub enum WorkerError {
     Thread(#[source] io::Error),
 }
 
-/// Does the job that the first line of `orders` says, with the orders in the following lines, and says in `words` what
-/// its parts say. It is over when `orders` end.
+/// Runs the job in the first line of `orders`, passes the messages in the following lines on, and writes its parts'
+/// messages to `words`. It ends when `orders` does.
 ///
 /// # Errors
 /// There is no job, or it cannot be begun.
@@ -40,10 +40,10 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
         drop(outbox);
         scope.spawn(move || say_all(&heard, words));
         for line in lines.map_while(Result::ok) {
-            if let Some(Order { part, order }) = Order::from_line(&line)
+            if let Some(Addressed { part, message }) = Addressed::from_line(&line)
                 && let Some(inbox) = inboxes.get(&part)
             {
-                inbox.put(order);
+                inbox.put(message);
             }
         }
         inboxes.values().for_each(|inbox| inbox.put(ToPart::Quit));
@@ -51,7 +51,7 @@ pub fn run(orders: impl BufRead, words: impl Write + Send) -> Result<(), WorkerE
     })
 }
 
-/// Starts a thread for each share; the inboxes of the parts by their numbers.
+/// Starts a thread for each share. Returns the parts' inboxes by their numbers.
 fn start<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     shares: Vec<Share>,
@@ -71,15 +71,12 @@ fn start<'scope>(
     Ok(inboxes)
 }
 
-/// Writes the messages of the parts, until all have ended or the output is closed.
+/// Writes the messages of the parts until all have ended or the output is closed.
 fn say_all(heard: &Receiver<(u32, FromPart)>, mut words: impl Write) {
-    for (part, says) in heard {
-        let line = Word { part, says }.to_line() + "\n";
-        if words
-            .write_all(line.as_bytes())
-            .and_then(|()| words.flush())
-            .is_err()
-        {
+    for (part, message) in heard {
+        let line = Addressed { part, message }.to_line() + "\n";
+        let written = words.write_all(line.as_bytes());
+        if written.and_then(|()| words.flush()).is_err() {
             return;
         }
     }

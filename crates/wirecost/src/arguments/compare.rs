@@ -1,4 +1,4 @@
-//! The arguments of `wirecost compare`, and where results of comparisons go.
+//! The arguments of `wirecost compare`, and the output options of comparisons.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use super::{LinkArguments, PacketPath};
 /// `wirecost compare`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Quantities are written with their unit: 128B, 10kB, 25ms, 5%, 50kbit.\n\
-    Lists (--size 16B,128B --rtt 5ms,100ms) make a matrix.\n\n\
+    after_help = "Write quantities with their unit: 128B, 10kB, 25ms, 5%, 50kbit.\n\
+    Lists (--size 16B,128B --rtt 5ms,100ms) make a matrix of cells.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 missing privilege, 11 target unreachable, \
     13 some cells failed or none could be run, 14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
-    /// Stacks to compare: APPLICATION, then +cose and +CHANNEL where wanted
+    /// Stacks to compare: an application, then +cose and +CHANNEL if you want them
     ///
-    /// Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled, http1,
-    /// http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on udp and
-    /// coap; +oscore on coap; http3 brings TLS 1.3 along.
+    /// Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled,
+    /// http1, http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on
+    /// udp and coap; +oscore on coap; http3 includes TLS 1.3.
     #[arg(
         value_name = "STACK",
         value_delimiter = ',',
@@ -34,7 +34,7 @@ pub struct CompareArguments {
     )]
     pub stacks: Vec<Stack>,
 
-    /// Payload of a message
+    /// Payload size of each message
     #[arg(
         short,
         long,
@@ -45,7 +45,7 @@ pub struct CompareArguments {
     )]
     pub size: Vec<ByteSize>,
 
-    /// Samples per cell: each is a device that connects, sends and closes
+    /// Samples per cell; each sample is a device that connects, sends and closes
     #[arg(
         short = 'n',
         long = "count",
@@ -55,11 +55,12 @@ pub struct CompareArguments {
     )]
     pub count: u32,
 
-    /// Seed of every random decision
+    /// Seed of all random decisions: the same seed repeats a simulated run exactly
     #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// Quiet time after each step of a sample, so that late acknowledgements belong to their message
+    /// Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links
+    /// with a long RTT
     #[arg(
         long,
         value_name = "TIME",
@@ -69,7 +70,7 @@ pub struct CompareArguments {
     )]
     pub settle: Duration,
 
-    /// An acknowledgement after this time is late; after twice this time the device stops waiting
+    /// Time after which an acknowledgement counts as late; after twice this time the device gives up
     #[arg(
         long,
         value_name = "TIME",
@@ -79,28 +80,28 @@ pub struct CompareArguments {
     )]
     pub timeout: Duration,
 
-    /// How connections start: cold, resumed, 0rtt; with 0rtt you accept that a message may be replayed
+    /// How connections start: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed
     #[arg(long, value_name = "START", value_delimiter = ',', default_value = "cold")]
     pub start: Vec<Start>,
 
-    /// Measured messages per connection, after one warm-up message; an explicit 1 opens a connection per message,
-    /// without a warm-up [default: 1, after a warm-up]
+    /// Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its own
+    /// connection, without a warm-up [default: 1, after a warm-up]
     #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true)]
     pub messages_per_connection: Vec<u64>,
 
-    /// Leave the secrets of the connections out of the capture
+    /// Leave the secrets of the connections out of the capture, for a capture that you share
     #[arg(long)]
     pub no_keys: bool,
 
-    /// Servers require a certificate from devices: TLS, DTLS without a key, HTTP/3
+    /// Servers require a certificate from each device (TLS, HTTP/3, and DTLS without a pre-shared key)
     #[arg(long)]
     pub client_certificates: bool,
 
-    /// DTLS servers ask for a cookie first: one more round trip
+    /// DTLS servers request a cookie first, which costs one more round trip
     #[arg(long)]
     pub dtls_cookie: bool,
 
-    /// Send the measured messages at this interval instead of letting each one settle
+    /// Send the measured messages at this interval, instead of waiting until each one has settled
     #[arg(
         long,
         value_name = "TIME",
@@ -110,37 +111,37 @@ pub struct CompareArguments {
     )]
     pub interval: Vec<Duration>,
 
-    /// Devices per cell in the capture of a run of more than 10,000 messages; a shorter run records all of them
+    /// Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices
     #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
     pub record_hosts: u32,
 
-    /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, also in bursts
+    /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts
     #[arg(long)]
     pub one_cpu: bool,
 
-    /// How to run: sim in virtual time, live on kernel sockets over the emulated link, auto runs sim, then live where
-    /// the machine allows it
+    /// Engine: sim (virtual time), live (kernel sockets over the emulated link), or auto (sim, then live if the machine
+    /// allows it)
     #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
     pub engine: Engine,
 
-    /// Values of one dimension of the matrix, instead of its flag: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack= start=
-    /// interval= messages-per-connection=; may be given several times
+    /// Values of one dimension of the matrix, instead of its option: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack=
+    /// start= interval= messages-per-connection=; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 
-    /// The names of the arguments that were typed.
+    /// The names of the arguments that the user typed.
     #[arg(skip)]
     pub given: Vec<String>,
 
-    /// All devices of a cell share one link and one server (engine sim)
+    /// All devices of a cell share one link and one server, to see how they compete (engine sim)
     #[arg(long)]
     pub shared_link: bool,
 
-    /// Devices that share the link of a cell, in place of -n
+    /// Number of devices that share the link of a cell, instead of -n
     #[arg(long, value_name = "N", requires = "shared_link", allow_hyphen_values = true)]
     pub clients: Option<u32>,
 
-    /// Spread the starts of devices that share a link over this time [default: the interval]
+    /// Spread the starts of the devices on a shared link over this time [default: the interval]
     #[arg(
         long,
         value_name = "TIME",
@@ -150,23 +151,23 @@ pub struct CompareArguments {
     )]
     pub spread: Option<Duration>,
 
-    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap, libcoap-gnutls
+    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap or libcoap-gnutls
     #[arg(long, value_name = "TARGET", default_value = "builtin")]
     pub target: Target,
 
-    /// Devices and server speak IPv6
+    /// Use IPv6 between devices and server
     #[arg(long)]
     pub ipv6: bool,
 
-    /// How packets leave the namespaces: TUN devices, or veth pairs where /dev/net/tun is closed
+    /// How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
     #[arg(long, value_enum, default_value_t = PacketPath::Auto)]
     pub packet_path: PacketPath,
 
-    /// MQTT topic and CoAP path
+    /// MQTT topic, CoAP path and HTTP path
     #[arg(long, value_name = "NAME", default_value = "test")]
     pub resource: String,
 
-    /// MQTT keep-alive
+    /// MQTT keep-alive interval
     #[arg(
         long,
         value_name = "TIME",
@@ -176,27 +177,27 @@ pub struct CompareArguments {
     )]
     pub keep_alive: Duration,
 
-    /// Where results go and how they are shown.
+    /// The output options.
     #[command(flatten)]
     pub output: OutputArguments,
 
-    // Last, because its heading holds for everything after it.
+    // Last, because its heading covers all later options.
     #[command(flatten)]
     pub link: LinkArguments,
 }
 
-/// Where results go and how they are shown: of comparisons and of scenarios.
+/// The output options of comparisons and scenarios.
 #[derive(Debug, Args)]
 pub struct OutputArguments {
-    /// Cells that are simulated at the same time [default: as many as there are CPUs]
+    /// Number of cells to simulate at the same time [default: the number of CPUs]
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<std::num::NonZeroUsize>,
 
-    /// Continue an earlier run: DIR, or the folder of --out
+    /// Continue an earlier run in DIR, or in the folder of --out
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     pub resume: Option<Option<PathBuf>>,
 
-    /// Continue although the options differ: run only the cells that are missing
+    /// Continue even if the options differ, and run only the missing cells
     #[arg(long, requires = "resume")]
     pub resume_changed: bool,
 
@@ -204,7 +205,7 @@ pub struct OutputArguments {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Write summary.json to FILE as well; - prints it instead of the table
+    /// Also write summary.json to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! The arguments that say what the emulated link is like.
+//! The arguments of the emulated link.
 
 use clap::{Args, ValueEnum};
 use wirecost_scenario::link::{LinkLists, RateSetting, rate};
@@ -8,30 +8,32 @@ use wirecost_scenario::options::compare::Medium;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkArguments {
-    /// Rate per direction, of IP packets [default: unlimited]
+    /// Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
     pub rate: Vec<RateSetting>,
 
-    /// Everything else.
+    /// All other settings.
     #[command(flatten)]
     pub shape: LinkLists,
 }
 
-/// The link of a load, whose `--rate` is that of its messages.
+/// The link of a load, which has a different name for the rate: `--rate` is the message rate.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Link between devices and the server of STACK; each of these options adds it")]
+#[command(
+    next_help_heading = "Link between devices and the server of STACK; each of these options adds the link"
+)]
 pub struct LoadLinkArguments {
-    /// Rate per direction, of IP packets [default: unlimited]
+    /// Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
     #[arg(long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
     pub link_rate: Vec<RateSetting>,
 
-    /// Everything else.
+    /// All other settings.
     #[command(flatten)]
     pub shape: LinkLists,
 }
 
 impl LoadLinkArguments {
-    /// Whether any flag of the link is given.
+    /// Whether the user asked for a link.
     pub fn is_given(&self) -> bool {
         !self.link_rate.is_empty() || self.shape != LinkLists::default()
     }
@@ -40,7 +42,7 @@ impl LoadLinkArguments {
 /// How packets leave the namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PacketPath {
-    /// TUN where it can be used, else veth
+    /// TUN if possible, or else veth
     Auto,
     /// TUN devices
     Tun,
@@ -49,7 +51,7 @@ pub enum PacketPath {
 }
 
 impl PacketPath {
-    /// The medium that is asked for.
+    /// The requested medium.
     pub const fn medium(self) -> Option<Medium> {
         match self {
             Self::Auto => None,

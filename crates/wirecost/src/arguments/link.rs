@@ -1,4 +1,4 @@
-//! `wirecost link` as it is typed.
+//! The arguments of `wirecost link`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,28 +12,29 @@ use super::{LinkArguments, PacketPath, Protocol};
 /// `wirecost link`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "In CMD and in the server's command, {server} and {device} are replaced by the addresses of both sides, \
-    {folder} by the results folder, {authority} by the certificate that has issued the built-in server's (its name is \
-    server).\nThere is no other network: names are not resolved. Write [{server}] in URLs with --ipv6.\n\n\
+    after_help = "In CMD and in the server's command, wirecost replaces {server} and {device} by the addresses of both \
+    sides, {folder} by the results folder, and {authority} by the certificate of the authority that issued the built-in \
+    server's certificate (for the name server).\nThere is no other network, and names are not resolved. Write [{server}] \
+    in URLs with --ipv6.\n\n\
     wirecost link --rtt 100ms --server 'mosquitto -c FILE' -- mosquitto_pub -h {server} -t test -m hello -q 1\n\
     wirecost link --rtt 600ms --loss 1% --serve http1 -- curl http://{server}/\n\n\
-    Exit codes: the program's own, 128 and the signal that ended it, 126 it cannot be run, 127 it is not there; and where \
-    it did not run: 2 usage, 10 missing privilege, 11 the server does not listen; 14 the capture is cut short."
+    Exit codes: the program's own, 128 plus the number of the signal that ended it, 126 it cannot be run, 127 it is \
+    missing; if it did not run: 2 usage, 10 missing privilege, 11 the server does not listen; 14 the capture is cut short."
 )]
 pub struct LinkRunArguments {
-    /// The program and its arguments; its input, output, signals and exit code pass through
+    /// Program to run, with its arguments; its input, output, signals and exit code pass through
     #[arg(value_name = "CMD", last = true, required = true)]
     pub command: Vec<OsString>,
 
-    /// Command that starts its server on the other side of the link; its output goes to server.log
+    /// Command that starts the server on the other side of the link; its output goes to server.log
     #[arg(long, value_name = "CMD", conflicts_with = "serve")]
     pub server: Option<String>,
 
-    /// Port to wait for, where the server opens other ports first
+    /// Port to wait for, if the server opens other ports before this one
     #[arg(long, value_name = "PORT", requires = "server", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
 
-    /// How long the server may take to listen
+    /// How long the server may take until it listens
     #[arg(
         long,
         value_name = "TIME",
@@ -43,15 +44,15 @@ pub struct LinkRunArguments {
     )]
     pub server_timeout: Duration,
 
-    /// Built-in server to start on the other side, at its protocol's port
+    /// Built-in server to start on the other side of the link, on its protocol's port
     #[arg(long, value_enum, value_name = "PROTOCOL")]
     pub serve: Option<Protocol>,
 
-    /// The built-in server speaks TLS, 1.2 or 1.3
+    /// The built-in server uses TLS 1.2 or 1.3
     #[arg(long, requires = "serve", conflicts_with = "dtls")]
     pub tls: bool,
 
-    /// The built-in server speaks DTLS, 1.2 or 1.3
+    /// The built-in server uses DTLS 1.2 or 1.3
     #[arg(long, requires = "serve")]
     pub dtls: bool,
 
@@ -59,15 +60,15 @@ pub struct LinkRunArguments {
     #[arg(long)]
     pub ipv6: bool,
 
-    /// How packets leave the namespaces: TUN devices, or veth pairs where /dev/net/tun is closed
+    /// How packets leave the network namespaces: TUN devices, or veth pairs if /dev/net/tun is closed to you
     #[arg(long, value_enum, default_value_t = PacketPath::Auto)]
     pub packet_path: PacketPath,
 
-    /// Seed of the link's random decisions
+    /// Seed of the link's random decisions: the same seed repeats them
     #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// How long to keep recording after the program has ended
+    /// Quiet time on the link after the end of the program, before the recording stops
     #[arg(
         long,
         value_name = "TIME",
@@ -81,15 +82,15 @@ pub struct LinkRunArguments {
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Key log that a program writes to a file of its own; SSLKEYLOGFILE is set for every program
+    /// Key log file that a program writes by itself; other programs find SSLKEYLOGFILE in their environment
     #[arg(long, value_name = "FILE", conflicts_with = "no_keys")]
     pub keylog: Option<PathBuf>,
 
-    /// Leave the secrets of the connections out of the capture, and SSLKEYLOGFILE as it is
+    /// Leave the secrets of the connections out of the capture, and do not set SSLKEYLOGFILE
     #[arg(long)]
     pub no_keys: bool,
 
-    /// Write link.json to FILE as well
+    /// Also write link.json to FILE
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
@@ -97,7 +98,7 @@ pub struct LinkRunArguments {
     #[arg(short, long)]
     pub quiet: bool,
 
-    // Last, because its heading holds for everything after it.
+    // Last, because its heading covers all later options.
     #[command(flatten)]
     pub link: LinkArguments,
 }

@@ -1,34 +1,61 @@
-//! Who a client says that it is.
+//! The user of a client.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// A user and where its password is.
+/// Why a credential on the command line is refused.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialError {
+    /// The file behind the @ is unreadable.
+    #[error("cannot read {path}: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// The cause.
+        reason: String,
+    },
+    /// The text has another form.
+    #[error("expected {0}")]
+    Form(&'static str),
+    /// The key has no bytes.
+    #[error("the key is empty: expected IDENTITY:KEY")]
+    EmptyKey,
+    /// The OSCORE master secret has no bytes.
+    #[error("the secret is empty")]
+    EmptySecret,
+    /// A part that must be hexadecimal is not.
+    #[error("{0:?} is not hex: expected two digits for each byte")]
+    Hex(String),
+}
+
+/// The user's name and the source of the password.
 #[derive(Debug, Args)]
 pub struct LoginArguments {
-    /// User for MQTT and AMQP; in a load %d is the device's number
+    /// User name for MQTT and AMQP; in a load, %d is the device's number
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 
-    /// Password of the user; - asks for it at the terminal, or reads a line of standard input. Every user of the
-    /// machine can read a password that is typed here in the list of processes [default: what WIRECOST_PASSWORD
-    /// holds]
+    /// Password of the user; - prompts at the terminal, or reads a line of standard input. Other users of this machine
+    /// can see a password typed here in the process list [default: WIRECOST_PASSWORD]
     #[arg(long, value_name = "PASSWORD", allow_hyphen_values = true)]
     pub password: Option<String>,
 
-    /// File with the password of the user in its first line
+    /// File whose first line is the user's password
     #[arg(long, value_name = "FILE", conflicts_with = "password")]
     pub password_file: Option<PathBuf>,
 }
 
-/// What an option holds, or the first line of the file that is named behind an @.
-pub(super) fn given_or_in_file(text: &str) -> Result<Cow<'_, str>, String> {
+/// The value of an option, or the first line of the file that follows an @.
+pub(super) fn given_or_in_file(text: &str) -> Result<Cow<'_, str>, CredentialError> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(text.into());
     };
-    let content = std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let content = std::fs::read_to_string(path).map_err(|error| CredentialError::File {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
     let line = content.lines().next().unwrap_or_default();
     Ok(line.to_owned().into())
 }

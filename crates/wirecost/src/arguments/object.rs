@@ -1,4 +1,4 @@
-//! `wirecost object` as it is typed.
+//! The arguments of `wirecost object`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,30 +10,30 @@ use wirecost_security::object::time::NotATime;
 /// `wirecost object`.
 #[derive(Debug, Args)]
 pub struct ObjectArguments {
-    /// What to do with it.
+    /// The command.
     #[command(subcommand)]
     pub command: ObjectCommand,
 }
 
-/// The commands about protected objects.
+/// The commands for protected objects.
 #[derive(Debug, Subcommand)]
 pub enum ObjectCommand {
-    /// Make a key: FILE.key, which only you can read, and FILE.pub for the others
+    /// Make a key: FILE.key, which only you can read, and FILE.pub to give to others
     Keygen(KeygenArguments),
-    /// Seal files into an object, a part each
+    /// Seal files into one object, each file as a part
     Seal(SealArguments),
     /// Open a part of an object
     Open(OpenArguments),
-    /// Show what can be read without a key: parts, participants, rules, sizes
+    /// Show what an object reveals without a key: parts, participants, rules, sizes
     Inspect(InspectArguments),
 }
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeyKind {
-    /// Opens parts, on X25519
+    /// Opens parts (X25519)
     X25519,
-    /// Opens parts, on P-256
+    /// Opens parts (P-256)
     P256,
     /// Signs objects (ES256)
     Sign,
@@ -42,7 +42,7 @@ pub enum KeyKind {
 /// `wirecost object keygen`.
 #[derive(Debug, Args)]
 pub struct KeygenArguments {
-    /// What the key is for
+    /// Purpose of the key
     #[arg(value_enum)]
     pub kind: KeyKind,
 
@@ -50,7 +50,7 @@ pub struct KeygenArguments {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Print what was made as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -58,24 +58,25 @@ pub struct KeygenArguments {
 /// `wirecost object seal`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Times are UTC: 2026-12-31T23:59:59Z, forever, or 2026-12-31, which is the whole day.\n\
+    after_help = "Times are UTC: 2026-12-31T23:59:59Z, forever, or 2026-12-31 for the whole day.\n\
     Example: wirecost object seal --key me.key --to alice.pub --to bob.pub,part=0,until=2026-12-31 \\\n\
     \x20   --out reading.cose temperature.txt position.txt"
 )]
 pub struct SealArguments {
-    /// The payload's parts, a file each; - is stdin
+    /// Files to seal, one per part; - reads stdin
     #[arg(value_name = "PART", required = true)]
     pub parts: Vec<PathBuf>,
 
-    /// The key that signs the object
+    /// Your key, which signs the object
     #[arg(long, value_name = "FILE")]
     pub key: PathBuf,
 
-    /// Who may open which part, from when until when; without part=N every part
+    /// Public key of a participant who may open the parts, or only part N, and in which time; you can repeat this
+    /// option
     #[arg(long, value_name = "FILE[,part=N][,from=TIME][,until=TIME]", required = true)]
     pub to: Vec<Grant>,
 
-    /// The object; - is stdout
+    /// File for the object; - writes to stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
 
@@ -90,7 +91,7 @@ pub struct SealArguments {
     after_help = "Exit codes: 0 opened, 1 output could not be written, 2 usage or not an object, 12 refused."
 )]
 pub struct OpenArguments {
-    /// The object; - is stdin
+    /// File of the object; - reads stdin
     #[arg(value_name = "OBJECT")]
     pub object: PathBuf,
 
@@ -102,19 +103,19 @@ pub struct OpenArguments {
     #[arg(long, value_name = "FILE", required = true)]
     pub signer: Vec<PathBuf>,
 
-    /// Which part, counted from 0
+    /// Number of the part, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub part: usize,
 
-    /// Judge the rules at this time instead of now
+    /// Check the rules for this time instead of now
     #[arg(long, value_name = "TIME")]
     pub at: Option<UnixTime>,
 
-    /// The part's content; - is stdout
+    /// File for the part's content; - writes to stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
 
-    /// Print what was opened, or why not, as JSON
+    /// Print the result, or the reason of a refusal, as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -122,25 +123,25 @@ pub struct OpenArguments {
 /// `wirecost object inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
-    /// The object; - is stdin
+    /// File of the object; - reads stdin
     #[arg(value_name = "OBJECT")]
     pub object: PathBuf,
 
-    /// Public keys of the signers that you trust: checks the signature
+    /// Public keys of the signers that you trust, to check the signature
     #[arg(long, value_name = "FILE")]
     pub signer: Vec<PathBuf>,
 
-    /// Print it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What `--to` grants: a public key's file, and the limits.
+/// A grant of `--to`: a public key's file, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The participant's public key.
     pub file: PathBuf,
-    /// The part; none is every part.
+    /// The part; `None` is every part.
     pub part: Option<usize>,
     /// The first second.
     pub from: UnixTime,
@@ -148,16 +149,16 @@ pub struct Grant {
     pub until: UnixTime,
 }
 
-/// Why a text grants nothing.
+/// Why a text is not a grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAGrant {
-    /// A part that is no number.
+    /// The part is not a number.
     #[error("part={0} is not a part: write its number, counted from 0")]
     Part(String),
-    /// A time that is none.
+    /// The time is invalid.
     #[error(transparent)]
     Time(#[from] NotATime),
-    /// A limit that is not known.
+    /// The limit is unknown.
     #[error("unknown limit {0:?}; the limits are part=N, from=TIME, until=TIME")]
     Limit(String),
 }
@@ -188,7 +189,7 @@ impl FromStr for Grant {
     }
 }
 
-/// The last second of a time: of a date alone the last one of its day.
+/// The last second of a time, or of a day.
 fn last_second(text: &str) -> Result<UnixTime, NotATime> {
     let time: UnixTime = text.parse()?;
     let is_date = time != UnixTime::MAX && !text.contains('T');

@@ -17,27 +17,27 @@ use super::serve::parse_psk;
 #[derive(Debug, Args)]
 #[command(
     after_help = "URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
-    address behind the host. Headers are counted where packets can be seen, which needs root or CAP_NET_RAW.\n\n\
+    address after the host. Packet headers are counted only with root or CAP_NET_RAW, which let wirecost see packets.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 11 server unreachable, 12 TLS, authentication or protocol refused."
 )]
 pub struct ProbeArguments {
-    /// Server to probe: mqtts://broker.example/topic
+    /// URL of the server: mqtts://broker.example/topic
     #[arg(value_name = "URL")]
     pub url: Url,
 
-    /// Payload of the message
+    /// Payload size of the message
     #[arg(short, long, value_name = "SIZE", default_value = "128B")]
     pub size: ByteSize,
 
-    /// MQTT QoS; 0 also settles an AMQP message before it is sent
+    /// QoS of MQTT; 0 also sends a settled AMQP message
     #[arg(long, value_name = "QOS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub qos: u8,
 
-    /// MQTT version
+    /// Version of MQTT
     #[arg(long, value_enum, default_value_t = MqttVersion::V5)]
     pub mqtt: MqttVersion,
 
-    /// CoAP and HTTP: fetch by GET, instead of PUT and POST
+    /// Fetch the resource with GET, instead of sending with PUT (CoAP) or POST (HTTP)
     #[arg(long)]
     pub get: bool,
 
@@ -45,59 +45,59 @@ pub struct ProbeArguments {
     #[arg(long, value_enum)]
     pub tls: Option<TlsVersion>,
 
-    /// Authorities to trust, in PEM [default: those of the system]
+    /// File with the certificate authorities to trust, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
 
-    /// Certificate of the client, in PEM
+    /// Certificate of the client in PEM, if the server requires one
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
 
-    /// Private key of the client, in PEM
+    /// Private key of the client in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
 
-    /// Accept any certificate of the server
+    /// Accept any certificate of the server, for tests only
     #[arg(long, conflicts_with = "cacert")]
     pub insecure: bool,
 
-    /// Pre-shared key for coaps; KEY is text, or hex behind 0x; @FILE holds both
+    /// Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls", "cert"])]
     pub psk: Option<Psk>,
 
     #[command(flatten)]
     pub login: LoginArguments,
 
-    /// MQTT client identifier and AMQP container
+    /// MQTT client identifier and AMQP container id
     #[arg(long, value_name = "ID", default_value = "wc-1")]
     pub client_id: String,
 
-    /// How long each step may take
+    /// Time limit of each step
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub timeout: Duration,
 
-    /// How the connection starts: cold, resumed or 0rtt; the last two make a first connection for the ticket, and
-    /// with 0rtt you accept that the message may be replayed
+    /// How the connection starts: cold, resumed or 0rtt. The last two open a first connection for the ticket, and with
+    /// 0rtt you accept that the message can be replayed
     #[arg(long, value_name = "START", default_value = "cold")]
     pub start: Start,
 
-    /// IPv4 only
+    /// Use IPv4 only
     #[arg(short = '4', conflicts_with = "ipv6")]
     pub ipv4: bool,
 
-    /// IPv6 only
+    /// Use IPv6 only
     #[arg(short = '6')]
     pub ipv6: bool,
 
-    /// Write the packets to FILE (pcapng), with the secrets that open them
+    /// Write the packets to FILE (pcapng), with the secrets that decrypt them
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Leave the secrets out of the capture
+    /// Leave the secrets of the connection out of the capture, for a capture that you share
     #[arg(long)]
     pub no_keys: bool,
 
-    /// Write the report as JSON to FILE, or instead of the table to stdout where FILE is -
+    /// Also write the report as JSON to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

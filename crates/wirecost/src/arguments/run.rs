@@ -1,4 +1,4 @@
-//! `wirecost run` and what helps to write its files.
+//! The arguments of `wirecost run` and `wirecost new`.
 
 use std::path::PathBuf;
 
@@ -11,50 +11,50 @@ use super::OutputArguments;
 /// `wirecost run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A file without phases is a comparison, one with phases a load; docs/scenarios.md has every key.\n\n\
+    after_help = "A file without phases is a comparison, a file with phases is a load; docs/scenarios.md explains every key.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage or scenario, 10 missing privilege or limit, 11 target unreachable, \
     12 refused, 13 some cells failed or none could be run, 14 measurement invalid, 99 threshold failed, \
-    130 interrupted; of several, the first of 2, 10 to 12, 14, 13, 99."
+    130 interrupted; if several apply, the first of 2, 10 to 12, 14, 13, 99."
 )]
 pub struct RunArguments {
     /// Scenario files in YAML or JSON; - reads stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Use this value in place of the file's: size=16B, link.rtt=100ms, count=10; may be given several times
+    /// Replace a value of the file: size=16B, link.rtt=100ms, count=10; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Use these values in place of the file's, one after the other; may be given several times
+    /// Replace a value of the file by several ones, for a run of each: size=16B,1kB; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 
-    /// How to run comparisons, in place of what the file says
+    /// Engine of comparisons, instead of the file's: sim, live or auto
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Engine>,
 
-    /// Run this part of the cells or loads: 2/8 is the second of eight; wirecost merge joins their results
+    /// Run only this part of the cells or loads: 2/8 is the second of eight; wirecost merge combines the parts
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
-    /// Print the scenario with every default filled in, and run nothing
+    /// Print the scenario with all defaults filled in, and run nothing
     #[arg(long)]
     pub print_resolved: bool,
 
-    /// Confirm that you own the target or may load it: needed for more than 100 messages a second (those to
-    /// subscribers count) or connects a second to another machine
+    /// Confirm that you own the target or are permitted to load it; required for more than 100 messages (including
+    /// those to subscribers) or connects per second to another machine
     #[arg(long)]
     pub i_own_this_target: bool,
 
-    /// Write the verdict of loads and thresholds as JUnit XML to FILE; - prints it instead of the table
+    /// Write the results of loads and thresholds as JUnit XML to FILE, for CI; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 
-    /// Answer GET /metrics for Prometheus there while loads run; a port alone is one of the loopback address
+    /// Serve GET /metrics for Prometheus on this address while loads run; a port alone means loopback
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = crate::prometheus::address)]
     pub prometheus: Option<std::net::SocketAddr>,
 
-    /// Where results go and how they are shown.
+    /// The output options.
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -66,7 +66,7 @@ pub struct NewArguments {
     #[arg(value_enum, default_value_t = NewKind::Comparison)]
     pub kind: NewKind,
 
-    /// Write to FILE, which must not be there yet, instead of stdout
+    /// Write the scenario to FILE, which must not exist yet, instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

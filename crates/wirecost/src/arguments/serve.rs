@@ -1,4 +1,4 @@
-//! `wirecost serve` as it is typed.
+//! The arguments of `wirecost serve`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,43 +8,43 @@ use wirecost_coap::oscore::Parameters;
 use wirecost_proto::ByteSize;
 use wirecost_security::dtls::Psk;
 
-use super::login::given_or_in_file;
+use super::login::{CredentialError, given_or_in_file};
 
 /// `wirecost serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without --cert a certificate is made for this run, good for localhost, 127.0.0.1, ::1 and the address \
-    of --listen; clients trust the authority that --ca-out names.\n\n\
-    Exit codes: 0 interrupted, 2 usage or a file that cannot be used, 10 the port, or so many connections, cannot be opened."
+    after_help = "Without --cert, wirecost makes a certificate for this run, valid for localhost, 127.0.0.1, ::1 and the \
+    address of --listen. Clients must trust the authority in the file of --ca-out.\n\n\
+    Exit codes: 0 interrupted, 2 usage or an unusable file, 10 the port or the connections cannot be opened."
 )]
 pub struct ServeArguments {
-    /// What to serve
+    /// Protocol of the server
     #[arg(value_enum)]
     pub protocol: Protocol,
 
-    /// Address and port [default: 127.0.0.1 and the protocol's port]
+    /// Address and port to listen on [default: 127.0.0.1 and the protocol's port]
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
 
-    /// Serve addresses other than loopback although clients need no credentials
+    /// Serve other addresses than loopback even if clients need no credentials
     #[arg(long)]
     pub open: bool,
 
-    /// mqtt, amqp, http1, tcp: protect connections by TLS 1.3 or 1.2; http3 does so by itself
+    /// Protect connections with TLS 1.3 or 1.2 (mqtt, amqp, http1, tcp); http3 always does
     #[arg(long)]
     pub tls: bool,
 
-    /// coap, udp: protect datagrams by DTLS 1.3 or 1.2 with a certificate
+    /// Protect datagrams with DTLS 1.3 or 1.2 and a certificate (coap, udp)
     #[arg(long)]
     pub dtls: bool,
 
-    /// coap, udp: protect datagrams by DTLS 1.2 with this key, and with certificates too where --dtls is given; KEY
-    /// is text, or hex behind 0x; @FILE holds both
+    /// Protect datagrams with DTLS 1.2 and this pre-shared key, and with --dtls also with certificates (coap, udp); KEY
+    /// is text, or hex after 0x; @FILE reads both from a file
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk)]
     pub psk: Vec<Psk>,
 
-    /// coap: accept only requests protected by OSCORE; all in hex, an id may be empty, use a secret for one run only;
-    /// @FILE reads it from a file
+    /// Accept only requests protected with OSCORE (coap). All values are in hex, an id may be empty; use a secret for
+    /// one run only; @FILE reads the value from a file
     #[arg(
         long,
         value_name = "CLIENT_ID:SERVER_ID:SECRET[:SALT[:ID_CONTEXT]]",
@@ -53,23 +53,23 @@ pub struct ServeArguments {
     )]
     pub oscore: Vec<Parameters>,
 
-    /// Certificate in PEM, followed by those of its intermediate authorities
+    /// Certificate of the server in PEM, followed by its intermediate authorities
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<PathBuf>,
 
-    /// The certificate's private key in PEM (PKCS #8)
+    /// Private key of the certificate in PEM (PKCS #8)
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
 
-    /// File for the authority of the certificate that is made for this run [default: a temporary file]
+    /// File for the authority that issues this run's certificate, which clients must trust [default: a temporary file]
     #[arg(long, value_name = "FILE", conflicts_with = "cert")]
     pub ca_out: Option<PathBuf>,
 
-    /// Accept only clients with a certificate of one of these authorities (PEM)
+    /// Accept only clients with a certificate of these authorities (PEM)
     #[arg(long, value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
 
-    /// Accept 0-RTT data, which an attacker can replay; without this it is refused
+    /// Accept 0-RTT data, which an attacker can replay; otherwise it is refused
     #[arg(long)]
     pub accept_0rtt: bool,
 
@@ -77,22 +77,22 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     pub keylog: Option<PathBuf>,
 
-    /// mqtt, amqp: accept only users with this name and password; @FILE reads both from a file, a name alone takes
-    /// the password from WIRECOST_PASSWORD or asks for it. Every user of the machine can read a password that is
-    /// typed here in the list of processes
+    /// Accept only users with this name and password (mqtt, amqp). @FILE reads both from a file; with a name alone, the
+    /// password comes from WIRECOST_PASSWORD or a prompt. Other users of this machine can see a password typed here in
+    /// the process list
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = parse_user)]
     pub user: Vec<User>,
 
-    /// Connections that you expect at the same time: where one process may not open as many files, several processes
-    /// share the port, each a server of its own [default: what one process can hold]
+    /// Number of simultaneous connections that you expect; if one process cannot open that many files, several
+    /// processes, each with its own state, share the port [default: what one process can hold]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub connections: Option<u32>,
 
-    /// mqtt: limit on the memory of all messages, sessions and subscriptions [default: 256MiB]
+    /// Memory limit for all messages, sessions and subscriptions (mqtt) [default: 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub max_held: Option<ByteSize>,
 
-    /// Be one of several processes; told the rest on standard input
+    /// Run as one of several processes, with settings from standard input
     #[arg(long, hide = true)]
     pub worker: bool,
 
@@ -104,19 +104,19 @@ pub struct ServeArguments {
 /// A protocol that has a built-in server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Protocol {
-    /// The MQTT 3.1.1 and 5 broker
+    /// MQTT broker for 3.1.1 and 5
     Mqtt,
-    /// The CoAP server, with the ETSI plugtest resources
+    /// CoAP server with the ETSI plugtest resources
     Coap,
-    /// The AMQP 1.0 container
+    /// AMQP 1.0 container
     Amqp,
-    /// The HTTP/1.1 server: a store, long polls, pages of messages
+    /// HTTP/1.1 server: a message store, long polls, pages of messages
     Http1,
-    /// The HTTP/3 server, with the same resources
+    /// HTTP/3 server with the same resources
     Http3,
-    /// Takes messages behind a length prefix
+    /// Receives messages with a length prefix
     Tcp,
-    /// Takes datagrams
+    /// Receives datagrams
     Udp,
 }
 
@@ -124,18 +124,18 @@ pub enum Protocol {
 #[derive(Clone, Debug)]
 pub struct User {
     pub name: String,
-    /// `None` where it is in the environment, or to be asked for.
+    /// `None` means that the environment or a prompt supplies it.
     pub password: Option<String>,
 }
 
-fn parse_user(text: &str) -> Result<User, String> {
+fn parse_user(text: &str) -> Result<User, CredentialError> {
     let text = given_or_in_file(text)?;
     let (name, password) = match text.split_once(':') {
         Some((name, password)) => (name, Some(password.to_owned())),
         None => (text.as_ref(), None),
     };
     match name {
-        "" => Err("expected NAME:PASSWORD".into()),
+        "" => Err(CredentialError::Form("NAME:PASSWORD")),
         name => Ok(User {
             name: name.to_owned(),
             password,
@@ -143,16 +143,18 @@ fn parse_user(text: &str) -> Result<User, String> {
     }
 }
 
-/// An identity and its key; the key is text, or hex behind 0x.
-pub(super) fn parse_psk(text: &str) -> Result<Psk, String> {
+/// An identity and its key; the key is text, or hex after 0x.
+pub(super) fn parse_psk(text: &str) -> Result<Psk, CredentialError> {
     let text = given_or_in_file(text)?;
-    let (identity, key) = text.split_once(':').ok_or("expected IDENTITY:KEY")?;
+    let (identity, key) = text
+        .split_once(':')
+        .ok_or(CredentialError::Form("IDENTITY:KEY"))?;
     let key = match key.strip_prefix("0x") {
         Some(digits) => parse_hex(digits)?,
         None => key.as_bytes().to_vec(),
     };
     if key.is_empty() {
-        return Err("the key is empty: expected IDENTITY:KEY".into());
+        return Err(CredentialError::EmptyKey);
     }
     Ok(Psk {
         identity: identity.as_bytes().to_vec(),
@@ -160,21 +162,25 @@ pub(super) fn parse_psk(text: &str) -> Result<Psk, String> {
     })
 }
 
-fn parse_oscore(text: &str) -> Result<Parameters, String> {
+fn parse_oscore(text: &str) -> Result<Parameters, CredentialError> {
     let text = given_or_in_file(text)?;
     let parts: Result<Vec<_>, _> = text.split(':').map(parse_hex).collect();
     let mut parts = parts?.into_iter();
     let (Some(recipient_id), Some(sender_id), Some(master_secret)) =
         (parts.next(), parts.next(), parts.next())
     else {
-        return Err("expected CLIENT_ID:SERVER_ID:SECRET, and :SALT or :SALT:ID_CONTEXT behind it".into());
+        return Err(CredentialError::Form(
+            "CLIENT_ID:SERVER_ID:SECRET, and :SALT or :SALT:ID_CONTEXT behind it",
+        ));
     };
     let (master_salt, id_context) = (parts.next().unwrap_or_default(), parts.next());
     if parts.next().is_some() {
-        return Err("expected at most CLIENT_ID:SERVER_ID:SECRET:SALT:ID_CONTEXT".into());
+        return Err(CredentialError::Form(
+            "at most CLIENT_ID:SERVER_ID:SECRET:SALT:ID_CONTEXT",
+        ));
     }
     if master_secret.is_empty() {
-        return Err("the secret is empty".into());
+        return Err(CredentialError::EmptySecret);
     }
     Ok(Parameters {
         master_secret,
@@ -185,8 +191,8 @@ fn parse_oscore(text: &str) -> Result<Parameters, String> {
     })
 }
 
-fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
-    let refused = || format!("{text:?} is not hex: expected two digits for each byte");
+fn parse_hex(text: &str) -> Result<Vec<u8>, CredentialError> {
+    let refused = || CredentialError::Hex(text.to_owned());
     let digits = text.chars().map(|digit| digit.to_digit(16));
     let digits: Vec<u32> = digits.collect::<Option<_>>().ok_or_else(refused)?;
     let (pairs, []) = digits.as_chunks::<2>() else {
@@ -210,7 +216,7 @@ mod tests {
         }
     }
 
-    /// The server of RFC 8613, appendix C.1.2: its client's id is empty.
+    /// The server of RFC 8613, appendix C.1.2: its client has an empty id.
     #[test]
     fn an_oscore_key_is_read_from_the_servers_side() {
         let parameters = parse_oscore(":01:0102:9e7c").expect("a key");

@@ -1,18 +1,18 @@
-//! The arguments of `wirecost load` that say what devices are and do beside sending messages.
+//! The arguments of `wirecost load` that change what devices do apart from sending messages.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use wirecost_proto::units::parse_duration;
+use wirecost_proto::units::{UnitError, parse_duration};
 use wirecost_scenario::load::CLIENT_ID;
 use wirecost_scenario::options::load::Backoff;
 use wirecost_scenario::table::clients;
 
 use super::login::LoginArguments;
 
-/// What a storm does not use. What belongs to a storm conflicts with it, too: clap does not miss the storm that a flag requires
-/// where something is beside it that a storm conflicts with.
+/// Options that do not apply to a storm. The options of a storm must conflict with them, too: clap does not report a
+/// missing required option if an option that conflicts with it is present.
 const NO_STORM: [&str; 17] = [
     "replay",
     "late_subscribers",
@@ -32,31 +32,31 @@ const NO_STORM: [&str; 17] = [
     "connect_only",
     "requests",
 ];
-/// What has no subscribers.
+/// Shapes without subscribers.
 const NO_SUBSCRIBERS: [&str; 2] = ["connect_only", "requests"];
 
-/// What devices are and do.
+/// What devices do.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What devices do")]
 pub struct ShapeArguments {
-    /// Devices that receive, beside those that send (MQTT subscribers, CoAP observers)
+    /// Number of additional devices that receive (MQTT subscribers, CoAP observers)
     #[arg(long, value_name = "N", value_parser = clients, allow_hyphen_values = true)]
     pub subscribers: Option<u32>,
 
-    /// Topic filter of the subscribers; %d is the subscriber's number [default: the topic, + for its placeholders]
+    /// Topic filter of the subscribers; %d is the subscriber's number [default: the topic, with + for its placeholders]
     #[arg(long, value_name = "FILTER", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS)]
     pub filter: Option<String>,
 
-    /// Subscribers share their subscription in this group: each message goes to one of them (MQTT)
+    /// Group name of a shared subscription: each message goes to one subscriber of the group (MQTT)
     #[arg(long, value_name = "GROUP", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS)]
     pub shared: Option<String>,
 
-    /// QoS that subscribers ask for [default: that of the messages]
+    /// QoS of the subscriptions [default: the QoS of the messages]
     #[arg(long, value_name = "QOS", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS,
         value_parser = clap::value_parser!(u8).range(0..=2))]
     pub subscribe_qos: Option<u8>,
 
-    /// The server retains messages (MQTT)
+    /// Send retained messages (MQTT)
     #[arg(long)]
     pub retain: bool,
 
@@ -64,11 +64,11 @@ pub struct ShapeArguments {
     #[arg(long, requires = "subscribers", requires = "retain", conflicts_with_all = NO_SUBSCRIBERS)]
     pub late_subscribers: bool,
 
-    /// How long sessions outlive connections (MQTT; 3.1.1 has no limit) [default: clean starts]
+    /// How long sessions outlive their connections (MQTT; without a limit in 3.1.1) [default: clean starts]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub session_expiry: Option<Duration>,
 
-    /// Subscribers disconnect while messages are sent, and then receive those that were queued for their sessions
+    /// Subscribers disconnect while messages are sent, reconnect, and receive the messages queued for their sessions
     #[arg(
         long,
         requires = "subscribers",
@@ -78,20 +78,20 @@ pub struct ShapeArguments {
     )]
     pub replay: bool,
 
-    /// Topic of each device's will; %d is the device's number (MQTT)
+    /// Topic of each device's will message; %d is the device's number (MQTT)
     #[arg(long, value_name = "TOPIC")]
     pub will_topic: Option<String>,
 
-    /// Payload of the wills
+    /// Payload of the will messages
     #[arg(long, value_name = "TEXT", default_value = "lost", requires = "will_topic")]
     pub will_payload: String,
 
-    /// Messages carry the bytes of this file
+    /// File whose bytes are the payload of each message
     #[arg(long, value_name = "FILE", conflicts_with = "size")]
     pub payload_file: Option<PathBuf>,
 
-    /// Messages carry this text: %d the device's number, %n the message's, %t the intended time in ms since 1970, %r
-    /// eight random digits
+    /// Text of each payload: %d is the device's number, %n the message's number, %t the intended time in ms since 1970,
+    /// %r eight random digits
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["size", "payload_file"])]
     pub payload_template: Option<String>,
 
@@ -102,42 +102,51 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "TEXT", default_value = CLIENT_ID)]
     pub client_id: String,
 
-    /// Fetch the resource instead of sending (CoAP, HTTP: GET)
+    /// Fetch the resource with GET instead of sending (CoAP, HTTP)
     #[arg(long, conflicts_with_all = ["connect_only", "reconnect_storm", "subscribers"])]
     pub requests: bool,
 
-    /// Connect and close, again and again; --rate is the rate of handshakes, --start how they start
+    /// Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how
+    /// they start
     #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers", "retain", "inflight", "size", "payload_file",
         "payload_template", "connect_rate"])]
     pub connect_only: bool,
 
-    /// Connect, stay for --duration, lose all connections at one instant and reconnect; no messages are sent, and
-    /// --connect-rate is the only rate
+    /// Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are
+    /// sent, and --connect-rate is the only rate
     #[arg(long, conflicts_with_all = NO_STORM)]
     pub reconnect_storm: bool,
 
-    /// Wait before reconnecting: the first and the longest wait, doubled after each failure: 1s..30s, or 0s
+    /// First and longest wait before a reconnect; the wait doubles after each failure: 1s..30s, or 0s for none
     #[arg(long, value_name = "FIRST..LAST", default_value = "1s..30s", requires = "reconnect_storm", conflicts_with_all = NO_STORM,
         value_parser = backoff, allow_hyphen_values = true)]
     pub backoff: Backoff,
 
-    /// Wait for the whole back-off instead of a random part of it
+    /// Wait for the full back-off instead of a random part of it
     #[arg(long, requires = "reconnect_storm", conflicts_with_all = NO_STORM)]
     pub no_jitter: bool,
 
-    /// A device that takes longer than this to reconnect has failed
+    /// Time after which a device that has not reconnected has failed
     #[arg(long, value_name = "TIME", default_value = "120s", requires = "reconnect_storm", conflicts_with_all = NO_STORM,
         value_parser = parse_duration, allow_hyphen_values = true)]
     pub back_within: Duration,
 }
 
+/// Why a back-off on the command line is refused.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum BackoffError {
+    #[error(transparent)]
+    Time(#[from] UnitError),
+    #[error("the first wait must not be above the last")]
+    Order,
+}
+
 /// `1s..30s`, or one time that does not grow.
-fn backoff(text: &str) -> Result<Backoff, String> {
+fn backoff(text: &str) -> Result<Backoff, BackoffError> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
-    let time = |text: &str| parse_duration(text.trim()).map_err(|error| error.to_string());
-    let (first, max) = (time(first)?, time(last)?);
+    let (first, max) = (parse_duration(first.trim())?, parse_duration(last.trim())?);
     if first > max {
-        return Err("the first wait must not be above the last".into());
+        return Err(BackoffError::Order);
     }
     Ok(Backoff {
         first,

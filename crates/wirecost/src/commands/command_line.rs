@@ -1,13 +1,13 @@
-//! Commands as a person would type them.
+//! Formats commands as a user would type them.
 
 use wirecost_stack::secret::without_secrets;
 
-/// The command of this process, quoted for a shell where it must be. It is kept in the results, where no secret may be.
+/// The command of this process, quoted for a shell if necessary. The results keep it, so it contains no secrets.
 pub fn recorded() -> String {
     quoted(without_secrets(std::env::args().skip(1)).into_iter())
 }
 
-/// A command with these arguments, quoted for a shell where it must be.
+/// A command with these arguments, quoted for a shell if necessary.
 pub fn quoted(arguments: impl Iterator<Item = String>) -> String {
     let quote = |argument: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./,:%@".contains(c);
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_shell_would_change_is_quoted() {
+    fn special_characters_of_the_shell_are_quoted() {
         let command = quoted(["load", "a b", "it's", "x/%d", ""].map(String::from).into_iter());
         assert_eq!(command, r"wirecost load 'a b' 'it'\''s' x/%d ''");
     }

@@ -38,19 +38,19 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     job.run(interrupt).map(ExitCode::from)
 }
 
-/// A comparison with what becomes of its results, asked for by flags or by a file.
+/// A comparison and its output, from the command line or from a file.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// The comparison with its name and thresholds, as the results folder keeps it.
+    /// The comparison with its name and thresholds, for the results folder.
     pub scenario: &'a Scenario,
-    /// The comparison itself, or a shard of it.
+    /// The comparison, or a shard of it.
     pub options: &'a Options,
-    /// Where results go.
+    /// The output options.
     pub output: &'a OutputArguments,
 }
 
 impl Job<'_> {
-    /// Runs the comparison, writes its results folder, and prints its table; its exit code.
+    /// Runs the comparison, writes its results folder, and prints its table. Returns the exit code.
     pub fn run(self, interrupt: Interrupt) -> Result<u8, Failure> {
         let Job { options, output, .. } = self;
         output::check_files(&[("--json", output.json.as_deref())])?;
@@ -94,13 +94,13 @@ impl Job<'_> {
     }
 }
 
-/// Cells that are simulated at the same time.
+/// The number of cells to simulate at the same time.
 fn jobs(arguments: &OutputArguments) -> usize {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
     arguments.jobs.map_or_else(cpus, usize::from)
 }
 
-/// Writes the report, prints the results, and judges how the run ended.
+/// Writes the report, prints the results, and decides the exit code.
 fn conclude(
     arguments: &OutputArguments,
     Outcome {
@@ -114,7 +114,7 @@ fn conclude(
     screen: &Screen,
 ) -> Result<u8, Failure> {
     let reported = screen.working("writing the report", || wirecost_report::write_all(folder));
-    // Where there is no room for the report, the figures are still printed.
+    // Without room for the report, the figures are still printed.
     print_results(arguments, &summary, folder)?;
     reported.map_err(|error| Failure::new(exit::INTERNAL, error))?;
     if let Some(refusal) = refusal {
@@ -139,7 +139,7 @@ fn conclude(
     Ok(verdict(&summary))
 }
 
-/// Says what could not be done live, and how to get it: in virtual time everything was.
+/// Prints why nothing ran live, and the remedy. The simulation is complete.
 fn not_live(refusal: Failure) {
     let way_out = refusal.hint().map(|hint| format!(" For live runs: {hint}"));
     output::note(format_args!(
@@ -148,8 +148,8 @@ fn not_live(refusal: Failure) {
     ));
 }
 
-/// 14 where figures of a cell are invalid, 13 where nothing of a cell arrived or no cell could be run, 99 where a threshold does not hold,
-/// else 0. Codes 10 to 12 are of machines and targets that end a run: each cell has a reason of its own.
+/// 14 if figures of a cell are invalid, 13 if nothing of a cell arrived or no cell could be run, 99 if a threshold
+/// fails, or else 0. Codes 10 to 12 belong to machines and targets that end a run: each cell has its own reason.
 pub fn verdict(summary: &Summary) -> u8 {
     if ran(summary).next().is_none() {
         output::note("error: none of the cells could be run; the table says why");
@@ -194,7 +194,7 @@ fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFol
     Ok(())
 }
 
-/// The first line: what runs, and where the results will be.
+/// The first line: what runs, and the results folder.
 fn introduce(options: &Options, out: &Path) {
     let stacks: Vec<String> = options.stacks.iter().map(ToString::to_string).collect();
     let (sizes, links) = (options.sizes.len(), options.links.len());
@@ -221,7 +221,7 @@ pub fn default_folder() -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or(base)
 }
 
-/// Removes the folder of a run that failed before it measured anything, or says how to resume the run.
+/// Prints how to continue a failed run, or removes an empty folder.
 fn leave(folder: &RunFolder) {
     folder.remove_if_nothing_measured();
     if folder.can_be_resumed() {

@@ -1,4 +1,4 @@
-//! `wirecost doctor`: what this machine allows, found out by trying.
+//! `wirecost doctor`: tests what this machine allows.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::output;
 /// Runs the command.
 pub fn run(arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
     if arguments.apparmor {
-        let program = std::env::current_exe().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+        let program = std::env::current_exe().map_err(Failure::internal)?;
         output::data(apparmor_profile(&program));
         return Ok(ExitCode::from(exit::OK));
     }

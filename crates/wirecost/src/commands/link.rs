@@ -1,6 +1,6 @@
 //! `wirecost link`: any program behind the emulated, recorded link.
 //!
-//! Stdout belongs to the program; what wirecost says goes to stderr, after the program has ended where it can wait.
+//! Stdout belongs to the program. wirecost writes to stderr, and if possible only after the program has ended.
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -18,9 +18,9 @@ use crate::arguments::LinkRunArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// The program cannot be run, as shells tell it.
+/// The exit code of shells if a program cannot be run.
 const NOT_EXECUTABLE: u8 = 126;
-/// The program is not there, as shells tell it.
+/// The exit code of shells if a program is missing.
 const NOT_FOUND: u8 = 127;
 
 /// Runs the command.
@@ -70,7 +70,7 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
     })
 }
 
-/// The one link; lists are for comparisons.
+/// The link. Lists are for comparisons.
 fn link(arguments: &LinkRunArguments) -> Result<LinkConfig, Failure> {
     let links = links(&arguments.link.shape, &arguments.link.rate)?;
     match links.as_slice() {
@@ -91,7 +91,7 @@ fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure>
     };
     let plain = serve::stack_of(protocol);
     let channel = match (arguments.tls, arguments.dtls) {
-        // HTTP/3 brings its TLS along (RFC 9114, section 3.1).
+        // HTTP/3 includes TLS (RFC 9114, section 3.1).
         (true, _) if plain.application == Application::Http3 => Channel::Plain,
         (true, _) => Channel::Tls13,
         (_, true) => Channel::Dtls13,
@@ -106,7 +106,7 @@ fn server(arguments: &LinkRunArguments) -> Result<Option<ServerChoice>, Failure>
     Ok(Some(ServerChoice::Builtin(Stack { channel, ..plain })))
 }
 
-/// Says what there is, on stderr, and writes it where it was asked for.
+/// Prints the results to stderr, and writes them to the requested files.
 fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSummary) -> Result<(), Failure> {
     let internal = |error: &dyn std::error::Error| Failure::new(exit::INTERNAL, error);
     let value = serde_json::to_value(summary).map_err(|error| internal(&error))?;
@@ -128,7 +128,7 @@ fn conclude(arguments: &LinkRunArguments, folder: &RunFolder, summary: &LinkSumm
     Ok(())
 }
 
-/// How the program ended, and what the link did to its packets.
+/// How the program ended, and what happened to its packets on the link.
 fn ending(summary: &LinkSummary) -> String {
     let seconds = summary.duration_ns as f64 / 1e9;
     let ended = match summary.signal {

@@ -1,4 +1,4 @@
-//! From the link's flags to link configurations, one per combination of the lists.
+//! From the link's options to link configurations, one per combination of the lists.
 
 use wirecost_scenario::link::{LinkError, LinkLists, RateSetting};
 use wirecost_scenario::options::compare::LinkConfig;
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn each_direction_can_be_its_own() {
+    fn each_direction_can_have_its_own_settings() {
         let link = asked("loss=5%, rate=50kbit,queue=10packets,delay=1ms,mtu=600B", None).expect("valid");
         assert_eq!(link.up.delay, Duration::from_millis(1));
         assert_eq!(link.up.loss.rate(), 0.05);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_of_its_own_loses_in_bursts_too() {
+    fn a_direction_can_have_its_own_bursts_of_losses() {
         let link = asked("loss=5%", Some(3.0)).expect("valid");
         assert!(
             matches!(link.up.loss, Loss::GilbertElliott(_)),

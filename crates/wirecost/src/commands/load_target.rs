@@ -1,4 +1,4 @@
-//! `wirecost load-target`: the counting target of a load, which starts it as a process of its own.
+//! `wirecost load-target`: the counting target of a load, in a separate process.
 
 use std::process::ExitCode;
 
@@ -7,9 +7,9 @@ use wirecost_load::sink;
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// Runs the command until there are no more orders.
+/// Runs the command until its input ends.
 pub fn run() -> Result<ExitCode, Failure> {
     let served = sink::serve(std::io::stdin().lock(), output::lines().lock());
-    served.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    served.map_err(Failure::internal)?;
     Ok(ExitCode::from(exit::OK))
 }

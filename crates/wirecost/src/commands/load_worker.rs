@@ -1,4 +1,4 @@
-//! `wirecost load-worker`: some parts of a load, which starts it as a process of its own.
+//! `wirecost load-worker`: some parts of a load, in a separate process.
 
 use std::process::ExitCode;
 
@@ -9,11 +9,10 @@ use wirecost_load::workers::worker;
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// Runs the command until there are no more orders.
+/// Runs the command until its input ends.
 pub fn run() -> Result<ExitCode, Failure> {
-    let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
-    OpenFiles::raise().map_err(|error| internal(&error))?;
+    OpenFiles::raise().map_err(Failure::internal)?;
     limits::spare_memory();
-    worker::run(std::io::stdin().lock(), output::lines()).map_err(|error| internal(&error))?;
+    worker::run(std::io::stdin().lock(), output::lines()).map_err(Failure::internal)?;
     Ok(ExitCode::from(exit::OK))
 }

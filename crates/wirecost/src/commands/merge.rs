@@ -1,4 +1,4 @@
-//! `wirecost merge`: several results folders as one, printed and judged as one run.
+//! `wirecost merge`: combines several results folders into one, and prints and judges it like a run.
 
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ use crate::output;
 pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     let sources: Vec<RunFolder> = arguments.runs.iter().map(|path| RunFolder::open(path)).collect();
     let out = arguments.out.clone().unwrap_or_else(default_folder);
-    // What is there already is neither overwritten nor left half changed.
+    // An existing folder is neither overwritten nor changed in part.
     let into = RunFolder::create_with(&out, &[])?;
     let made = make(&sources, &into);
     if made.is_err() && !into.file("summary.json").exists() {
@@ -51,7 +51,7 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(print(&merged, &into)))
 }
 
-/// Prints the table of the whole and where its report is; the exit code that a run with these figures would have.
+/// Prints the combined table and the path of its report. Returns the exit code of a run with these figures.
 fn print(merged: &Merged, folder: &RunFolder) -> u8 {
     let options = output::table_options(false);
     output::data(match merged {

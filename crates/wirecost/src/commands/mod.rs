@@ -1,5 +1,17 @@
 //! One module per command.
 
+use std::time::Duration;
+
+use crate::exit::Failure;
+
+/// The seconds of `--keep-alive`, as MQTT carries them.
+fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
+    u16::try_from(time.as_secs())
+        .ok()
+        .filter(|_| time.subsec_nanos() == 0)
+        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))
+}
+
 pub mod command_line;
 pub mod compare;
 pub mod doctor;

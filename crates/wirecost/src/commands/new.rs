@@ -1,4 +1,4 @@
-//! `wirecost new`, a scenario to begin with, and `wirecost schema`, what an editor checks one by.
+//! `wirecost new`, a scenario to start from, and `wirecost schema`, which lets editors check scenarios.
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `wirecost object`: payloads that carry their own protection, sealed, opened and looked at.
+//! `wirecost object`: seals, opens and inspects payloads that carry their own protection.
 
 pub(super) mod files;
 mod inspect;
@@ -54,7 +54,7 @@ const fn way_out(refusal: &Refusal) -> &'static str {
 impl From<SealError> for Failure {
     fn from(error: SealError) -> Self {
         match error {
-            SealError::Entropy(_) | SealError::Library(_) => Self::new(exit::INTERNAL, error),
+            SealError::Entropy(_) | SealError::Library(_) => Self::internal(error),
             SealError::NobodyMayOpen(_) => {
                 Self::usage(error).with_hint("name somebody with --to FILE.pub, or leave the part out")
             }
@@ -68,11 +68,11 @@ impl From<SealError> for Failure {
 
 impl From<NoEntropy> for Failure {
     fn from(error: NoEntropy) -> Self {
-        Self::new(exit::INTERNAL, error)
+        Self::internal(error)
     }
 }
 
-/// A key's failure, with the file that it is of.
+/// The failure of a key, with its file.
 fn key_failure(file: &std::path::Path, error: KeyError) -> Failure {
     if let KeyError::Entropy(error) = error {
         return error.into();

@@ -1,4 +1,4 @@
-//! `wirecost pcap`: the bytes of a capture that was made elsewhere.
+//! `wirecost pcap`: the bytes of an existing capture.
 
 use std::fs::File;
 use std::path::Path;
@@ -24,7 +24,11 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
         Failure::usage(format!("{shown}: {error}"))
             .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote")
     })?;
-    print(arguments, &report)?;
+    output::table_or_json(
+        arguments.json.as_deref(),
+        || serde_json::to_string_pretty(&report),
+        || table(&arguments.file, &report),
+    )?;
     if arguments.keylog.is_some() && report.secrets == 0 {
         output::note("warning: the key log has no secret that is known here");
     }
@@ -39,25 +43,7 @@ pub fn run(arguments: &PcapArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit::INVALID))
 }
 
-fn print(arguments: &PcapArguments, report: &Report) -> Result<(), Failure> {
-    let json = || {
-        let text = serde_json::to_string_pretty(report);
-        text.map(|text| text + "\n")
-            .map_err(|error| Failure::new(exit::INTERNAL, error))
-    };
-    match arguments.json.as_deref() {
-        Some(path) if output::is_stdout(path) => output::data(json()?),
-        Some(path) => {
-            output::data(table(&arguments.file, report));
-            let written = std::fs::write(path, json()?);
-            written.map_err(|error| output::unwritable("--json", path, &error))?;
-        }
-        None => output::data(table(&arguments.file, report)),
-    }
-    Ok(())
-}
-
-/// What was found in a capture, for a terminal.
+/// The report about a capture, for a terminal.
 pub fn table(capture: &Path, report: &Report) -> String {
     let times = report.first_ns.zip(report.last_ns);
     let seconds = times.map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e9);

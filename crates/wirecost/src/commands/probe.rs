@@ -1,10 +1,11 @@
-//! `wirecost probe`: one message to a real server, fully explained.
+//! `wirecost probe`: one message to a real server, explained step by step.
 
 mod table;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use wirecost_load::server::system_store;
 use wirecost_probe::options::{MqttVersion, TlsVersion, Trust};
 use wirecost_probe::{self, FailureKind, Options, Probe, ProbeError};
 use wirecost_security::certificate::{Identity, authorities_from_pem};
@@ -13,13 +14,6 @@ use wirecost_stack::url::Family;
 use crate::arguments::{self, ProbeArguments};
 use crate::exit::{self, Failure};
 use crate::{login, output, progress};
-
-/// Where systems keep the authorities that they trust.
-const SYSTEM_STORES: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-];
 
 /// Runs the command.
 pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
@@ -31,7 +25,11 @@ pub fn run(arguments: &ProbeArguments) -> Result<ExitCode, Failure> {
         ProbeError::Options(error) => Failure::usage(error),
         error => Failure::new(exit::INTERNAL, error),
     })?;
-    let printed = print(arguments, &probe);
+    let printed = output::table_or_json(
+        arguments.json.as_deref(),
+        || serde_json::to_string_pretty(&probe.report),
+        || table::table(&probe.report),
+    );
     write_capture(arguments, &probe)?;
     printed?;
     for warning in &probe.report.warnings {
@@ -113,7 +111,7 @@ fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {
     }
     let store = match arguments.cacert.as_deref() {
         Some(path) => path,
-        None => system_store()?,
+        None => system_store().ok_or_else(no_store)?,
     };
     let authorities = authorities_from_pem(&text(store)?);
     authorities
@@ -121,35 +119,15 @@ fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {
         .map_err(|error| Failure::usage(format!("{}: {error}", store.display())))
 }
 
-fn system_store() -> Result<&'static Path, Failure> {
-    let mut stores = SYSTEM_STORES.iter().map(Path::new);
-    stores.find(|path| path.is_file()).ok_or_else(|| {
-        Failure::usage("this system has no list of authorities to trust").with_hint(
-            "install ca-certificates, name a file with --cacert, or take any certificate with --insecure",
-        )
-    })
+fn no_store() -> Failure {
+    Failure::usage("this system has no list of authorities to trust").with_hint(
+        "install ca-certificates, name a file with --cacert, or take any certificate with --insecure",
+    )
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
     let read = std::fs::read_to_string(path);
     read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
-}
-
-fn print(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {
-    let json = || {
-        let text = serde_json::to_string_pretty(&probe.report);
-        text.map(|text| text + "\n")
-            .map_err(|error| Failure::new(exit::INTERNAL, error))
-    };
-    match arguments.json.as_deref() {
-        Some(path) if output::is_stdout(path) => output::data(json()?),
-        Some(path) => {
-            output::data(table::table(&probe.report));
-            std::fs::write(path, json()?).map_err(|error| output::unwritable("--json", path, &error))?;
-        }
-        None => output::data(table::table(&probe.report)),
-    }
-    Ok(())
 }
 
 fn write_capture(arguments: &ProbeArguments, probe: &Probe) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `wirecost report`: the report of a results folder, made again.
+//! `wirecost report`: rebuilds the report of a results folder.
 
 use std::process::ExitCode;
 

@@ -18,7 +18,7 @@ use crate::arguments::{LoadOutputArguments, RunArguments};
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// Runs the command: every file is read before the first one is run.
+/// Runs the command. Reads every file before the first run.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let scenarios = arguments.files.iter().map(|path| read(path, arguments));
     let scenarios = scenarios.collect::<Result<Vec<Scenario>, Failure>>()?;
@@ -59,7 +59,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(worst))
 }
 
-/// A flag that names the files of one run.
+/// An option that names an output of a single run.
 fn of_one_run(arguments: &RunArguments) -> Option<&'static str> {
     let output = &arguments.output;
     match (&output.out, &output.resume, &output.json, &arguments.junit) {
@@ -71,7 +71,7 @@ fn of_one_run(arguments: &RunArguments) -> Option<&'static str> {
     }
 }
 
-/// Reads a file as the command line changes it.
+/// Reads a file and applies the command line's changes.
 fn read(path: &Path, arguments: &RunArguments) -> Result<Scenario, Failure> {
     let name = path.display().to_string();
     let text = text_of(path)?;
@@ -98,7 +98,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     }
     let unreadable = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
     let mut bytes = Vec::new();
-    // One byte more than may be: the parser says that it is too much.
+    // One byte more than the limit: the parser then reports that the file is too large.
     let limit = MAX_BYTES as u64 + 1;
     if path == Path::new("-") {
         std::io::stdin()
@@ -112,7 +112,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{name} is not UTF-8 text")))
 }
 
-/// Runs one scenario; its exit code.
+/// Runs one scenario. Returns its exit code.
 fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) -> Result<u8, Failure> {
     if let Some(name) = scenario.name.as_ref().filter(|_| !arguments.output.quiet) {
         output::note(name);
@@ -157,7 +157,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
     }
 }
 
-/// Refuses what only loads have, where there is none: the user would look for a file that is not written.
+/// Refuses options of loads for comparisons: the user would look for a file that is never written.
 fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
     let flag = match (&arguments.junit, &arguments.prometheus) {
         (Some(_), _) => "--junit",
@@ -172,7 +172,7 @@ fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
     ))
 }
 
-/// Says of which thresholds `abort_on_fail` ends nothing.
+/// Warns about thresholds whose `abort_on_fail` has no effect.
 fn say_where_nothing_aborts(scenario: &Scenario) {
     let thresholds = &scenario.thresholds;
     match &scenario.work {
@@ -188,7 +188,7 @@ fn say_where_nothing_aborts(scenario: &Scenario) {
     }
 }
 
-/// Where the results of loads go, as the flags say that hold for comparisons too.
+/// The output options of loads from those that also apply to comparisons.
 fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure> {
     let output = &arguments.output;
     let folder = resume::folder(output)?;
@@ -212,7 +212,7 @@ fn load_output(arguments: &RunArguments) -> Result<LoadOutputArguments, Failure>
     })
 }
 
-/// Of two exit codes the one that tells more.
+/// The more significant of two exit codes.
 fn worse(one: u8, other: u8) -> u8 {
     const ORDER: [u8; 10] = [
         exit::INTERRUPTED,
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_exit_codes_the_most_telling_one_counts() {
+    fn the_most_significant_exit_code_counts() {
         assert_eq!([99, 13, 14, 0].into_iter().fold(0, worse), 14);
         assert_eq!([99, 0, 13].into_iter().fold(0, worse), 13);
         assert_eq!([0, 99].into_iter().fold(0, worse), 99);

@@ -1,4 +1,4 @@
-//! `wirecost serve`: one of the built-in servers by itself.
+//! `wirecost serve`: runs one of the built-in servers.
 
 mod files;
 mod security;
@@ -29,20 +29,20 @@ use crate::arguments::{Protocol, ServeArguments};
 use crate::exit::{self, Failure};
 use crate::output;
 
-/// How often the command looks whether it is to end, and writes secrets down.
+/// How often the command checks for its end, and writes secrets.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs the command until it is interrupted.
 pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
-    OpenFiles::raise().map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    OpenFiles::raise().map_err(Failure::internal)?;
     let stack = stack_for(arguments)?;
-    let share = arguments.worker.then(Share::hear).transpose()?;
+    let share = arguments.worker.then(Share::read).transpose()?;
     let address = match &share {
         Some(share) => share.address,
         None => address(arguments, stack)?,
     };
-    // A worker is one of them.
+    // A worker is one of these processes.
     let processes = workers::needed(arguments, stack)?;
     let clock = Clock::start();
     let given = share.as_ref().and_then(|share| share.identity.clone());
@@ -86,7 +86,7 @@ pub fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     served
 }
 
-/// The server, which listens; one of so many processes.
+/// The listening server, which is one of `processes`.
 fn listening(
     arguments: &ServeArguments,
     service: Service<Server>,
@@ -105,7 +105,7 @@ fn listening(
     })
 }
 
-/// What is served, with what protects it.
+/// The stack of the server, with its protection.
 fn stack_for(arguments: &ServeArguments) -> Result<Stack, Failure> {
     let plain = stack_of(arguments.protocol);
     let channel = security::channel(arguments, plain.application)?;
@@ -139,12 +139,12 @@ fn endpoint(
     let is_open = |address: SocketAddr| !address.ip().is_loopback();
     let options = ChannelOptions {
         accept_early_data: arguments.accept_0rtt,
-        // RFC 9147 section 5.1: else a client that forges an address makes the server send its certificate there.
+        // RFC 9147 section 5.1: otherwise a client with a forged address makes the server send its certificate there.
         dtls_cookie: arguments.listen.is_some_and(is_open),
         ..ChannelOptions::default()
     };
     let channels = ServerChannels::admitting(admission, clock.epoch(), key_log, options);
-    // The ids of QUIC's connections must not be predictable.
+    // The connection ids of QUIC must not be predictable.
     let seed = random()?;
     let held_bytes = arguments
         .max_held
@@ -152,15 +152,14 @@ fn endpoint(
     Server::new(stack, Clients::Anyone { held_bytes }, &channels, seed).map_err(Failure::usage)
 }
 
-/// A number that cannot be predicted.
+/// An unpredictable number.
 fn random() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
-    let filled = Entropy::system().fill(&mut bytes);
-    filled.map_err(|error| Failure::new(exit::INTERNAL, error))?;
+    Entropy::system().fill(&mut bytes).map_err(Failure::internal)?;
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// Writes the authority of a generated certificate where somebody asks for it or is told of it.
+/// Writes the authority of a generated certificate to the requested file, or to the one that the example names.
 fn authority_file(
     arguments: &ServeArguments,
     authority: Option<String>,
@@ -193,12 +192,12 @@ fn announce(
         output::note("passwords cross the network as they are: --tls hides them");
     }
     if !arguments.oscore.is_empty() {
-        // RFC 8613, section 7.5: who forgets its sequence numbers must not use the keys again.
+        // RFC 8613, section 7.5: a server that forgets its sequence numbers must not use the keys again.
         output::note("use each OSCORE secret for one run: its sequence numbers are forgotten at the end");
     }
 }
 
-/// A usual client that trusts the authority.
+/// A command of a common client that trusts the authority.
 fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String {
     let address = match address.ip() {
         ip if ip.is_unspecified() => format!("localhost:{}", address.port()),
@@ -220,7 +219,7 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
     }
 }
 
-/// Serves as long as it is to go on.
+/// Serves until the user interrupts, or a worker's input ends.
 fn serve(
     server: ServerLoop<Server, Log>,
     mut key_file: Option<KeyFile>,
@@ -232,7 +231,7 @@ fn serve(
         std::thread::sleep(PAUSE);
         key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
     }
-    // A loop that has ended by itself cannot be woken and need not be.
+    // A loop that has ended cannot be woken and need not be.
     drop(stop.wake());
     let ended = serving.join();
     key_file.as_mut().map_or(Ok(()), KeyFile::write)?;
@@ -241,9 +240,8 @@ fn serve(
             finished.observer.say_dropped(&finished.services);
             Ok(ExitCode::from(exit::OK))
         }
-        Ok(Err(error)) => Err(Failure::new(exit::INTERNAL, error)),
-        Err(_) => Err(Failure::new(
-            exit::INTERNAL,
+        Ok(Err(error)) => Err(Failure::internal(error)),
+        Err(_) => Err(Failure::internal(
             "the server thread panicked; please report this",
         )),
     }
@@ -260,7 +258,7 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
     Failure::new(exit::PRIVILEGE, format!("cannot listen on {error}")).with_hint(hint)
 }
 
-/// What is served without protection.
+/// The unprotected stack of a protocol.
 pub const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
@@ -286,13 +284,13 @@ const fn name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Says on stderr what happens at the server.
+/// Prints the server's events to stderr.
 struct Log {
     quiet: bool,
 }
 
 impl Log {
-    /// Says what the broker has dropped, if anything.
+    /// Prints how many messages the broker has dropped, if any.
     fn say_dropped(&self, services: &[Service<Server>]) {
         let stats = services
             .iter()

@@ -1,10 +1,10 @@
-//! Lines that fit a width: entries that go where there is no place, sparklines where there is some, and colours.
+//! Fits entries, sparklines and colours into lines of a given width.
 
 use wirecost_report::number;
 
 /// Characters between two entries.
 const GAP: usize = 2;
-/// The least and the most seconds of a sparkline.
+/// The shortest and the longest sparkline, in seconds.
 const SPARKS: [usize; 2] = [10, 60];
 
 /// Whether colours may be used.
@@ -39,7 +39,8 @@ impl Dress {
     }
 }
 
-/// A part of a line; what has the highest number goes first where there is no place. 0 never goes.
+/// A part of a line. If the line is too long, the entry with the highest number is removed first. Number 0 is never
+/// removed.
 pub(super) struct Entry {
     goes: u8,
     text: String,
@@ -55,7 +56,7 @@ impl Entry {
     }
 }
 
-/// The entries that have place, clipped where even those that never go have none.
+/// The entries that fit. If even those with number 0 do not fit, the line is cut.
 pub(super) fn fitted(entries: &[Entry], width: usize) -> String {
     let join = |most: u8| {
         let kept = entries
@@ -69,7 +70,7 @@ pub(super) fn fitted(entries: &[Entry], width: usize) -> String {
     fits.unwrap_or_else(|| number::clipped(&join(0), width))
 }
 
-/// The line with the latest seconds of `values` at its end, as many as have place.
+/// The line with a sparkline of the latest `values` at its end, as far as there is room.
 pub(super) fn with_sparks(line: String, values: &[Option<f64>], width: usize, dress: Dress) -> String {
     let room = width.saturating_sub(chars(&line) + GAP).min(SPARKS[1]);
     if room < SPARKS[0] {
@@ -79,7 +80,7 @@ pub(super) fn with_sparks(line: String, values: &[Option<f64>], width: usize, dr
     line + &" ".repeat(GAP) + &dress.with("36", &sparks(latest))
 }
 
-/// Eight heights from 0 to the largest value; a dot where there is none.
+/// Eight heights from 0 to the largest value; a dot for a missing value.
 fn sparks(values: &[Option<f64>]) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
@@ -94,7 +95,7 @@ fn sparks(values: &[Option<f64>]) -> String {
     values.iter().map(spark).collect()
 }
 
-/// A bar of `width` characters, as far as a share of 1 is done.
+/// A bar of `width` characters, filled up to a `share` of 1.
 pub(super) fn bar(share: f64, width: usize) -> String {
     let done = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
     format!("[{}{}]", "=".repeat(done), " ".repeat(width - done))

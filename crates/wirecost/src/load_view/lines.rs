@@ -1,4 +1,5 @@
-//! The state of a load as lines, none wider than asked for: what has no place is left out, the least important first.
+//! The state of a load as lines of a limited width. If a line is too long, its least important entries are removed
+//! first.
 
 use std::time::Duration;
 
@@ -8,10 +9,10 @@ use wirecost_results::metrics::Usage;
 use super::layout::{Dress, Entry, bar, fitted, with_sparks};
 use super::state::State;
 
-/// Characters of a line's name.
+/// Width of a line's name.
 const NAME: usize = 10;
 
-/// The first line: what runs.
+/// The first line: the name of the load.
 pub(super) fn heading(state: &State) -> String {
     let place = match state.load.position {
         [number, of] if of > 1 => format!("load {number} of {of}: "),
@@ -20,7 +21,7 @@ pub(super) fn heading(state: &State) -> String {
     number::plain(&format!("{place}{} → {}", state.load.name, state.load.target))
 }
 
-/// A second in one line, for output that is not a terminal.
+/// A second as one line, for output that is not a terminal.
 pub(super) fn plain(state: &State) -> String {
     let mut entries = vec![format!("{:>5} s", state.elapsed.as_secs()), phase(state)];
     if state.has_messages() {
@@ -44,7 +45,7 @@ pub(super) fn plain(state: &State) -> String {
     entries.join("  ")
 }
 
-/// The lines that are drawn anew each second.
+/// The lines that are redrawn each second.
 pub(super) fn block(state: &State, width: usize, dress: Dress) -> Vec<String> {
     let mut lines = vec![
         dress.bold(&number::clipped(&heading(state), width)),
@@ -59,7 +60,7 @@ pub(super) fn block(state: &State, width: usize, dress: Dress) -> Vec<String> {
     lines
 }
 
-/// How far it is.
+/// The progress.
 fn progress(state: &State, width: usize, dress: Dress) -> String {
     let at = seconds(state.elapsed);
     let (bar, end) = match state.remaining {
@@ -118,7 +119,7 @@ fn rate(state: &State, width: usize, dress: Dress) -> String {
     with_sparks(fitted(&entries, width), &values, width, dress)
 }
 
-/// Where nothing answers during the run, what was sent is all there is to tell.
+/// The outcomes. If nothing answers during the run, only the sent messages are known.
 fn carried(state: &State) -> String {
     let outcomes = &state.outcomes;
     let is_answered = outcomes.acknowledged + outcomes.delivered + outcomes.refused + outcomes.late > 0;
@@ -159,7 +160,7 @@ fn response(state: &State, width: usize, dress: Dress) -> String {
     with_sparks(fitted(&entries, width), &values, width, dress)
 }
 
-/// What is not as it should be, by number.
+/// The failures, by number.
 fn troubles(state: &State) -> Vec<String> {
     let outcomes = &state.outcomes;
     [
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_says_everything_in_one_line() {
+    fn a_second_fits_into_one_line() {
         assert_eq!(
             plain(&after(12, |_| true)),
             "   12 s  publish  offered 1,000/s  carried 990/s  p50 0.213 p99 0.213 ms  48 refused  72 waiting  \
@@ -313,7 +314,7 @@ mod tests {
         );
     }
 
-    /// Hundreds of connects in a moment would leave a line of messages flat.
+    /// Hundreds of connects in a moment would flatten a line of messages.
     #[test]
     fn connects_are_not_drawn_with_messages() {
         let mut state = after(0, |_| true);
@@ -326,9 +327,9 @@ mod tests {
         assert_eq!(state.tails.len(), 1);
     }
 
-    /// A target that stands still must be seen: no times, and what waits.
+    /// A target that stalls must be visible: no times, and waiting messages.
     #[test]
-    fn a_stall_is_told() {
+    fn a_stall_is_visible() {
         let state = after(12, |second| second < 10);
         let text = block(&state, 100, Dress::new(false)).join("\n");
         assert!(text.contains("nothing was answered in this second"), "{text}");
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_command_the_terminal() {
+    fn names_cannot_control_the_terminal() {
         let text = block(&after(2, |_| true), 120, Dress::new(false)).join("\n");
         assert!(!text.contains('\u{1b}'));
         let dressed = block(&after(2, |_| true), 120, Dress::new(true)).join("\n");

@@ -1,4 +1,4 @@
-//! What the ticks of a load have added up to.
+//! The sums of a load's ticks.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,35 +8,35 @@ use wirecost_results::metrics::Usage;
 use wirecost_results::summary::Outcomes;
 use wirecost_stats::Histogram;
 
-/// Seconds that are kept for the sparklines.
+/// The number of seconds in a sparkline.
 pub(super) const HISTORY: usize = 60;
 
-/// Everything that is shown.
+/// The state of the display.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) load: Announcement,
     pub(super) elapsed: Duration,
     pub(super) remaining: Option<Duration>,
-    /// The phase that runs, and whether it is in its warm-up.
+    /// The running phase, and whether it is in its warm-up.
     pub(super) phase: String,
     pub(super) warm_up: bool,
     pub(super) asked_rate: Option<f64>,
-    /// Of all seconds.
+    /// The sum over all seconds.
     pub(super) outcomes: Outcomes,
-    /// Of the last second.
+    /// The last second.
     pub(super) now: Second,
     pub(super) connected: u64,
     pub(super) generator: Option<Usage>,
     pub(super) target: Option<Usage>,
-    /// Carried messages, or connects where there are no messages, per second; the latest last.
+    /// Carried messages per second, or connects without messages. The latest is last.
     pub(super) rates: VecDeque<f64>,
-    /// Virtual time that has been told of, line by line.
+    /// The virtual time of the last printed line.
     pub(super) told_until: Duration,
-    /// 99th percentiles in nanoseconds; none where nothing was answered.
+    /// 99th percentiles in nanoseconds; `None` without answers.
     pub(super) tails: VecDeque<Option<u64>>,
 }
 
-/// What came about in one second.
+/// The counts of one second.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Second {
     /// Messages per second.
@@ -45,13 +45,13 @@ pub(super) struct Second {
     /// Acknowledged or delivered.
     pub(super) carried: f64,
     pub(super) connects: f64,
-    /// Of the response, or of the delivery where nothing answers, in nanoseconds.
+    /// The response times, or the delivery times if nothing answers, in nanoseconds.
     pub(super) times: Option<Quantiles>,
-    /// 99th percentile of how late the generator was, in nanoseconds.
+    /// 99th percentile of the generator's lag, in nanoseconds.
     pub(super) lag: Option<u64>,
 }
 
-/// Of the answers of one second, in nanoseconds.
+/// Quantiles of one second's answers, in nanoseconds.
 #[derive(Clone, Copy)]
 pub(super) struct Quantiles {
     pub(super) p50: u64,
@@ -68,7 +68,7 @@ impl State {
         }
     }
 
-    /// Whether the last second is worth a line: each in real time, twenty of a load in virtual time.
+    /// Whether to print a line for the last second: every second in real time, twenty lines of a load in virtual time.
     pub(super) fn is_due(&mut self) -> bool {
         const LINES: u32 = 20;
         let whole = self.elapsed + self.remaining.unwrap_or_default();
@@ -93,7 +93,7 @@ impl State {
         let had_messages = self.has_messages();
         self.outcomes += counted.outcomes;
         if !had_messages && self.has_messages() {
-            // Connects per second and their times are no measure of what follows.
+            // Connects per second and their times cannot be compared with those of messages.
             self.rates.clear();
             self.tails.clear();
         }
@@ -124,7 +124,7 @@ impl State {
         self.outcomes.offered > 0
     }
 
-    /// Messages that have no outcome yet.
+    /// Messages without an outcome yet.
     pub(super) const fn waiting(&self) -> u64 {
         let o = &self.outcomes;
         let ended = o.acknowledged + o.refused + o.failed + o.late + o.unknown + o.delivered + o.lost;

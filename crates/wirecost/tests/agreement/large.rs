@@ -8,13 +8,13 @@ use crate::rerun::{Runs, differing};
 use crate::trace::{Counts, Trace};
 use crate::traces::{Cpus, simulated};
 
-/// Data segments by which the median repeat may differ: a writer that was held up ends its writes elsewhere.
+/// The tolerance of the median repeat's data segments: a writer that was delayed ends its writes elsewhere.
 const SEGMENTS: u64 = 4;
 
-/// What one device counted, up and down.
+/// The counts of one device, up and down.
 type Repeat = [Counts; 2];
 
-/// Holds data bytes, data segments and pure acknowledgments of 20 repeats against virtual time.
+/// Compares data bytes, data segments and pure acknowledgments of 20 repeats with virtual time.
 fn hold(stacks: &str, size: &str) {
     let arguments = format!("{stacks} --size {size} --rtt 31ms -n 20 --record-hosts 1000");
     let simulated = simulated(&arguments, Cpus::One);
@@ -29,7 +29,7 @@ fn counts(traces: &[Trace]) -> Vec<Repeat> {
     traces.iter().map(Trace::counts).collect()
 }
 
-/// What every simulated device counts.
+/// The counts of every simulated device.
 fn expected(simulated: &[Trace]) -> Repeat {
     simulated.first().expect("a simulated device").counts()
 }
@@ -67,8 +67,8 @@ fn of_all(cell: &str, repeats: &[Repeat], simulated: Repeat) -> Result<(), Strin
     Ok(())
 }
 
-/// The same without the repeats that sent bytes again, which are named where they are fewer than half; even they sent
-/// everything.
+/// The comparison without the repeats that sent bytes again. These must be fewer than half, are named, and must still
+/// have sent everything.
 fn of_undisturbed(repeats: &[Repeat], simulated: Repeat) -> Result<String, String> {
     let resent = |repeat: &Repeat| repeat.map(|counts| counts.resent_bytes);
     let is_disturbed = |repeat: &Repeat| resent(repeat) != resent(&simulated);
@@ -104,7 +104,7 @@ fn of_undisturbed(repeats: &[Repeat], simulated: Repeat) -> Result<String, Strin
     Ok(named.join(", "))
 }
 
-/// Whether every repeat has what is simulated.
+/// Whether every repeat equals the simulation.
 fn equal(name: &str, live: &[Counts], simulated: Counts, of: impl Fn(&Counts) -> u64) -> Result<(), String> {
     let (live, simulated) = (sorted(live, &of), of(&simulated));
     if live.iter().all(|live| *live == simulated) {
@@ -113,10 +113,11 @@ fn equal(name: &str, live: &[Counts], simulated: Counts, of: impl Fn(&Counts) ->
     Err(format!("{name}: live {live:?}, simulated {simulated}"))
 }
 
-/// Whether the median of data segments is near what is simulated, and pure acknowledgments are within the live ones.
+/// Whether the median of data segments is close to the simulation, and the simulated pure acknowledgments are within
+/// the live range.
 fn packets(live: &[Counts], simulated: Counts) -> Result<(), String> {
     let segments = sorted(live, &|counts: &Counts| counts.data_segments);
-    // Twice the median, which is a half where the number of repeats is even.
+    // Twice the median, which is a half if the number of repeats is even.
     let twice = segments[(segments.len() - 1) / 2] + segments[segments.len() / 2];
     if twice.abs_diff(2 * simulated.data_segments) > 2 * SEGMENTS {
         let simulated = simulated.data_segments;
@@ -156,7 +157,7 @@ fn tcp_of_1_mb() {
     hold("tcp,mqtt-qos1,http1,tcp+tls1.3", "1MB");
 }
 
-/// A repeat with 10 segments up, some of whose bytes were sent again, and so many acknowledgments down.
+/// A repeat with 10 segments up, some of whose bytes were sent again, and this many acknowledgments down.
 fn repeat(resent_bytes: u64, pure_acknowledgments: u64) -> Repeat {
     let up = Counts {
         data_segments: 10,

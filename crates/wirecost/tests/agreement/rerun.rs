@@ -1,4 +1,4 @@
-//! A comparison that is run again where it fails: on a machine that is held up, its kernel exchanges something else.
+//! Repeats a comparison that fails: on a delayed machine, the kernel exchanges other packets.
 
 #![allow(clippy::disallowed_macros, reason = "a test says what it does")]
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::trace::Trace;
 use crate::traces::{Cpus, Traces, live};
 
-/// Runs before it is said of a cell that the engines differ.
+/// How many runs must differ before the test fails.
 const RUNS: usize = 3;
 
 /// The live traces of a cell, run by run.

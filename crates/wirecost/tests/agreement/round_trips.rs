@@ -5,7 +5,7 @@ use crate::rerun::differing;
 use crate::trace::Trace;
 use crate::traces::{Cpus, simulated};
 
-/// Holds the median of the round trips of nine repeats against virtual time: a repeat that the machine held up has more.
+/// Compares the median round trips of nine repeats with virtual time. A repeat that the machine delayed has more.
 fn hold(arguments: &str) {
     let arguments = format!("{arguments} -n 9 --record-hosts 1000");
     let differing = differing(

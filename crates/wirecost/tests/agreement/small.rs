@@ -10,11 +10,11 @@ use crate::traces::{Cpus, simulated};
 const LINK: &str = "--rtt 31ms";
 const SIZES: &str = "--size 1B,128B,10kB";
 
-/// Holds every repeat of every cell against virtual time.
+/// Compares every repeat of every cell with virtual time.
 fn hold(stacks: &str) {
     let arguments = format!("{stacks} {SIZES} {LINK} -n 5 --record-hosts 1000");
-    // A machine that holds up the sender of a burst for more than a millisecond lets a reader in between, which is another
-    // exchange.
+    // If the machine delays the sender of a burst by more than a millisecond, the reader acts in between, which is
+    // another exchange.
     let differing = differing(
         &arguments,
         Cpus::One,
@@ -24,7 +24,7 @@ fn hold(stacks: &str) {
     assert!(differing.is_empty(), "no run agrees: {:?}", differing.keys());
 }
 
-/// What is wrong with the repeats of a cell, with the first packet that differs.
+/// The fault in the repeats of a cell, with the first packet that differs.
 fn difference(cell: &str, live: &[Trace], simulated: &[Trace]) -> Option<String> {
     let expected = simulated.first().expect("a simulated device");
     let apart = simulated.iter().find_map(|trace| trace.difference(expected));

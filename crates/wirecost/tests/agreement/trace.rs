@@ -1,5 +1,5 @@
-//! What a device and its server exchanged, without what differs from run to run: time stamps, initial sequence numbers,
-//! ports, IP identifications and secrets.
+//! The packets between a device and its server, without the parts that differ between runs: time stamps, initial
+//! sequence numbers, ports, IP identifications and secrets.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,37 +14,37 @@ pub(crate) struct Step {
     pub(crate) direction: Direction,
     /// Bytes of the IP packet.
     pub(crate) length: usize,
-    /// What a TCP header says.
+    /// The TCP header, if there is one.
     pub(crate) tcp: Option<TcpStep>,
 }
 
 /// A TCP header, its numbers relative to the initial ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TcpStep {
-    /// The flags but PSH, which tells how the sender's writes fell.
+    /// The flags except PSH, which depends on the sender's writes.
     pub(crate) flags: u8,
     pub(crate) sequence: u32,
-    /// None where there is no ACK flag.
+    /// `None` without the ACK flag.
     pub(crate) acknowledgment: Option<u32>,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub(crate) payload: usize,
 }
 
-/// What is counted of one direction of a trace.
+/// The counts of one direction of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Segments with data.
     pub(crate) data_segments: u64,
-    /// Bytes of data, those sent again included.
+    /// Bytes of data, including repeated ones.
     pub(crate) data_bytes: u64,
     /// Bytes of data that were sent before.
     pub(crate) resent_bytes: u64,
-    /// Segments that acknowledge and do nothing else.
+    /// Segments that only acknowledge.
     pub(crate) pure_acknowledgments: u64,
 }
 
 impl Counts {
-    /// Counts a segment; `sent` is the end of what its sender has sent of the connection at hand.
+    /// Counts a segment. `sent` is the end of the data that its sender has sent on the current connection.
     fn count(&mut self, tcp: TcpStep, sent: &mut u64) {
         let starts = tcp.flags & (Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits()) != 0;
         if tcp.flags & Flags::SYN.bits() != 0 {
@@ -62,12 +62,12 @@ impl Counts {
     }
 }
 
-/// Round trips of a connection that sends.
+/// The round trips of a sending connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trips {
     count: u32,
     acknowledged: u32,
-    /// What must be acknowledged before the next one begins.
+    /// The sequence number that must be acknowledged before the next round trip begins.
     ends_at: u32,
 }
 
@@ -99,11 +99,11 @@ impl fmt::Display for Step {
     }
 }
 
-/// What one device and its server exchanged, in the order of entry.
+/// The packets between one device and its server, in the order of entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) steps: Vec<Step>,
-    /// The initial sequence numbers of the connection at hand, by direction.
+    /// The initial sequence numbers of the current connection, by direction.
     initial: BTreeMap<Direction, u32>,
 }
 
@@ -138,7 +138,7 @@ impl Trace {
         }
     }
 
-    /// What is counted of TCP, up and down.
+    /// The TCP counts, up and down.
     pub(crate) fn counts(&self) -> [Counts; 2] {
         let mut counts = [Counts::default(); 2];
         let mut sent = [0; 2];
@@ -166,7 +166,7 @@ impl Trace {
         trips.count
     }
 
-    /// The first packet that differs, with those before it; `None` where there is none.
+    /// The first packet that differs, with the packets before it; `None` if there is none.
     pub(crate) fn difference(&self, simulated: &Self) -> Option<String> {
         let pairs = self.steps.iter().zip(&simulated.steps);
         let same = pairs.take_while(|(live, simulated)| live == simulated).count();

@@ -11,15 +11,15 @@ use wirecost_wire::pcapng::{Block, Reader};
 use crate::common::Run;
 use crate::trace::Trace;
 
-/// The traces of devices by what a capture's comments call their cell.
+/// The traces of devices by the name of their cell in a capture's comments.
 pub(crate) type Traces = BTreeMap<String, Vec<Trace>>;
 
-/// What link and hosts have of the machine.
+/// The CPUs of link and hosts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cpus {
-    /// One CPU, on which the link comes before the hosts: no application reads while a burst comes.
+    /// One CPU, on which the link runs before the hosts: no application reads during a burst.
     One,
-    /// All of them, as in any run: a reader takes a long burst as it comes.
+    /// All CPUs, as in any run: a reader takes a long burst while it arrives.
     All,
 }
 
@@ -32,13 +32,13 @@ impl Cpus {
     }
 }
 
-/// What devices exchange over the kernel.
+/// The traces over the kernel.
 pub(crate) fn live(arguments: &str, cpus: Cpus) -> Traces {
     let run = Run::compare(&format!("--engine live {arguments}{}", cpus.flag()));
     read(&run.file("capture/all.pcapng"))
 }
 
-/// The same in virtual time.
+/// The traces in virtual time.
 pub(crate) fn simulated(arguments: &str, cpus: Cpus) -> Traces {
     let run = Run::compare(&format!("--engine sim {arguments}{}", cpus.flag()));
     read(&run.file("capture/sim.pcapng"))

@@ -1,4 +1,4 @@
-//! Runs that are ended before their time.
+//! Runs that end early.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -46,7 +46,7 @@ fn let_it_measure(home: &Path) {
     std::thread::sleep(std::time::Duration::from_millis(4_500));
 }
 
-/// What every run shows that ended early and orderly.
+/// Checks the output of a run that ended early and in order.
 fn check_kept(home: &Path, said: &Said) -> Summary {
     let summary = summary_in(&home.join("run"));
     assert!(summary.interrupted, "{}", said.stderr);
@@ -72,7 +72,7 @@ fn check_kept(home: &Path, said: &Said) -> Summary {
 
 #[test]
 #[ignore = "needs root"]
-fn ctrl_c_keeps_what_was_measured() {
+fn ctrl_c_keeps_the_measured_figures() {
     for name in ["INT", "TERM"] {
         let home = open_folder();
         let child = long_run(home.path(), &[]);
@@ -132,7 +132,7 @@ fn a_target_that_dies_ends_the_run_and_is_named() {
     check_kept(home.path(), &said);
 }
 
-/// The process whose configuration lies in `home`.
+/// The process whose configuration is in `home`.
 fn mosquitto_of(home: &Path) -> u32 {
     let config = home.join("run/mosquitto.conf");
     let config = config.to_str().expect("a text");
@@ -168,7 +168,7 @@ fn a_closed_pipe_does_not_end_the_run() {
 
 #[test]
 #[ignore = "needs root"]
-fn the_first_line_says_what_runs_and_where_it_goes() {
+fn the_first_line_names_the_stacks_and_the_folder() {
     need_root();
     let home = open_folder();
     let said = said(wirecost(home.path()).args([

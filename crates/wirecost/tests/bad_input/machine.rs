@@ -1,4 +1,4 @@
-//! Machines that do not give what a run needs.
+//! Machines that lack the resources for a run.
 
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::common::{WIRECOST, as_nobody, need_root, open_folder, said, summary_in, wirecost};
 use crate::{files, nothing_is_left_behind};
 
-/// Runs `wirecost` with arguments inside of namespaces that `sh` prepares: `unshare` with `flags`, then `script`.
+/// Runs `wirecost` with arguments inside namespaces that `sh` prepares: `unshare` with `flags`, then `script`.
 fn in_namespaces(flags: &str, script: &str, folder: &Path, arguments: &[&str]) -> Command {
     need_root();
     let mut command = Command::new("unshare");
@@ -21,8 +21,8 @@ fn in_namespaces(flags: &str, script: &str, folder: &Path, arguments: &[&str]) -
 
 #[test]
 #[ignore = "needs root"]
-fn without_namespaces_a_live_run_says_what_to_do() {
-    // In a user namespace of its own a process may forbid itself further ones, as an administrator may everybody.
+fn without_namespaces_a_live_run_names_the_remedy() {
+    // In its own user namespace, a process may forbid itself further ones, as an administrator may forbid them to all.
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
                   --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\"";
     for asked in ["compare --engine live tcp -n 1", "load tcp -n 1 --rtt 5ms"] {
@@ -75,12 +75,12 @@ fn a_missing_target_names_its_package() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_full_disk_ends_the_run_and_keeps_what_was_measured() {
+fn a_full_disk_ends_the_run_and_keeps_measured_figures() {
     let home = open_folder();
     let disk = home.path().join("disk");
     std::fs::create_dir(&disk).expect("a folder");
     let out = home.path().join("copy");
-    // The mount goes with its namespace: the results are copied out first.
+    // The mount disappears with its namespace, so the results are copied out first.
     let script = format!(
         "mount -t tmpfs -o size=3m none {disk} && \"$0\" \"$@\"; code=$?; cp -r {disk}/run {out}; exit $code",
         disk = disk.display(),
@@ -154,7 +154,7 @@ fn a_taken_port_is_named() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_folder_that_the_user_may_not_write_is_refused_before_anything_runs() {
+fn an_unwritable_folder_is_refused_before_anything_runs() {
     need_root();
     let home = open_folder();
     let locked = home.path().join("locked");

@@ -1,5 +1,5 @@
-//! What goes wrong is said in one sentence with a way out, ends in the documented exit code, and leaves nothing
-//! behind; what was measured before stays readable.
+//! A failure has one sentence with a remedy, ends with the documented exit code, and leaves nothing behind. Earlier
+//! results stay readable.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,7 +12,7 @@ mod usage;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Fails where a process, an interface, a mounted namespace or a half-written file is left of a run in `folder`.
+/// Fails if a run in `folder` has left a process, an interface, a mounted namespace or an incomplete file.
 fn nothing_is_left_behind(folder: &Path) {
     assert_eq!(processes_of(folder), Vec::<String>::new(), "processes");
     let interfaces: BTreeSet<String> = names(Path::new("/sys/class/net")).collect();
@@ -33,11 +33,11 @@ fn nothing_is_left_behind(folder: &Path) {
     );
 }
 
-/// The command lines that name `folder`, zombies aside.
+/// The command lines that name `folder`, without zombies.
 fn processes_of(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().expect("a text");
     let pids = names(Path::new("/proc")).filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    // A process that is gone has no command line, and a zombie has an empty one.
+    // A process that has ended has no command line, and a zombie has an empty one.
     let lines = pids.filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).ok());
     lines
         .filter(|line| line.contains(folder))

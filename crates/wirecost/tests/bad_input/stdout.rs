@@ -1,4 +1,4 @@
-//! Output that cannot be written: a full disk is exit code 1 and a sentence, a reader that has gone away is neither.
+//! Output that cannot be written: a full disk ends with exit code 1 and a sentence, a closed reader does not.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::common::{WIRECOST, ended, need_root, open_folder, said, wirecost};
 
-/// Every way to print that needs no server of others. Run in this order in one folder.
+/// Every command that prints and needs no foreign server, run in this order in one folder.
 const COMMANDS: [&str; 19] = [
     "--help",
     "--version",
@@ -47,7 +47,7 @@ fn folder() -> TempDir {
     home
 }
 
-/// Whether a command did what it should; a machine with other things to do makes the figures of a load invalid.
+/// Whether a command succeeded. On a busy machine, the figures of a load are invalid.
 fn is_well(line: &str, code: Option<i32>) -> bool {
     code == Some(0) || line.starts_with("load ") && code == Some(14)
 }
@@ -57,7 +57,7 @@ fn full() -> File {
     opened.expect("the device that is always full")
 }
 
-/// A pipe whose reader has gone away.
+/// A pipe without a reader.
 fn closed() -> Stdio {
     let mut reader = Command::new("true").stdin(Stdio::piped()).spawn().expect("true");
     let pipe = reader.stdin.take().expect("a pipe");
@@ -102,7 +102,7 @@ fn a_reader_that_has_gone_away_is_no_error() {
 }
 
 #[test]
-fn what_was_measured_is_kept_where_stdout_is_full() {
+fn measured_figures_are_kept_if_stdout_is_full() {
     let home = folder();
     for line in [
         "compare udp -n 2 --engine sim --quiet --out kept",
@@ -140,7 +140,7 @@ fn a_stderr_that_takes_nothing_changes_no_exit_code() {
     }
 }
 
-/// The exit code of a command whose stderr a shell leads somewhere else.
+/// The exit code of a command whose stderr a shell redirects.
 fn with_stderr(folder: &Path, line: &str, redirection: &str) -> Option<i32> {
     let mut shell = Command::new("sh");
     let script = format!("exec \"$0\" {line} {redirection}");
@@ -149,11 +149,11 @@ fn with_stderr(folder: &Path, line: &str, redirection: &str) -> Option<i32> {
 
 #[test]
 #[ignore = "needs root"]
-fn a_file_that_finds_no_room_is_exit_code_1_and_keeps_nothing_else_back() {
+fn a_file_without_room_is_exit_code_1_and_blocks_no_other() {
     need_root();
     let home = folder();
     std::fs::create_dir(home.path().join("disk")).expect("a folder");
-    // The file is there, as the check before the run leaves it, and the disk is full when it is to be written.
+    // The file exists, as the check before the run leaves it, and the disk is full when it is written.
     let script = "mount -t tmpfs -o size=64k none disk || exit 9\n\
                   dd if=/dev/zero of=disk/filling bs=4k 2>/dev/null\n\
                   exec \"$0\" \"$@\"";

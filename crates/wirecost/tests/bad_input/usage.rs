@@ -1,10 +1,10 @@
-//! Command lines that cannot be meant.
+//! Contradictory command lines.
 
 use crate::common::{open_folder, said, wirecost};
 use crate::files;
 
-/// Fails where `text` is not what the file of that name holds. The file holds command lines, each behind `$ wirecost`, and
-/// what is said of it: `text_of` makes it from the arguments.
+/// Fails if `text` differs from the snapshot of that name. The snapshot contains command lines, each after `$
+/// wirecost`, and their output, which `text_of` makes from the arguments.
 fn check_snapshot(name: &str, text_of: impl Fn(&str) -> String) {
     let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
     let accepted = std::fs::read_to_string(&path).expect("a file of command lines");
@@ -24,7 +24,7 @@ fn check_snapshot(name: &str, text_of: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn an_impossible_command_line_is_refused_with_the_reason_and_writes_nothing() {
+fn an_impossible_command_line_is_refused_and_writes_nothing() {
     check_snapshot("refused.txt", |arguments| {
         let home = open_folder();
         let said = said(wirecost(home.path()).args(arguments.split(' ')));
@@ -35,7 +35,7 @@ fn an_impossible_command_line_is_refused_with_the_reason_and_writes_nothing() {
         assert!(!said.stderr.contains("panicked"), "{place}");
         assert_eq!(said.stdout, "", "{place}");
         assert_eq!(files(home.path()), Vec::<String>::new(), "{place}");
-        // Before the error the program may say what it is about to do, with the time.
+        // Before the error, the program may print its next step, with the time.
         let error = said.stderr.find("error: ").unwrap_or_default();
         said.stderr[error..].to_owned()
     });
@@ -95,7 +95,7 @@ fn a_comparison_of_which_nothing_can_be_run_has_failed() {
 }
 
 #[test]
-fn what_one_stack_cannot_do_fails_no_other() {
+fn one_stacks_limits_fail_no_other_stack() {
     let home = open_folder();
     let command = "compare --engine sim udp,tcp -s 70kB -n 1 --out run";
     let said = said(wirecost(home.path()).args(command.split(' ')));
@@ -104,7 +104,7 @@ fn what_one_stack_cannot_do_fails_no_other() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_payload_that_a_stack_cannot_carry_is_not_run_and_the_others_are() {
+fn a_stack_that_cannot_carry_the_payload_is_skipped() {
     crate::common::need_root();
     let run = crate::common::Run::compare("udp,tcp -s 70kB -n 1 --settle 200ms");
     let [udp, tcp] = run.summary.cells.as_slice() else {

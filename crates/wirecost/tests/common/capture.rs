@@ -1,9 +1,9 @@
-//! The blocks of a pcapng file, read without wirecost's own reader.
+//! Reads the blocks of a pcapng file without wirecost's own reader.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// A block: its type and what is between its lengths.
+/// A block: its type and its content between the lengths.
 pub(crate) struct Block {
     pub(crate) kind: u32,
     pub(crate) content: Vec<u8>,
@@ -13,7 +13,7 @@ pub(crate) struct Block {
 pub(crate) const DECRYPTION_SECRETS: u32 = 0x0000_000a;
 pub(crate) const ENHANCED_PACKET: u32 = 0x0000_0006;
 
-/// The blocks of a capture in their order.
+/// The blocks of a capture in order.
 pub(crate) fn blocks(capture: &Path) -> Vec<Block> {
     let bytes = std::fs::read(capture).expect("a capture");
     let (mut rest, mut blocks) = (bytes.as_slice(), Vec::new());
@@ -37,7 +37,7 @@ pub(crate) struct Packet {
     pub(crate) bytes: u64,
 }
 
-/// The packets of a capture in their order.
+/// The packets of a capture in order.
 pub(crate) fn packets(capture: &Path) -> Vec<Packet> {
     let blocks = blocks(capture).into_iter();
     let packets = blocks.filter(|block| block.kind == ENHANCED_PACKET);
@@ -49,7 +49,7 @@ pub(crate) fn packets(capture: &Path) -> Vec<Packet> {
     packets.map(packet).collect()
 }
 
-/// The key log that a capture holds.
+/// The key log in a capture.
 pub(crate) fn key_log(capture: &Path) -> Option<String> {
     let blocks = blocks(capture);
     let secrets = blocks.iter().find(|block| block.kind == DECRYPTION_SECRETS)?;
@@ -59,13 +59,13 @@ pub(crate) fn key_log(capture: &Path) -> Option<String> {
     Some(String::from_utf8(text).expect("text"))
 }
 
-/// Who may do what with a file.
+/// The mode of a file.
 pub(crate) fn mode(file: &Path) -> u32 {
     let metadata = std::fs::metadata(file).expect("a file");
     metadata.permissions().mode() & 0o777
 }
 
-/// The modes of the files below a folder in which lines of a key log stand.
+/// The modes of the files below a folder that contain lines of a key log.
 pub(crate) fn files_with_secrets(folder: &Path) -> Vec<u32> {
     let mut folders = vec![folder.to_path_buf()];
     let mut modes = Vec::new();

@@ -1,11 +1,11 @@
-//! Captured packets with whatever fields a test asks tshark for, sorted into the connections that they are of.
+//! Captured packets with the tshark fields that a test requests, sorted by connection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::tshark::{Body, Packet, fields_with, packets};
 
-/// A packet and the fields that were asked for.
+/// A packet and its requested fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     pub(crate) packet: Packet,
@@ -43,7 +43,7 @@ impl Frame {
         }
     }
 
-    /// The client's port tells the connections of a device apart.
+    /// The client's port identifies a connection of a device.
     fn client_port(&self) -> u64 {
         let end = ["src", "dst"][self.packet.way];
         let ports = ["tcp", "udp"].map(|transport| self.numbers(&format!("{transport}.{end}port")));
@@ -51,7 +51,7 @@ impl Frame {
     }
 }
 
-/// What a device exchanged over one of its connections, in the order in which it entered the link.
+/// The packets of one connection of a device, in the order of entry into the link.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     /// The cell as the capture's comments name it: stack, start unless cold, size.
@@ -59,12 +59,12 @@ pub(crate) struct Connection {
     pub(crate) frames: Vec<Frame>,
 }
 
-/// Every packet of a capture but the link checks', with `names` from a second look.
+/// Every packet of a capture except those of the link checks, with `names` from a second pass.
 pub(crate) fn frames(capture: &Path, names: &[&'static str]) -> Vec<Frame> {
     frames_with(capture, names, &[])
 }
 
-/// The same with preferences of tshark for the second look.
+/// The same with preferences of tshark for the second pass.
 pub(crate) fn frames_with(capture: &Path, names: &[&'static str], preferences: &[String]) -> Vec<Frame> {
     const ALWAYS: [&str; 5] = [
         "frame.number",
@@ -86,7 +86,8 @@ pub(crate) fn frames_with(capture: &Path, names: &[&'static str], preferences: &
     frames.filter(|frame| !frame.packet.body.is_icmp()).collect()
 }
 
-/// The connection of each device that is measured: its last one, after one that fetched a ticket where it resumes.
+/// The measured connection of each device: its last one, which follows the connection for the ticket of a resumed
+/// start.
 pub(crate) fn measured(frames: Vec<Frame>) -> Vec<Connection> {
     let mut devices: BTreeMap<String, Vec<(u64, Connection)>> = BTreeMap::new();
     for frame in frames {

@@ -1,4 +1,4 @@
-//! What the tests of the whole program share: running it, its results, and what tshark says of its captures.
+//! Shared by the tests of the whole program: runs it, reads its results, and compares them with tshark.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub(crate) mod capture;
@@ -18,15 +18,15 @@ use wirecost_results::summary::Section;
 
 /// The built program.
 pub(crate) const WIRECOST: &str = env!("CARGO_BIN_EXE_wirecost");
-/// Every stack there is.
+/// All stacks.
 pub(crate) const ALL_STACKS: &str =
     "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,coap-non,coap-con";
-/// The longest that a command may take; everything here takes far less.
+/// The longest time of a command. All commands here take far less.
 const PATIENCE: Duration = Duration::from_secs(150);
 /// The user that has no privileges anywhere.
 pub(crate) const NOBODY: u32 = 65_534;
 
-/// How a command ended and what it said.
+/// The exit code and the output of a command.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -51,14 +51,14 @@ impl Said {
     }
 }
 
-/// A command that runs wirecost in a folder of its own.
+/// A command that runs wirecost in the given folder.
 pub(crate) fn wirecost(folder: &Path) -> Command {
     let mut command = Command::new(WIRECOST);
     command.current_dir(folder).stdin(Stdio::null());
     command
 }
 
-/// Runs a command to its end, which is no further than [`PATIENCE`] away: a hang is a failure.
+/// Runs a command to its end, for at most [`PATIENCE`]: a hang is a failure.
 pub(crate) fn said(command: &mut Command) -> Said {
     let child = command
         .stdout(Stdio::piped())
@@ -68,7 +68,7 @@ pub(crate) fn said(command: &mut Command) -> Said {
     ended(child)
 }
 
-/// How a started program ends and what it says.
+/// The exit code and the output of a started program.
 pub(crate) fn ended(child: Child) -> Said {
     let pid = child.id();
     let (sender, receiver) = mpsc::channel();
@@ -89,7 +89,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(sent.is_ok_and(|status| status.success()), "SIG{name} to {pid}");
 }
 
-/// Processes that a process has started, by the beginning of their first argument.
+/// Child processes of a process, by the beginning of their first argument.
 pub(crate) fn children(parent: u32, argument: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("/proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -105,7 +105,7 @@ pub(crate) fn children(parent: u32, argument: &str) -> Vec<u32> {
     pids.filter(is_it).collect()
 }
 
-/// Waits until something is the case; what takes a moment takes far longer on a machine that has other things to do.
+/// Waits until a condition holds. On a busy machine, this takes far longer than a moment.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     const PATIENCE: Duration = Duration::from_secs(40);
     let began = Instant::now();
@@ -122,14 +122,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Runs `wirecost compare` with arguments that are separated by blanks, into a folder that lives as long as this; on
-    /// kernel sockets where they name no engine.
+    /// Runs `wirecost compare` with arguments that are separated by blanks, into a folder that lives as long as this
+    /// value; on kernel sockets unless they name an engine.
     pub(crate) fn compare(arguments: &str) -> Self {
         need_root();
         Self::of(arguments, |command, _| command)
     }
 
-    /// The same by a user without privileges.
+    /// The same as a user without privileges.
     pub(crate) fn compare_as_nobody(arguments: &str) -> Self {
         need_root();
         Self::of(arguments, as_nobody)
@@ -198,7 +198,7 @@ pub(crate) fn compared(said: &Said, folder: &Path) -> Summary {
     summary
 }
 
-/// The warning that a machine earns which has other things to do: the emulated delays are too long on it.
+/// The warning of a busy machine: the emulated delays are too long.
 const LATE: &str = "link-rtt-off";
 
 /// The summary in a results folder.
@@ -217,7 +217,7 @@ pub(crate) fn open_folder() -> TempDir {
     folder
 }
 
-/// Makes the command run by [`NOBODY`], from a copy of the program that every user can reach.
+/// Makes [`NOBODY`] run the command, from a copy of the program that every user can reach.
 pub(crate) fn as_nobody(command: Command, folder: &Path) -> Command {
     use std::os::unix::process::CommandExt as _;
     let program = folder.join("wirecost");
@@ -230,7 +230,7 @@ pub(crate) fn as_nobody(command: Command, folder: &Path) -> Command {
     copy
 }
 
-/// Fails where the test cannot be what it says it is without root.
+/// Fails without root, which the test needs.
 pub(crate) fn need_root() {
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc");
     let uid = status.lines().find_map(|line| line.strip_prefix("Uid:\t"));
@@ -238,7 +238,7 @@ pub(crate) fn need_root() {
     assert!(is_root, "this test needs root: sudo scripts/test");
 }
 
-/// Fails where a program that the test needs is missing; returns nothing else.
+/// Fails if a program that the test needs is missing.
 pub(crate) fn need_program(name: &str, package: &str) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)

@@ -1,4 +1,4 @@
-//! Packets of a capture as tshark's fields describe them; nothing here knows how wirecost reads packets.
+//! Packets of a capture by tshark's fields, independent of wirecost's own reader.
 
 mod row;
 
@@ -18,7 +18,7 @@ const DECODE_AS: [&str; 6] = [
     "tcp.port==10009,tls",
 ];
 
-/// Every packet by itself, nothing put together: what a packet holds is asked for packet by packet.
+/// Handles every packet separately, without reassembly: the tests ask for the content of each packet.
 const SETTINGS: [&str; 6] = [
     "-o",
     "ip.defragment:FALSE",
@@ -28,8 +28,7 @@ const SETTINGS: [&str; 6] = [
     "tcp.relative_sequence_numbers:FALSE",
 ];
 
-/// The values of `fields` for each packet that `filter` shows; a field that occurs more than once is separated by
-/// commas.
+/// The values of `fields` for each packet that matches `filter`. Repeated fields are separated by commas.
 pub(crate) fn fields(capture: &Path, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     fields_with(capture, filter, fields, &[])
 }
@@ -129,7 +128,7 @@ pub(crate) struct Segment {
     pub(crate) mqtt: Vec<Mqtt>,
 }
 
-/// What one end of a connection has told of the other one's bytes. Positions count from the SYN, which has 0.
+/// The acknowledged bytes of one end, from the other end's segments. Positions count from the SYN, which has 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Told {
     /// The position after the last one acknowledged.

@@ -1,5 +1,5 @@
-//! The same scenario and seed give the same cells, byte for byte: on one thread and on two, in this build and in the one
-//! that wrote `cells.sha256`. `scripts/determinism` holds a release build against the same file.
+//! The same scenario and seed give the same cells, byte for byte: on one thread and on two, in this build and in the
+//! one that wrote `cells.sha256`. `scripts/determinism` compares a release build with the same file.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,13 +16,13 @@ const MATRIX: &str = "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos
     amqp-unsettled+tls1.3,http1+tls1.3,http1+tls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,\
     coap-con+oscore,udp+dtls1.3 --start cold,resumed,0rtt --size 128B,10kB --timeout 5s -n 2 --seed 7";
 
-/// What the links do to packets.
+/// The impairments of the links.
 const LINKS: [&str; 2] = [
     "--rtt 40ms --loss 5%",
     "--rtt 30ms --rate 1Mbit --delay-variation 3ms",
 ];
 
-/// The hash of the cells of a simulation, without what names the version.
+/// The hash of a simulation's cells, without the version.
 fn hash(link: &str, jobs: usize) -> String {
     let folder = open_folder();
     let mut command = wirecost(folder.path());
@@ -30,7 +30,7 @@ fn hash(link: &str, jobs: usize) -> String {
     command.arg(jobs.to_string());
     let arguments = format!("{MATRIX} {link}");
     let said = said(command.args(arguments.split_whitespace()));
-    // Messages that are lost for good give an exit code of their own.
+    // Messages that are lost for good have their own exit code.
     assert!(matches!(said.code, Some(0 | 13)), "{}", said.stderr);
     let summary = std::fs::read_to_string(folder.path().join("run/summary.json")).expect("a summary");
     let mut summary: Value = serde_json::from_str(&summary).expect("JSON");

@@ -1,4 +1,4 @@
-//! Virtual time and kernel sockets side by side, and the one without the other.
+//! Virtual time and kernel sockets side by side, and each engine alone.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -42,7 +42,7 @@ fn both_engines_stand_side_by_side_and_say_whether_they_agree() {
 
 #[test]
 #[ignore = "needs root and mosquitto"]
-fn beside_a_foreign_server_the_simulation_stays_builtin_and_nothing_is_held_against_it() {
+fn a_simulation_beside_a_foreign_server_uses_the_builtin_one() {
     need_program("mosquitto", "mosquitto");
     let run = Run::compare("mqtt-qos1 -n 2 --settle 200ms --engine auto --target mosquitto");
     assert_eq!(
@@ -57,7 +57,7 @@ fn beside_a_foreign_server_the_simulation_stays_builtin_and_nothing_is_held_agai
 
 #[test]
 #[ignore = "needs root"]
-fn without_namespaces_everything_is_simulated_and_what_is_missing_is_said() {
+fn without_namespaces_everything_is_simulated_with_a_hint() {
     need_root();
     let home = open_folder();
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all \
@@ -85,7 +85,7 @@ fn without_namespaces_everything_is_simulated_and_what_is_missing_is_said() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_second_copy_of_what_ended_a_connection_leaves_its_bytes_attributed() {
+fn a_second_copy_of_a_close_has_attributed_bytes() {
     // To the server it is the first datagram of another flow, which it cannot open.
     let stacks = "http3,udp+dtls1.3,coap-con+dtls1.2";
     let run = Run::compare(&format!("{stacks} --engine sim --duplicate 30% -n 30"));

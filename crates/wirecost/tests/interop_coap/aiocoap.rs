@@ -27,7 +27,7 @@ fn a_separate_response_finds_its_request() {
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn segments_and_queries_are_told_apart() {
+fn segments_and_queries_are_distinguished() {
     case(
         "paths",
         &[
@@ -92,7 +92,7 @@ fn if_none_match_creates_once() {
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn what_cannot_be_is_refused() {
+fn impossible_requests_are_refused() {
     case("errors", &["'4.04'", "'4.05'", "'4.02'", "'2.05'"]);
 }
 

@@ -97,7 +97,7 @@ fn every_method_is_answered_as_it_was_asked() {
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn what_cannot_be_is_refused() {
+fn impossible_requests_are_refused() {
     let server = Server::builtin("coap");
     let table = [
         ("-m get", "/nowhere", "ACK 4.04"),

@@ -59,7 +59,7 @@ fn every_method_is_answered_under_protection() {
 
 #[test]
 #[ignore = "needs the Python packages"]
-fn what_is_not_of_the_context_is_refused_without_protection() {
+fn requests_outside_the_context_are_refused_unprotected() {
     case(
         "errors",
         &[

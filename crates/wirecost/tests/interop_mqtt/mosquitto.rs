@@ -92,7 +92,7 @@ fn filters_choose_topics_as_mosquitto_does() {
 
 #[test]
 #[ignore = "needs mosquitto and mosquitto-clients"]
-fn a_retained_message_waits_for_subscribers_until_it_is_replaced_or_removed() {
+fn a_retained_message_waits_until_it_is_replaced_or_removed() {
     for version in VERSIONS {
         let seen = alike(|server| {
             let look = || {
@@ -184,7 +184,7 @@ fn each_message_goes_to_one_of_a_shared_subscription() {
 
 #[test]
 #[ignore = "needs mosquitto and mosquitto-clients"]
-fn a_message_that_expired_is_not_delivered_and_the_rest_of_its_life_is_told() {
+fn an_expired_message_is_not_delivered_and_others_have_the_rest() {
     let (queued, retained) = alike(|server| {
         let session = "-V mqttv5 -c -i late -q 1 -t expiring";
         subscribe(server, &format!("{session} -E"));

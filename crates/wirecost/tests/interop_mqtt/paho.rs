@@ -39,7 +39,7 @@ fn quality_2_delivers_exactly_once() {
 /// Mosquitto counts QoS 1 and 2 apart; the standard does not (MQTT 5 section 3.1.2.11.3).
 #[test]
 #[ignore = "needs mosquitto-clients and the Python packages"]
-fn the_receive_maximum_bounds_what_is_unacknowledged() {
+fn the_receive_maximum_bounds_unacknowledged_messages() {
     ours("receive_maximum", &["['0', '1', '2', '3', '4', '5']"]);
 }
 

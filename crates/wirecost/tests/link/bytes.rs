@@ -1,4 +1,4 @@
-//! The table at the end: that of `wirecost pcap`, and tshark's sums.
+//! The final table equals that of `wirecost pcap`, and tshark's sums.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -6,7 +6,7 @@ use super::common::need_program;
 use super::common::tshark::fields;
 use super::{Home, MOSQUITTO, assert_code};
 
-/// Packets, IP bytes and transport header bytes of each direction, as tshark has them.
+/// Packets, IP bytes and transport header bytes of each direction, from tshark.
 fn tshark_sums(home: &Home) -> [[u64; 4]; 2] {
     let names = ["frame.interface_id", "frame.len", "ip.hdr_len", "tcp.hdr_len"];
     let mut sums = [[0; 4]; 2];
@@ -21,7 +21,7 @@ fn tshark_sums(home: &Home) -> [[u64; 4]; 2] {
     sums
 }
 
-/// The same as `link.json` has them.
+/// The same from `link.json`.
 fn our_sums(home: &Home) -> [[u64; 4]; 2] {
     let summary = home.summary();
     let all = &summary["report"]["total"]["all"];
@@ -29,7 +29,7 @@ fn our_sums(home: &Home) -> [[u64; 4]; 2] {
     ["up", "down"].map(|way| names.map(|name| all[way][name].as_u64().expect("a number")))
 }
 
-/// Asserts that the run's table is that of its capture, and tshark's.
+/// Asserts that the run's table equals its capture's table, and tshark's.
 fn assert_accounted(home: &Home, stderr: &str) {
     let table = home.pcap();
     assert!(
@@ -115,7 +115,7 @@ fn curl_and_caddy_with_the_keys_of_both() {
     let group = &home.summary()["report"]["groups"][0];
     assert_eq!(group["protocol"], "HTTP/1.1 over TLS 1.3");
     assert_eq!(group["all"]["down"]["payload"], "answer".len());
-    // Nobody but tshark tells whether the keys in the capture open it.
+    // Only tshark can show whether the keys in the capture decrypt it.
     let requests = fields(&home.capture(), "http.request", &["http.request.uri"]);
     assert_eq!(requests, [["/path"]]);
     for secret in ["keys.log", "capture/all.pcapng"] {
@@ -176,7 +176,7 @@ fn echo_requests_of_ipv6_go_over_the_link_and_are_named() {
 
 #[test]
 #[ignore = "needs root and python3"]
-fn what_the_link_loses_is_counted() {
+fn lost_packets_are_counted() {
     need_program("python3", "python3");
     let home = Home::new();
     let sender = "import socket, sys\n\

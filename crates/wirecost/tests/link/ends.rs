@@ -1,4 +1,4 @@
-//! How the program ends is how the command ends.
+//! The command ends as the program does.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ fn the_exit_code_is_the_programs_own() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_signal_is_told_as_shells_do() {
+fn a_signal_is_reported_like_in_a_shell() {
     let home = Home::new();
     let said = home.run("", &["sh", "-c", "kill -USR1 $$"]);
     assert_code(&said, 128 + 10);
@@ -65,7 +65,7 @@ fn a_program_that_is_not_there_is_named_and_leaves_nothing() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_file_that_is_no_program_is_named() {
+fn a_file_that_is_not_a_program_is_named() {
     let home = Home::new();
     let said = home.run("-q", &["/etc/passwd"]);
     assert_code(&said, 126);
@@ -77,7 +77,7 @@ fn a_file_that_is_no_program_is_named() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_the_program_left_running_ends_with_it() {
+fn background_processes_end_with_the_program() {
     let home = Home::new();
     let marker = home.path().join("alive");
     let script = format!(

@@ -1,4 +1,4 @@
-//! `wirecost link`: programs of other makers behind the link, with every byte accounted for as tshark has it.
+//! `wirecost link`: programs of other makers behind the link, with every byte attributed as tshark sees it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -15,10 +15,10 @@ use common::{Said, as_nobody, need_root, open_folder, said, wirecost};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A configuration with which Mosquitto lets everybody in, wherever it is asked from.
+/// A configuration with which Mosquitto accepts every client from any address.
 const MOSQUITTO: &str = "listener 1883\nallow_anonymous true\nuser root\n";
 
-/// A folder in which `wirecost link` is run once.
+/// A folder for one run of `wirecost link`.
 struct Home(TempDir);
 
 impl Home {

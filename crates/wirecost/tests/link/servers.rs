@@ -1,4 +1,4 @@
-//! What answers the program, and what is said where nothing does.
+//! The servers of programs, and the errors without one.
 
 use super::common::need_program;
 use super::{Home, assert_code};
@@ -36,7 +36,7 @@ fn a_server_that_ends_while_the_program_runs_is_a_warning() {
 
 #[test]
 #[ignore = "needs root and python3"]
-fn a_server_that_listens_elsewhere_is_told_where() {
+fn a_server_on_another_port_is_reported_with_that_port() {
     need_program("python3", "python3");
     let home = Home::new();
     let server = "python3 -c 'import socket, time\n\
@@ -62,7 +62,7 @@ fn the_port_that_is_waited_for_may_come_last() {
 
 #[test]
 #[ignore = "needs root"]
-fn servers_that_are_no_commands_are_refused() {
+fn servers_that_are_not_commands_are_refused() {
     let home = Home::new();
     let cases = [
         ("", 2, "names no program"),
@@ -79,7 +79,7 @@ fn servers_that_are_no_commands_are_refused() {
 
 #[test]
 #[ignore = "needs root and curl"]
-fn a_built_in_server_proves_who_it_is() {
+fn a_built_in_server_proves_its_identity() {
     need_program("curl", "curl");
     let home = Home::new();
     let url = "https://server/";

@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives are the program's.
+//! Ctrl-C and similar signals belong to the program.
 
 use std::process::Stdio;
 use std::thread;
@@ -144,7 +144,7 @@ fn at_terminal(home: &Home, script: &str, options: &str, program: &[&str]) -> Sa
     said(&mut python)
 }
 
-/// Runs a script at a terminal of its own, on which Ctrl-C is typed so often.
+/// Runs a script at its own terminal, where Ctrl-C is typed `times` times.
 fn typed(home: &Home, times: u32, script: &str) -> Said {
     // Whoever starts the tests in the background has them ignore SIGINT, and a shell cannot trap what it was told to ignore.
     let typist = format!(

@@ -6,7 +6,7 @@ use crate::common::open_folder;
 use crate::{is_whole, load, summary};
 
 #[test]
-fn a_connect_without_an_exchange_has_no_time_and_others_have() {
+fn only_connects_with_an_exchange_have_a_time() {
     for (stack, connects) in [("coap-con", false), ("coap-con+dtls1.3", true)] {
         let home = open_folder();
         let said = load(home.path(), &format!("{stack} -c 3 -r 100/s -n 30 -o run"));

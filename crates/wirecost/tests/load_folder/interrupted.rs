@@ -16,7 +16,7 @@ use crate::{begin, children, summary};
 /// for to the end would end the run with another exit code.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Interrupts a run, which ends soon then.
+/// Interrupts a run and waits for its end, which must come soon.
 fn interrupt(child: Child) -> Said {
     let began = Instant::now();
     signal(child.id(), "INT");
@@ -27,7 +27,7 @@ fn interrupt(child: Child) -> Said {
     said
 }
 
-/// What an interrupted run leaves; how many loads are in it.
+/// Checks the results of an interrupted run. Returns the number of its loads.
 fn check_left(home: &Path, said: &Said) -> usize {
     let summary = summary(&home.join("run"));
     assert!(summary.interrupted, "{summary:?}");
@@ -76,7 +76,7 @@ fn ctrl_c_while_the_counting_target_starts_ends_the_run_at_once() {
     check_left(home.path(), &said);
 }
 
-/// A command with a `mosquitto` that tells its version and serves nobody.
+/// A command with a `mosquitto` that prints its version and serves no client.
 fn with_mute_mosquitto(home: &Path) -> Command {
     let script = "#!/bin/sh\n[ \"$1\" = -c ] || { echo mosquitto version 2.0.0; exit; }\nexec sleep 600\n";
     let path = home.join("mosquitto");
@@ -112,7 +112,7 @@ fn ctrl_c_while_a_real_server_starts_ends_the_run_at_once() {
 }
 
 #[test]
-fn ctrl_c_while_nothing_answers_the_first_connects_ends_the_run_soon() {
+fn ctrl_c_during_unanswered_connects_ends_the_run_soon() {
     let home = open_folder();
     let mute = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("mqtt://{}", mute.local_addr().expect("an address"));

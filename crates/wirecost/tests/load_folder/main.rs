@@ -41,7 +41,7 @@ fn begin(home: &Path, arguments: &str) -> Child {
     command.spawn().expect("wirecost starts")
 }
 
-/// The summary of a folder, which is sound and valid by the schema.
+/// The summary of a folder, checked against the schema.
 fn summary(folder: &Path) -> LoadSummary {
     let text = std::fs::read_to_string(folder.join("summary.json")).expect("summary.json");
     let value: Value = serde_json::from_str(&text).expect("JSON");
@@ -63,7 +63,7 @@ fn publish(summary: &LoadSummary) -> &PhaseFigures {
     phases.find(|phase| phase.name == "publish").expect("messages")
 }
 
-/// Exit codes of a load whose figures are whole: the machine of a test may be too busy for its times.
+/// Exit codes of a load with complete figures. The test machine may be too busy for its times.
 fn is_whole(said: &Said) -> bool {
     matches!(said.code, Some(0 | 14))
 }
@@ -86,7 +86,7 @@ fn a_test_report_on_stdout_takes_the_place_of_the_table() {
 }
 
 #[test]
-fn three_processes_of_two_loops_count_what_one_counts() {
+fn three_processes_of_two_loops_count_like_one() {
     let home = open_folder();
     for (out, layout) in [("one", "--threads 1"), ("three", "--processes 3 --threads 2")] {
         let said = load(
@@ -111,7 +111,7 @@ fn three_processes_of_two_loops_count_what_one_counts() {
 }
 
 #[test]
-fn a_worker_that_is_killed_ends_the_load_with_what_there_is() {
+fn a_killed_worker_ends_the_load_with_the_counts_so_far() {
     let home = open_folder();
     let child = begin(
         home.path(),
@@ -152,7 +152,7 @@ fn a_load_that_is_killed_leaves_no_worker() {
 }
 
 #[test]
-fn ctrl_c_at_any_moment_leaves_a_folder_that_can_be_gone_on_with() {
+fn ctrl_c_at_any_moment_leaves_a_folder_to_continue_from() {
     for after_ms in [0, 300, 1_500] {
         let home = open_folder();
         let arguments = "mqtt-qos1 -c 4 -r 100/s -d 3s --timeout 2s";
@@ -249,7 +249,7 @@ fn shards_of_loads_are_disjoint_and_merge_to_the_whole() {
         assert_eq!(acknowledged, 50, "{} of {}", load.stack, load.clients);
     }
     assert!(!whole.interrupted && home.path().join("all/report.html").exists());
-    // The same shard from two machines is not the whole.
+    // Twice the same shard is not the whole.
     let copied = Command::new("cp")
         .args(["-r", "part-1", "again"])
         .current_dir(home.path())
@@ -266,7 +266,7 @@ fn shards_of_loads_are_disjoint_and_merge_to_the_whole() {
 }
 
 #[test]
-fn a_machine_that_gives_the_target_no_files_is_a_limit() {
+fn too_few_open_files_for_the_target_are_a_limit() {
     let home = open_folder();
     // Enough to begin, and too few for the pipes to another process.
     let line = format!("ulimit -n 10; exec {WIRECOST} load mqtt-qos1 -c 2 -d 1s");
@@ -277,7 +277,7 @@ fn a_machine_that_gives_the_target_no_files_is_a_limit() {
 }
 
 #[test]
-fn more_devices_than_processes_can_hold_are_refused_before_the_start() {
+fn more_devices_than_processes_can_hold_are_refused_early() {
     let home = open_folder();
     let said = load(home.path(), "mqtt-qos1 -c 900k --processes 1 -o run");
     assert_eq!(said.code, Some(10), "{}", said.stderr);

@@ -1,4 +1,4 @@
-//! What a merge of loads prints, and how it is judged: as one run that has come to the same.
+//! The output of merged loads, and their thresholds, which are judged like those of one run.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn change(folder: &Path, change: impl FnOnce(&mut Value)) {
     fs::write(path, file.to_string()).expect("written");
 }
 
-/// Takes from the load of a folder what the machine of the test has had against it.
+/// Removes the warnings that the test machine has caused from the load of a folder.
 fn make_valid(folder: &Path) {
     change(folder, |load| {
         (load["valid"], load["warnings"]) = (json!(true), json!([]));
@@ -45,7 +45,7 @@ fn make_valid(folder: &Path) {
 }
 
 #[test]
-fn thresholds_of_loads_are_judged_over_the_whole() {
+fn thresholds_of_loads_are_judged_over_the_merged_run() {
     let home = open_folder();
     two_runs(
         home.path(),
@@ -69,7 +69,7 @@ fn thresholds_of_loads_are_judged_over_the_whole() {
 }
 
 #[test]
-fn what_is_invalid_in_one_run_is_invalid_in_the_whole() {
+fn a_figure_invalid_in_one_run_is_invalid_in_the_merged_run() {
     let home = open_folder();
     two_runs(home.path(), "");
     make_valid(&home.path().join("a"));
@@ -92,7 +92,7 @@ fn what_is_invalid_in_one_run_is_invalid_in_the_whole() {
     assert!(!summary(&home.path().join("all")).loads[0].valid);
 }
 
-/// What one load alone has is judged where that load ran.
+/// The thresholds of a single load are judged where that load ran.
 #[test]
 fn a_shard_is_not_judged_by_the_loads_of_the_others() {
     let home = open_folder();

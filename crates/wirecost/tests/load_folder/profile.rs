@@ -67,7 +67,7 @@ fn a_machine_without_perf_says_so() {
 }
 
 #[test]
-fn a_machine_that_gives_no_counters_says_so() {
+fn a_machine_without_counters_says_so() {
     let home = open_folder();
     let programs = perf("echo 'Error:' >&2; echo 'No permission to enable cpu-clock event.' >&2; exit 255");
     assert_eq!(
@@ -110,7 +110,7 @@ fn there_is_a_profile_or_a_reason() {
 }
 
 #[test]
-fn a_profile_of_a_target_that_is_not_ours_is_refused_before_the_run() {
+fn a_profile_of_a_foreign_target_is_refused_before_the_run() {
     let home = open_folder();
     let mut command = wirecost(home.path());
     let said = said(command.args(["load", "mqtt://127.0.0.1:1/t", "--profile", "-o", "run"]));

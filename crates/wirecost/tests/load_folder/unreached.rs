@@ -1,4 +1,4 @@
-//! Loads whose target is not there: they end no other load, are no success, and can be run later.
+//! Loads with an unreachable target: they do not end other loads, do not count as success, and can be run later.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn run(home: &Path, arguments: &str) -> Said {
     said(command.args(arguments.split_whitespace()))
 }
 
-/// Why each load was not run.
+/// Why each load did not run.
 fn not_run(folder: &Path) -> Vec<Option<String>> {
     summary(folder)
         .loads
@@ -60,7 +60,7 @@ fn the_other_loads_run_and_the_test_report_is_not_green() {
 }
 
 #[test]
-fn where_nobody_is_there_at_all_the_target_is_unreachable() {
+fn without_any_connection_the_target_is_unreachable() {
     let home = open_folder();
     write(home.path(), "\"mqtt://127.0.0.1:1/a\", \"mqtt://127.0.0.1:1/b\"");
     let said = run(home.path(), "");
@@ -70,7 +70,7 @@ fn where_nobody_is_there_at_all_the_target_is_unreachable() {
 }
 
 #[test]
-fn loads_that_were_not_run_are_told_apart_as_if_they_had_been() {
+fn skipped_loads_are_named_like_finished_ones() {
     let home = open_folder();
     let text = "wirecost: 1\nstack: mqtt-qos1\ntarget: \"mqtt://127.0.0.1:1/a\"\nclients: 2\nrate: [30/s, 50/s]\n\
                 phases: [{do: connect}, {do: publish, count: 20}]\n";
@@ -133,7 +133,7 @@ fn figures_of_some_machines_are_not_merged_as_those_of_all() {
 }
 
 #[test]
-fn a_url_of_the_wrong_scheme_is_told_the_right_one() {
+fn a_url_with_the_wrong_scheme_suggests_the_right_one() {
     let of = |protocol: &str, more: &[&str]| Server::builtin_with(protocol, free_port(), more);
     let (secure, plain, amqp) = (of("mqtt", &["--tls"]), of("mqtt", &[]), of("amqp", &["--tls"]));
     for (scheme, other, server, what) in [

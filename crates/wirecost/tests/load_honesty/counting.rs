@@ -1,4 +1,4 @@
-//! What a load says it sent is what a counting target received.
+//! A counting target receives exactly the messages that a load reports as sent.
 
 use crate::rig::{Target, load};
 
@@ -19,7 +19,7 @@ const STACKS: [(&str, &str, &str); 7] = [
 /// Windows: one, some, and as many as the protocol allows.
 const WINDOWS: [&str; 3] = ["--inflight 1", "--inflight 16", ""];
 
-/// Runs a load of a target, and holds both counts against one another.
+/// Runs a load of a target, and compares both counts.
 fn hold(stack: &str, scheme: &str, flags: &str) {
     let mut target = Target::start(stack);
     let url = target.url(scheme);
@@ -36,7 +36,7 @@ fn hold(stack: &str, scheme: &str, flags: &str) {
 }
 
 #[test]
-fn what_was_sent_at_a_rate_has_arrived() {
+fn messages_sent_at_a_rate_have_arrived() {
     for (stack, scheme, flags) in STACKS {
         for window in WINDOWS {
             hold(stack, scheme, &format!("{flags} --rate 3000/s {window}"));
@@ -45,7 +45,7 @@ fn what_was_sent_at_a_rate_has_arrived() {
 }
 
 #[test]
-fn what_was_sent_in_a_closed_loop_has_arrived() {
+fn messages_sent_in_a_closed_loop_have_arrived() {
     for (stack, scheme, flags) in STACKS {
         for window in ["--inflight 1", "--inflight 16"] {
             hold(stack, scheme, &format!("{flags} --closed-loop {window}"));
@@ -55,7 +55,7 @@ fn what_was_sent_in_a_closed_loop_has_arrived() {
 
 /// Those that no URL names have the target of their own that a stack's name starts: it counts for the load.
 #[test]
-fn what_was_sent_to_a_target_of_its_own_has_arrived() {
+fn messages_sent_to_an_own_target_have_arrived() {
     for stack in [
         "tcp",
         "udp",

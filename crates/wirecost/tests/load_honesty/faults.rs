@@ -1,4 +1,4 @@
-//! A target that stops, dies or disappears: the load ends in bounded time, and every message has its outcome.
+//! A target that stops, dies or disappears: the load ends in bounded time, and every message has an outcome.
 
 use std::process::Command;
 use std::thread;
@@ -11,7 +11,7 @@ const TIMES: &str = "--clients 10 --rate 500/s --duration 4s --timeout 2s --conn
 /// Four seconds of messages, the time-out, the drain of the same length, and what a busy machine takes beside them.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Ends a load, which is soon.
+/// Waits for the end of a load, which must come soon.
 fn ended(loading: Loading) -> Loaded {
     let begun = Instant::now();
     let loaded = loading.end();

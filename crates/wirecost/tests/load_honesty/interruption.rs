@@ -1,4 +1,4 @@
-//! Ctrl-C at any moment leaves what had been counted until then.
+//! Ctrl-C at any moment keeps the counts so far.
 
 use std::thread;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::rig::{Loading, Target};
 
 #[test]
-fn an_interrupted_load_says_what_it_had_counted() {
+fn an_interrupted_load_reports_its_counts() {
     for millis in [0, 250, 750, 1_500, 2_400] {
         let target = Target::start("mqtt-qos1");
         let url = target.url("mqtt");

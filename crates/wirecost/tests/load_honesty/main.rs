@@ -1,4 +1,4 @@
-//! A load says what it did, also where its target stalls, dies or cannot be reached.
+//! A load reports what it did, even if its target stalls, dies or is unreachable.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! A target in a process of its own, which the test may stop and kill, and loads of it.
+//! A target in a separate process, which the test may stop and kill, and loads of it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ impl Target {
         };
         let options = json!({
             "stack": stack, "address": address, "connections": 100, "cpu": null, "stamped": true,
-            "client_certificates": false, "accept_early_data": false,
+            "accept_early_data": false,
         });
         let shard = json!({"options": options, "shares_port": false, "credentials": null});
         let ready = target.ask(&shard.to_string());
@@ -83,13 +83,13 @@ impl Drop for Target {
     }
 }
 
-/// A load at work, in a folder of its own.
+/// A running load, in its own folder.
 pub(crate) struct Loading {
     process: Child,
     home: TempDir,
 }
 
-/// What a load has left.
+/// The results of a load.
 pub(crate) struct Loaded {
     pub(crate) code: Option<i32>,
     pub(crate) summary: LoadSummary,
@@ -109,7 +109,7 @@ impl Loading {
         Self { process, home }
     }
 
-    /// Waits until it has its results folder: from before that on it heeds signals.
+    /// Waits until it has its results folder: it handles signals before that.
     pub(crate) fn begun(&self) {
         eventually("the load has begun", || self.home.path().join("runs").exists());
     }
@@ -146,7 +146,7 @@ impl Loaded {
         load
     }
 
-    /// How the messages of all phases ended, which sums to what was offered.
+    /// The outcomes of all phases, which sum to the offered messages.
     pub(crate) fn outcomes(&self) -> Outcomes {
         let mut all = Outcomes::default();
         for phase in self.only().phases.iter() {

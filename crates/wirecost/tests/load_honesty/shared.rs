@@ -1,4 +1,4 @@
-//! Devices that share a socket are told apart, whatever else arrives on it.
+//! Devices that share a socket are distinguished, whatever else arrives on it.
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ use crate::rig::{Target, load};
 const COUNT: u64 = 3_000;
 
 #[test]
-fn what_devices_of_a_shared_socket_sent_has_arrived() {
+fn messages_from_a_shared_socket_have_arrived() {
     for (flags, offer) in [
         ("-q 1", "--rate 3000/s"),
         ("-q 1", "--closed-loop"),
@@ -36,7 +36,7 @@ fn what_devices_of_a_shared_socket_sent_has_arrived() {
 }
 
 #[test]
-fn observers_of_a_shared_socket_are_told_of_changes() {
+fn observers_on_a_shared_socket_receive_changes() {
     let loaded = load(
         "coap-con -t obs --subscribers 3 --clients 4 --count 40 --rate 50/s --shared-socket --threads 1",
     );
@@ -69,14 +69,14 @@ fn protected_requests_share_sockets_too() {
     }
 }
 
-/// A CoAP server that says other things, too, before it answers: what nobody asked for, and what others asked for.
-struct Babbler {
+/// A CoAP server that sends other messages before each answer: unrequested ones, and those of other requests.
+struct NoisyServer {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<BTreeSet<SocketAddr>>,
 }
 
-impl Babbler {
+impl NoisyServer {
     fn start() -> Self {
         let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = socket.local_addr().expect("bound");
@@ -92,7 +92,7 @@ impl Babbler {
                     continue;
                 };
                 peers.insert(peer);
-                for datagram in babble(&buffer[..len]) {
+                for datagram in noisy_answers(&buffer[..len]) {
                     socket.send_to(&datagram, peer).expect("loopback");
                 }
             }
@@ -105,7 +105,7 @@ impl Babbler {
         }
     }
 
-    /// The peers that there were.
+    /// The peers so far.
     fn stop(self) -> BTreeSet<SocketAddr> {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().expect("no panic")
@@ -113,7 +113,7 @@ impl Babbler {
 }
 
 /// What is said to a confirmable request, the answer last; to anything else nothing.
-fn babble(request: &[u8]) -> Vec<Vec<u8>> {
+fn noisy_answers(request: &[u8]) -> Vec<Vec<u8>> {
     const CHANGED: u8 = 0x44;
     let [first, _, id @ ..] = request else {
         return vec![];
@@ -150,8 +150,8 @@ fn babble(request: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn wrong_and_foreign_tokens_are_nobodys() {
-    let server = Babbler::start();
+fn wrong_and_foreign_tokens_match_no_device() {
+    let server = NoisyServer::start();
     let url = format!("coap://{}", server.address);
     let loaded = load(&format!(
         "{url} -q 1 --clients 100 --count 1000 --rate 500/s --threads 1 --shared-socket"
@@ -168,7 +168,7 @@ fn wrong_and_foreign_tokens_are_nobodys() {
 }
 
 #[test]
-fn stacks_whose_devices_cannot_share_are_refused_in_a_sentence() {
+fn stacks_that_cannot_share_sockets_are_refused() {
     let home = tempfile::TempDir::new().expect("a folder");
     let refused = |stack: &str, flags: &[&str]| {
         let mut command = wirecost(home.path());

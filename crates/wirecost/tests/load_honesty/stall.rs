@@ -1,4 +1,4 @@
-//! A target that is stopped for two seconds of ten: what was intended meanwhile waits from its intended time on.
+//! A target that is stopped for two of ten seconds: messages intended in that time wait from their intended times on.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ const RATE: f64 = 1_000.0;
 const DURATION: f64 = 10.0;
 
 #[test]
-fn a_stall_is_in_the_response_times_of_everything_that_was_to_be_sent_meanwhile() {
+fn a_stall_is_in_the_response_times_of_all_messages_due_in_it() {
     let target = Target::start("mqtt-qos1");
     let url = target.url("mqtt");
     let loading = Loading::start(&format!("{url} --clients 10 --rate 1000/s --duration 10s"));
     thread::sleep(Duration::from_secs(4));
     target.signal("STOP");
-    // From behind the one signal to before the other: it stands still for at least as long.
+    // From after the one signal to before the other: it is stopped for at least this long.
     let stopped = Instant::now();
     thread::sleep(Duration::from_secs(2));
     let stop = stopped.elapsed().as_secs_f64();

@@ -1,4 +1,4 @@
-//! `wirecost object`: keys, sealing, opening, every refusal, and that nobody else reads what is secret.
+//! `wirecost object`: keys, sealing, opening, every refusal, and the protection of secrets from other users.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 /// A folder with the keys of a signer and three others, and an object for two of them: Alice may open both parts, Bob
 /// the first one during 2026.
-struct Desk(TempDir);
+struct KeyFolder(TempDir);
 
-impl Desk {
+impl KeyFolder {
     fn new() -> Self {
         let desk = Self(open_folder());
         for arguments in [
@@ -68,8 +68,8 @@ fn json(said: &Said) -> Value {
 }
 
 #[test]
-fn those_who_may_open_a_part_get_it() {
-    let desk = Desk::new();
+fn participants_can_open_their_parts() {
+    let desk = KeyFolder::new();
     let open = |arguments: &str| {
         desk.works(&format!("open object --signer me.pub {arguments}"))
             .stdout
@@ -115,8 +115,8 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_refusal_is_exit_code_12_with_its_reason_and_gives_out_nothing() {
-    let desk = Desk::new();
+fn a_refusal_is_exit_code_12_and_reveals_nothing() {
+    let desk = KeyFolder::new();
     desk.works("keygen sign other");
     for (arguments, name, sentence, hint) in REFUSED {
         let said = desk.object(&format!("open object {arguments} --out opened --json"));
@@ -136,8 +136,8 @@ fn a_refusal_is_exit_code_12_with_its_reason_and_gives_out_nothing() {
 }
 
 #[test]
-fn a_flipped_bit_is_noticed_by_those_who_open_and_those_who_inspect() {
-    let desk = Desk::new();
+fn a_flipped_bit_is_noticed_by_open_and_inspect() {
+    let desk = KeyFolder::new();
     let mut object = desk.read("object");
     // A byte of the last wrapped key, which is the last of the object.
     *object.last_mut().expect("a byte") ^= 1;
@@ -158,7 +158,7 @@ fn a_flipped_bit_is_noticed_by_those_who_open_and_those_who_inspect() {
 
 #[test]
 fn an_inspection_adds_up() {
-    let desk = Desk::new();
+    let desk = KeyFolder::new();
     let shown = json(&desk.works("inspect object --signer me.pub --json"));
     assert_eq!(shown["payload_bytes"], 19);
     let bytes = desk.read("object").len();
@@ -186,7 +186,7 @@ fn an_inspection_adds_up() {
 
 #[test]
 fn secrets_are_the_owners_and_are_not_written_over() {
-    let desk = Desk::new();
+    let desk = KeyFolder::new();
     desk.works("open object --key alice.key --signer me.pub --out opened");
     for (name, mode) in [
         ("me.key", 0o600),
@@ -208,7 +208,7 @@ fn secrets_are_the_owners_and_are_not_written_over() {
 
 #[test]
 fn objects_go_through_pipes() {
-    let desk = Desk::new();
+    let desk = KeyFolder::new();
     let piped = |arguments: &str, input: &[u8]| {
         let mut command = wirecost(desk.0.path());
         command.arg("object").args(arguments.split(' '));
@@ -237,7 +237,7 @@ fn objects_go_through_pipes() {
     assert_eq!((opened.code, opened.stdout.as_str()), (Some(0), "through a pipe"));
 }
 
-/// Arguments, and what the sentence must say. Every one is exit code 2.
+/// Arguments, and the expected text of the sentence. All have exit code 2.
 const WRONG: &[(&str, &str)] = &[
     (
         "open reading --key alice.key --signer me.pub",
@@ -326,7 +326,7 @@ const WRONG: &[(&str, &str)] = &[
 
 #[test]
 fn a_wrong_command_line_is_refused_with_the_reason() {
-    let desk = Desk::new();
+    let desk = KeyFolder::new();
     for (arguments, sentence) in WRONG {
         let said = desk.object(arguments);
         let place = format!("wirecost object {arguments}\n{}", said.stderr);

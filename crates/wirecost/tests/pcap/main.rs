@@ -1,5 +1,5 @@
-//! `wirecost pcap` on captures of `wirecost compare`: whoever reads the packets afterwards must find what the makers of
-//! their bytes said.
+//! `wirecost pcap` on captures of `wirecost compare`: the packets must yield what the endpoints reported about their
+//! bytes.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,7 +12,7 @@ use wirecost_results::{Cell, Section};
 
 use common::{Run, said, wirecost};
 
-/// What `wirecost pcap` says of a capture.
+/// The output of `wirecost pcap` for a capture.
 fn pcap(capture: &Path) -> Value {
     let mut command = wirecost(Path::new("."));
     command.arg("pcap").arg(capture).args(["--json", "-"]);
@@ -201,7 +201,7 @@ fn reordering_moves_nothing_into_the_connect() {
 }
 
 #[test]
-fn a_file_that_is_no_capture_is_refused_in_a_sentence() {
+fn a_file_that_is_not_a_capture_is_refused() {
     let folder = common::open_folder();
     let cases: [(&[u8], &str); 3] = [
         (b"", "the file is empty"),

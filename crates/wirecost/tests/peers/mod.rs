@@ -1,4 +1,4 @@
-//! What the tests with programs of other makers share: servers on free ports, and programs that must end.
+//! Shared by the tests with programs of other makers: servers on free ports, and programs that must end.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::ffi::OsStr;
@@ -45,7 +45,7 @@ impl Server {
         server
     }
 
-    /// Mosquitto, as it is without configuration but for strangers being let in.
+    /// Mosquitto without configuration, except that it accepts any client.
     pub(crate) fn mosquitto() -> Self {
         need_program("mosquitto", "mosquitto");
         let port = free_port();
@@ -95,7 +95,7 @@ impl Server {
         self.process.id()
     }
 
-    /// Waits for the end of a server that was told to end; whether it was content.
+    /// Waits for the end of a server that was stopped. Returns whether it succeeded.
     pub(crate) fn ends_well(&mut self) -> bool {
         self.process.wait().is_ok_and(|status| status.success())
     }
@@ -129,7 +129,7 @@ pub(crate) fn free_port() -> u16 {
     std::iter::repeat_with(any).find(is_free).expect("a free port")
 }
 
-/// Runs a client to its end, and kills it where it does not come to one.
+/// Runs a client to its end, and kills it if it does not end.
 pub(crate) fn client<A: AsRef<OsStr>>(program: &str, package: &str, arguments: &[A]) -> Output {
     need_program(program, package);
     let output = Command::new("timeout")

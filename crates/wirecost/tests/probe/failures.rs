@@ -80,7 +80,7 @@ fn a_closed_port_is_refused() {
 }
 
 #[test]
-fn silence_names_the_step_and_what_was_waited_for() {
+fn silence_names_the_step_and_the_awaited_answer() {
     let folder = TempDir::new().expect("a folder");
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
     let port = silent.local_addr().expect("an address").port();
@@ -231,7 +231,7 @@ fn three_things_can_be_wrong_with_a_certificate() {
 /// As `openssl req -x509` makes one that signs itself: an authority's, which is trusted, and is no server's all the same.
 #[test]
 #[ignore = "needs mosquitto and openssl"]
-fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_trusted() {
+fn an_authority_as_server_certificate_is_not_called_untrusted() {
     let folder = TempDir::new().expect("a folder");
     let _ = Authority::new(folder.path());
     let files = ["ca.pem", "ca.key"].map(|name| folder.path().join(name));
@@ -246,7 +246,7 @@ fn a_server_that_presents_an_authority_is_told_apart_from_one_that_is_not_truste
 
 #[test]
 #[ignore = "needs caddy, libcoap3-bin and mosquitto"]
-fn a_server_may_want_to_know_who_we_are() {
+fn a_server_may_require_client_credentials() {
     let folder = TempDir::new().expect("a folder");
     let closed = mosquitto(None, "allow_anonymous false\n");
     let mqtt = format!("mqtt://127.0.0.1:{}", closed.port);
@@ -304,7 +304,7 @@ fn a_refused_message_still_has_its_bytes() {
 }
 
 #[test]
-fn who_waits_is_told_so_every_second() {
+fn waiting_is_reported_every_second() {
     let folder = TempDir::new().expect("a folder");
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = silent.local_addr().expect("bound").port();

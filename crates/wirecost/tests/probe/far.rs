@@ -35,7 +35,7 @@ const STEPS: [&str; 4] = ["connect", "security", "open", "message"];
 
 #[test]
 #[ignore = "needs root"]
-fn mqtts_takes_four_round_trips_until_its_message_is_acknowledged() {
+fn mqtts_takes_four_round_trips_until_the_acknowledgement() {
     let report = across("mqtt --tls --listen 0.0.0.0:8883", "mqtts://{server}/a");
     assert_eq!(trips(&report, &STEPS), [1.0; 4]);
 }

@@ -146,7 +146,7 @@ fn an_answer_to_something_else_is_not_silence() {
 }
 
 #[test]
-fn what_is_not_whole_is_told_apart_from_nothing() {
+fn an_incomplete_answer_is_not_called_silence() {
     let table: [(&str, Lie, &str); 5] = [
         ("mqtt", hold, "for CONNACK; nothing came"),
         ("http", hold, "for the response; nothing came"),
@@ -189,7 +189,7 @@ fn an_echo_is_called_one() {
 }
 
 #[test]
-fn who_ends_a_connection_is_said_to() {
+fn the_side_that_closes_is_named() {
     let reset: Lie = |stream| {
         // What was not read makes the close a reset (RFC 1122, section 4.2.2.13).
         thread::sleep(Duration::from_millis(50));

@@ -57,7 +57,7 @@ fn accepts(yaml: &str) -> Result<(), String> {
 }
 
 #[test]
-fn examples_and_their_resolved_forms_are_valid_and_mean_the_same() {
+fn examples_and_their_resolved_forms_are_equivalent() {
     let home = common::open_folder();
     for path in examples() {
         let text = std::fs::read_to_string(&path).expect("an example");
@@ -72,7 +72,7 @@ fn examples_and_their_resolved_forms_are_valid_and_mean_the_same() {
 }
 
 #[test]
-fn the_schema_refuses_what_the_parser_refuses() {
+fn the_schema_refuses_the_same_files_as_the_parser() {
     for text in [
         "wirecost: 2",
         "name: x",
@@ -88,7 +88,7 @@ fn the_schema_refuses_what_the_parser_refuses() {
 }
 
 #[test]
-fn a_load_says_what_its_capture_holds_and_has_no_hosts_to_choose() {
+fn a_load_configures_its_capture_without_choosing_hosts() {
     let home = common::open_folder();
     let print = |record: &str| {
         let text = format!(
@@ -207,7 +207,7 @@ fn a_threshold_that_is_to_abort_ends_a_load() {
 }
 
 #[test]
-fn shards_are_disjoint_and_together_the_whole() {
+fn shards_are_disjoint_and_complete() {
     let home = common::open_folder();
     scenario(home.path(), "");
     assert_eq!(run(home.path(), "a.yaml -o whole").code, Some(0));
@@ -246,7 +246,7 @@ fn shards_are_disjoint_and_together_the_whole() {
 }
 
 #[test]
-fn thresholds_of_shards_are_judged_over_the_whole() {
+fn thresholds_of_shards_are_judged_over_the_merged_run() {
     let home = common::open_folder();
     let thresholds = "thresholds:\n  \"bytes_per_msg{size=16B}\": [mean<10B]\n  \"bytes_per_msg{stack=tcp}\": [mean<10kB]\n";
     scenario(home.path(), thresholds);
@@ -270,7 +270,7 @@ fn thresholds_of_shards_are_judged_over_the_whole() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_not_merged() {
+fn unrelated_runs_are_not_merged() {
     let home = common::open_folder();
     scenario(home.path(), "");
     assert_eq!(run(home.path(), "a.yaml -o one").code, Some(0));
@@ -300,7 +300,7 @@ fn what_does_not_belong_together_is_not_merged() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_exit_code_2_with_its_line() {
+fn a_fault_in_a_file_is_exit_code_2_with_its_line() {
     let home = common::open_folder();
     for (more, error, hint) in [
         (
@@ -382,7 +382,7 @@ fn a_run_goes_on_where_it_ended_and_refuses_another_scenario() {
 }
 
 #[test]
-fn new_writes_what_run_reads_and_overwrites_nothing() {
+fn new_writes_valid_scenarios_and_overwrites_nothing() {
     let home = common::open_folder();
     for kind in ["comparison", "load", "storm"] {
         let name = format!("{kind}.yaml");

@@ -16,7 +16,7 @@ fn proton(server: &Server, authority: &str, user: &str) -> String {
 
 #[test]
 #[ignore = "needs openssl and python3-qpid-proton"]
-fn proton_sends_over_tls_to_whom_it_trusts() {
+fn proton_sends_over_tls_to_a_trusted_server() {
     let server = serve("amqp --tls --ca-out ca.pem");
     said(
         &server,

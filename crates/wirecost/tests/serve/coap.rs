@@ -108,7 +108,7 @@ fn an_open_server_asks_for_a_cookie_first() {
 
 #[test]
 #[ignore = "needs openssl and the Python packages"]
-fn aiocoap_is_let_in_by_oscore_and_nobody_else() {
+fn only_an_oscore_client_is_admitted() {
     let secret = "000102030405060708090a0b0c0d0e0f";
     let server = serve(&format!("coap --oscore c1:01:{secret}:9e7ca92223786340"));
     said(&server, &["serving CoAP on", "with OSCORE;"]);

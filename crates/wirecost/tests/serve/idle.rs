@@ -53,7 +53,7 @@ fn publish(address: SocketAddr, count: usize, bytes: usize) {
 
 #[test]
 #[ignore = "needs openssl"]
-fn subscribers_that_read_nothing_share_what_waits_for_them() {
+fn subscribers_that_read_nothing_share_waiting_messages() {
     let server = serve("mqtt");
     let address = (Ipv4Addr::LOCALHOST, server.port).into();
     let silent: Vec<TcpStream> = (0..20)

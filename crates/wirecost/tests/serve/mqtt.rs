@@ -11,7 +11,7 @@ fn publish(server: &Server, options: &str) -> Said {
 
 #[test]
 #[ignore = "needs openssl"]
-fn both_versions_of_tls_are_spoken_with_a_certificate_made_for_the_run() {
+fn both_tls_versions_work_with_a_generated_certificate() {
     let server = serve("mqtt --tls --ca-out ca.pem");
     assert!(
         server.log().starts_with("serving MQTT on 127.0.0.1:"),
@@ -35,7 +35,7 @@ fn both_versions_of_tls_are_spoken_with_a_certificate_made_for_the_run() {
 
 #[test]
 #[ignore = "needs openssl"]
-fn who_trusts_another_authority_goes_away() {
+fn a_client_with_another_authority_disconnects() {
     let server = serve("mqtt --tls --cert server.pem --key server.key");
     assert!(!server.log().contains("clients trust"), "{}", server.log());
     assert_eq!(publish(&server, "--cafile @own.pem").code, Some(0));

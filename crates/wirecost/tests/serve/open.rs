@@ -44,7 +44,7 @@ const CASES: &[(&str, bool)] = &[
 
 #[test]
 #[ignore = "needs openssl"]
-fn an_address_that_others_reach_is_served_where_clients_are_asked_who_they_are() {
+fn a_public_address_requires_client_authentication() {
     for (options, asks) in CASES {
         if *asks {
             let server = serve_at(Ipv4Addr::UNSPECIFIED, certificates(), options);

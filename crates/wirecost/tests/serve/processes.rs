@@ -97,7 +97,7 @@ fn processes_have_one_certificate() {
 }
 
 #[test]
-fn a_server_that_can_hold_no_connection_says_so_before_it_starts() {
+fn a_server_without_room_for_a_connection_does_not_start() {
     let line = format!("ulimit -n 100; exec {WIRECOST} serve mqtt --connections 5");
     let refused = said(Command::new("sh").args(["-c", &line]));
     assert_eq!(refused.code, Some(10), "{}", refused.stderr);

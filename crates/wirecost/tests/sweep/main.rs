@@ -65,7 +65,7 @@ fn a_cell_in_which_no_message_arrives_is_invalid() {
 }
 
 #[test]
-fn a_cell_outside_of_what_was_measured_to_agree_says_so() {
+fn a_cell_outside_the_measured_agreement_has_a_warning() {
     // Options, and the cells of them that say so: stack and payload in bytes.
     let table: [(&str, &[(&str, u64)]); 4] = [
         ("--vary size=128B,1MB", &[("tcp", 1_000_000)]),
@@ -111,7 +111,7 @@ fn a_cell_outside_of_what_was_measured_to_agree_says_so() {
 }
 
 #[test]
-fn a_mean_under_loss_has_no_interval_where_too_few_messages_waited() {
+fn a_mean_under_loss_needs_enough_delayed_messages() {
     let home = open_folder();
     let line = "compare coap-con udp --engine sim -q --vary loss=0%,0.01%,5% --out run";
     let said = run(home.path(), line);
@@ -132,7 +132,7 @@ fn a_mean_under_loss_has_no_interval_where_too_few_messages_waited() {
 }
 
 #[test]
-fn a_sweep_that_was_interrupted_goes_on_and_comes_to_the_same_cells() {
+fn a_continued_sweep_has_the_same_cells() {
     let whole = open_folder();
     let done = ended(sweep(whole.path(), &["--out", "run"]));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
@@ -179,7 +179,7 @@ fn journal_keys(run: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_sweep_whose_process_was_killed_goes_on_too() {
+fn a_killed_sweep_can_continue() {
     let home = open_folder();
     let mut child = sweep(home.path(), &["--out", "run"]);
     eventually("the first cells", || {
@@ -252,7 +252,7 @@ fn a_run_that_lost_its_empty_folders_goes_on() {
 }
 
 #[test]
-fn a_folder_in_which_a_run_is_at_work_takes_no_second_one() {
+fn a_folder_in_use_refuses_a_second_run() {
     let home = open_folder();
     let line = "compare coap-con --engine sim -n 3 -q";
     assert_eq!(run(home.path(), &format!("{line} --out run")).code, Some(0));
@@ -335,7 +335,7 @@ fn every_dimension_makes_cells() {
 }
 
 #[test]
-fn the_capture_of_a_sweep_has_its_secrets_first_and_only_its_owner_reads_it() {
+fn a_sweeps_capture_begins_with_secrets_and_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = open_folder();
     let line = "compare mqtt-qos1+tls1.3,coap-con --engine sim -n 2 -q --out run";
@@ -380,7 +380,7 @@ fn the_capture_of_a_sweep_has_its_secrets_first_and_only_its_owner_reads_it() {
 }
 
 #[test]
-fn a_fleet_shares_its_link_and_shows_what_its_queue_refused() {
+fn devices_on_a_shared_link_report_queue_drops() {
     let home = open_folder();
     let fleet = "compare coap-con,mqtt-qos1 --engine sim -q --shared-link --clients 300 --interval 10s \
                  --messages-per-connection 3 --up rate=100kbit,queue=8kB --keep-alive 0s";

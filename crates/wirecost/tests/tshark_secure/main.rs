@@ -54,7 +54,7 @@ fn dtls_1_2_costs_what_tshark_sees() {
 
 #[test]
 #[ignore = "needs root and tshark"]
-fn dtls_1_3_costs_what_an_independent_opener_sees() {
+fn dtls_1_3_costs_match_an_independent_opener() {
     dtls_1_3("coap-con+dtls1.3,coap-non+dtls1.3,udp+dtls1.3 -s 128B,1000B");
     dtls_1_3("coap-con+dtls1.3,udp+dtls1.3 --dtls-cookie --ipv6");
 }

@@ -1,4 +1,4 @@
-//! One device's books while its packets are read.
+//! The account of one device while its packets are read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl<'a> ServerFlows<'a> {
             *by_address.entry(flow.peer.ip()).or_default() += flow.cpu;
             let is_stream = flow.log.transport == Transport::Stream;
             match by_peer.entry((flow.peer, *port, is_stream)) {
-                // A second copy of the datagram that ended a flow opens another one.
+                // A second copy of the datagram that ended a flow opens a new flow.
                 Entry::Occupied(mut earlier) if !is_stream => earlier.get_mut().to_mut().append(&flow.log),
                 Entry::Occupied(mut earlier) => *earlier.get_mut() = Cow::Borrowed(&flow.log),
                 Entry::Vacant(place) => drop(place.insert(Cow::Borrowed(&flow.log))),
@@ -43,14 +43,14 @@ impl<'a> ServerFlows<'a> {
     }
 }
 
-/// One device's books while its packets are read.
+/// The account of one device while its packets are read.
 pub(super) struct Account {
     pub(super) cell: usize,
     /// Whether the response time of a message ends with its answer.
     answered: bool,
-    /// Whether there is something to be done before the client may send.
+    /// Whether the client has to do something before it may send.
     has_connect: bool,
-    /// Whether a payload that is sent again has other bytes.
+    /// Whether a repeated payload has different bytes.
     pub(super) is_sealed: bool,
     /// Of each message.
     pub(super) payload_bytes: u64,
@@ -58,7 +58,7 @@ pub(super) struct Account {
     ledger: DeviceLedger,
     pub(super) arrivals: Arrivals,
     packets: Vec<SeenPacket>,
-    /// The datagrams of the device in the order in which it sent them: their ids, by flow.
+    /// The ids of the device's datagrams by flow, in the order of sending.
     pub(super) datagram_ids: Vec<(Ports, Vec<DatagramId>)>,
 }
 
@@ -120,8 +120,8 @@ impl Account {
         if let Some(traffic) = self.traffic_of(verdict.phase, packet.entered) {
             traffic[direction as usize].add_packet(verdict.cause);
         }
-        // A packet is of its first span's phase, and so are its headers; its bytes are of their own: early data leaves
-        // behind a ClientHello.
+        // A packet and its headers belong to the phase of its first span. Its bytes have their own phases: early data
+        // follows a ClientHello.
         for span in spans.spans() {
             match self.traffic_of(span.phase, packet.entered) {
                 Some(traffic) => traffic[direction as usize].add_span(span),
@@ -138,7 +138,7 @@ impl Account {
         verdict
     }
 
-    /// Where a packet counts: in its phase, or in the message during whose window it entered.
+    /// The traffic that a packet counts in: that of its phase, or of the message during whose window it entered.
     fn traffic_of(&mut self, phase: Phase, entered: Instant) -> Option<&mut BothWays> {
         let measurement = &mut self.measurement;
         if measurement.report.script.is_before_connect(entered) {
@@ -175,7 +175,7 @@ impl Account {
         let connect = notes.connect_started.map(|(_, started)| started).zip(notes.ready);
         if let Some((started, ready)) = connect {
             let trips = self.round_trips(started, ready, Direction::Down);
-            // Who may send at once has waited for nothing.
+            // A client that may send at once has waited for nothing.
             let at_once = self.measurement.report.script.timing().sends_at_once();
             self.measurement.connect_round_trips = trips.or(at_once.then_some(0.0));
         }
@@ -185,7 +185,7 @@ impl Account {
             _ => None,
         };
         let ended = |index: usize| marks[index].end.map(|(end, _)| end).max(arrivals[index]);
-        // The flights of messages that overlap cannot be told apart.
+        // The flights of overlapping messages cannot be told apart.
         let alone = |index: usize| {
             let (before, after) = (index.checked_sub(1), marks.get(index + 1));
             before.is_none_or(|before| ended(before).is_some_and(|end| end <= marks[index].actual))
@@ -201,7 +201,8 @@ impl Account {
     }
 
     /// Round trips from the start of the connect to the end of the first message. A message that leaves with the first
-    /// flight shares its round trip with the connect; any other one waits for the end of the settle, which is no part.
+    /// flight shares its round trip with the connect. Any other message waits for the end of the settle, which does not
+    /// count.
     fn first_message_round_trips(&self, notes: &Notes, arrivals: &[Option<Instant>]) -> Option<f64> {
         let first = notes.messages.first()?;
         let (end, direction) = match first.end {
@@ -220,7 +221,7 @@ impl Account {
         Some(connect + self.round_trips(first.actual, end, direction)?)
     }
 
-    /// Flights / 2 from `start` to the last packet that `direction` had delivered by `end`.
+    /// Half the flights from `start` to the last packet that `direction` had delivered by `end`.
     fn round_trips(&self, start: Instant, end: Instant, direction: Direction) -> Option<f64> {
         let within = |packet: &&SeenPacket| packet.entered >= start && packet.entered <= end;
         let packets: Vec<&SeenPacket> = self.packets.iter().filter(within).collect();

@@ -1,4 +1,4 @@
-//! Whether client and server say the same of the same bytes.
+//! Checks whether client and server describe the same bytes in the same way.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,9 @@ use wirecost_proto::log::{DatagramLog, DirectionLog, FlowLog};
 use wirecost_proto::{Cause, Layer, Phase, Span};
 use wirecost_scenario::plan::PlannedCell;
 
-/// How often client and server said something else of the same bytes. To a server a protected object is payload: it is no
-/// participant. Of a device that has failed, one side may have ended before it read everything.
+/// How often client and server described the same bytes differently. A server takes a protected object for payload,
+/// because it does not take part in the protection. If a device has failed, one side may have ended before it read
+/// everything.
 pub(super) fn disagreements_of(
     client: &FlowLog,
     server: &FlowLog,
@@ -31,28 +32,29 @@ pub(super) fn disagreements_of(
     u64::from(up) + u64::from(down)
 }
 
-/// Whether the spans that were consumed say of a datagram what those say that were made.
+/// Whether the consumed spans describe a datagram as the made spans do.
 type Same = fn(consumed: &[Span], made: &[Span]) -> bool;
 
 fn is_same(consumed: &[Span], made: &[Span]) -> bool {
     runs(consumed) == runs(made)
 }
 
-/// Whether what was consumed says the same; or less, of a datagram that holds something again. Who waits longer for an
-/// answer than its time-out, because the link is long or the other end was stopped, sends again what was not lost, and by
-/// then its receiver may have discarded the keys (RFC 9001 section 4.9).
+/// Whether the consumed spans say the same, or less for a repeated datagram. A sender whose time-out is shorter than
+/// the delay (on a long link, or with a peer that was stopped) repeats data that was not lost, and by then its receiver
+/// may have discarded the keys (RFC 9001 section 4.9).
 fn is_same_or_hidden_again(consumed: &[Span], made: &[Span]) -> bool {
     let holds_again = made.iter().any(|span| span.cause == Cause::Retransmission);
     is_same(consumed, made) || (holds_again && is_hidden(consumed, made))
 }
 
-/// Whether what was consumed says the same, or less: a protected datagram that overtakes the end of the handshake, or comes
-/// behind the end of the connection, cannot be opened, and its receiver calls transport or application what it cannot see.
+/// Whether the consumed spans say the same or less: a protected datagram that overtakes the end of the handshake, or
+/// that follows the end of the connection, cannot be opened, and its receiver describes its content as transport or
+/// application.
 fn is_hidden(consumed: &[Span], made: &[Span]) -> bool {
     left_behind(&runs(consumed), &runs(made), says_no_more) == Some(0)
 }
 
-/// Bytes that were made and not consumed; `None` where more were consumed than made, or one of them does not fit.
+/// Bytes that were made and not consumed; `None` if more were consumed than made, or if one of them does not fit.
 fn left_behind(consumed: &[Run], made: &[Run], fits: fn(consumed: Run, made: Run) -> bool) -> Option<u64> {
     let mut made = made.iter().copied();
     let mut at = (Layer::Ip, Phase::Connect, 0);
@@ -73,15 +75,15 @@ fn left_behind(consumed: &[Run], made: &[Run], fits: fn(consumed: Run, made: Run
     Some(at.2 + made.map(|run| run.2).sum::<u64>())
 }
 
-/// Whether a run says of a byte what its maker said of it, or less. A record that stays closed has a header and a tag
-/// whatever is in it.
+/// Whether a run describes a byte as its maker did, or says less. A record that stays closed has a header and a tag,
+/// whatever it contains.
 fn says_no_more(consumed: Run, made: Run) -> bool {
     let is_same = (consumed.0, consumed.1) == (made.0, made.1);
     let is_closed = matches!(consumed.0, Layer::Transport | Layer::Application);
     is_same || is_closed || (consumed.0 == Layer::Security && made.0 == Layer::Security)
 }
 
-/// The log with security taken for payload.
+/// The log with security counted as payload.
 fn as_payload(log: &DirectionLog) -> DirectionLog {
     let mut log = log.clone();
     let datagrams = log
@@ -96,8 +98,8 @@ fn as_payload(log: &DirectionLog) -> DirectionLog {
     log
 }
 
-/// Whether what was consumed of a stream is what was made. A receiver cannot know a retransmission whose original was lost,
-/// and may not have consumed everything.
+/// Whether the consumed bytes of a stream match the made ones. A receiver cannot recognise a retransmission whose
+/// original was lost, and may not have consumed everything.
 fn agree(consumed: &[Run], made: &[Run]) -> bool {
     let complete = consumed.len().saturating_sub(1);
     let agrees = |(index, (consumed, made)): (usize, (&Run, &Run))| {
@@ -112,20 +114,20 @@ fn agree(consumed: &[Run], made: &[Run]) -> bool {
     consumed.len() <= made.len() && consumed.iter().zip(made).enumerate().all(agrees)
 }
 
-/// The same where the receiver may have ended before: it does not read what comes behind, and takes none of it for payload
-/// that is not.
+/// The same if the receiver may have ended before: it does not read later bytes, and must not take any of them for
+/// payload by mistake.
 fn agree_to_the_end(consumed: &[Run], made: &[Run]) -> bool {
     let fits = |consumed: Run, made: Run| consumed.0 != Layer::Payload || made.0 == Layer::Payload;
     left_behind(consumed, made, fits).is_some()
 }
 
-/// Whether a datagram that was consumed differs from what was made.
+/// Whether a consumed datagram differs from the made one.
 fn has_unlike_datagram(consumed: &DirectionLog, made: &DirectionLog, same: Same) -> bool {
     let unlike = |datagram: &DatagramLog| {
         let twin = made.datagrams.iter().find(|other| other.bytes == datagram.bytes);
         twin.is_some_and(|twin| !same(&datagram.spans, &twin.spans))
     };
-    // A protected datagram that comes again is not opened again (RFC 9147 section 4.5.1): only its first copy tells.
+    // A receiver does not open a repeated protected datagram (RFC 9147 section 4.5.1): only its first copy counts.
     let mut seen = BTreeSet::new();
     let mut first_copies = consumed
         .datagrams
@@ -134,10 +136,10 @@ fn has_unlike_datagram(consumed: &DirectionLog, made: &DirectionLog, same: Same)
     first_copies.any(unlike)
 }
 
-/// Bytes on end of one layer and phase.
+/// Consecutive bytes of one layer and phase.
 type Run = (Layer, Phase, u64);
 
-/// Spans without their causes, neighbours of one kind merged.
+/// Spans without their causes, with neighbours of one kind merged.
 fn runs(spans: &[Span]) -> Vec<Run> {
     let mut merged: Vec<Run> = Vec::new();
     for span in spans {
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_without_the_keys_may_say_less_but_nothing_else() {
+    fn a_receiver_without_the_keys_may_say_less_but_not_otherwise() {
         let run = |layer, bytes| span(layer, Phase::Message, bytes);
         let made = [
             run(Layer::Security, 5),
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn in_order_only_what_is_sent_again_may_find_no_keys() {
+    fn in_order_only_repeated_data_may_find_no_keys() {
         let made = [
             span(Layer::Transport, Phase::Connect, 40),
             span(Layer::Security, Phase::Connect, 90),
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_copy_of_a_datagram_tells() {
+    fn only_the_first_copy_of_a_datagram_counts() {
         let log = |datagrams: &[Layer]| DirectionLog {
             datagrams: datagrams.iter().map(|layer| datagram(*layer)).collect(),
             ..DirectionLog::default()
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_has_ended_takes_nothing_for_payload_that_is_none() {
+    fn a_receiver_that_has_ended_mistakes_nothing_for_payload() {
         let run = |layer, phase, bytes| (layer, phase, bytes);
         let (application, payload) = (Layer::Application, Layer::Payload);
         let made = [

@@ -12,8 +12,8 @@ use super::account::Account;
 use crate::compare::sampler::Mark;
 
 impl Account {
-    /// When the link had delivered the last payload byte that message `index` put into its flow; `None` where its
-    /// payload was not sent in full.
+    /// When the link had delivered the last payload byte of message `index` in its flow; `None` if its payload was not
+    /// sent completely.
     pub(super) fn arrival_of(&self, marks: &[Mark], index: usize) -> Option<Instant> {
         let (_, log) = self.measurement.report.logs.last()?;
         let (ports, ids) = self.datagram_ids.last()?;
@@ -31,9 +31,9 @@ impl Account {
         }
     }
 
-    /// When the last datagram of the message among those from `start` to `end` (in bytes handed out) had arrived;
-    /// a payload that was sent more than once counts with its first arrival. It is the payload that tells: a
-    /// non-confirmable message that is sent again has a message id of its own (RFC 7252, section 4.3).
+    /// When the last datagram of the message among those from `start` to `end` (in bytes handed out) had arrived. A
+    /// repeated payload counts with its first arrival. The payload identifies the message: a repeated non-confirmable
+    /// message has a new message id (RFC 7252, section 4.3).
     fn datagrams_arrival(
         &self,
         ports: Ports,
@@ -52,7 +52,7 @@ impl Account {
                 continue;
             }
             let arrival = self.arrivals.of_datagram(ports, Direction::Up, *id);
-            // The payload ends the datagram, whatever the protocol.
+            // The payload ends the datagram in every protocol.
             let header = datagram.bytes.len().saturating_sub(payload as usize);
             let first = first_arrival.entry(&datagram.bytes[header..]).or_insert_with(|| {
                 sent += payload;
@@ -64,8 +64,8 @@ impl Account {
         arrivals.filter(|_| sent == self.payload_bytes)?.into_iter().max()
     }
 
-    /// As [`Account::datagrams_arrival`], where a payload that is sent again has other bytes: its maker says so, and it is
-    /// that of the last datagram with a new payload before it.
+    /// As [`Account::datagrams_arrival`], if a repeated payload has different bytes: the endpoint marks it as repeated,
+    /// and it repeats the last datagram with a new payload before it.
     fn sealed_arrival(
         &self,
         ports: Ports,
@@ -89,7 +89,7 @@ impl Account {
                 Some(last) if payload > 0 && !datagram.spans.iter().any(is_new) => {
                     *last = [*last, arrival].into_iter().flatten().min();
                 }
-                // Of a message without payload the first datagram counts.
+                // For a message without payload, the first datagram counts.
                 Some(_) if payload == 0 => {}
                 _ => {
                     arrivals.push(arrival);
@@ -102,7 +102,7 @@ impl Account {
     }
 }
 
-/// The offset after the last payload byte between `start` and `end`, where `payload_bytes` of them lie there; of a
+/// The offset after the last payload byte between `start` and `end`, if `payload_bytes` of them are there. For a
 /// message without payload, the offset after its last byte.
 fn message_end(spans: &[Span], start: u64, end: u64, payload_bytes: u64) -> Option<u64> {
     let (mut offset, mut payload) = (0, 0);

@@ -1,4 +1,4 @@
-//! The threads of a run: forwarder, servers, devices, and the one that waits for them.
+//! The threads of a run: forwarder, servers, devices, and the thread that waits for them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -33,12 +33,12 @@ use super::{Progress, RunError};
 use crate::compare::device::{client_config, timing};
 use crate::compare::sampler::Sampler;
 
-/// How often progress is reported and ends are looked for.
+/// How often to report progress and check whether the run is over.
 const TICK: Duration = Duration::from_millis(50);
-/// Between the check of the links and the first device.
+/// The time between the check of the links and the first device.
 const LEAD: Duration = Duration::from_millis(50);
 
-/// Where the threads of a run live.
+/// The namespaces of a run's threads.
 pub(super) struct Sides {
     /// The devices' side.
     pub(super) device: wirecost_live::Side,
@@ -46,57 +46,57 @@ pub(super) struct Sides {
     pub(super) server: wirecost_live::Side,
 }
 
-/// What the threads of a run share.
+/// The data that the threads of a run share.
 pub(super) struct Stage<'a> {
-    /// What is asked for.
+    /// The options.
     pub(super) options: &'a Options,
     /// Cells and devices.
     pub(super) plan: &'a Plan,
-    /// What the devices of each cell send; none where it is not run.
+    /// The messages of each cell's devices; `None` if the cell is not run.
     pub(super) messages: Vec<Option<Message>>,
     /// The clock of all threads.
     pub(super) clock: Clock,
-    /// What the forwarder lets the others know.
+    /// The state shared with the forwarder.
     pub(super) activity: &'a Arc<Activity>,
-    /// Where they live.
+    /// The two sides.
     pub(super) sides: &'a Sides,
-    /// What servers accept.
+    /// The channels that servers accept.
     pub(super) server_channels: &'a ServerChannels,
-    /// What devices offer.
+    /// The channels that devices offer.
     pub(super) channels: &'a ClientChannels,
     /// The foreign server, if there is one.
     pub(super) foreign: Option<Foreign>,
 }
 
-/// What the threads of a run have left.
+/// The results of a run's threads.
 pub(super) struct Played {
-    /// What the devices noted.
+    /// The notes of the devices.
     pub(super) devices: Vec<DeviceReport<Sampler>>,
-    /// What the built-in servers said of their flows, with the server's port.
+    /// The logs of the built-in servers' flows, with the server's port.
     pub(super) flows: ServerFlows,
-    /// What the forwarder has left.
+    /// The result of the forwarder.
     pub(super) forwarder: forwarder::Finished<DeviceLinks>,
     /// The round-trip times of each link's check.
     pub(super) checks: Vec<Vec<Duration>>,
-    /// What the foreign server has left.
+    /// The report of the foreign server.
     pub(super) server: Option<ForeignReport>,
     /// Whether the user ended it.
     pub(super) interrupted: bool,
-    /// Why it ended early otherwise.
+    /// Why it ended early, unless the user ended it.
     pub(super) failure: Option<String>,
 }
 
 /// The flows of the built-in servers, with the server's port.
 type ServerFlows = Vec<(u16, FlowReport)>;
 
-/// What came of the devices on a link that has been checked.
+/// The result of the devices on a checked link.
 struct OnLink {
     watched: Watched,
     flows: ServerFlows,
     checks: Vec<Vec<Duration>>,
 }
 
-/// The devices, and why they ended before their time.
+/// The notes of the devices, and why they ended early.
 struct Watched {
     devices: Vec<DeviceReport<Sampler>>,
     interrupted: bool,
@@ -117,7 +117,7 @@ struct Clients<'scope> {
 }
 
 impl<'env> Stage<'env> {
-    /// Plays the run: the link first, its check, servers, devices; the link goes last.
+    /// Runs the threads: first the link, then its check, the servers and the devices. The link ends last.
     pub(super) fn play<'scope>(
         mut self,
         scope: &'scope Scope<'scope, 'env>,
@@ -174,7 +174,7 @@ impl<'env> Stage<'env> {
         let watched = self
             .start_devices(scope)
             .and_then(|clients| self.wait(clients, progress));
-        // The scope waits for the servers: they are stopped whatever became of the devices.
+        // The scope waits for the servers, so they are stopped even if the devices failed.
         let flows = match serving {
             Some(serving) => {
                 drop(serving.stop);
@@ -189,7 +189,8 @@ impl<'env> Stage<'env> {
         })
     }
 
-    /// Echoes over the path itself, so that the forwarder can make up for it, then over every link, one by one.
+    /// Sends echoes over the path itself, so that the forwarder can compensate for it, and then over every link in
+    /// turn.
     fn check_links<'scope>(
         &self,
         scope: &'scope Scope<'scope, 'env>,
@@ -236,7 +237,7 @@ impl<'env> Stage<'env> {
             let services = services(&stacks, address, channels, seed).map_err(io::Error::other)?;
             let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
             let server = ServerLoop::new(services, clock, Discard, true)?;
-            // The receiver only goes away together with the whole run.
+            // The receiver lives as long as the run.
             drop(ready.send(server.stopper()));
             let finished = server.run()?;
             Ok(finished
@@ -315,7 +316,7 @@ impl<'env> Stage<'env> {
         })
     }
 
-    /// Waits for the devices; ends them early when the user, a full disk or a dead server says so.
+    /// Waits for the devices. Ends them early after an interruption, on a full disk, or if the server dies.
     fn wait(&mut self, clients: Clients<'_>, progress: &mut dyn Progress) -> Result<Watched, RunError> {
         let total = self.plan.devices.len() as u64;
         let mut interrupted = false;
@@ -346,7 +347,7 @@ impl<'env> Stage<'env> {
     }
 }
 
-/// Gives the calling thread a host's priority and, where all share one, its CPU.
+/// Gives the calling thread a host's priority and, if all threads share one CPU, that CPU.
 fn raise_host(one_cpu: bool) -> io::Result<()> {
     priority::raise(Duty::Host);
     if one_cpu {
@@ -355,11 +356,11 @@ fn raise_host(one_cpu: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops the loop of a thread when it goes: the scope waits for its threads, whatever happened, a panic included.
+/// Stops the loop of a thread when it is dropped: the scope waits for its threads even after a panic.
 struct StopOnDrop(Stopper);
 
 impl StopOnDrop {
-    /// Wakes the loop so that it stops; one that has ended by itself cannot be woken and need not be.
+    /// Wakes the loop so that it stops. A loop that has ended cannot be woken and need not be.
     fn wake(&self) {
         drop(self.0.wake());
     }

@@ -1,46 +1,46 @@
-//! What one device notes of its sample.
+//! The notes of one device about its sample.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_security::Start;
 
-/// What became of one message.
+/// The notes about one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// When it should have been sent.
     pub intended: Instant,
-    /// When the endpoint was told to send it.
+    /// When the endpoint received the command to send it.
     pub actual: Instant,
     /// When its last byte left the driver's buffer.
     pub sent: Option<Instant>,
-    /// How and when it ended; `None` while it has not, and for stacks in which nothing answers.
+    /// Its end and the time of it; `None` until then, and for stacks without answers.
     pub end: Option<(Instant, End)>,
-    /// CPU time spent on the device when it was sent.
+    /// CPU time used for the device when it was sent.
     pub cpu: Duration,
     /// Bytes of the flow handed out before it.
     pub transmitted_before: u64,
 }
 
-/// How a message ended.
+/// The end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The server answered that it has it.
+    /// The server acknowledged it.
     Acknowledged,
-    /// The server answered that it does not take it.
+    /// The server refused it.
     Refused,
-    /// Sent, and nothing came, or the connection broke.
+    /// Sent, without an answer, or the connection broke.
     Unknown,
 }
 
-/// Everything that a device noted.
+/// All notes of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// When the measured connect was intended to start and when it started.
+    /// The intended and the actual start of the measured connect.
     pub connect_started: Option<(Instant, Instant)>,
-    /// How the measured connection did start, where it has a handshake.
+    /// The start of the measured connection, if it has a handshake.
     pub start: Option<Start>,
-    /// When the client was able to send.
+    /// When the client could send.
     pub ready: Option<Instant>,
     /// The warm-up message, then the measured ones.
     pub messages: Vec<Mark>,
@@ -48,10 +48,10 @@ pub struct Notes {
     pub closed: Option<Instant>,
     /// When the last settle ended.
     pub done: Option<Instant>,
-    /// CPU time when the measured connect started: what the connection for the ticket took.
+    /// CPU time when the measured connect started, which the connection for the ticket used.
     pub cpu_before_connect: Duration,
     /// CPU time when the last message had settled.
     pub cpu_after_messages: Duration,
-    /// Why the device could not do what it should have.
+    /// Why the device could not finish its sample.
     pub failure: Option<String>,
 }

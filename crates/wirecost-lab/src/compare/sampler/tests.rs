@@ -26,7 +26,7 @@ fn timing() -> Timing {
     }
 }
 
-/// A device without protocol or link: the test says what happens, and time goes where the script wants to be woken.
+/// A device without protocol or link. The test injects the events, and time advances to the script's next wake-up.
 struct Bench {
     sampler: Sampler,
     now: Instant,
@@ -56,7 +56,7 @@ impl Bench {
         &mut self.sampler
     }
 
-    /// Does what the script wants until it waits; when it wants to be woken.
+    /// Carries out the script's steps until it waits. Returns its wake-up time.
     fn advance(&mut self) -> Option<Instant> {
         loop {
             let context = Context {
@@ -86,7 +86,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass to `deadline`, or to the end of the script.
+    /// Advances time to `deadline`, or to the end of the script.
     fn run_until(&mut self, deadline: Instant) {
         while let Some(at) = self.advance().filter(|at| *at <= deadline) {
             self.now = at;
@@ -119,7 +119,7 @@ fn connected(timing: Timing) -> Bench {
 }
 
 #[test]
-fn a_sample_connects_warms_up_measures_and_closes_with_a_settle_after_each() {
+fn each_step_of_a_sample_is_followed_by_a_settle() {
     let mut bench = connected(timing());
     assert_eq!(bench.connects, [START]);
     bench.run_until(at(1_200));
@@ -148,7 +148,7 @@ fn a_step_settles_only_when_the_link_has_been_quiet() {
 }
 
 #[test]
-fn response_time_counts_from_the_intended_time_when_the_driver_is_late() {
+fn response_time_counts_from_the_intended_time() {
     let mut bench = connected(timing());
     bench.advance();
     bench.now = at(1_163);
@@ -158,7 +158,7 @@ fn response_time_counts_from_the_intended_time_when_the_driver_is_late() {
 }
 
 #[test]
-fn a_message_that_nothing_answers_is_over_when_it_is_sent() {
+fn a_message_without_answers_is_over_when_it_is_sent() {
     let mut bench = connected(Timing {
         answered: false,
         ..timing()
@@ -199,7 +199,7 @@ fn a_message_that_was_given_up_is_not_refused_by_the_close() {
 }
 
 #[test]
-fn a_connection_that_takes_no_bytes_is_left_after_the_time_out_and_not_before() {
+fn a_connection_that_takes_no_bytes_is_left_after_the_time_out() {
     let mut bench = connected(timing());
     bench.run_until(at(1_200));
     bench.congested = true;
@@ -249,7 +249,7 @@ fn a_connection_that_never_comes_ends_the_sample() {
 }
 
 #[test]
-fn a_lost_connection_leaves_the_message_unknown_and_the_rest_unsent() {
+fn a_lost_connection_leaves_the_rest_of_the_messages_unsent() {
     let mut bench = connected(timing());
     bench.run_until(at(1_200));
     bench.report(Event::Lost {
@@ -262,7 +262,7 @@ fn a_lost_connection_leaves_the_message_unknown_and_the_rest_unsent() {
 }
 
 #[test]
-fn with_an_interval_messages_leave_at_their_times_whether_or_not_they_are_answered() {
+fn with_an_interval_messages_leave_at_their_times() {
     let interval = Some(Duration::from_millis(100));
     let mut bench = connected(Timing {
         messages: 3,
@@ -288,7 +288,7 @@ fn with_an_interval_messages_leave_at_their_times_whether_or_not_they_are_answer
 }
 
 #[test]
-fn a_server_that_closes_after_our_close_is_no_failure() {
+fn a_server_that_closes_after_our_close_is_not_a_failure() {
     let mut bench = connected(Timing {
         answered: false,
         ..timing()
@@ -322,7 +322,7 @@ fn with_ticket(timing: Timing) -> Bench {
 }
 
 #[test]
-fn a_resumed_sample_has_a_connection_before_it_of_which_nothing_is_measured() {
+fn nothing_is_measured_of_the_connection_before_a_resumed_one() {
     let mut bench = with_ticket(resumed());
     assert_eq!(bench.connects, [START, at(2_150)]);
     assert_eq!(bench.notes().connect_started, Some((at(2_150), at(2_150))));
@@ -337,7 +337,7 @@ fn a_resumed_sample_has_a_connection_before_it_of_which_nothing_is_measured() {
 }
 
 #[test]
-fn a_connection_that_starts_otherwise_than_asked_for_is_no_sample() {
+fn a_connection_with_another_start_than_asked_is_not_a_sample() {
     let mut bench = with_ticket(resumed());
     bench.report(Event::Established { start: Start::Cold });
     bench.run_until(at(60_000));
@@ -349,7 +349,7 @@ fn a_connection_that_starts_otherwise_than_asked_for_is_no_sample() {
 }
 
 #[test]
-fn a_message_in_the_first_flight_is_sent_as_soon_as_the_client_may() {
+fn a_message_in_the_first_flight_is_sent_as_soon_as_possible() {
     let mut bench = with_ticket(Timing {
         start: Start::ZeroRtt,
         early: true,
@@ -369,7 +369,7 @@ fn a_message_in_the_first_flight_is_sent_as_soon_as_the_client_may() {
 }
 
 #[test]
-fn early_data_that_is_refused_is_no_sample_though_the_client_was_ready() {
+fn refused_early_data_is_not_a_sample() {
     let mut bench = with_ticket(Timing {
         start: Start::ZeroRtt,
         early: true,
@@ -388,7 +388,7 @@ fn early_data_that_is_refused_is_no_sample_though_the_client_was_ready() {
 }
 
 #[test]
-fn a_server_that_is_asked_to_close_after_its_answer_does_no_harm() {
+fn a_server_that_closes_after_its_answer_as_asked_is_fine() {
     let mut bench = connected(Timing {
         warm_up: false,
         server_closes: true,

@@ -1,30 +1,30 @@
-//! How a sample goes: what is asked of one device.
+//! The timing of a sample.
 
 use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_security::Start;
 
-/// How a sample goes.
+/// The timing of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// When the device starts.
     pub at: Instant,
-    /// Quiet time that ends a step.
+    /// The quiet time that ends a step.
     pub settle: Duration,
-    /// After this an acknowledgement is late; after twice this the message is given up.
+    /// An acknowledgement after this time is late. After twice this time the message is given up.
     pub timeout: Duration,
-    /// After this a connect has failed.
+    /// A connect that takes longer has failed.
     pub connect_timeout: Duration,
-    /// Measured messages.
+    /// The number of measured messages.
     pub messages: u64,
-    /// Between the intended send times of measured messages; `None` where each one settles.
+    /// The time between the intended send times of measured messages; `None` if each message settles.
     pub interval: Option<Duration>,
-    /// Whether anything answers a message.
+    /// Whether messages have answers.
     pub answered: bool,
-    /// How the measured connection starts.
+    /// The start of the measured connection.
     pub start: Start,
-    /// Whether a message goes before the measured ones.
+    /// Whether a warm-up message precedes the measured ones.
     pub warm_up: bool,
     /// Whether the first message leaves with the first flight.
     pub early: bool,
@@ -38,7 +38,7 @@ impl Timing {
         self.warm_up as usize
     }
 
-    /// Whether the first message leaves as soon as the client may send, before anything has settled.
+    /// Whether the first message leaves as soon as the client may send, before a settle.
     pub fn sends_at_once(&self) -> bool {
         self.early && self.start == Start::ZeroRtt
     }

@@ -1,4 +1,4 @@
-//! How long the link held the packets that carry payload to the server.
+//! The delays of packets with payload to the server.
 
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Layer};
 use wirecost_sim::{Packet, Tap};
@@ -6,7 +6,7 @@ use wirecost_stats::Histogram;
 
 /// The delays of delivered packets with payload, up.
 pub(super) struct Delays {
-    /// From the entry of a packet until its delivery, queueing included, in nanoseconds.
+    /// From the entry of a packet until its delivery, including queueing, in nanoseconds.
     pub(super) up: Histogram,
 }
 

@@ -1,10 +1,10 @@
-//! From sums and histograms to a cell. What is added up has no smallest and no largest sample: those are 0.
+//! From sums and histograms to a cell. A sum has no smallest and no largest sample: those are 0.
 
 use std::time::Duration;
 
 use wirecost_cost::Totals;
 use wirecost_link::Counters;
-use wirecost_load::outcome::Outcome;
+use wirecost_load::outcome::LoadOutcome;
 use wirecost_proto::{Direction, Phase, units};
 use wirecost_results::Cell;
 use wirecost_results::figures::Interval;
@@ -22,20 +22,20 @@ use crate::compare::sections::{Figures, SectionBytes, untimed};
 use crate::compare::simulated::NO_CPU_TIME;
 use crate::compare::verdict;
 
-/// Share of late and unanswered messages above which a cell says so.
+/// A larger share of late and unanswered messages causes a warning.
 const MANY_TIMEOUTS: f64 = 0.01;
 
-/// What a cell has left.
+/// The raw results of a cell.
 pub(super) struct Played {
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadOutcome,
     pub(super) totals: Totals,
     pub(super) delays: Delays,
-    /// What the link decided, up and down.
+    /// The decisions of the link, up and down.
     pub(super) counters: [Counters; 2],
 }
 
-/// What all seconds of all phases have counted.
-fn counted(outcome: &Outcome) -> Interval {
+/// The sum over all seconds of all phases.
+fn counted(outcome: &LoadOutcome) -> Interval {
     let mut sum = Interval::default();
     outcome.intervals.iter().for_each(|interval| sum.add(interval));
     sum
@@ -46,7 +46,7 @@ pub(super) fn not_run(options: &Options, planned: &PlannedCell) -> Cell {
     frame(options, planned, [Counters::default(); 2])
 }
 
-/// A cell's figures, and the distribution of its response times where there are any.
+/// A cell's figures, and the distribution of its response times if there are any.
 pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) -> (Cell, Option<String>) {
     let mut cell = frame(options, planned, played.counters);
     let (counted, totals) = (counted(&played.outcome), &played.totals);
@@ -105,9 +105,9 @@ fn message(planned: &PlannedCell, counted: &Interval, played: &Played) -> Sectio
         response_time: counted.response_time.as_ref().and_then(Times::of_histogram),
         service_time: counted.service_time.as_ref().and_then(Times::of_histogram),
         one_way_delay: Times::of_histogram(&played.delays.up),
-        // The flights of a message are not told apart from those of other devices.
+        // The flights of a message cannot be told apart from those of other devices.
         round_trips: None,
-        // It needs the delay of each message, of which only the distribution is kept.
+        // This figure needs the delay of each message, and only the distribution is kept.
         goodput_bps: None,
         payload_bytes: planned.payload.len() as u64 * counted.sent,
     };
@@ -123,7 +123,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
     };
     let mut warnings: Vec<Warning> = verdict::no_times(outcomes).into_iter().collect();
     if let Some(failure) = &played.outcome.failure {
-        warnings.push(warning(WarningKind::ServerFailed, failure.clone(), true));
+        warnings.push(warning(WarningKind::ServerFailed, failure.to_string(), true));
     }
     let unattributed: u64 = Direction::ALL
         .iter()

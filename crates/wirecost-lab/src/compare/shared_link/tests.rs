@@ -53,7 +53,7 @@ fn resent(section: &Section) -> f64 {
 }
 
 #[test]
-fn devices_that_are_spread_evenly_loses_nothing() {
+fn devices_that_are_spread_evenly_lose_nothing() {
     for stack in ["coap-con", "mqtt-qos1"] {
         let cell = cell_of(&shared_link(stack, None));
         assert!(
@@ -82,7 +82,7 @@ fn devices_that_are_spread_evenly_loses_nothing() {
 }
 
 #[test]
-fn a_burst_fills_the_queue_and_what_it_drops_is_sent_again() {
+fn a_burst_fills_the_queue_and_dropped_messages_are_repeated() {
     for stack in ["coap-con", "mqtt-qos1"] {
         let even = cell_of(&shared_link(stack, None));
         let burst = cell_of(&shared_link(stack, Some(Duration::from_millis(500))));
@@ -92,7 +92,7 @@ fn a_burst_fills_the_queue_and_what_it_drops_is_sent_again() {
         let p50 = |section: &Section| section.response_time_ns.as_ref().and_then(|times| times.p50);
         assert!(p50(&burst) > p50(&even), "{stack}");
         let delay = burst.one_way_delay_ns.expect("delays");
-        // 8 kB at 100 kbit/s wait 655 ms at most, behind a propagation delay of 25 ms and a packet's own time.
+        // 8 kB at 100 kbit/s wait 655 ms at most, plus a propagation delay of 25 ms and a packet's own time.
         assert!(
             delay.max > 600_000_000 && delay.max < 710_000_000,
             "{stack}: {}",
@@ -102,13 +102,13 @@ fn a_burst_fills_the_queue_and_what_it_drops_is_sent_again() {
 }
 
 #[test]
-fn a_cell_on_a_shared_link_is_the_same_again() {
+fn a_repeated_cell_on_a_shared_link_has_the_same_result() {
     let options = shared_link("mqtt-qos1", Some(Duration::from_secs(1)));
     assert_eq!(cell_of(&options), cell_of(&options));
 }
 
 #[test]
-fn a_cell_that_is_stopped_has_what_it_measured() {
+fn a_stopped_cell_has_its_measurements_so_far() {
     let options = shared_link("coap-con", None);
     let plan = Plan::new(&options);
     let pace = Pace::default();

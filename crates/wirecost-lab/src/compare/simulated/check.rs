@@ -1,4 +1,4 @@
-//! The link's round-trip time, asked of a link object of its kind: what the echoes over the emulated link find there.
+//! The link's round-trip time, from a link object of its kind, as the echoes over the emulated link measure it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use wirecost_proto::random::key_of;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
 
-/// The round-trip times of echoes that are as large and as far apart as those over the emulated link.
+/// The round-trip times of echoes with the size and the interval of those over the emulated link.
 pub(super) fn round_trips(options: &Options, planned: &PlannedCell) -> Vec<Duration> {
     let config = options.links[planned.link];
     let plan = echo::plan(&config, 0, options.ipv6);
@@ -25,7 +25,7 @@ mod tests {
     use crate::compare::fixture::options;
 
     #[test]
-    fn a_link_without_chance_takes_exactly_the_time_asked_for() {
+    fn a_link_without_randomness_takes_exactly_the_configured_time() {
         let mut options = options(&["udp"]);
         options.links[0].up.rate = Some("50kbit".parse().expect("a rate"));
         let plan = Plan::new(&options);

@@ -24,31 +24,31 @@ use crate::compare::analysis::{AnalysedDevice, DeviceMeasurement, analyse};
 use crate::compare::device::{channel_options, client_config, timing};
 use crate::compare::sampler::Sampler;
 
-/// The number of the device to its server and on its link, which have no other one.
+/// The number of the device at its server and on its link, where it is alone.
 const NUMBER: HostIndex = 0;
 
-/// What the world of one device is made of.
+/// The input of one device's world.
 pub(super) struct World<'a> {
     pub(super) options: &'a Options,
-    /// The cell's place in the plan.
+    /// The index of the cell in the plan.
     pub(super) index: usize,
     pub(super) planned: &'a PlannedCell,
     pub(super) sample: u32,
     pub(super) message: &'a Message,
     pub(super) credentials: &'a Credentials,
-    /// Whether to leave it half done.
+    /// Whether to stop before the end.
     pub(super) stopped: &'a AtomicBool,
 }
 
-/// What the world of one device has left.
+/// The results of one device's world.
 pub(super) struct Outcome {
     pub(super) device: DeviceMeasurement,
-    /// What its link decided, up and down.
+    /// The decisions of its link, up and down.
     pub(super) counters: [Counters; 2],
 }
 
 impl World<'_> {
-    /// Lets the device do everything it is to do.
+    /// Runs the device to its end.
     pub(super) fn play(&self, mut sink: Sink<'_>) -> Result<Outcome, SimulationError> {
         let link = OnlyLink {
             link: Link::new(self.options.links[self.planned.link], self.rng())
@@ -91,12 +91,12 @@ impl World<'_> {
         })
     }
 
-    /// The device's randomness, as on kernel sockets.
+    /// The device's random numbers, as on kernel sockets.
     fn rng(&self) -> Rng {
         self.planned.rng.host(u64::from(self.sample))
     }
 
-    /// The largest IP packet that the link carries both ways.
+    /// The largest IP packet that the link carries in both directions.
     fn mtu(&self) -> u16 {
         let link = &self.options.links[self.planned.link];
         link.up.mtu.min(link.down.mtu)
@@ -126,7 +126,7 @@ impl World<'_> {
         let remote = self.server();
         let address = simulated_address(self.place(), options.ipv6).unwrap_or(remote.ip());
         Ok(Device {
-            // The host's randomness follows from its number: it must not depend on the other cells.
+            // The host's random numbers depend on its number, which must not depend on other cells.
             host: NUMBER,
             local: SocketAddr::new(address, 0),
             remote,
@@ -136,8 +136,7 @@ impl World<'_> {
         })
     }
 
-    /// The number of the device's address, which no other device of the run has as far as there are addresses: nothing
-    /// else shows it.
+    /// The number of the device's address, unique in the run as long as there are enough addresses.
     fn place(&self) -> HostIndex {
         let before = self.index as u64 * u64::from(self.options.samples);
         let number = (before + u64::from(self.sample)) % u64::from(MAX_SIMULATED_DEVICES);
@@ -163,7 +162,7 @@ impl World<'_> {
     }
 }
 
-/// The link of the only device; cut, so that the device soon gives up, where the simulation is to stop.
+/// The link of the only device. It is cut when the simulation must stop, so that the device soon gives up.
 struct OnlyLink<'a> {
     link: Link,
     stopped: &'a AtomicBool,

@@ -1,4 +1,4 @@
-//! What is kept of a device's packets.
+//! The packets of a device to keep.
 
 use std::io;
 
@@ -12,19 +12,19 @@ use super::SimulatedPacket;
 use crate::compare::analysis::PacketSink;
 use crate::compare::ladder::{DrawnPacket, DrawnPackets};
 
-/// What is kept of the packets of a cell's devices.
+/// The kept packets of a cell's devices.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// The packets of the devices that a capture holds.
+    /// The packets of the recorded devices.
     pub(super) packets: Vec<SimulatedPacket>,
-    /// Those of the first device that came to its end.
+    /// The packets of the first finished device.
     pub(super) ladder: DrawnPackets,
-    /// Whether that device has been seen.
+    /// Whether there is a finished device.
     has_ladder: bool,
 }
 
 impl Kept {
-    /// Takes the packets of the next device.
+    /// A sink for the packets of the next device.
     pub(super) fn sink(&mut self, planned: &PlannedCell, is_recorded: bool) -> Sink<'_> {
         Sink {
             kept: self,
@@ -36,7 +36,7 @@ impl Kept {
     }
 }
 
-/// Takes the packets of one device.
+/// A sink for the packets of one device.
 pub(super) struct Sink<'a> {
     kept: &'a mut Kept,
     is_recorded: bool,
@@ -47,7 +47,7 @@ pub(super) struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Whether the device came to its end: the first one that did is drawn.
+    /// Begins a device. The first finished one is drawn.
     pub(super) const fn begin(&mut self, has_finished: bool) {
         self.is_drawn = has_finished && !self.kept.has_ladder;
         self.kept.has_ladder |= has_finished;

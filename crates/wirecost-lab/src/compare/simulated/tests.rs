@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::compare::fixture::options;
 
-/// The cells of `stacks` on `jobs` threads, in the order in which they were handed over.
+/// The cells of `stacks` on `jobs` threads, in the order of their results.
 fn simulated(stacks: &[&str], change: impl FnOnce(&mut Options), jobs: usize) -> Vec<CellResult> {
     let mut options = options(stacks);
     options.samples = 3;
@@ -26,12 +26,12 @@ fn simulated(stacks: &[&str], change: impl FnOnce(&mut Options), jobs: usize) ->
 }
 
 #[test]
-fn a_cell_that_takes_long_is_left_when_the_user_asks() {
+fn a_long_cell_ends_when_the_user_interrupts() {
     let mut options = options(&["tcp"]);
     options.samples = 20_000;
     let plan = Plan::new(&options);
     let (mut taken, asked) = (0, std::cell::Cell::new(false));
-    // Not when it is first asked: the cell is at work by then.
+    // Not at the first call: by the second one, the cell is running.
     let stop = || asked.replace(true);
     simulate(&options, &plan, &[0], 1, &mut |_| taken += 1, &stop).expect("a simulation");
     assert_eq!(taken, 0, "what was half done is not handed over");
@@ -42,7 +42,7 @@ fn json(results: &[CellResult]) -> Vec<String> {
     cells.collect::<Result<_, _>>().expect("JSON")
 }
 
-/// The first packet whose bytes differ: its stack, its place and the first byte that differs.
+/// The first packet whose bytes differ: its stack, its index and its first different byte.
 fn first_difference(one: &[CellResult], two: &[CellResult]) -> Option<(String, usize, Option<usize>)> {
     one.iter().zip(two).find_map(|(one, two)| {
         let mut pairs = one.packets.iter().zip(&two.packets).enumerate();
@@ -133,7 +133,7 @@ fn a_cell_does_not_depend_on_the_others_of_its_run() {
 }
 
 #[test]
-fn nothing_is_begun_once_it_is_to_stop() {
+fn no_cell_begins_after_an_interruption() {
     let options = options(&["udp", "coap-con"]);
     let plan = Plan::new(&options);
     let mut results = 0;
@@ -142,7 +142,7 @@ fn nothing_is_begun_once_it_is_to_stop() {
 }
 
 #[test]
-fn what_cannot_run_says_so() {
+fn a_cell_that_cannot_run_gives_the_reason() {
     let results = simulated(
         &["udp"],
         |options| options.sizes[0] = "70kB".parse().expect("a size"),

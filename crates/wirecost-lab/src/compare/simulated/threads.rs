@@ -1,4 +1,4 @@
-//! Cells side by side, their results in the order asked for.
+//! Runs cells in parallel and returns their results in the requested order.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,17 +11,17 @@ use wirecost_scenario::plan::Plan;
 
 use super::{CellResult, Simulation, SimulationError};
 
-/// How often it is asked whether to stop while nothing comes to its end.
+/// How often to check for a stop while no cell finishes.
 const TICK: Duration = Duration::from_millis(50);
 /// Results per thread that may wait for the receiver.
 const WAITING: usize = 4;
 
 /// Simulates `cells` of a plan on `jobs` threads, and hands their results over in the order of `cells`, whatever the
-/// number of threads. Where `stop` says so, no further cell is begun, those at work are left, and what comes behind a
-/// cell that is missing is dropped.
+/// number of threads. If `stop` returns true, no further cell begins, the running cells end, and results after a
+/// missing cell are dropped.
 ///
 /// # Errors
-/// The first cell that cannot be simulated; those before it have been handed over.
+/// The first cell that cannot be simulated. Results before it have been handed over.
 pub fn simulate(
     options: &Options,
     plan: &Plan,
@@ -42,10 +42,10 @@ pub fn simulate(
     }
 }
 
-/// The same for anything that makes a result of a cell.
+/// Runs any computation for each cell in parallel.
 ///
 /// # Errors
-/// The first cell that came to none.
+/// The first cell that failed.
 pub(crate) fn side_by_side<R: Send, E: Send>(
     cells: &[usize],
     jobs: usize,
@@ -68,7 +68,7 @@ pub(crate) fn side_by_side<R: Send, E: Send>(
         drop(done);
         let outcome = in_order(&results, &queue, on_cell, stop);
         queue.stopped.store(true, Ordering::Relaxed);
-        // A thread that still has a result to hand over must not wait for room.
+        // A thread that still has a result must not wait for room.
         drop(results);
         outcome
     })
@@ -82,7 +82,7 @@ struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// The next cell's place in the order, and the cell.
+    /// The position of the next cell, and the cell.
     fn next(&self) -> Option<(usize, usize)> {
         if self.stopped.load(Ordering::Relaxed) {
             return None;
@@ -92,7 +92,7 @@ impl Queue<'_> {
     }
 }
 
-/// A cell's place in the order, and what came of it.
+/// The position of a cell, and its result.
 type Done<R, E> = (usize, Result<R, E>);
 
 fn work<R, E>(

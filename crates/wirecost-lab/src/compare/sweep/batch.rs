@@ -1,4 +1,4 @@
-//! Some cells on kernel sockets: as many as one live run holds.
+//! Runs a batch of cells on kernel sockets: as many as one live run holds.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::compare::finish::emulator;
 use crate::compare::ladder::{DrawnPackets, ladder};
 use crate::compare::live::{NetworkFacts, Run, RunError};
 
-/// What of a batch belongs to the machine and not to its cells.
+/// The facts about the machine from a batch.
 #[derive(Debug)]
 pub(crate) struct LiveFacts {
     /// Settings and medium.
     pub(crate) network: NetworkFacts,
     /// How the emulator kept its deadlines.
     pub(crate) emulator: Option<Emulator>,
-    /// What the foreign server has left.
+    /// The report of the foreign server.
     pub(crate) server: Option<ForeignReport>,
     /// Packets of no cell.
     pub(crate) unattributed_packets: u64,
@@ -33,17 +33,17 @@ pub(crate) struct LiveFacts {
     pub(crate) dropped_packets: u64,
     /// Whether the user ended it early.
     pub(crate) interrupted: bool,
-    /// Why it or its capture ended early otherwise.
+    /// Why it or its capture ended early, unless the user ended it.
     pub(crate) failure: Option<String>,
 }
 
-/// What a cell of a batch has come to.
+/// The figures of a cell of a batch.
 pub(super) type Figures = (Cell, Vec<SampleRow>, Option<Ladder>);
 
-/// Links of one batch: each is checked before it measures, one after the other.
+/// The most links of one batch. Each is checked before the measurement, one after the other.
 const MAX_LINKS: usize = 200;
 
-/// Cells by batches, in their order: one MTU each, because the network has one, and at most so many devices.
+/// Cells in batches, in order: each batch has one MTU, because its network has one, and a limited number of devices.
 pub(super) fn batches(options: &Options, plan: &Plan, cells: &[usize], max_devices: u64) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mtu = |cell: usize| mtu_of(&options.links[plan.cells[cell].link]);
@@ -64,7 +64,7 @@ pub(super) fn batches(options: &Options, plan: &Plan, cells: &[usize], max_devic
     batches
 }
 
-/// Every device at work has a socket on each side; the limit is raised as far as it goes, and tested before the run.
+/// Checks the limit of open files before the run, after raising it: every running device has a socket on each side.
 pub(super) fn check_open_files(options: &Options, plan: &Plan) -> Result<(), RunError> {
     let limit = OpenFiles::raise().map_err(EmulationError::doing("raise the limit of open files"))?;
     let devices = plan.overlapping_devices(options);
@@ -81,7 +81,7 @@ pub(super) fn check_open_files(options: &Options, plan: &Plan) -> Result<(), Run
     })
 }
 
-/// Waits until the threads of what was before are gone: a user namespace is made by a process of one thread only.
+/// Waits until earlier threads are gone: only a process with one thread can make a user namespace.
 pub(super) fn wait_until_alone() {
     const PATIENCE: u32 = 200;
     let is_alone = || std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() <= 1);
@@ -93,7 +93,7 @@ pub(super) fn wait_until_alone() {
     }
 }
 
-/// Analyses a batch: the figures of its cells in their order, its packets into `capture`.
+/// Analyses a batch: the figures of its cells in order, its packets into `capture`.
 pub(super) fn figures(
     options: &Options,
     mut run: Run,
@@ -116,7 +116,7 @@ pub(super) fn figures(
     let analysis = analyse(devices, &run.flows, recording, &mut capture);
     let analysis = analysis.map_err(io("read the recorded packets back"))?;
     let (ladders, capture_error) = capture.finish();
-    // On a disk that is full its space is what the results are written to.
+    // If the disk is full, the results need this space.
     recording.discard().map_err(io("discard the recorded packets"))?;
     let cut_short = |error| format!("the capture is cut short: {error}");
     let failure = run.failure.take().or_else(|| capture_error.map(cut_short));
@@ -149,7 +149,7 @@ pub(super) fn figures(
     Ok((figures, facts))
 }
 
-/// For each host: the cell whose ladder it draws. It is the cell's first device that came to its end.
+/// For each host, the cell whose ladder shows it: the cell of which it is the first finished device.
 fn drawn_devices(run: &Run) -> Vec<Option<usize>> {
     let mut drawn = vec![None; run.plan.devices.len()];
     let mut taken = vec![false; run.plan.cells.len()];
@@ -176,7 +176,7 @@ fn by_cell(
         rows_of[row.cell as usize].push(row);
     }
     let drawn = |cell: usize, packets: DrawnPackets| {
-        // The drawn device is the first finished one of the cell in the order of hosts.
+        // The drawn device is the cell's first finished one in the order of hosts.
         let finished = |device: &&DeviceMeasurement| device.cell == cell && device.report.finished;
         let device = analysis.devices.iter().find(finished)?;
         let planned = &plan.cells[cell];

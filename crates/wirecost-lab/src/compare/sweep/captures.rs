@@ -1,5 +1,5 @@
-//! The packets of simulated cells: each cell's beside its figures while the run goes on, then all in one capture with
-//! the secrets in front of them.
+//! The packets of simulated cells: during the run in one file per cell, at the end in one capture that begins with the
+//! secrets.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ use crate::compare::simulated::{CellResult, SimulatedPacket};
 /// The packets of all simulated cells.
 const CAPTURE: &str = "capture/sim.pcapng";
 
-/// Writes the packets of a cell that a capture is to hold, in the order of their times.
+/// Writes the recorded packets of a cell, ordered by time.
 pub(super) fn write_part(
     folder: &RunFolder,
     planned: &PlannedCell,
@@ -61,8 +61,7 @@ fn utc_nanos(at: Instant) -> u64 {
     (VIRTUAL_EPOCH.as_nanos() as u64).saturating_add(at.as_nanos())
 }
 
-/// Puts the packets of cells, by their keys, behind those that the capture holds already, and removes them from beside
-/// the cells.
+/// Appends the packets of cells, by their keys, to the capture, and removes the cells' own files.
 pub(super) fn merge(folder: &RunFolder, cells: impl Iterator<Item = String>) -> io::Result<()> {
     let parts = cells.map(|key| folder.file(&part(&key)));
     let parts: Vec<PathBuf> = parts.filter(|path| path.exists()).collect();
@@ -77,7 +76,7 @@ pub(super) fn merge(folder: &RunFolder, cells: impl Iterator<Item = String>) -> 
     parts.iter().try_for_each(std::fs::remove_file)
 }
 
-/// Copies captures into one: all secrets first, because Wireshark decrypts nothing otherwise.
+/// Copies captures into one, with all secrets first: otherwise Wireshark decrypts nothing.
 fn copy(sources: &[&PathBuf], to: &Path) -> io::Result<()> {
     let mut keys = Vec::new();
     for source in sources {

@@ -1,4 +1,4 @@
-//! Finished cells: first the figures, then the line of the journal that says so.
+//! Finished cells: first their figures are written, then their line in the journal.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::compare::simulated::CellResult;
 pub(super) struct Store<'a> {
     folder: &'a RunFolder,
     options: &'a Options,
-    /// Keys of the cells that need not be run any more.
+    /// Keys of the finished cells.
     finished: BTreeSet<String>,
 }
 
@@ -27,12 +27,12 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Whether no cell has come to its end.
+    /// Whether no cell is finished.
     pub(super) fn is_empty(&self) -> bool {
         self.finished.is_empty()
     }
 
-    /// The cells of a plan that an engine has still to run.
+    /// The cells of a plan that an engine still has to run.
     pub(super) fn missing(&self, plan: &Plan, engine: &str) -> Vec<usize> {
         let cells = plan.cells.iter().enumerate();
         let is_missing = |cell| !self.finished.contains(&identity::key(self.options, cell, engine));
@@ -42,7 +42,7 @@ impl<'a> Store<'a> {
             .collect()
     }
 
-    /// Keeps a cell: one that has fewer samples than asked for has figures, but is not finished.
+    /// Writes a cell. A cell with fewer samples than configured has figures, but is not finished.
     pub(super) fn put(&mut self, index: usize, file: CellFile) -> Result<(), ResultsError> {
         let cell = &file.cell;
         let engines = self.options.engine.of_cells();
@@ -57,14 +57,14 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// Keeps a simulated cell with its packets.
+    /// Writes a simulated cell with its packets.
     pub(super) fn put_simulated(&mut self, plan: &Plan, result: &CellResult) -> Result<(), ResultsError> {
         captures::write_part(self.folder, &plan.cells[result.index], result)?;
         let file = CellFile::new(result.cell.clone(), &result.rows, result.ladder.clone());
         self.put(result.index, file)
     }
 
-    /// The name of a capture that no other batch or run has written.
+    /// A file name for a capture that no other batch or run has used.
     pub(super) fn next_capture(&self) -> String {
         let numbered = (2..).map(|number| format!("capture/all-{number}.pcapng"));
         let mut names = std::iter::once("capture/all.pcapng".to_owned()).chain(numbered);

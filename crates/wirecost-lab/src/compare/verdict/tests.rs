@@ -1,4 +1,4 @@
-//! What makes a cell invalid.
+//! The reasons that make a cell invalid.
 
 use super::*;
 use wirecost_link::{GilbertElliott, QueueLimit};
@@ -32,7 +32,7 @@ fn round_trips_count_only_where_nothing_is_lost_corrupted_or_dropped() {
 }
 
 #[test]
-fn bursts_take_more_devices_before_a_mean_has_an_interval() {
+fn bursts_need_more_devices_for_the_interval_of_a_mean() {
     let whole = [counters(10, 10), counters(7, 7)];
     let mut link = LinkConfig::symmetric(Duration::from_millis(25));
     assert_eq!(enough_devices(&link, &whole), 0);
@@ -53,14 +53,14 @@ fn bursts_take_more_devices_before_a_mean_has_an_interval() {
 }
 
 #[test]
-fn the_rtt_asked_for_includes_what_sending_an_echo_takes() {
+fn the_configured_rtt_includes_the_serialisation_of_an_echo() {
     let mut link = LinkConfig::symmetric(Duration::from_millis(25));
     link.up.rate = Some("10kbit".parse().expect("a rate"));
     assert_eq!(asked_rtt(&link, false), Duration::from_micros(25_000 + 22_400));
 }
 
 #[test]
-fn a_mean_delay_that_is_not_the_one_asked_for_is_said() {
+fn a_mean_delay_that_differs_from_the_configured_one_is_reported() {
     use wirecost_link::DelayVariation;
     let ms = Duration::from_millis;
     let judged = |variation| {
@@ -79,7 +79,7 @@ fn a_mean_delay_that_is_not_the_one_asked_for_is_said() {
 }
 
 #[test]
-fn the_rtt_of_a_varying_delay_is_held_against_what_it_gives() {
+fn the_rtt_of_a_varying_delay_is_compared_with_its_expectation() {
     let mut link = LinkConfig::symmetric(Duration::from_millis(70));
     let variation = wirecost_link::DelayVariation::normal(Duration::from_millis(5));
     link.up.delay_variation = Some(variation);
@@ -96,7 +96,7 @@ fn the_rtt_of_a_varying_delay_is_held_against_what_it_gives() {
     assert_eq!((judged(80.0), judged(60.0)), (Some(true), Some(true)));
 }
 
-/// The kind of a cell's warning about the RTT, where its check found `median`, and whether it invalidates.
+/// The kind of a cell's warning about the RTT for a measured `median`, and whether it invalidates.
 fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(WarningKind, bool)> {
     let link = LinkConfig::symmetric(asked);
     let achieved = Achieved {
@@ -117,7 +117,7 @@ fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(WarningKind
 }
 
 #[test]
-fn an_emulator_that_adds_more_than_2_percent_to_the_round_trip_says_so() {
+fn an_emulator_that_adds_over_2_percent_has_a_warning() {
     let link = LinkConfig::symmetric(Duration::from_millis(100));
     let is_late = |lateness| {
         emulator(&Evidence {
@@ -137,7 +137,7 @@ fn an_emulator_that_adds_more_than_2_percent_to_the_round_trip_says_so() {
 }
 
 #[test]
-fn an_rtt_within_the_larger_of_50_us_and_1_percent_is_as_asked() {
+fn an_rtt_within_50_us_or_1_percent_is_accepted() {
     let us = Duration::from_micros;
     let off = |invalid| Some((WarningKind::LinkRttOff, invalid));
     assert_eq!(rtt_warning(us(1_000), Some(us(1_050))), None);

@@ -1,4 +1,4 @@
-//! Sockets of devices: how they come and how they go.
+//! Opens and closes the sockets of devices.
 
 use std::io;
 
@@ -61,7 +61,7 @@ where
 
     fn connect_datagram(&mut self, index: usize) -> io::Result<()> {
         let remote = self.targets[self.slots[index].target as usize].remote;
-        let mut socket = datagram::connect(self.setting.origin(index), remote)?;
+        let mut socket = datagram::connect(self.setting.origin(index), remote, false)?;
         if S::EXACT {
             let address = socket.local_addr()?;
             self.setting.opened(index, address, Transport::Datagram);
@@ -82,7 +82,7 @@ where
         }
         let index = self.shared.len();
         let remote = self.targets[target as usize].remote;
-        let mut socket = datagram::connect_shared(self.setting.origin(index), remote)?;
+        let mut socket = datagram::connect(self.setting.origin(index), remote, true)?;
         let token = Token(SHARED_SOCKETS + index);
         self.poll
             .registry()
@@ -104,7 +104,7 @@ where
         self.input(index, Input::Opened { flow, peer });
     }
 
-    /// Lets go of a device's socket because the director wants it.
+    /// Drops a device's socket on behalf of the director.
     pub(super) fn abort(&mut self, index: usize, reset: bool) {
         let slot = &self.slots[index];
         let flow = slot.flow();
@@ -118,10 +118,10 @@ where
         self.input(index, Input::Reset { flow, reason });
     }
 
-    /// Closes a device's flow because its endpoint wants it.
+    /// Closes a device's flow on behalf of its endpoint.
     pub(super) fn close_flow(&mut self, index: usize, reset: bool) {
         if !S::EXACT || matches!(self.slots[index].socket, Socket::Datagram(_)) {
-            // What was given out before goes before; a refusal is of no interest any more.
+            // Earlier output goes first. A refusal no longer matters.
             let _ = self.hand_over(index);
         }
         match &mut self.slots[index].socket {
@@ -135,7 +135,7 @@ where
         }
     }
 
-    /// Drops a stream whose two directions are closed.
+    /// Drops a stream that is closed in both directions.
     pub(super) fn drop_closed(&mut self, index: usize) {
         if matches!(&self.slots[index].socket, Socket::Stream(stream) if stream.is_closed()) {
             self.close_socket(index);
@@ -147,7 +147,7 @@ where
         self.pending.datagrams.clear();
         match std::mem::replace(&mut self.slots[index].socket, Socket::None) {
             Socket::None | Socket::Shared(_) => {}
-            // Deregistering can only fail for a socket that is not registered.
+            // Deregistering fails only for a socket that is not registered.
             Socket::Stream(mut stream) => drop(self.poll.registry().deregister(&mut stream.socket)),
             Socket::Datagram(mut socket) => drop(self.poll.registry().deregister(&mut socket)),
         }

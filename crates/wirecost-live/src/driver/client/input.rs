@@ -1,4 +1,4 @@
-//! A device's endpoint: its input, what it says, and how its output gets to the kernel.
+//! A device's endpoint: its input, its events, and its output on the way to the kernel.
 
 use wirecost_proto::driver::UNSENT_LIMIT;
 use wirecost_proto::{Buffer, Director, Endpoint, Input, Output, ResetReason};
@@ -19,7 +19,7 @@ where
         self.input_of(index, input, &[]);
     }
 
-    /// Gives the endpoint an input and carries out what it says. `received` are the bytes of the input, if any.
+    /// Passes an input to the endpoint and handles its events. `received` are the bytes of the input, if any.
     pub(super) fn input_of(&mut self, index: usize, input: Input<'_, E::Command>, received: &[u8]) {
         let now = self.now();
         let slot = &mut self.slots[index];
@@ -64,8 +64,7 @@ where
         }
     }
 
-    /// Gives the kernel what a device has given out; whether anything has come of it that the director or the endpoint
-    /// did not know.
+    /// Passes a device's output to the kernel. Returns whether this caused an event for the director or the endpoint.
     pub(super) fn flush(&mut self, index: usize) -> bool {
         let slot = &self.slots[index];
         let has_output = !self.pending.stream.is_empty() || !self.pending.datagrams.is_empty();
@@ -77,7 +76,7 @@ where
         false
     }
 
-    /// Gives the kernel what a device has given out, and tells who wants to know.
+    /// Passes a device's output to the kernel and notifies its owner.
     pub(super) fn write_out(&mut self, index: usize) -> bool {
         let is_flushed = match self.hand_over(index) {
             Ok(is_flushed) => is_flushed,
@@ -96,7 +95,7 @@ where
         has_news
     }
 
-    /// Gives the kernel the output of the device at hand; whether nothing is left.
+    /// Passes the current device's output to the kernel. Returns whether none is left.
     pub(super) fn hand_over(&mut self, index: usize) -> Result<bool, ResetReason> {
         let slot = &mut self.slots[index];
         match &mut slot.socket {
@@ -114,14 +113,14 @@ where
                 self.count_sent(index, sent);
                 Ok(true)
             }
-            // Sent at the end of the round, with those of the others.
+            // Sent at the end of the round, with the output of other devices.
             Socket::Shared(shared) => {
                 if std::mem::take(&mut slot.owes_sent) {
                     self.shared[*shared as usize].waiting.push(index);
                 }
                 Ok(false)
             }
-            // What waited for the socket has gone with it.
+            // Output for a closed socket is gone with it.
             Socket::None => Ok(false),
         }
     }
@@ -135,7 +134,7 @@ where
         }
     }
 
-    /// Withholds commands while too much is unsent, and lets the endpoint know when no longer; whether it did.
+    /// Withholds commands while too much is unsent, and notifies the endpoint afterwards. Returns whether it did.
     fn note_congestion(&mut self, index: usize) -> bool {
         let slot = &mut self.slots[index];
         let is_congested = matches!(&slot.socket, Socket::Stream(stream) if stream.is_congested());
@@ -148,7 +147,7 @@ where
         has_room_again
     }
 
-    /// Resets the connection of a peer that makes the endpoint send so much without reading it that it would fill the memory.
+    /// Resets the connection of a peer that causes output without reading it: the output would fill the memory.
     pub(super) fn give_up_unread(&mut self, index: usize) {
         let slot = &self.slots[index];
         match &slot.socket {
@@ -158,14 +157,14 @@ where
         self.lost(index, ResetReason::Unread, false);
     }
 
-    /// Sends what the devices have given out that share sockets.
+    /// Sends the output of devices on shared sockets.
     pub(super) fn send_shared(&mut self) {
         for shared in 0..self.shared.len() {
             let place = &mut self.shared[shared];
             let sent = place.batch.send(&place.socket);
             let mut waiting = std::mem::take(&mut place.waiting);
             self.counted.sent_bytes += sent.bytes as u64;
-            // Whose datagrams they were is not told by the kernel: they are lost, as on the way.
+            // The kernel does not say which datagrams failed: they are lost, as on the link.
             self.counted.dropped_datagrams += sent.dropped;
             if let Some(error) = sent.refusal {
                 self.shared_failed(&error);

@@ -1,4 +1,4 @@
-//! Devices of a load: many, small, and of each only what its director keeps.
+//! Devices of a load: many small devices. Only the director keeps their data.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,20 +21,20 @@ use crate::timerfd::minimize_timer_slack;
 pub struct LoadDevice<E> {
     /// Its endpoint.
     pub endpoint: E,
-    /// What its flow runs on.
+    /// The transport of its flow.
     pub transport: Transport,
     /// The server.
     pub remote: SocketAddr,
 }
 
-/// What a loop of a load has left.
+/// The result of a load's loop.
 #[derive(Debug)]
 pub struct LoopReport<D> {
-    /// The director, with what it has counted.
+    /// The director with its counts.
     pub director: D,
-    /// What it has counted.
+    /// The loop's own counts.
     pub counted: Counted,
-    /// Why this machine did not give a socket, the first time that it did not: no file, port or route is left.
+    /// The first error of opening a socket: no file, port or route is left.
     pub socket_error: Option<io::Error>,
     /// System calls on sockets.
     pub calls: SocketCalls,
@@ -42,20 +42,20 @@ pub struct LoopReport<D> {
     pub cpu: Duration,
 }
 
-/// What a loop has counted so far.
+/// The counts of a loop so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Bytes that sockets have taken.
+    /// Bytes sent to sockets.
     pub sent_bytes: u64,
-    /// Bytes that sockets have given.
+    /// Bytes received from sockets.
     pub received_bytes: u64,
-    /// Datagrams that the kernel has not taken: lost before the link.
+    /// Datagrams that the kernel refused: lost before the link.
     pub dropped_datagrams: u64,
-    /// How long it has waited awake: CPU time that a sleep would have spared.
+    /// Busy waiting: CPU time that a sleep would have saved.
     pub awake: Duration,
 }
 
-/// What a loop has counted so far, kept up whenever its director is asked.
+/// The counts of a loop so far, updated before each call of its director.
 #[derive(Debug, Default)]
 pub struct Traffic {
     sent_bytes: AtomicU64,
@@ -65,7 +65,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// All of it, as far as it has been told.
+    /// The counts, as of the last update.
     pub fn counted(&self) -> Counted {
         Counted {
             sent_bytes: self.sent_bytes.load(Ordering::Relaxed),
@@ -75,17 +75,17 @@ impl Traffic {
         }
     }
 
-    /// Adds bytes that a socket has taken.
+    /// Adds bytes sent to a socket.
     pub fn add_sent(&self, bytes: usize) {
         self.sent_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Adds bytes that a socket has given.
+    /// Adds bytes received from a socket.
     pub fn add_received(&self, bytes: usize) {
         self.received_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Tells all of it, as far as a loop has counted.
+    /// Replaces all counts.
     pub fn note(&self, counted: &Counted) {
         let awake_ns = u64::try_from(counted.awake.as_nanos()).unwrap_or(u64::MAX);
         self.sent_bytes.store(counted.sent_bytes, Ordering::Relaxed);
@@ -102,10 +102,10 @@ where
     E: Endpoint<Error: std::fmt::Display>,
     D: Director<E>,
 {
-    /// A loop over the devices of a load, numbered in their order.
+    /// A loop over the devices of a load, numbered in order.
     ///
     /// # Errors
-    /// The kernel has no poll instance, timer or event to give.
+    /// The kernel has no poll instance, timer or event left.
     pub fn for_load(
         devices: impl IntoIterator<Item = LoadDevice<E>>,
         director: D,
@@ -125,13 +125,13 @@ where
         Self::build(slots, targets, director, clock, InLoad { sources })
     }
 
-    /// The same, with what it counts kept up in `traffic`, to be watched from any thread and by the director.
+    /// Publishes the loop's counts in `traffic`, for the director and other threads.
     #[must_use]
     pub fn with_traffic(self, traffic: Arc<Traffic>) -> Self {
         Self { traffic, ..self }
     }
 
-    /// Runs until every device is finished or the director ends it, on a thread whose timers fire when they are due.
+    /// Runs until every device is finished or the director ends the loop, on a thread whose timers fire on time.
     ///
     /// # Errors
     /// Polling failed.

@@ -1,4 +1,4 @@
-//! What sockets have to say: connected, readable, writable, gone.
+//! Socket events: connected, readable, writable, closed.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::ClientLoop;
 use super::setting::Setting;
 use super::slot::Socket;
 
-/// Reads of one socket before it is the others' turn.
+/// The most reads of one socket before other sockets have their turn.
 const READS_PER_TURN: usize = 16;
 
 impl<E, D, S> ClientLoop<E, D, S>
@@ -22,7 +22,7 @@ where
     S: Setting,
 {
     pub(super) fn handle_ready(&mut self, index: usize, event: &Event) {
-        // A read that finds less than there is room for has found everything, unless the peer has closed or gone.
+        // A read that does not fill the buffer has read everything, unless the peer has closed the connection.
         let is_ending = event.is_read_closed() || event.is_error();
         let (is_writable, is_readable) = (event.is_writable(), event.is_readable());
         self.hear(index, |this| {
@@ -61,7 +61,7 @@ where
         }
     }
 
-    /// Goes on with what an earlier turn has left.
+    /// Continues reading from an earlier turn.
     pub(super) fn read_on(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         slot.continues = false;
@@ -70,7 +70,7 @@ where
         }
     }
 
-    /// Reads what a device's socket has; `to_the_end` where a short read may not have been the last.
+    /// Reads a device's socket. With `to_the_end`, a short read may not be the last.
     fn read(&mut self, index: usize, to_the_end: bool) {
         match self.slots[index].socket {
             Socket::Stream(_) => self.read_stream(index, to_the_end),
@@ -81,21 +81,20 @@ where
 
     fn read_stream(&mut self, index: usize, to_the_end: bool) {
         let mut buffer = std::mem::take(&mut self.stream_bytes);
-        let mut goes_on = true;
-        for _ in 0..READS_PER_TURN {
-            goes_on = self.read_once(index, &mut buffer, to_the_end);
-            if !goes_on {
-                break;
-            }
-        }
+        let goes_on = (0..READS_PER_TURN).all(|_| self.read_once(index, &mut buffer, to_the_end));
         self.stream_bytes = buffer;
-        if goes_on {
+        self.note_unread(index, goes_on);
+    }
+
+    /// Gives a device another turn if its socket may hold more.
+    fn note_unread(&mut self, index: usize, has_more: bool) {
+        if has_more {
             self.slots[index].is_unread = true;
             self.continue_later(index);
         }
     }
 
-    /// Reads once; whether there may be more.
+    /// Reads once. Returns whether there may be more to read.
     fn read_once(&mut self, index: usize, buffer: &mut [u8], to_the_end: bool) -> bool {
         let slot = &mut self.slots[index];
         let flow = slot.flow();
@@ -133,27 +132,18 @@ where
     }
 
     fn receive_own(&mut self, index: usize, to_the_end: bool) {
-        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
-        let mut goes_on = true;
-        for _ in 0..READS_PER_TURN {
-            goes_on = self.receive_once(index, &mut received, to_the_end);
-            if !goes_on {
-                break;
-            }
-        }
+        let mut received = self.received.take().unwrap_or_default();
+        let goes_on = (0..READS_PER_TURN).all(|_| self.receive_once(index, &mut received, to_the_end));
         self.received = Some(received);
-        if goes_on {
-            self.slots[index].is_unread = true;
-            self.continue_later(index);
-        }
+        self.note_unread(index, goes_on);
     }
 
-    /// Receives once; whether there may be more that is to be read.
+    /// Receives once. Returns whether there may be more to read.
     fn receive_once(&mut self, index: usize, received: &mut Received, to_the_end: bool) -> bool {
         let Socket::Datagram(socket) = &self.slots[index].socket else {
             return false;
         };
-        // To find out that there is no more costs a third of a call that receives several.
+        // Checking for more costs a third of a call that receives several datagrams.
         let alone = !to_the_end && self.director.awaited(index) == Some(1);
         let filled = if alone {
             received.fill_one(socket)
@@ -171,7 +161,8 @@ where
                 }
                 is_full || to_the_end
             }
-            // An ICMP error is told before what came with it; nothing else says that there is more.
+            // The kernel reports an ICMP error before the datagrams that arrived with it. Nothing else signals that
+            // there are more.
             Err(error) => {
                 self.lost(index, reason_of(&error), false);
                 true
@@ -179,11 +170,10 @@ where
         }
     }
 
-    /// Receives on a shared socket and gives each datagram to its device.
+    /// Receives on a shared socket and passes each datagram to its device.
     pub(super) fn receive_shared(&mut self, shared: usize) {
-        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
-        let mut goes_on = true;
-        for _ in 0..READS_PER_TURN {
+        let mut received = self.received.take().unwrap_or_default();
+        let is_unread = (0..READS_PER_TURN).all(|_| {
             let filled = received.fill(&self.shared[shared].socket);
             let (count, is_full) = filled.unwrap_or_else(|error| {
                 self.shared_failed(&error);
@@ -192,16 +182,13 @@ where
             for number in 0..count {
                 self.deliver(shared, received.datagram(number));
             }
-            goes_on = is_full;
-            if !goes_on {
-                break;
-            }
-        }
+            is_full
+        });
         self.received = Some(received);
-        self.shared[shared].is_unread = goes_on;
+        self.shared[shared].is_unread = is_unread;
     }
 
-    /// Tells the director of an ICMP error, which does not say whose datagram it is about.
+    /// Reports an ICMP error to the director. The error does not name the device.
     pub(super) fn shared_failed(&mut self, error: &io::Error) {
         let now = self.tick();
         self.director.shared_failed(reason_of(error), now);
@@ -219,10 +206,10 @@ where
         }
     }
 
-    /// The flow is gone; `unopened` where it was never usable.
+    /// The flow is lost; `unopened` means that it was never usable.
     pub(super) fn lost(&mut self, index: usize, reason: ResetReason, unopened: bool) {
         let flow = self.slots[index].flow();
-        // A connected UDP socket survives the ICMP error that it reports.
+        // A connected UDP socket survives an ICMP error.
         if matches!(self.slots[index].socket, Socket::Stream(_)) {
             self.close_socket(index);
         }
@@ -233,7 +220,7 @@ where
         self.input(index, Input::Reset { flow, reason });
     }
 
-    /// The peer takes no more: what it had said before is read, and then the flow is gone.
+    /// The peer accepts no more data: reads its earlier data, and then the flow is lost.
     pub(super) fn read_out(&mut self, index: usize, refusal: ResetReason) {
         let mut buffer = vec![0; READ_BYTES];
         let reason = loop {

@@ -1,4 +1,4 @@
-//! Devices on the emulated link, each with a script of its own.
+//! Devices on the emulated link, each with its own script.
 
 use std::fmt::Display;
 use std::io;
@@ -22,8 +22,8 @@ where
     E: Endpoint<Error: Display>,
     S: Script<E>,
 {
-    /// The same, keeping the datagrams of a flow's direction in so many bytes of memory: strangers may send them. There is no
-    /// bound unless told otherwise.
+    /// Limits the logged datagrams of each direction of a flow to this many bytes of memory, because anyone may send
+    /// datagrams. Without this call there is no limit.
     #[must_use]
     pub const fn with_bounded_logs(mut self, bytes: usize) -> Self {
         self.setting.log_bytes = bytes;
@@ -33,7 +33,7 @@ where
     /// A loop over `devices`.
     ///
     /// # Errors
-    /// The kernel has no poll instance, timer or event to give.
+    /// The kernel has no poll instance, timer or event left.
     pub fn new(devices: Vec<Device<E, S>>, clock: Clock, activity: Arc<Activity>) -> io::Result<Self> {
         let (mut slots, mut targets) = (Vec::with_capacity(devices.len()), Vec::new());
         let (mut noted, mut scripts) = (Vec::with_capacity(devices.len()), Vec::new());
@@ -60,7 +60,7 @@ where
         Self::build(slots, targets, Scripts::new(scripts), clock, setting)
     }
 
-    /// Wakes the loop to stop it, from any thread.
+    /// Wakes the loop from any thread to stop it.
     pub fn stopper(&self) -> Stopper {
         self.waker()
     }

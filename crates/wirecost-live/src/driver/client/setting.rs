@@ -1,4 +1,4 @@
-//! What surrounds a loop's devices: the emulated link with its logs, or a load of which nothing is kept.
+//! The two modes of a devices' loop: the emulated link with logs, or a load without.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use super::super::sources::{Origin, Sources};
 use crate::activity::Activity;
 use crate::clock::thread_cpu_time;
 
-/// What surrounds the devices of a loop, and what is noted of them.
+/// The mode of a loop, and the records of its devices.
 pub(super) trait Setting {
-    /// Whether each input is timed by itself and its output given to the kernel by itself. Otherwise a turn has one
-    /// time, and its output is given to the kernel together.
+    /// Whether each input has its own time and its own write to the kernel. Otherwise a turn has one time, and its
+    /// output is written together.
     const EXACT: bool;
-    /// Steps of a device before it is the others' turn.
+    /// The most steps of a device before other devices have their turn.
     const STEPS_PER_TURN: usize;
-    /// Devices whose sockets are read before the first of them is written to. One write after the other keeps a target at work
-    /// that would else fall asleep between two, and waking it is most of what a write costs.
+    /// How many devices' sockets are read before the first of them is written to. Consecutive writes keep a target
+    /// awake that would otherwise fall asleep in between, and waking it is most of the cost of a write.
     const HEARD_TOGETHER: usize;
-    /// A deadline that is nearer is waited for awake.
+    /// The loop waits busily for deadlines that are closer than this.
     const AWAKE_BEFORE: Duration;
 
-    /// Where the sockets of a device come from.
+    /// The origin of a device's sockets.
     fn origin(&self, device: usize) -> Origin;
 
-    /// What the director may know when it decides.
+    /// The context of the director's decisions.
     fn context(&self, device: usize, now: Instant, congested: bool) -> Context;
 
-    /// How many sockets datagram devices share; none where each has its own.
+    /// How many sockets datagram devices share; 0 if each has its own.
     fn shared_sockets(&self) -> usize {
         0
     }
@@ -47,25 +47,25 @@ pub(super) trait Setting {
     /// A device has a flow on a socket with this address.
     fn opened(&mut self, _device: usize, _address: SocketAddr, _transport: Transport) {}
 
-    /// A device's endpoint has handed this out.
+    /// A device's endpoint has transmitted this.
     fn transmitted(&mut self, _device: usize, _out: &Buffer) {}
 
-    /// A device's endpoint has said what the bytes that it received are.
+    /// A device's endpoint has identified the bytes that it received.
     fn consumed(&mut self, _device: usize, _received: &[u8], _out: &Buffer) {}
 }
 
-/// Devices on the emulated link: what their endpoints say of the bytes is kept, and their CPU time is counted.
+/// Devices on the emulated link: the loop logs what their bytes are, and measures their CPU time.
 #[derive(Debug)]
 pub struct OnLink {
     pub(super) activity: Arc<Activity>,
     pub(super) devices: Vec<Noted>,
-    /// Bytes of memory in which the datagrams of a flow's direction are kept.
+    /// Bytes of memory for the logged datagrams of a flow's direction.
     pub(super) log_bytes: usize,
     /// CPU time of the thread when the turn began.
     pub(super) lap: Duration,
 }
 
-/// What is noted of a device.
+/// The log of a device.
 #[derive(Debug)]
 pub(super) struct Noted {
     pub(super) host: HostIndex,
@@ -122,7 +122,7 @@ impl Setting for OnLink {
     }
 }
 
-/// Devices of a load: nothing is noted of them but what their director does.
+/// Devices of a load: only the director keeps their data.
 #[derive(Debug)]
 pub struct InLoad {
     pub(super) sources: Sources,
@@ -132,7 +132,7 @@ impl Setting for InLoad {
     const EXACT: bool = false;
     const STEPS_PER_TURN: usize = 256;
     const HEARD_TOGETHER: usize = 32;
-    /// What a timer, a sleep and the way back take on a virtual machine: 7 us of CPU, and the median of 17 us by which a
+    /// The time of a timer, a sleep and a wake-up on a virtual machine: 7 us of CPU, and the median of 17 us by which a
     /// message after a sleep is late.
     const AWAKE_BEFORE: Duration = Duration::from_micros(20);
 

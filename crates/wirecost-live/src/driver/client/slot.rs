@@ -1,4 +1,4 @@
-//! A device's place in its loop: small, because there are many.
+//! The state of a device in its loop, kept small because there are many.
 
 use std::net::SocketAddr;
 
@@ -14,17 +14,17 @@ use super::super::stream::Stream;
 pub(super) struct Slot<E> {
     pub(super) endpoint: E,
     pub(super) socket: Socket,
-    /// Flows opened so far; the current one is the last.
+    /// The number of flows opened so far. The current flow is the last.
     pub(super) flows: u32,
     /// Index of its target.
     pub(super) target: u32,
-    /// Whether so much is unsent that it is given no commands.
+    /// Whether commands are withheld because too much is unsent.
     pub(super) is_congested: bool,
-    /// Whether the director has not been told yet that everything so far is sent.
+    /// Whether the director still has to learn that everything so far is sent.
     pub(super) owes_sent: bool,
-    /// Whether it is among the turns that are to be finished.
+    /// Whether its turn is unfinished.
     pub(super) continues: bool,
-    /// Whether there is more to be read than one turn takes.
+    /// Whether its socket has more to read than one turn allows.
     pub(super) is_unread: bool,
     /// Whether its endpoint has ended.
     pub(super) has_ended: bool,
@@ -36,11 +36,11 @@ pub(super) enum Socket {
     None,
     Stream(Stream),
     Datagram(UdpSocket),
-    /// One that it shares, by index.
+    /// A shared socket, by index.
     Shared(u32),
 }
 
-/// Where devices connect to.
+/// The address and transport of devices' connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) remote: SocketAddr,
@@ -51,18 +51,18 @@ pub(super) struct Target {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) target: u32,
-    /// Which of the sockets it is that the devices of a target share.
+    /// The number of this socket among those that the devices of a target share.
     pub(super) number: usize,
     pub(super) socket: UdpSocket,
     pub(super) batch: Batch,
-    /// Devices whose commands are sent when the batch is.
+    /// Devices whose commands are complete when the batch is sent.
     pub(super) waiting: Vec<usize>,
-    /// Whether there is more to be received than one turn takes.
+    /// Whether its socket has more to read than one turn allows.
     pub(super) is_unread: bool,
 }
 
 impl<E> Slot<E> {
-    /// A device that has done nothing yet. Devices with the same target share it in `targets`.
+    /// A new device. Devices with the same target share its entry in `targets`.
     pub(super) fn new(endpoint: E, target: Target, targets: &mut Vec<Target>) -> Self {
         let known = targets.iter().position(|known| *known == target);
         let index = known.unwrap_or_else(|| {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_takes_few_bytes_beside_its_endpoint() {
+    fn a_device_takes_few_bytes_on_top_of_its_endpoint() {
         assert!(size_of::<Slot<()>>() <= 48, "{}", size_of::<Slot<()>>());
     }
 }

@@ -1,4 +1,4 @@
-//! Connections: read, flushed, closed, and borne for a while when only one side has closed.
+//! Connections: reading, flushing, closing, and waiting for the client's close.
 
 use std::io;
 
@@ -12,10 +12,10 @@ use super::{READS_PER_TURN, ServerLoop};
 /// A connection that is closed on this side.
 #[derive(Clone, Copy)]
 pub(super) struct Lingering {
-    /// When it is looked at again.
+    /// The time of the next check.
     until: Instant,
     flow: FlowId,
-    /// Bytes that were still to be sent.
+    /// Unsent bytes at the last check.
     unsent: usize,
 }
 
@@ -24,7 +24,7 @@ where
     E: Endpoint<Error: std::fmt::Display>,
     O: Observer<E>,
 {
-    /// Flushes at once; reading is left until every event of the turn is known.
+    /// Flushes at once. Reading waits until every event of the turn is known.
     pub(super) fn note_connection(&mut self, flow: FlowId, event: &Event) -> io::Result<()> {
         let is_ending = event.is_read_closed() || event.is_error();
         if event.is_readable() || is_ending {
@@ -49,7 +49,7 @@ where
         }
     }
 
-    /// Reads what a connection has, and answers in one piece.
+    /// Reads a connection, and answers in one write.
     pub(super) fn read(&mut self, flow: FlowId, buffer: &mut [u8]) -> io::Result<()> {
         self.lap();
         let Some(connection) = self.flows.connection_mut(flow) else {
@@ -73,7 +73,7 @@ where
         Ok(())
     }
 
-    /// Reads once; whether there may be more.
+    /// Reads once. Returns whether there may be more to read.
     fn read_once(&mut self, flow: FlowId, buffer: &mut [u8], to_the_end: bool) -> io::Result<bool> {
         let Some(found) = self.flows.get_mut(flow) else {
             return Ok(false);
@@ -82,7 +82,7 @@ where
         let Some(connection) = &mut found.connection else {
             return Ok(false);
         };
-        // Who does not read what it is sent is not read either: its requests would fill the memory with answers.
+        // The server does not read from a client that does not read: its requests would fill the memory with answers.
         let stream = &mut connection.stream;
         if connection.congested || (stream.fin_received && !stream.is_refused()) {
             return Ok(false);
@@ -91,7 +91,7 @@ where
             Readable::Bytes(len) => {
                 let bytes = &buffer[..len];
                 self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)?;
-                // A read that finds less than there is room for has found everything (epoll(7)).
+                // A read that does not fill the buffer has read everything (epoll(7)).
                 return Ok(len == buffer.len() || to_the_end);
             }
             Readable::Nothing => {}
@@ -105,8 +105,9 @@ where
         Ok(false)
     }
 
-    /// Gives bytes to a connection. On the link each transmission is a write of its own. Elsewhere the answers to what is
-    /// being read go out together, and so does what others are sent in one turn. Whether too much waits from then on.
+    /// Passes bytes to a connection. On the link, each transmission is its own write. Elsewhere all answers to one read
+    /// go out together, and so does the output for other connections in one turn. Returns whether too much is unsent
+    /// from then on.
     pub(super) fn transmit_stream(&mut self, flow: FlowId, out: &Buffer) -> bool {
         if self.at_hand == Some(flow) && !self.on_link {
             self.answer.extend_from_slice(out.bytes());
@@ -117,12 +118,12 @@ where
             return false;
         };
         if on_link {
-            // A failed write shows when the socket is read.
+            // A failed write shows at the next read of the socket.
             let _ = connection.stream.write(out.bytes());
         } else {
             connection.stream.queue(out.bytes());
             if connection.stream.is_congested() {
-                // A failed write shows when the socket is read.
+                // A failed write shows at the next read of the socket.
                 let _ = connection.stream.flush();
             }
             if !std::mem::replace(&mut connection.is_unflushed, true) {
@@ -132,12 +133,12 @@ where
         connection.note_congestion()
     }
 
-    /// Sends what a connection at hand has been answered; whether too much waits from then on.
+    /// Sends the collected answers of the current connection. Returns whether too much is unsent.
     fn send_answer(&mut self, flow: FlowId) -> bool {
         let mut answer = std::mem::take(&mut self.answer);
         let connection = self.flows.connection_mut(flow).filter(|_| !answer.is_empty());
         let is_congested = connection.is_some_and(|connection| {
-            // A failed write shows when the socket is read.
+            // A failed write shows at the next read of the socket.
             let _ = connection.stream.write(&answer);
             connection.note_congestion()
         });
@@ -146,7 +147,7 @@ where
         is_congested
     }
 
-    /// Sends what a connection at hand has been answered: its turn is over.
+    /// Sends the collected answers of the current connection at the end of its turn.
     fn settle(&mut self, flow: FlowId) -> io::Result<()> {
         if self.at_hand != Some(flow) {
             return Ok(());
@@ -159,7 +160,7 @@ where
         }
     }
 
-    /// Sends what was queued in a turn for those that were not at hand.
+    /// Sends the output that was queued in a turn for other connections.
     pub(super) fn flush_queued(&mut self) -> io::Result<()> {
         let mut queued = std::mem::take(&mut self.unflushed);
         for flow in queued.drain(..) {
@@ -169,7 +170,7 @@ where
                 self.give_up_unread(flow)?;
             }
         }
-        // What flushing has queued comes after the poll, which does not wait then.
+        // Output queued by flushing is sent after the poll, which does not wait then.
         queued.append(&mut self.unflushed);
         self.unflushed = queued;
         Ok(())
@@ -180,7 +181,7 @@ where
             return Ok(());
         };
         if connection.stream.flush().is_err() {
-            // What the peer said before comes first, also of one that was not read because it did not read.
+            // Earlier data of the peer comes first, even of one that was not read because it did not read.
             connection.congested = false;
             self.read_later(flow, true);
             return Ok(());
@@ -196,7 +197,7 @@ where
         Ok(())
     }
 
-    /// Resets a connection that takes so much less than it is sent by others that it would fill the memory.
+    /// Resets a connection whose client does not read what other clients send to it: the output would fill the memory.
     fn give_up_unread(&mut self, flow: FlowId) -> io::Result<()> {
         match self.flows.connection_mut(flow) {
             Some(connection) if connection.stream.unsent() > MAX_UNSENT => connection.stream.abort(),
@@ -213,7 +214,7 @@ where
             return;
         };
         if reset {
-            // What it was told before goes first.
+            // Earlier output goes first.
             let _ = connection.stream.flush();
             connection.stream.abort();
             return self.drop_connection(flow);
@@ -224,7 +225,7 @@ where
             return self.drop_connection(flow);
         }
         if !self.on_link {
-            // The endpoint, which is being asked what to do, hears of a failure when the socket is read or given up.
+            // The endpoint is in a call. It learns of the failure when the socket is read or reset.
             self.read_later(flow, true);
             self.linger(flow);
         }
@@ -255,10 +256,10 @@ where
             self.at_hand = None;
         }
         if let Some(connection) = &mut gone.connection {
-            // Deregistering can only fail for a socket that is not registered.
+            // Deregistering fails only for a socket that is not registered.
             drop(self.poll.registry().deregister(&mut connection.stream.socket));
         }
-        // Its descriptor is free for one that waits.
+        // A waiting connection can use its descriptor.
         for service in std::mem::take(&mut self.starved) {
             self.hear_later(service);
         }
@@ -269,7 +270,7 @@ where
         self.reports.extend(gone.into_report());
     }
 
-    /// Bears for a while that a connection is closed on this side only.
+    /// Waits for the client's close of a connection that is closed on this side.
     fn linger(&mut self, flow: FlowId) {
         let Some(connection) = self.flows.connection_mut(flow) else {
             return;
@@ -280,8 +281,8 @@ where
         self.wakes.want(self.services.len(), until);
     }
 
-    /// Leaves the connections to the kernel that their clients have not closed in time: it delivers what it has, and
-    /// resets what comes.
+    /// Leaves connections to the kernel that their clients have not closed in time: it delivers the rest and resets
+    /// later data.
     pub(super) fn end_lingering(&mut self, now: Instant) -> io::Result<()> {
         while let Some(Lingering { until, flow, unsent }) = self.lingering.front().copied() {
             if until > now {

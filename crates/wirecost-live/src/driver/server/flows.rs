@@ -1,4 +1,4 @@
-//! The flows of a loop's services, found by their numbers without a search.
+//! The flows of a loop's services in a table indexed by their numbers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,29 +10,29 @@ use wirecost_proto::log::FlowLog;
 
 use super::super::stream::Stream;
 
-/// A connection of a service, or a peer that sends it datagrams.
+/// A connection of a service, or a peer that sends datagrams to it.
 pub(super) struct Flow {
     pub(super) service: usize,
     pub(super) peer: SocketAddr,
-    /// `None` where datagrams come and go by the service's own socket.
+    /// `None` if datagrams use the service's own socket.
     pub(super) connection: Option<Connection>,
-    /// What is told of it in the end, where that is asked for.
+    /// The log of the flow, if logs are enabled.
     pub(super) account: Option<Box<Account>>,
 }
 
 pub(super) struct Connection {
     pub(super) stream: Stream,
-    /// So much waits to be sent that nothing is read.
+    /// Whether nothing is read because too much is unsent.
     pub(super) congested: bool,
-    /// Whether it is among those that are to be read.
+    /// Whether it is queued for reading.
     pub(super) is_unread: bool,
-    /// Whether a read that finds less than there is room for may not have been the last: the peer has closed or gone.
+    /// Whether a short read may not be the last: the peer has closed the connection.
     pub(super) to_the_end: bool,
-    /// Whether it is among those that are to be flushed.
+    /// Whether it is queued for flushing.
     pub(super) is_unflushed: bool,
 }
 
-/// What a flow's bytes were, and what they cost.
+/// The bytes of a flow and their CPU time.
 pub(super) struct Account {
     pub(super) log: FlowLog,
     pub(super) cpu: Duration,
@@ -49,7 +49,7 @@ impl Connection {
         }
     }
 
-    /// Takes note that too much waits to be sent, if that is so; whether it was otherwise before.
+    /// Updates the congestion state. Returns whether it became congested.
     pub(super) fn note_congestion(&mut self) -> bool {
         let is_new = !self.congested && self.stream.is_congested();
         self.congested |= is_new;
@@ -93,8 +93,8 @@ impl Flow {
     }
 }
 
-/// Bits of a flow's number that say where it is; those above count how often the place was used before, so that a number
-/// comes again late.
+/// Bits of a flow's number that hold its index. The bits above count how often the index was used before, so that
+/// numbers repeat late.
 const PLACE_BITS: u32 = 20;
 const PLACES: usize = 1 << PLACE_BITS;
 
@@ -107,13 +107,13 @@ pub(super) struct Flows {
 
 #[derive(Default)]
 struct Place {
-    /// The number of the flow that is here, or that comes here next.
+    /// The number of the flow here, or of the next one.
     id: u32,
     flow: Option<Flow>,
 }
 
 impl Flows {
-    /// The number of a new flow; `None` where there is none left.
+    /// Adds a flow. Returns its number; `None` if none is left.
     pub(super) fn insert(&mut self, flow: Flow) -> Option<FlowId> {
         let index = match self.free.pop() {
             Some(index) => index as usize,
@@ -137,11 +137,12 @@ impl Flows {
     }
 
     pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
-        let place = self
-            .places
-            .get_mut(place_of(id))
-            .filter(|place| place.id == id.0)?;
-        place.flow.as_mut()
+        self.place_mut(id)?.flow.as_mut()
+    }
+
+    fn place_mut(&mut self, id: FlowId) -> Option<&mut Place> {
+        let place = self.places.get_mut(place_of(id))?;
+        (place.id == id.0).then_some(place)
     }
 
     /// The connection of a flow, if it has one.
@@ -150,24 +151,21 @@ impl Flows {
     }
 
     pub(super) fn remove(&mut self, id: FlowId) -> Option<Flow> {
-        let place = self
-            .places
-            .get_mut(place_of(id))
-            .filter(|place| place.id == id.0)?;
+        let place = self.place_mut(id)?;
         let flow = place.flow.take()?;
         place.id = place.id.wrapping_add(PLACES as u32);
         self.free.push(place_of(id) as u32);
         Some(flow)
     }
 
-    /// Takes every flow, in the order of their places.
+    /// Takes every flow, in index order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Flow> + '_ {
         self.free.clear();
         self.places.drain(..).filter_map(|place| place.flow)
     }
 
-    /// The number of the first flow at or behind a place for which `holds` is true, and the place behind it; places go
-    /// round.
+    /// The number of the first flow at or after an index that satisfies `holds`, and the next index. The search wraps
+    /// around.
     pub(super) fn find_from(&self, start: usize, holds: impl Fn(&Flow) -> bool) -> Option<(FlowId, usize)> {
         let (before, behind) = self.places.split_at(start.min(self.places.len()));
         let place = behind
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_is_gone_is_not_taken_for_the_next_one_at_its_place() {
+    fn a_closed_flow_is_not_mistaken_for_its_successor() {
         let mut flows = Flows::default();
         let first = flows.insert(flow(1)).expect("room");
         let second = flows.insert(flow(2)).expect("room");
@@ -206,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_flow_is_found_around_the_end() {
+    fn the_next_flow_is_found_across_the_end() {
         let mut flows = Flows::default();
         let ids: Vec<FlowId> = (0..3)
             .map(|port| flows.insert(flow(port)).expect("room"))

@@ -1,4 +1,4 @@
-//! Where services listen, and who comes.
+//! Listeners, new connections and datagrams.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,10 +18,10 @@ use super::flows::{Connection, Flow};
 use super::{LISTENERS, READS_PER_TURN, ServerLoop};
 use crate::congestion::set_congestion_control;
 
-/// Connections that may wait to be accepted; the kernel takes less where net.core.somaxconn is less (listen(2)).
+/// The accept backlog. The kernel caps it at net.core.somaxconn (listen(2)).
 const BACKLOG: i32 = 65_535;
 
-/// Connections that are accepted before those that are there get their turn.
+/// The most connections to accept before existing ones have their turn.
 const ACCEPTED_PER_TURN: usize = 64;
 
 /// A service that listens.
@@ -30,19 +30,19 @@ pub(super) struct Running<E> {
     pub(super) listener: Listener,
     /// The flows of a datagram service by their peers.
     pub(super) peers: BTreeMap<SocketAddr, FlowId>,
-    /// Whether somebody may wait to be accepted or received.
+    /// Whether connections or datagrams may be waiting.
     pub(super) is_unheard: bool,
-    /// The place at which the oldest peer is looked for.
+    /// The index at which the search for the oldest peer starts.
     oldest: usize,
 }
 
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// With what is to be sent together.
+    /// With the batch of its output.
     Udp(UdpSocket, Batch),
 }
 
-/// Whether other processes listen at the same port.
+/// Whether other processes listen on the same port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Port {
     Alone,
@@ -63,7 +63,7 @@ pub(super) fn listen<E>(
         Transport::Stream => {
             let mut listener = listen_at(address, port).map_err(named)?;
             if let Some(name) = congestion_control {
-                // Accepted connections inherit it; where it is refused, the run has said so.
+                // Accepted connections inherit it. A refusal was reported by the run.
                 let _ = set_congestion_control(listener.as_fd(), name);
             }
             poll.registry()
@@ -119,10 +119,10 @@ where
             let (socket, peer) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // This one is gone already (accept(2)); the next may not be.
+                // This connection is gone already (accept(2)). The next one may not be.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // No descriptor is left: the poll has said so once, and says no more until another one comes.
+                // No descriptor is left. The poll reports this once, and again only with another connection.
                 Err(_) => {
                     self.starved.insert(service);
                     return Ok(());
@@ -135,7 +135,8 @@ where
                 continue;
             };
             if self.register(flow).is_err() {
-                // The kernel watches no further one (epoll(7), max_user_watches): the client sees its connection close.
+                // The kernel allows no further watch (epoll(7), max_user_watches): the client sees its connection
+                // close.
                 self.flows.remove(flow);
                 continue;
             }
@@ -157,7 +158,7 @@ where
     }
 
     fn receive_datagrams(&mut self, service: usize) -> io::Result<()> {
-        let mut received = self.received.take().unwrap_or_else(|| Box::new(Received::new()));
+        let mut received = self.received.take().unwrap_or_default();
         let is_over = self.receive_into(&mut received, service);
         self.received = Some(received);
         if !is_over? {
@@ -166,15 +167,15 @@ where
         Ok(())
     }
 
-    /// Receives what is there, and sends the answers of each call together; false where there may be more. On the link
-    /// each datagram is received by itself, so that its cost is that of its flow.
+    /// Receives the waiting datagrams, and sends the answers of each call together. Returns false if there may be more.
+    /// On the link each datagram is received separately, so that its CPU time is charged to its flow.
     fn receive_into(&mut self, received: &mut Received, service: usize) -> io::Result<bool> {
         let limit = if self.on_link { 1 } else { datagram::TOGETHER };
         for _ in 0..READS_PER_TURN / limit {
             let Listener::Udp(socket, _) = &self.services[service].listener else {
                 return Ok(true);
             };
-            // An ICMP error of an earlier answer: the peer is gone, the socket is not.
+            // An ICMP error of an earlier answer: the peer is gone, but the socket works.
             let Ok((count, is_full)) = received.fill_from_peers(socket, limit) else {
                 continue;
             };
@@ -202,7 +203,7 @@ where
         self.input(service, Some(flow), Input::Received { flow, bytes }, bytes)
     }
 
-    /// Sends what waits to be sent together; what the kernel refuses is lost, and the protocol's own repair applies.
+    /// Sends the batched datagrams. Refused datagrams are lost, and the protocol may repair the loss.
     pub(super) fn send_datagrams(&mut self, service: usize) {
         if let Listener::Udp(socket, batch) = &mut self.services[service].listener
             && !batch.is_empty()
@@ -211,7 +212,8 @@ where
         }
     }
 
-    /// A flow for a new peer. Anyone can send from any number of addresses: off the link the oldest peer makes room.
+    /// Opens a flow for a new peer. Anyone can send from any number of addresses: off the link, a new peer replaces the
+    /// oldest.
     fn open_peer(&mut self, service: usize, peer: SocketAddr) -> io::Result<Option<FlowId>> {
         if !self.on_link && self.services[service].peers.len() >= self.max_peers {
             self.drop_oldest_peer(service)?;
@@ -224,7 +226,7 @@ where
         Ok(Some(flow))
     }
 
-    /// A new peer takes the place of the one that went last, so the next place has the one that has been there longest.
+    /// Drops the oldest peer. A new peer takes the index of the dropped one, so the next index holds the next oldest.
     fn drop_oldest_peer(&mut self, service: usize) -> io::Result<()> {
         let is_peer = |flow: &Flow| flow.service == service && flow.connection.is_none();
         let oldest = self.services[service].oldest;

@@ -1,9 +1,9 @@
-//! Who is named the bottleneck, and what is said of a load that fell short.
+//! Which side is the bottleneck, and what is reported of a load that fell short.
 
 use super::*;
 
 #[test]
-fn a_backlog_that_is_worked_off_in_the_drain_is_not_carried() {
+fn a_backlog_that_the_drain_works_off_is_not_carried() {
     let mut case = Case::new("coap-con", OPEN);
     case.publish(|publish| {
         publish.measured_s = 10.0;
@@ -21,7 +21,7 @@ fn a_backlog_that_is_worked_off_in_the_drain_is_not_carried() {
 }
 
 #[test]
-fn what_nothing_answers_is_worked_off_when_it_arrives_too_late() {
+fn unanswered_messages_that_arrive_too_late_are_worked_off() {
     let mut case = Case::new("mqtt-qos0", OPEN);
     case.publish(|publish| {
         publish.outcomes = Outcomes {
@@ -46,7 +46,7 @@ fn what_nothing_answers_is_worked_off_when_it_arrives_too_late() {
 }
 
 #[test]
-fn a_late_generator_that_works_harder_than_its_target_is_the_bottleneck() {
+fn a_late_generator_that_works_harder_is_the_bottleneck() {
     let mut case = Case::open();
     case.cpu(0.4, 0.3);
     case.lag(MILLISECOND, 9 * MILLISECOND);
@@ -56,7 +56,7 @@ fn a_late_generator_that_works_harder_than_its_target_is_the_bottleneck() {
 }
 
 #[test]
-fn only_what_was_carried_is_said_to_have_been() {
+fn only_carried_messages_are_reported_as_carried() {
     let mut case = Case::open();
     assert!(case.why().starts_with("all that was offered was carried"));
     let mut lossy = Case::open();
@@ -90,7 +90,7 @@ fn only_what_was_carried_is_said_to_have_been() {
 }
 
 #[test]
-fn a_lag_of_milliseconds_loses_nothing_that_is_missing() {
+fn a_lag_of_milliseconds_does_not_explain_missing_messages() {
     let mut case = Case::open();
     case.cpu(0.3, 0.1);
     case.lag(MILLISECOND, 3 * MILLISECOND);
@@ -106,7 +106,7 @@ fn a_lag_of_milliseconds_loses_nothing_that_is_missing() {
     let timeout_ns = u64::try_from(case.options.timeout.as_nanos()).expect("a time-out");
     case.lag(MILLISECOND, timeout_ns);
     assert_eq!(case.bottleneck(), "generator");
-    // What makes figures invalid has a name, also where the target works harder.
+    // A cause of invalid figures is named even if the target works harder.
     let mut case = Case::open();
     case.cpu(0.1, 0.9);
     case.lag(MILLISECOND, 4 * MILLISECOND);
@@ -115,7 +115,7 @@ fn a_lag_of_milliseconds_loses_nothing_that_is_missing() {
 }
 
 #[test]
-fn a_target_that_carries_less_than_is_offered_is_saturated_and_not_invalid() {
+fn a_target_that_carries_less_than_offered_is_saturated_and_valid() {
     let mut case = Case::open();
     case.publish(|publish| publish.outcomes = outcomes(10_000, 6_000));
     for (target, lag_p99_ns) in [(0.2, MILLISECOND), (0.97, 900 * MILLISECOND)] {
@@ -126,9 +126,9 @@ fn a_target_that_carries_less_than_is_offered_is_saturated_and_not_invalid() {
     }
 }
 
-/// It is not known what became of messages that nothing answers, where no target counts them.
+/// The end of unanswered messages is unknown if no target counts them.
 #[test]
-fn what_nobody_counts_falls_short_of_nothing() {
+fn uncounted_messages_do_not_fall_short() {
     let mut case = Case::new("mqtt-qos0", OPEN);
     case.publish(|publish| publish.outcomes = outcomes(10_000, 0));
     assert_eq!((case.bottleneck(), case.of_phases()), ("none".into(), Vec::new()));
@@ -149,7 +149,7 @@ fn what_nobody_counts_falls_short_of_nothing() {
 }
 
 #[test]
-fn a_target_that_nobody_can_look_into_is_named_so() {
+fn a_target_without_cpu_figures_is_named_as_unknown() {
     let mut case = Case::open();
     case.outcome.target = None;
     let bottleneck = case.verdict().bottleneck.expect("a bottleneck");
@@ -158,7 +158,7 @@ fn a_target_that_nobody_can_look_into_is_named_so() {
 }
 
 #[test]
-fn what_was_over_too_soon_has_no_bottleneck() {
+fn a_load_that_is_over_too_soon_has_no_bottleneck() {
     let mut case = Case::open();
     for spent in [Some(&mut case.outcome.generator), case.outcome.target.as_mut()] {
         let spent = spent.expect("both sides");
@@ -171,7 +171,7 @@ fn what_was_over_too_soon_has_no_bottleneck() {
 }
 
 #[test]
-fn where_nothing_is_offered_connections_tell_who_could_give_no_more() {
+fn without_an_offer_connections_show_the_bottleneck() {
     let mut case = Case::open();
     case.options.phases.remove(1);
     case.phases.remove(1);
@@ -180,7 +180,7 @@ fn where_nothing_is_offered_connections_tell_who_could_give_no_more() {
     case.phases[0].connects.established = 100;
     assert_eq!(case.bottleneck(), "none");
     assert_eq!(case.kinds(), (Vec::new(), Vec::new()));
-    // Of ten devices that were to come back, one has not, after many attempts.
+    // Of ten devices that were to reconnect, one has not, after many attempts.
     case.phases[1].outcomes = outcomes(10, 9);
     case.phases[1].connects.attempted = 50;
     assert_eq!(case.bottleneck(), "target");
@@ -193,7 +193,7 @@ fn where_nothing_is_offered_connections_tell_who_could_give_no_more() {
 }
 
 #[test]
-fn a_target_that_ends_its_connections_is_the_one_that_could_give_no_more() {
+fn a_target_that_ends_its_connections_is_the_bottleneck() {
     let mut case = Case::open();
     case.lag(MILLISECOND, 4 * MILLISECOND);
     case.outcome.target = None;

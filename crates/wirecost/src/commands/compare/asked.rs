@@ -1,20 +1,14 @@
 //! From the arguments of `wirecost compare` to the options of a comparison.
 
-use std::time::Duration;
-
 use wirecost_scenario::options::compare::{Options, Schedule, SharedLink};
 
 use crate::arguments::CompareArguments;
+use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::links;
 use crate::exit::Failure;
 
-/// What the arguments ask for.
+/// The options of these arguments.
 pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
-    let keep_alive = u16::try_from(arguments.keep_alive.as_secs());
-    let keep_alive = keep_alive
-        .ok()
-        .filter(|seconds| Duration::from_secs(u64::from(*seconds)) == arguments.keep_alive)
-        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))?;
     let options = Options {
         engine: arguments.engine,
         stacks: arguments.stacks.clone(),
@@ -29,7 +23,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         one_cpu: arguments.one_cpu,
         seed: arguments.seed,
         resource: arguments.resource.clone(),
-        keep_alive,
+        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
         starts: arguments.start.clone(),
         schedules: Schedule::every(&arguments.interval, &arguments.messages_per_connection, None),
         keys: !arguments.no_keys,

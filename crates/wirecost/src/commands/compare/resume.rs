@@ -1,4 +1,4 @@
-//! `--resume`: going on where an earlier run has ended.
+//! `--resume`: continues an earlier run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::arguments::OutputArguments;
 use crate::commands::command_line;
 use crate::exit::Failure;
 
-/// The results folder that is asked for, by `--resume` or by `--out`.
+/// The results folder of `--resume` or `--out`.
 pub fn folder(arguments: &OutputArguments) -> Result<Option<PathBuf>, Failure> {
     match (&arguments.resume, &arguments.out) {
         (Some(Some(resume)), Some(out)) if resume != out => Err(Failure::usage(format!(
@@ -43,13 +43,13 @@ pub fn refused(error: ResumeError, what: &str) -> Failure {
     }
 }
 
-/// The command that resumes the run of this process. The user fills in again what is secret in it.
+/// The command that continues this run in its folder. You must fill in secrets again.
 pub fn command(folder: &Path) -> String {
     let mut arguments = Vec::new();
     let mut given = std::env::args().skip(1).peekable();
     while let Some(argument) = given.next() {
         match argument.as_str() {
-            // Their value may be the next argument; it is the folder, which is named again below.
+            // Their value may be the next argument. It is the folder, which follows below.
             "-o" | "--out" => drop(given.next()),
             "--resume" => drop(given.next_if(|value| !value.starts_with('-') && Path::new(value) == folder)),
             other if other.starts_with("--out=") || other.starts_with("--resume=") => {}

@@ -1,4 +1,4 @@
-//! Loads of a command line or a scenario: run, shown, kept in a results folder.
+//! Runs the loads of a command line or a scenario, shows them, and writes their results folder.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use wirecost_live::topology::prepare;
 use wirecost_load::context::RunContext;
 use wirecost_load::entry;
 use wirecost_load::error::LoadError;
-use wirecost_load::outcome::Outcome;
+use wirecost_load::outcome::LoadOutcome;
 use wirecost_load::run::run as run_load;
 use wirecost_load::server::ServerError;
 use wirecost_load::sink::{SinkError, own_program};
@@ -37,22 +37,22 @@ use crate::prometheus::Endpoint;
 
 /// Loads to run one after the other.
 pub struct Job<'a> {
-    /// The scenario's name; of a command line, the command's.
+    /// The scenario's name; for a command line, the command's.
     pub name: String,
-    /// The loads, in their order.
+    /// The loads, in order.
     pub loads: &'a [LoadOptions],
-    /// The part of them that is run; `None` runs all.
+    /// The part of the loads to run; `None` runs all.
     pub shard: Option<Shard>,
-    /// The scenario as YAML, every default filled in.
+    /// The scenario as YAML, with every default filled in.
     pub resolved: String,
-    /// Where the results go.
+    /// The output options.
     pub output: &'a LoadOutputArguments,
-    /// What is demanded of the figures.
+    /// The thresholds of the figures.
     pub thresholds: &'a Thresholds,
 }
 
 impl Job<'_> {
-    /// Runs the loads; the exit code that they come to. Call it on the main thread.
+    /// Runs the loads. Returns the exit code. Call it on the main thread.
     pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
         let (json, junit) = (self.output.json.as_deref(), self.output.junit.as_deref());
         output::check_files(&[("--json", json), ("--junit", junit)])?;
@@ -79,7 +79,7 @@ impl Job<'_> {
             before: &before,
         };
         let wants_abort = self.thresholds.want_abort();
-        // A target that is not there ends no other load.
+        // An unreachable target does not end the other loads.
         let is_one_of_many = self.loads.len() > 1;
         let mut unreached = Vec::new();
         let measured = sweep.run(&mut |options, position| -> Result<Option<LoadFile>, LoadError> {
@@ -122,7 +122,7 @@ impl Job<'_> {
             .map_err(|error| resume::refused(error, "loads"))
     }
 
-    /// Writes the report, prints the results, and judges how the run ended.
+    /// Writes the report, prints the results, and decides the exit code.
     fn conclude(
         &self,
         folder: &RunFolder,
@@ -149,7 +149,7 @@ impl Job<'_> {
             }
             return Err(failed(error));
         }
-        // A file that finds no room does not keep the others from being written.
+        // A file without room on its disk does not prevent the other files.
         let printed = print(self.output, &summary);
         let reported = wirecost_report::load::write_all(folder);
         export(self.output, &summary, &absent)?;
@@ -176,7 +176,7 @@ impl Job<'_> {
         }
     }
 
-    /// The loads that are not another shard's.
+    /// The loads of this shard.
     fn own_loads(&self) -> Vec<LoadOptions> {
         let is_own = |options: &&LoadOptions| {
             let is_held = |shard: Shard| shard.holds(&identity::key(options));
@@ -185,7 +185,7 @@ impl Job<'_> {
         self.loads.iter().filter(is_own).cloned().collect()
     }
 
-    /// The loads of the run that have no figures because one of them has failed, that one first.
+    /// The loads without figures because one of them failed, beginning with that one.
     fn absent(&self, summary: &LoadSummary, failure: Option<&LoadError>) -> Vec<Absent> {
         let Some(error) = failure else {
             return Vec::new();
@@ -197,13 +197,13 @@ impl Job<'_> {
         missing
             .iter()
             .map(|options| Absent {
-                load: entry::of(options, &Outcome::default(), 0.0, None),
+                load: entry::of(options, &LoadOutcome::default(), 0.0, None),
                 error: error.take(),
             })
             .collect()
     }
 
-    /// Prints the figures that the disk has no room for, and says what is in the folder.
+    /// Prints figures that the disk has no room for, and the contents of the folder.
     fn without_room(
         &self,
         folder: &RunFolder,
@@ -221,7 +221,7 @@ impl Job<'_> {
     }
 }
 
-/// The watchers: the live view, and Prometheus where asked for.
+/// The watchers: the live view, and Prometheus if requested.
 fn watchers(arguments: &LoadOutputArguments) -> Result<Vec<Box<dyn Watcher + Send>>, Failure> {
     let mut watchers: Vec<Box<dyn Watcher + Send>> = vec![Box::new(LoadView::new(
         arguments.quiet,
@@ -260,10 +260,10 @@ fn print(arguments: &LoadOutputArguments, summary: &LoadSummary) -> Result<(), F
     }
 }
 
-/// What continuous integration reads, where it is asked for.
+/// Writes the files for continuous integration, if requested.
 fn export(arguments: &LoadOutputArguments, summary: &LoadSummary, absent: &[Absent]) -> Result<(), Failure> {
     write_junit(arguments, summary, absent)?;
-    // GitHub shows what is appended to this file beside the job.
+    // GitHub shows the contents of this file with the job.
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) {
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
         let text = wirecost_report::load::markdown(summary);
@@ -291,13 +291,13 @@ fn write_junit(
     written.map_err(|error| output::unwritable("--junit", path, &error))
 }
 
-/// Whether figures of a load are wrong, rather than that there are none.
+/// Whether figures of a load are wrong, as opposed to missing.
 fn is_spoiled(load: &Load) -> bool {
     let of_phases = load.phases.iter().flat_map(|phase| &phase.warnings);
     !load.valid && load.warnings.iter().chain(of_phases).any(Warning::spoils_figures)
 }
 
-/// The exit code that a summary comes to.
+/// The exit code of a summary.
 pub fn code(summary: &LoadSummary) -> u8 {
     let is_whole = |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_carried);
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
@@ -314,7 +314,7 @@ pub fn code(summary: &LoadSummary) -> u8 {
     }
 }
 
-/// Whether a load could not be run because its target was not there, or did not let it in.
+/// Whether a load could not run because its target was unreachable or refused it.
 const fn is_about_the_target(error: &LoadError) -> bool {
     match error {
         LoadError::NoConnection { .. } => true,
@@ -356,6 +356,6 @@ fn failed(error: LoadError) -> Failure {
         LoadError::Limit(_) => Failure::new(exit::PRIVILEGE, &error)
             .with_hint("fewer --clients, more --processes or more --source addresses; or raise the limit"),
         LoadError::Machine { .. } | LoadError::Workers(_) => Failure::new(exit::PRIVILEGE, error),
-        LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),
+        LoadError::Part(_) | LoadError::Generator(_) => Failure::new(exit::INTERNAL, error),
     }
 }

@@ -1,4 +1,4 @@
-//! From flags to what a load is asked to be.
+//! From the arguments to the options of loads.
 
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ use wirecost_stack::{Application, Stack};
 
 use super::shape;
 use crate::arguments::LoadArguments;
+use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::links;
 use crate::exit::Failure;
 use crate::login;
 
-/// How long to offer messages, by default.
+/// The default time for sending messages.
 pub(super) const DURATION: Duration = Duration::from_secs(10);
 
-/// The loads that the flags ask for: every combination of their lists, run in this order.
+/// The loads of the arguments: every combination of their lists, in order.
 pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
     let (stacks, target) = target(arguments)?;
     let choices = choices(arguments, &stacks)?;
@@ -49,7 +50,7 @@ pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
     }
 }
 
-/// One value of everything that can be a list.
+/// One value of each list option.
 #[derive(Clone)]
 pub(super) struct Choice {
     stack: Stack,
@@ -61,7 +62,7 @@ pub(super) struct Choice {
     pub(super) rate: f64,
 }
 
-/// Every combination; the last list changes first.
+/// Every combination. The last list changes first.
 fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, Failure> {
     let links = if arguments.link.is_given() {
         links(&arguments.link.shape, &arguments.link.link_rate)?
@@ -110,7 +111,7 @@ fn options(
         payload: Payload::Size(choice.size),
         resource: resource(arguments, target, choice.stack),
         login: login.cloned().map(|login| (login.user, login.password)),
-        keep_alive: keep_alive(arguments)?,
+        keep_alive: keep_alive_seconds(arguments.keep_alive)?,
         inflight: choice.inflight,
         timeout: arguments.timeout,
         connect_timeout: arguments.connect_timeout,
@@ -134,7 +135,7 @@ fn options(
     Ok(options)
 }
 
-/// The stacks, and what answers them.
+/// The stacks and their target.
 fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure> {
     let text = &arguments.target;
     if text.contains("://") {
@@ -151,7 +152,7 @@ fn target(arguments: &LoadArguments) -> Result<(Vec<Stack>, LoadTarget), Failure
     Ok((stacks, LoadTarget::Started(arguments.server)))
 }
 
-/// The stack of a server that is started.
+/// The stack of a server that wirecost starts.
 fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
     let stack: Stack = name.parse().map_err(|error| {
         Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ...")
@@ -159,7 +160,7 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
     with_qos(stack, arguments.qos)
 }
 
-/// The stack with another quality of service, which it must have.
+/// The stack with another quality of service, if it exists.
 fn with_qos(stack: Stack, qos: Option<u8>) -> Result<Stack, Failure> {
     let Some(qos) = qos else {
         return Ok(stack);
@@ -190,14 +191,6 @@ fn resource(arguments: &LoadArguments, target: &LoadTarget, stack: Stack) -> Str
         .unwrap_or_else(|| LoadOptions::unnamed_resource(stack, arguments.shape.subscribers.is_some()).into())
 }
 
-fn keep_alive(arguments: &LoadArguments) -> Result<u16, Failure> {
-    let time = arguments.keep_alive;
-    u16::try_from(time.as_secs())
-        .ok()
-        .filter(|_| time.subsec_nanos() == 0)
-        .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))
-}
-
 pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
     let arrivals = if arguments.closed_loop {
         Arrivals::Closed
@@ -219,7 +212,7 @@ pub(super) fn offer(arguments: &LoadArguments, rate: f64) -> Offer {
     }
 }
 
-/// What cannot be, or must not be without consent.
+/// Refuses impossible loads, and loads that need consent.
 fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure> {
     if arguments
         .duration
@@ -234,7 +227,7 @@ fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure
     consent(options)
 }
 
-/// The refusal with the flag that it is about, where one flag says it.
+/// The refusal with its option, if it concerns one option.
 fn refused(refusal: Refusal) -> Failure {
     match refusal.about {
         About::Key(key @ ("timeout" | "connect_timeout" | "session_expiry" | "size")) => {
@@ -244,7 +237,7 @@ fn refused(refusal: Refusal) -> Failure {
     }
 }
 
-/// A stranger's server is not loaded by mistake.
+/// Prevents loading a foreign server by mistake.
 pub fn consent(options: &LoadOptions) -> Result<(), Failure> {
     match options.needs_consent().filter(|_| !options.is_permitted) {
         Some(why) => Err(Failure::usage(why)

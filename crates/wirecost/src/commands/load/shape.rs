@@ -1,4 +1,4 @@
-//! From flags to what devices are and do beside sending messages.
+//! From the arguments to the behaviour of devices apart from sending messages.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};
 use crate::exit::Failure;
 
-/// The same load with what the flags say of its devices, and the phases that follow.
+/// The load with the device options applied, and its phases.
 pub(super) fn shaped(
     arguments: &LoadArguments,
     choice: &Choice,

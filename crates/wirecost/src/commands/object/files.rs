@@ -1,4 +1,4 @@
-//! Files in and out; `-` is stdin or stdout.
+//! Reads and writes files; `-` is stdin or stdout.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -14,7 +14,7 @@ use crate::output;
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Readers {
-    /// The owner: keys and what was opened.
+    /// The owner: for keys and opened parts.
     Owner,
     /// Everybody.
     Everybody,
@@ -33,7 +33,7 @@ pub(super) fn is_standard(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// Refuses JSON on stdout where something else goes there.
+/// Refuses JSON on stdout if other output goes there.
 pub(super) fn check_stdout(json: bool, out: &Path, what: &str) -> Result<(), Failure> {
     if json && is_standard(out) {
         let message = format_args!("{what} and the JSON cannot both go to stdout");
@@ -69,7 +69,7 @@ pub(super) fn signers(files: &[std::path::PathBuf]) -> Result<Vec<Signer>, Failu
         .collect()
 }
 
-/// Writes a file, over one that is there.
+/// Writes a file, and overwrites an existing one.
 pub(in crate::commands) fn write(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
     if is_standard(file) {
         output::bytes(content);
@@ -84,14 +84,14 @@ pub(in crate::commands) fn write(file: &Path, content: &[u8], readers: Readers) 
     stored.map_err(|error| cannot_write(file, &error))
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a file that must not exist yet.
 pub(super) fn write_new(file: &Path, content: &[u8], readers: Readers) -> Result<(), Failure> {
     let stored = store(OpenOptions::new().create_new(true), file, content, readers);
     if stored
         .as_ref()
         .is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists)
     {
-        // Half a key is none, and would be in the way of the next one.
+        // An incomplete key is useless, and would block the next one.
         drop(std::fs::remove_file(file));
     }
     stored.map_err(|error| cannot_write(file, &error))
@@ -103,7 +103,7 @@ fn store(options: &mut OpenOptions, file: &Path, content: &[u8], readers: Reader
     file.write_all(content)
 }
 
-/// Leaves a file that was there before to its owner alone, where others must not read what is written to it.
+/// Restricts an existing file to its owner if its new content is secret.
 fn restrict(file: &File, readers: Readers) -> io::Result<()> {
     let is_owners = matches!(readers, Readers::Owner) && file.metadata()?.is_file();
     if is_owners {
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_the_owner_may_read_takes_a_file_from_the_others() {
+    fn a_secret_restricts_an_existing_file_to_its_owner() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("opened");
         let mode = || {

@@ -42,7 +42,7 @@ fn to_text(inspection: &Inspection, holds: Option<bool>) -> String {
         Some(true) => "holds",
         Some(false) => "does not hold",
     };
-    // Writing into a text cannot fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(
         text,
         "rules {} B, signed by {} (signature {signature})",

@@ -12,7 +12,7 @@ use crate::arguments::{KeyKind, KeygenArguments};
 use crate::exit::Failure;
 use crate::output;
 
-/// Both halves of a key, as they go into files.
+/// Both halves of a key, as file contents.
 struct Generated {
     id: KeyId,
     private: Vec<u8>,
@@ -57,7 +57,7 @@ fn generate(kind: KeyKind) -> Result<Generated, KeyError> {
     })
 }
 
-/// The name with an ending behind it, whatever dots it has.
+/// The name with an ending, whatever dots the name contains.
 fn with_ending(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);

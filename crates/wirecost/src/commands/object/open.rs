@@ -36,7 +36,7 @@ fn outcome(opened: &Result<Vec<u8>, Refusal>, part: usize) -> serde_json::Value 
     }
 }
 
-/// The machine's clock, which is what rules are judged by; one before 1970 is 1970.
+/// The machine's clock, by which rules are checked. Times before 1970 count as 1970.
 fn now() -> UnixTime {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since_1970.unwrap_or_default().into()

@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &SealArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Everybody who is named, once, and what they are granted.
+/// Every named participant once, and their grants.
 fn rules(grants: &[Grant], parts: usize) -> Result<(Vec<Participant>, Vec<Rule>), Failure> {
     let mut participants: Vec<Participant> = Vec::new();
     let mut rules = Vec::new();

@@ -1,4 +1,4 @@
-//! A probe as a table: a row per step and direction, and what the server said.
+//! A probe as a table: a row per step and direction, and the server's answers.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,11 +7,12 @@ use wirecost_probe::Report;
 use wirecost_probe::notes::Step;
 use wirecost_probe::report::{StepReport, Traffic};
 use wirecost_proto::Layer;
+use wirecost_report::number::plain;
 
-/// What stands where nothing is known.
+/// The text of an unknown value.
 const UNKNOWN: &str = "-";
 
-/// Columns of a row.
+/// The number of columns.
 const COLUMNS: usize = 11;
 
 const HEADING: [&str; COLUMNS] = [
@@ -120,7 +121,7 @@ fn row(labels: [&str; 4], way: &Traffic, seen: bool) -> Row {
     std::array::from_fn(|_| all.next().unwrap_or_default())
 }
 
-/// Names to the left, figures to the right, each column as wide as its widest cell.
+/// Names aligned to the left, figures to the right, each column as wide as its widest cell.
 fn draw(rows: &[Row], text: &mut String) {
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column].chars().count());
@@ -149,12 +150,6 @@ pub fn time(time: Duration) -> String {
     }
 }
 
-/// `text` without control characters: a server's words must not command a terminal.
-fn plain(text: &str) -> String {
-    let replace = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
-    text.chars().map(replace).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use wirecost_proto::{Cause, Phase, Span};
@@ -162,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_seen_is_not_a_zero() {
+    fn an_unknown_value_is_not_shown_as_zero() {
         let mut way = Traffic::default();
         way.add_span(&Span {
             len: 5,
@@ -175,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_words_do_not_command_the_terminal() {
+    fn a_servers_answers_cannot_control_the_terminal() {
         assert_eq!(plain("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
     }
 

@@ -1,18 +1,20 @@
-//! The files of a server: certificates in, its authority and its secrets out.
+//! The files of a server: reads certificates, writes its authority and its secrets.
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use wirecost_security::KeyLog;
 
-use crate::exit::{self, Failure};
+use crate::output::unwritable;
+
+use crate::exit::Failure;
 
 /// The mode of files that only their owner may read.
 const SECRET: u32 = 0o600;
 
-/// The text of a file that an option names.
+/// The text of an option's file.
 pub(super) fn read(option: &str, file: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(file).map_err(|error| {
         Failure::usage(format_args!("cannot read {option} {}: {error}", file.display()))
@@ -20,14 +22,14 @@ pub(super) fn read(option: &str, file: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Where the authority of a generated certificate stands; a temporary file goes away with this value.
+/// The file with the authority of a generated certificate. A temporary file is removed with this value.
 pub(super) struct AuthorityFile {
     pub(super) path: PathBuf,
     is_temporary: bool,
 }
 
 impl AuthorityFile {
-    /// Writes the authority to the file asked for, else to a new one with a name that cannot be foreseen.
+    /// Writes the authority to the requested file, or to a new one with an unpredictable name.
     pub(super) fn write(asked: Option<&Path>, pem: &str) -> Result<Self, Failure> {
         let path = match asked {
             Some(path) => path.to_owned(),
@@ -41,7 +43,7 @@ impl AuthorityFile {
         };
         let opened = options.open(&path);
         let written = opened.and_then(|mut file| file.write_all(pem.as_bytes()));
-        written.map_err(|error| cannot_write("--ca-out", &path, &error))?;
+        written.map_err(|error| unwritable("--ca-out", &path, &error))?;
         Ok(Self {
             path,
             is_temporary: asked.is_none(),
@@ -52,7 +54,7 @@ impl AuthorityFile {
 impl Drop for AuthorityFile {
     fn drop(&mut self) {
         if self.is_temporary {
-            // The authority dies with the server; a file that somebody has taken away already is as good.
+            // The authority is useless without the server. Another program may have removed the file.
             drop(std::fs::remove_file(&self.path));
         }
     }
@@ -63,7 +65,7 @@ fn temporary() -> Result<PathBuf, Failure> {
     Ok(std::env::temp_dir().join(name))
 }
 
-/// Takes the secrets of a server's connections to a file.
+/// Writes the secrets of a server's connections to a file.
 pub(super) struct KeyFile {
     path: PathBuf,
     file: File,
@@ -71,14 +73,14 @@ pub(super) struct KeyFile {
 }
 
 impl KeyFile {
-    /// Opens the file, which is its owner's alone from now on.
+    /// Opens the file and restricts it to its owner.
     pub(super) fn open(path: &Path, log: KeyLog) -> Result<Self, Failure> {
         let opened = OpenOptions::new()
             .create(true)
             .append(true)
             .mode(SECRET)
             .open(path);
-        // A file that was there before may be open to others.
+        // An existing file may be readable by others.
         let secret = |file: File| {
             if file.metadata()?.is_file() {
                 file.set_permissions(Permissions::from_mode(SECRET))?;
@@ -86,7 +88,7 @@ impl KeyFile {
             Ok(file)
         };
         let file = opened.and_then(secret);
-        let file = file.map_err(|error| cannot_write("--keylog", path, &error))?;
+        let file = file.map_err(|error| unwritable("--keylog", path, &error))?;
         Ok(Self {
             path: path.to_owned(),
             file,
@@ -94,22 +96,10 @@ impl KeyFile {
         })
     }
 
-    /// Writes what has come since.
+    /// Writes the secrets since the last call.
     pub(super) fn write(&mut self) -> Result<(), Failure> {
         let lines = self.log.take();
         let written = self.file.write_all(lines.as_bytes());
-        written.map_err(|error| cannot_write("--keylog", &self.path, &error))
+        written.map_err(|error| unwritable("--keylog", &self.path, &error))
     }
-}
-
-fn cannot_write(option: &str, file: &Path, error: &io::Error) -> Failure {
-    let (code, hint) = match error.kind() {
-        io::ErrorKind::StorageFull => (exit::INTERNAL, "make room on the disk"),
-        _ => (exit::USAGE, "choose a file that can be written to"),
-    };
-    Failure::new(
-        code,
-        format_args!("cannot write {option} {}: {error}", file.display()),
-    )
-    .with_hint(hint)
 }

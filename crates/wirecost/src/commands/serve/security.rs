@@ -1,4 +1,4 @@
-//! What protects a server, and whom it lets in, from the options on the command line.
+//! The protection of a server and the authentication of its clients, from the command line.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -11,17 +11,17 @@ use wirecost_stack::{Admission, Application, Channel, Stack};
 
 use super::files;
 use crate::arguments::ServeArguments;
-use crate::exit::{self, Failure};
+use crate::exit::Failure;
 use crate::{login, output};
 
-/// Whom a server lets in, and who vouches for it.
+/// The admitted clients, and the server's identity.
 pub(super) struct Admitted {
     pub(super) admission: Admission,
-    /// The authority that was made for this run, in PEM.
+    /// The authority that was generated for this run, in PEM.
     pub(super) authority: Option<String>,
 }
 
-/// What protects the channel.
+/// The protection of the channel.
 pub(super) fn channel(arguments: &ServeArguments, application: Application) -> Result<Channel, Failure> {
     let asked = Asked::of(arguments, application);
     let impossible = asked.iter().find(|asked| !asked.is_possible);
@@ -36,7 +36,7 @@ pub(super) fn channel(arguments: &ServeArguments, application: Application) -> R
     Ok(asked.first().map_or(Channel::Plain, |asked| asked.channel))
 }
 
-/// Refuses options that what is served has no use for, or cannot carry out.
+/// Refuses options that the server cannot use.
 pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Failure> {
     let why = "clients read the authority from a file";
     output::refuse_stdout("--ca-out", arguments.ca_out.as_deref(), why)?;
@@ -82,7 +82,8 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
     Ok(())
 }
 
-/// Who the server is, and whom it lets in; `made` is the identity that another process of it has made.
+/// The server's identity and its admitted clients. `made` is the identity that another process of this server has
+/// generated.
 pub(super) fn admitted(
     arguments: &ServeArguments,
     stack: Stack,
@@ -111,7 +112,7 @@ pub(super) fn admitted(
     Ok(Admitted { admission, authority })
 }
 
-/// The names and passwords of those that are let in.
+/// The names and passwords of the admitted users.
 pub(super) fn users(arguments: &ServeArguments) -> Result<Vec<(String, String)>, Failure> {
     let users = arguments.user.iter().map(|user| {
         let password = user
@@ -123,13 +124,13 @@ pub(super) fn users(arguments: &ServeArguments) -> Result<Vec<(String, String)>,
     users.collect()
 }
 
-/// Whether clients must show who they are.
+/// Whether clients must authenticate.
 pub(super) const fn asks_clients(arguments: &ServeArguments) -> bool {
     let has_keys = !arguments.psk.is_empty() && !arguments.dtls;
     has_keys || !arguments.user.is_empty() || !arguments.oscore.is_empty() || arguments.client_ca.is_some()
 }
 
-/// The options by which clients of a stack are asked who they are.
+/// The options that make a stack's clients authenticate.
 pub(super) fn ways_to_ask(stack: Stack) -> String {
     let application = stack.application;
     let ways = [
@@ -143,7 +144,7 @@ pub(super) fn ways_to_ask(stack: Stack) -> String {
     names.join(", ")
 }
 
-/// The protection in a few words.
+/// A short description of the protection.
 pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
     let has_psk = !arguments.psk.is_empty();
     let channel = match (stack.application, stack.channel) {
@@ -164,7 +165,7 @@ pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
     additions.fold(channel.to_owned(), |text, (_, addition)| text + addition)
 }
 
-/// An option that asks for a channel.
+/// An option that selects a channel.
 struct Asked {
     option: &'static str,
     channel: Channel,
@@ -180,7 +181,7 @@ impl Asked {
             !arguments.oscore.is_empty(),
         ];
         let asked = OPTIONS.into_iter().zip(given).filter(|(_, given)| *given);
-        // HTTP/3 has what --tls asks for.
+        // HTTP/3 has what --tls adds.
         let asked = asked.filter(|((option, _), _)| application != Application::Http3 || *option != "--tls");
         let asked = asked.map(|((option, channel), _)| Self {
             option,
@@ -191,7 +192,7 @@ impl Asked {
     }
 }
 
-/// The options that ask for a channel, the one first that includes those behind it.
+/// The options that select a channel. An option comes before the options that it includes.
 const OPTIONS: [(&str, Channel); 4] = [
     ("--tls", Channel::Tls13),
     ("--dtls", Channel::Dtls13),
@@ -243,7 +244,7 @@ fn given(certificate: &Path, key: &Path, epoch: Epoch) -> Result<Identity, Failu
     };
     let texts = (files::read("--cert", certificate)?, files::read("--key", key)?);
     let identity = Identity::from_pem(&texts.0, &texts.1).map_err(|error| refused(&error))?;
-    // The library of TLS checks that the two belong together, which that of DTLS does not.
+    // The TLS library checks that certificate and key match, which the DTLS library does not.
     let options = tls::ServerOptions {
         suites: tls::Suites::Wide,
         ..tls::ServerOptions::new(epoch, identity.clone())
@@ -252,7 +253,7 @@ fn given(certificate: &Path, key: &Path, epoch: Epoch) -> Result<Identity, Failu
     Ok(identity)
 }
 
-/// A certificate for the usual names, and for the address where it is another.
+/// A certificate for the usual names, and for the address if it is another one.
 fn generated(address: IpAddr) -> Result<(Identity, String), Failure> {
     let (is_any, address) = (address.is_unspecified(), address.to_string());
     let mut names = SERVER_NAMES.to_vec();
@@ -263,7 +264,7 @@ fn generated(address: IpAddr) -> Result<(Identity, String), Failure> {
         let identity = authority.issue(Usage::Server, &names)?;
         Ok((identity, authority.to_pem()?))
     });
-    made.map_err(|error| Failure::new(exit::INTERNAL, error))
+    made.map_err(Failure::internal)
 }
 
 fn client_authorities(arguments: &ServeArguments) -> Result<Vec<Vec<u8>>, Failure> {
@@ -277,7 +278,7 @@ fn client_authorities(arguments: &ServeArguments) -> Result<Vec<Vec<u8>>, Failur
     })
 }
 
-/// The contexts, from their first sequence number: what an earlier run has used of a secret is not known.
+/// The contexts, from their first sequence number: how far an earlier run has used a secret is unknown.
 fn contexts(arguments: &ServeArguments) -> Result<Contexts, Failure> {
     let contexts: Result<_, _> = arguments.oscore.iter().map(Context::new).collect();
     contexts

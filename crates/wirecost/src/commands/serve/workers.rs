@@ -1,7 +1,8 @@
-//! A server of several processes on one port, where one may not open as many files as there are connections.
+//! A server of several processes on one port, for more connections than one process may open files for.
 //!
-//! Each process is a server of its own: the kernel gives a connection to one of them by chance. Workers run the command
-//! line of the first process; what that has made or asked for, they are told on their standard input, with which they end.
+//! Each process is a separate server: the kernel assigns connections to them at random. Workers run with the command
+//! line of the first process. They receive its generated values and its prompts' answers on their standard input, and
+//! end with it.
 
 use std::io::BufRead as _;
 use std::net::SocketAddr;
@@ -25,7 +26,7 @@ use crate::exit::{self, Failure};
 const PATIENCE: Duration = Duration::from_secs(10);
 const READY: &str = "ready";
 
-/// How many processes hold the connections that are asked for.
+/// How many processes hold the expected connections.
 pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Failure> {
     let Some(connections) = arguments.connections else {
         return Ok(1);
@@ -34,8 +35,8 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
     if stack.transport() == Transport::Datagram {
         return Ok(1);
     }
-    let limits = Limits::read().map_err(internal)?;
-    let free = free_files().map_err(internal)?;
+    let limits = Limits::read().map_err(Failure::internal)?;
+    let free = free_files().map_err(Failure::internal)?;
     let reachable = if limits.sockets_per_process == 0 { 0 } else { free };
     if u64::from(connections) > reachable {
         let message = format_args!(
@@ -54,7 +55,7 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
     Ok(processes_for(connections, limits.sockets_per_process))
 }
 
-/// What the processes do not share, in a sentence.
+/// The state that the processes do not share, in a sentence.
 pub(super) fn note(count: u32, stack: Stack) -> String {
     let kept = match stack.application {
         Application::Mqtt311(_) | Application::Mqtt5(_) => "sessions, subscriptions and retained messages",
@@ -67,18 +68,18 @@ pub(super) fn note(count: u32, stack: Stack) -> String {
     format!("{count} processes share the port, each a server of its own: {kept} are not shared between them")
 }
 
-/// The workers of the first process. Dropped, they are killed.
+/// The workers of the first process. Dropping them kills them.
 #[derive(Default)]
 pub(super) struct Workers(Vec<Worker>);
 
 impl Workers {
-    /// Starts `count` workers that listen when this returns.
+    /// Starts `count` workers. They listen when this returns.
     pub(super) fn start(count: u32, address: SocketAddr, told: &Told) -> Result<Self, Failure> {
         if count == 0 {
             return Ok(Self::default());
         }
         let share = share(address, told)?;
-        let program = own_program().map_err(internal)?;
+        let program = own_program().map_err(Failure::internal)?;
         let own: Result<Vec<String>, _> = std::env::args_os()
             .skip(1)
             .map(std::ffi::OsString::into_string)
@@ -88,48 +89,45 @@ impl Workers {
         arguments.push("--worker".to_owned());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let workers = (0..count).map(|_| -> Result<Worker, Failure> {
-            let mut worker = Worker::start(&program, &arguments).map_err(internal)?;
-            worker.say(&share).map_err(internal)?;
-            let word = worker.hear(PATIENCE).map_err(internal)?;
+            let mut worker = Worker::start(&program, &arguments).map_err(Failure::internal)?;
+            worker.send(&share).map_err(Failure::internal)?;
+            let word = worker.receive(PATIENCE).map_err(Failure::internal)?;
             match word.as_str() {
                 READY => Ok(worker),
-                _ => Err(Failure::new(
-                    exit::INTERNAL,
-                    format_args!("a worker said {word:?}"),
-                )),
+                _ => Err(Failure::internal(format_args!("a worker said {word:?}"))),
             }
         });
         workers.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether all of them run.
+    /// Checks that all of them are running.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
         let mut statuses = self.0.iter_mut().filter_map(Worker::exit_status);
         match statuses.next() {
             None => Ok(()),
-            Some(status) => Err(Failure::new(
-                exit::INTERNAL,
-                format_args!("a process of the server has ended, {status}"),
-            )),
+            Some(status) => {
+                let message = format_args!("a process of the server has ended, {status}");
+                Err(Failure::internal(message))
+            }
         }
     }
 
-    /// Lets them end.
+    /// Ends them.
     pub(super) fn stop(mut self) -> Result<(), Failure> {
         for worker in &mut self.0 {
-            worker.stop(PATIENCE).map_err(internal)?;
+            worker.stop(PATIENCE).map_err(Failure::internal)?;
         }
         Ok(())
     }
 }
 
-/// What the first process has made, or been told by a person.
+/// The values that the first process has generated or asked the user for.
 pub(super) struct Told {
     pub(super) identity: Option<Identity>,
     pub(super) users: Vec<(String, String)>,
 }
 
-/// What a worker is told.
+/// The values that a worker receives.
 pub(super) struct Share {
     pub(super) address: SocketAddr,
     pub(super) identity: Option<Identity>,
@@ -140,30 +138,38 @@ pub(super) struct Share {
 
 fn share(address: SocketAddr, told: &Told) -> Result<String, Failure> {
     let texts = told.identity.as_ref().map(|identity| -> Result<_, Failure> {
-        let certificates = identity.certificates_to_pem().map_err(internal)?;
-        Ok([certificates, identity.private_key_to_pem().map_err(internal)?])
+        let certificates = identity.certificates_to_pem().map_err(Failure::internal)?;
+        Ok([
+            certificates,
+            identity.private_key_to_pem().map_err(Failure::internal)?,
+        ])
     });
     let (address, identity) = (address.to_string(), texts.transpose()?);
     Ok(json!({"address": address, "identity": identity, "users": told.users}).to_string())
 }
 
 impl Share {
-    /// What the first process says.
-    pub(super) fn hear() -> Result<Self, Failure> {
+    /// Reads the values from the first process.
+    pub(super) fn read() -> Result<Self, Failure> {
         let unreadable = || Failure::usage("--worker is for wirecost itself");
         let mut line = String::new();
-        std::io::stdin().lock().read_line(&mut line).map_err(internal)?;
+        std::io::stdin()
+            .lock()
+            .read_line(&mut line)
+            .map_err(Failure::internal)?;
         let share: Value = serde_json::from_str(&line).map_err(|_| unreadable())?;
         let address = share["address"].as_str().and_then(|text| text.parse().ok());
         let identity = match (share["identity"][0].as_str(), share["identity"][1].as_str()) {
-            (Some(certificates), Some(key)) => Some(Identity::from_pem(certificates, key).map_err(internal)?),
+            (Some(certificates), Some(key)) => {
+                Some(Identity::from_pem(certificates, key).map_err(Failure::internal)?)
+            }
             _ => None,
         };
         let users = serde_json::from_value(share["users"].clone()).map_err(|_| unreadable())?;
         let is_over = Arc::new(AtomicBool::new(false));
         let tell = Arc::clone(&is_over);
         std::thread::spawn(move || {
-            // Nothing more is said: the end of the lines is the end of the server.
+            // No further lines follow: the end of the input is the end of the server.
             let _ = std::io::stdin().lock().lines().count();
             tell.store(true, Ordering::Relaxed);
         });
@@ -175,12 +181,8 @@ impl Share {
         })
     }
 
-    /// Tells the first process that this one listens.
+    /// Reports to the first process that this worker listens.
     pub(super) fn ready() {
         crate::output::data(format_args!("{READY}\n"));
     }
-}
-
-fn internal(error: impl std::fmt::Display) -> Failure {
-    Failure::new(exit::INTERNAL, error)
 }
