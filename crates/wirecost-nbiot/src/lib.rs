@@ -14,3 +14,11 @@ pub mod subframe;
 pub mod tables;
 
 pub use config::{Config, ConfigError};
+pub mod adaptation;
+pub mod calendar;
+pub mod events;
+pub mod facts;
+pub mod npdsch;
+pub mod npusch;
+mod radio;
+pub mod rlc;
