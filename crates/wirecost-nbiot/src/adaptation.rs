@@ -12,8 +12,8 @@ use crate::tables::{NPDSCH_ELEMENTS, NPDSCH_ELEMENTS_IN_BAND};
 #[derive(Clone, Debug)]
 pub struct Adaptation {
     downlink: Ladder<NpdschFormat>,
-    uplink: Ladder<NpuschFormat>,
-    fewer_tones_slack: f64,
+    /// One per number of tones, the most tones first.
+    uplink: Vec<Ladder<NpuschFormat>>,
     npdcch: Vec<Option<f64>>,
     npdcch_target: f64,
     npdcch_elements: u32,
@@ -106,6 +106,32 @@ impl<Format: Copy> Ladder<Format> {
             target,
         }
     }
+
+    /// The first format for `bits` bits that needs no more than `sinr_db`, or else the one that needs least; with what it needs beyond.
+    fn choose(
+        &mut self,
+        bits: u32,
+        sinr_db: f64,
+        size: fn(&Format) -> u16,
+        needed_db: impl Fn(&Format, f64) -> f64,
+    ) -> (f64, Format) {
+        let bits = bits.min(u32::from(self.max_bits));
+        let mut best: Option<(f64, Format)> = None;
+        for (format, needed) in self.formats.iter().zip(&mut self.needed_db) {
+            if u32::from(size(format)) < bits {
+                continue;
+            }
+            let needed = *needed.get_or_insert_with(|| needed_db(format, self.target));
+            if best.is_none_or(|(least, _)| needed < least) {
+                best = Some((needed, *format));
+            }
+            if needed <= sinr_db {
+                return (0.0, *format);
+            }
+        }
+        let (least, format) = best.expect("a format for every size up to the largest");
+        (least - sinr_db, format)
+    }
 }
 
 impl Adaptation {
@@ -117,11 +143,15 @@ impl Adaptation {
         };
         let target = config.link.bler_target;
         let downlink = NpdschFormat::all(config.scenario.operation_mode);
-        let uplink = NpuschFormat::all(&config.mac.npusch_tones);
+        let mut tones = config.mac.npusch_tones.clone();
+        tones.sort_by(|a, b| b.cmp(a));
+        tones.dedup();
+        let uplink = tones.into_iter().map(NpuschFormat::all);
         Self {
             downlink: Ladder::new(downlink, |format| format.bits, target),
-            uplink: Ladder::new(uplink, |format| format.bits, target),
-            fewer_tones_slack: config.mac.fewer_tones_slack,
+            uplink: uplink
+                .map(|formats| Ladder::new(formats, |format| format.bits, target))
+                .collect(),
             npdcch: vec![None; 16],
             npdcch_target: config.link.npdcch_bler_target,
             npdcch_elements: u32::from(elements),
@@ -131,80 +161,58 @@ impl Adaptation {
     }
 
     /// What turns an SINR into a block error rate.
-    pub const fn receivers(&self) -> &Receivers {
-        &self.receivers
+    pub const fn receivers(&self) -> Receivers {
+        self.receivers
     }
 
     /// The shortest format of NPDSCH for `bits` bits at `sinr_db` over 180 kHz. More bits than a block holds get the largest block;
     /// where no format meets the target, the one that needs least.
     pub fn npdsch(&mut self, bits: u32, sinr_db: f64) -> NpdschFormat {
-        let ladder = &mut self.downlink;
-        let bits = bits.min(u32::from(ladder.max_bits));
-        let sinr_db = sinr_db - self.margin_db;
         let receivers = self.receivers;
-        let mut best: Option<(f64, NpdschFormat)> = None;
-        for (format, needed) in ladder.formats.iter().zip(&mut ladder.needed_db) {
-            if u32::from(format.bits) < bits {
-                continue;
-            }
-            let fading = (receivers.downlink_branches, receivers.downlink_mean);
-            let target = ladder.target;
-            let needed = *needed.get_or_insert_with(|| {
-                receivers.needed_db(
-                    &format.codeword,
-                    receivers.npdsch,
-                    fading,
-                    format.length(),
-                    target,
-                )
-            });
-            if needed <= sinr_db {
-                return *format;
-            }
-            if best.is_none_or(|(least, _)| needed < least) {
-                best = Some((needed, *format));
-            }
-        }
-        best.expect("a format for every size up to the largest").1
+        let fading = (receivers.downlink_branches, receivers.downlink_mean);
+        let needed_db = |format: &NpdschFormat, target| {
+            receivers.needed_db(
+                &format.codeword,
+                receivers.npdsch,
+                fading,
+                format.length(),
+                target,
+            )
+        };
+        let chosen = self
+            .downlink
+            .choose(bits, sinr_db - self.margin_db, |format| format.bits, needed_db);
+        chosen.1
     }
 
-    /// The shortest format of NPUSCH for `bits` bits, where the SINR with all power on one bin of 3.75 kHz is `bin_sinr_db`. Within the
-    /// configured slack of the shortest, the one that takes least time and bandwidth.
-    pub fn npusch(&mut self, bits: u32, bin_sinr_db: f64) -> NpuschFormat {
-        let ladder = &mut self.uplink;
-        let bits = bits.min(u32::from(ladder.max_bits));
-        let sinr_db = bin_sinr_db - self.margin_db;
+    /// The formats of NPUSCH for `bits` bits, the most tones first: for each number of tones the shortest that meets the target, where
+    /// the SINR with all power on one bin of 3.75 kHz is `bin_sinr_db`. Where none meets it, the one that needs least.
+    pub fn npusch(&mut self, bits: u32, bin_sinr_db: f64) -> Vec<NpuschFormat> {
         let receivers = self.receivers;
-        let mut best: Option<(f64, NpuschFormat)> = None;
-        let mut found: Option<NpuschFormat> = None;
-        let mut limit = u64::MAX;
-        for (format, needed) in ladder.formats.iter().zip(&mut ladder.needed_db) {
-            if format.length() > limit {
-                break;
-            }
-            if u32::from(format.bits) < bits {
-                continue;
-            }
-            let target = ladder.target;
-            let needed = *needed.get_or_insert_with(|| {
-                let (receiver, branches) = (receivers.npusch(format), receivers.uplink_branches);
-                let fading = (branches, branches);
-                let needed = receivers.needed_db(&format.codeword, receiver, fading, format.length(), target);
-                needed + decibels(f64::from(format.tones.bins()))
-            });
-            let area = |format: &NpuschFormat| format.length() * u64::from(format.tones.bins());
-            if needed <= sinr_db {
-                if found.is_none() {
-                    limit = (format.length() as f64 * (1.0 + self.fewer_tones_slack)) as u64;
-                }
-                if found.is_none_or(|found| area(format) < area(&found)) {
-                    found = Some(*format);
-                }
-            } else if best.is_none_or(|(least, _)| needed < least) {
-                best = Some((needed, *format));
-            }
+        let branches = receivers.uplink_branches;
+        let needed_db = |format: &NpuschFormat, target| {
+            let (receiver, fading) = (receivers.npusch(format), (branches, branches));
+            let needed = receivers.needed_db(&format.codeword, receiver, fading, format.length(), target);
+            needed + decibels(f64::from(format.tones.bins()))
+        };
+        let sinr_db = bin_sinr_db - self.margin_db;
+        let chosen = self
+            .uplink
+            .iter_mut()
+            .map(|ladder| ladder.choose(bits, sinr_db, |format| format.bits, needed_db));
+        let chosen: Vec<(f64, NpuschFormat)> = chosen.collect();
+        let best = chosen
+            .iter()
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("tones to choose from");
+        match best.0 > 0.0 {
+            true => vec![best.1],
+            false => chosen
+                .into_iter()
+                .filter(|(lacks, _)| *lacks <= 0.0)
+                .map(|(_, format)| format)
+                .collect(),
         }
-        found.unwrap_or_else(|| best.expect("a format for every size up to the largest").1)
     }
 
     /// The fewest repetitions of a DCI in `space` that meet the target at `sinr_db`; Rmax where none does.
@@ -245,7 +253,7 @@ mod tests {
         config.link.margin_db = 0.0;
         let mut adaptation = Adaptation::new(&config);
         let sinr = link_budget_snr_db(23.0, loss_db, 3_750.0, 3.0);
-        let sizes = (1..=125).map(|bytes| adaptation.npusch(bytes * 8, sinr));
+        let sizes = (1..=125).flat_map(|bytes| adaptation.npusch(bytes * 8, sinr));
         let rated = sizes.map(|format| (f64::from(format.bits) / format.length() as f64 * 1_000.0, format));
         rated.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap()
     }
@@ -287,10 +295,11 @@ mod tests {
     #[test]
     fn better_channels_never_take_longer() {
         let mut adaptation = Adaptation::new(&Config::default());
-        let lengths: Vec<u64> = (-30..40)
-            .map(|sinr| adaptation.npusch(500, f64::from(sinr)).length())
-            .collect();
-        // Where no format meets the target, the most robust one is tried: it is the longest.
+        let mut shortest = |sinr: i32| {
+            let formats = adaptation.npusch(500, f64::from(sinr));
+            formats.iter().map(NpuschFormat::length).min().unwrap()
+        };
+        let lengths: Vec<u64> = (-20..40).map(&mut shortest).collect();
         assert!(lengths.is_sorted_by(|a, b| a >= b), "{lengths:?}");
         let lengths: Vec<u64> = (-30..40)
             .map(|sinr| adaptation.npdsch(300, f64::from(sinr)).length())

@@ -27,21 +27,8 @@ impl NpuschFormat {
         unit * u64::from(self.resource_units) * u64::from(self.repetitions)
     }
 
-    /// Every format of Release 13 with these tones, shortest first; of equal length, the one with fewer tones first.
-    pub fn all(tones: &[Tones]) -> Vec<Self> {
-        let mut formats: Vec<Self> = tones.iter().flat_map(|tones| Self::of(*tones)).collect();
-        formats.sort_by_key(|format| {
-            (
-                format.length(),
-                format.tones,
-                u16::MAX - format.bits,
-                format.repetitions,
-            )
-        });
-        formats
-    }
-
-    fn of(tones: Tones) -> Vec<Self> {
+    /// Every format of Release 13 with these tones, shortest first; of equal length, the larger block first.
+    pub fn all(tones: Tones) -> Vec<Self> {
         let mut formats = Vec::new();
         let elements = u32::from(tones.resource_unit().data_elements);
         for i_tbs in 0..=MAX_I_TBS {
@@ -63,6 +50,7 @@ impl NpuschFormat {
                 }));
             }
         }
+        formats.sort_by_key(|format| (format.length(), u16::MAX - format.bits, format.repetitions));
         formats
     }
 }

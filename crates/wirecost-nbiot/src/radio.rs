@@ -1,8 +1,10 @@
 //! Powers, noise and SINR in linear units.
 
+use crate::calendar::Bins;
 use crate::config::{Config, CoverageMeasure, PowerControl};
 use crate::decibel::{decibels, linear, noise_dbm};
 use crate::nprach::Nprach;
+use crate::subframe::Subframe;
 
 /// Width of a bin of the uplink, in Hz.
 const BIN_HZ: f64 = 3_750.0;
@@ -39,18 +41,17 @@ impl Radio {
         }
     }
 
-    /// The power of a device on each of `bins` bins, in mW.
-    pub(crate) fn bin_power_mw(&self, gain: f64, bins: u32, repetitions: u16) -> f64 {
-        let full = self.ue_power_mw / f64::from(bins);
+    /// The power of a device in a coverage level, in mW.
+    pub(crate) fn ue_power_mw(&self, gain: f64, level: usize) -> f64 {
         match self.power_control {
-            PowerControl::OpenLoop if repetitions <= 2 => full.min(self.power_target_mw / gain / BINS as f64),
-            PowerControl::OpenLoop | PowerControl::Full => full,
+            PowerControl::OpenLoop if level == 0 => self.ue_power_mw.min(self.power_target_mw / gain),
+            PowerControl::OpenLoop | PowerControl::Full => self.ue_power_mw,
         }
     }
 
     /// The SINR in dB where a device puts all its power on one bin with `interference_mw`, before antenna branches are added.
-    pub(crate) fn bin_sinr_db(&self, gain: f64, interference_mw: f64) -> f64 {
-        decibels(self.ue_power_mw * gain / (self.bin_noise_mw + interference_mw))
+    pub(crate) fn bin_sinr_db(&self, gain: f64, level: usize, interference_mw: f64) -> f64 {
+        decibels(self.ue_power_mw(gain, level) * gain / (self.bin_noise_mw + interference_mw))
     }
 
     /// The SNR of a preamble per antenna, as a linear ratio.
@@ -82,17 +83,16 @@ pub(crate) fn coverage_level(config: &Config, gain_db: f64) -> usize {
 /// (TS 36.211 section 10.1.3.6).
 pub(crate) fn uplink_end(
     nprach: &[Nprach; 3],
-    gap: (u64, u64),
-    start: crate::subframe::Subframe,
+    (every, gap): (u64, u64),
+    start: Subframe,
     length: u64,
-    bins: crate::calendar::Bins,
-) -> crate::subframe::Subframe {
-    let (every, gap) = gap;
+    bins: Bins,
+) -> Subframe {
     let mut left = length + length.saturating_sub(1) / every * gap;
     let mut time = start;
     loop {
         let on_bins = nprach.iter().filter(|nprach| {
-            let occupied = crate::calendar::Bins::new(nprach.offset, nprach.subcarriers);
+            let occupied = Bins::new(nprach.offset, nprach.subcarriers);
             occupied.shared(bins) > 0
         });
         let next = on_bins
@@ -111,9 +111,7 @@ pub(crate) fn uplink_end(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calendar::Bins;
     use crate::config::CoverageConfig;
-    use crate::subframe::Subframe;
 
     #[test]
     fn coverage_follows_the_thresholds() {

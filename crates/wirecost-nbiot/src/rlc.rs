@@ -108,8 +108,8 @@ pub struct LinkFailure;
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     queue: VecDeque<Sdu>,
-    /// Payloads that were sent whole and not delivered, in order.
-    in_flight: VecDeque<Payload>,
+    /// Service data units that were sent whole and not delivered, in order.
+    in_flight: VecDeque<Sdu>,
     unacknowledged: VecDeque<Unacknowledged>,
     next_number: u32,
     /// Counts polls: a poll timer is valid while its number is the latest.
@@ -148,6 +148,12 @@ impl Sender {
         again + new + if new > 0 { overheads.subheader } else { 0 }
     }
 
+    /// Bytes of the packet data unit that is to be sent again next, MAC subheader included.
+    pub fn due_bytes(&self, overheads: &Overheads) -> Option<u32> {
+        let due = self.unacknowledged.iter().find(|sent| sent.is_due);
+        due.map(|sent| sent.pdu.bytes + overheads.subheader)
+    }
+
     fn sendable(&self, with_packets: bool) -> impl Iterator<Item = &Sdu> {
         self.queue
             .iter()
@@ -159,9 +165,12 @@ impl Sender {
         self.unacknowledged.iter().any(|sent| sent.is_due) || self.sendable(with_packets).next().is_some()
     }
 
-    /// Takes a packet data unit of at most `room` bytes, MAC subheader included: one to be sent again before new ones.
+    /// Takes a packet data unit of at most `room` bytes, MAC subheader included: one to be sent again before new ones, and whole.
     pub fn build(&mut self, overheads: &Overheads, room: u32, with_packets: bool) -> Option<Pdu> {
         if let Some(index) = self.unacknowledged.iter().position(|sent| sent.is_due) {
+            if self.unacknowledged[index].pdu.bytes + overheads.subheader > room {
+                return None;
+            }
             self.unacknowledged[index].is_due = false;
             self.unacknowledged[index].pdu.poll = !self.has_data(with_packets);
             self.retransmissions += 1;
@@ -184,7 +193,8 @@ impl Sender {
             pdu.bytes += taken + overheads.rlc;
             if sdu.left == 0 {
                 pdu.completes += 1;
-                self.in_flight.push_back(sdu.payload);
+                let whole = *sdu;
+                self.in_flight.push_back(whole);
                 self.queue.pop_front();
             }
         }
@@ -212,6 +222,11 @@ impl Sender {
     /// The number of the latest poll.
     pub const fn poll_number(&self) -> u32 {
         self.poll
+    }
+
+    /// Whether a poll has no answer so far.
+    pub const fn is_polling(&self) -> bool {
+        self.is_polling
     }
 
     /// Packet data units that were sent again so far.
@@ -252,17 +267,13 @@ impl Sender {
     /// Takes the payloads of `count` service data units that have arrived.
     pub fn delivered(&mut self, count: u16) -> impl Iterator<Item = Payload> + '_ {
         let count = usize::from(count).min(self.in_flight.len());
-        self.in_flight.drain(..count)
+        self.in_flight.drain(..count).map(|sdu| sdu.payload)
     }
 
     /// Tokens of packets that the sender holds: sent and not delivered, then queued.
     pub fn held(&self) -> impl Iterator<Item = u64> + '_ {
-        let all = self
-            .in_flight
-            .iter()
-            .copied()
-            .chain(self.queue.iter().map(|sdu| sdu.payload));
-        all.filter_map(token)
+        let all = self.in_flight.iter().chain(&self.queue);
+        all.filter_map(|sdu| token(sdu.payload))
     }
 
     /// Whether packets are queued.
@@ -270,9 +281,11 @@ impl Sender {
         self.queue.iter().any(|sdu| sdu.payload.is_packet())
     }
 
-    /// Starts again for the next connection. Queued packets stay, signalling goes; packets that were sent and not delivered are
-    /// returned.
-    pub fn reset(&mut self) -> Vec<u64> {
+    /// Starts again for the next connection: packets that were not delivered are queued again, signalling is dropped.
+    pub fn reset(&mut self) {
+        let undelivered = self.in_flight.len();
+        self.queue.extend(self.in_flight.drain(..));
+        self.queue.rotate_right(undelivered);
         self.queue.retain(|sdu| sdu.payload.is_packet());
         for sdu in &mut self.queue {
             sdu.left = sdu.total;
@@ -281,11 +294,11 @@ impl Sender {
         self.next_number = 0;
         self.poll += 1;
         self.is_polling = false;
-        self.in_flight.drain(..).filter_map(token).collect()
     }
 
-    /// Takes all queued packets away.
+    /// Takes all packets away; returns their tokens, the oldest first.
     pub fn clear(&mut self) -> Vec<u64> {
+        self.reset();
         self.queue
             .drain(..)
             .filter_map(|sdu| token(sdu.payload))
@@ -439,7 +452,7 @@ mod tests {
             }
             let mut arrived = Vec::new();
             for _ in 0..10_000 {
-                if let Some(pdu) = sender.build(&overheads, 10 + rng.next_below(115) as u32, true) {
+                if let Some(pdu) = sender.build(&overheads, 125, true) {
                     if rng.next_f64() >= loss {
                         let count = receiver.receive(pdu);
                         arrived.extend(sender.delivered(count).filter_map(token));

@@ -140,10 +140,8 @@ pub struct MacConfig {
     pub uplink_gap_ms: u32,
     /// DCIs in one search space: 1 to 8. The knob that is calibrated.
     pub dci_per_npdcch_period: u16,
-    /// Tones that NPUSCH can use. Assumed.
+    /// Tones that NPUSCH can use; the transmission that ends first is taken. Assumed.
     pub npusch_tones: Vec<Tones>,
-    /// How much longer than the shortest transmission one with fewer tones may take, as a share. Assumed.
-    pub fewer_tones_slack: f64,
     /// Bytes of a MAC subheader. TS 36.321 section 6.1.2.
     pub subheader_bytes: u32,
     /// Bytes of a buffer status report with its subheader. TS 36.321 section 6.1.3.1.
@@ -165,7 +163,6 @@ impl Default for MacConfig {
             uplink_gap_ms: 40,
             dci_per_npdcch_period: 1,
             npusch_tones: vec![Tones::Single15k, Tones::Three, Tones::Twelve],
-            fewer_tones_slack: 0.0,
             subheader_bytes: 2,
             bsr_bytes: 2,
             ul_grant_after_dl: true,
@@ -200,7 +197,6 @@ impl MacConfig {
                 allowed,
             ));
         }
-        within("mac.fewer_tones_slack", self.fewer_tones_slack, 0.0, 16.0)?;
         within("mac.subheader_bytes", self.subheader_bytes, 1, 3)?;
         within("mac.bsr_bytes", self.bsr_bytes, 1, 8)?;
         within("mac.ul_grant_bytes", self.ul_grant_bytes, 1, 125)

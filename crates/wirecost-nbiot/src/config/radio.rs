@@ -108,9 +108,9 @@ pub struct RadioConfig {
     pub fading: FadingModel,
     /// How long a fading block lasts, in ms. A fit to 1 Hz Doppler.
     pub coherence_ms: u32,
-    /// Transmission power of NPUSCH. Full power is the rule for more than two repetitions (TS 36.213 section 16.2.1.1.1).
+    /// Transmission power of NPUSCH. TS 36.213 section 16.2.1.1.1; without its term for the number of tones.
     pub power_control: PowerControl,
-    /// Received power per 180 kHz at which open-loop power control aims, in dBm. Assumed; used with `open-loop` only.
+    /// Received power at which open-loop power control aims, in dBm. Assumed; used with `open-loop` only.
     pub power_target_dbm: f64,
     /// Share of time in which a neighbour without data interferes with its broadcast. Study model: 31 % of subframes.
     pub broadcast_share: f64,
@@ -132,7 +132,7 @@ pub enum FadingModel {
 pub enum PowerControl {
     /// Always the largest power.
     Full,
-    /// `power_target_dbm` for up to two repetitions, the largest power for more.
+    /// What gives `power_target_dbm` at the cell in coverage level 0; the largest power in the others.
     OpenLoop,
 }
 
