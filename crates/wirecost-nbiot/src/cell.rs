@@ -12,8 +12,9 @@ use crate::ue::UeId;
 pub(crate) struct Cell {
     pub(crate) down: DownlinkCalendar,
     pub(crate) up: UplinkCalendar,
-    /// Smoothed power of other cells' devices per uplink bin, in mW, as link adaptation knows it.
-    pub(crate) interference_mw: f64,
+    /// Smoothed rise of noise by other cells' devices, in dB, as link adaptation knows it. Of decibels, so that it is the usual rise and
+    /// not that of rare near devices.
+    pub(crate) noise_rise_db: f64,
     pub(crate) connections: u32,
     pub(crate) levels: [CellLevel; 3],
     pub(crate) counters: CellCounters,

@@ -49,9 +49,9 @@ impl Radio {
         }
     }
 
-    /// The SINR in dB where a device puts all its power on one bin with `interference_mw`, before antenna branches are added.
-    pub(crate) fn bin_sinr_db(&self, gain: f64, level: usize, interference_mw: f64) -> f64 {
-        decibels(self.ue_power_mw(gain, level) * gain / (self.bin_noise_mw + interference_mw))
+    /// The SNR in dB where a device puts all its power on one bin, before antenna branches are added.
+    pub(crate) fn bin_snr_db(&self, gain: f64, level: usize) -> f64 {
+        decibels(self.ue_power_mw(gain, level) * gain / self.bin_noise_mw)
     }
 
     /// The SNR of a preamble per antenna, as a linear ratio.

@@ -4,7 +4,7 @@ use wirecost_proto::Direction;
 
 use super::Network;
 use crate::calendar::{Bins, Transmitter};
-use crate::decibel::linear;
+use crate::decibel::{decibels, linear};
 use crate::subframe::Interval;
 use crate::ue::{Ue, UeId};
 
@@ -60,8 +60,9 @@ impl Network {
             .sum();
         let power = self.radio.ue_power_mw(device.gain(), device.level) / f64::from(bins.count());
         let signal = power * device.gain() * device.fading.gain(Direction::Up, interval);
-        let smoothed = &mut self.cells[serving].interference_mw;
-        *smoothed += SMOOTHING * (interference - *smoothed);
+        let rise = decibels(1.0 + interference / self.radio.bin_noise_mw);
+        let smoothed = &mut self.cells[serving].noise_rise_db;
+        *smoothed += SMOOTHING * (rise - *smoothed);
         signal / (self.radio.bin_noise_mw + interference)
     }
 
@@ -75,8 +76,8 @@ impl Network {
 
     /// What link adaptation expects of the uplink of a device with all power on one bin, in dB.
     pub(super) fn expected_uplink_db(&self, device: &Ue) -> f64 {
-        let interference = self.cells[device.cell()].interference_mw;
-        let sinr = self.radio.bin_sinr_db(device.gain(), device.level, interference);
+        let sinr =
+            self.radio.bin_snr_db(device.gain(), device.level) - self.cells[device.cell()].noise_rise_db;
         sinr + device.offset_db[Direction::Up as usize]
     }
 
