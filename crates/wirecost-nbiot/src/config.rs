@@ -89,3 +89,78 @@ impl Config {
         self.rrc.validate()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_survives_being_written_and_read() {
+        let mut config = Config::default();
+        config.random_access.capture_db = Some(3.0);
+        config.rrc.flow = Flow::EarlyData;
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<Config>(&text).unwrap(), config);
+        assert_eq!(serde_json::from_str::<Config>("{}").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        for text in [
+            r#"{"radius": 1}"#,
+            r#"{"radio": {"radius": 1}}"#,
+            r#"{"levels": {"ce3": 1}}"#,
+        ] {
+            let error = serde_json::from_str::<Config>(text).unwrap_err().to_string();
+            assert!(error.contains("unknown field"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_allowed_names_key_and_allowed_values() {
+        type Change = fn(&mut Config);
+        let cases: [(Change, &str); 9] = [
+            (
+                |config| config.levels.ce1.npdcch_rmax = 48,
+                "levels.ce1.npdcch_rmax must be one of 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, got 48",
+            ),
+            (
+                |config| config.coverage.rsrp_ce2_dbm = -100.0,
+                "coverage.rsrp_ce2_dbm must be below coverage.rsrp_ce1_dbm (-115.5), got -100",
+            ),
+            (
+                |config| config.coverage.mcl_ce2_db = 144.0,
+                "coverage.mcl_ce2_db must be above coverage.mcl_ce1_db (144), got 144",
+            ),
+            (
+                |config| config.levels.ce0.npdcch_rmax = 1,
+                "levels.ce0.npdcch_g must be one of 4, 8, 16, 32, 48, 64, got 2",
+            ),
+            (|config| config.levels.ce2.nprach_repetitions = 128, ""),
+            (
+                |config| config.levels.ce0.nprach_start_ms = 512,
+                "levels.ce0.nprach_start_ms must be below levels.ce0.nprach_period_ms (320), got 512",
+            ),
+            (
+                |config| config.mac.dci_per_npdcch_period = 0,
+                "mac.dci_per_npdcch_period must be 1 to 8, got 0",
+            ),
+            (
+                |config| config.radio.shadow_sd_db = f64::NAN,
+                "radio.shadow_sd_db must be 0 to 20, got NaN",
+            ),
+            (
+                |config| config.scenario.n_sites = 19,
+                "scenario.n_sites must be one of 1, 7, got 19",
+            ),
+        ];
+        for (change, expected) in cases {
+            let mut config = Config::default();
+            change(&mut config);
+            let message = config.validate().err().map(|error| error.to_string());
+            assert_eq!(message.unwrap_or_default(), expected);
+        }
+        let error = Config::profile("orange").unwrap_err().to_string();
+        assert_eq!(error, "profile must be one of vodafone, got orange");
+    }
+}

@@ -5,7 +5,7 @@
 //! - [`geometry`], [`pathloss`], [`antenna`], [`gains`], [`fading`]: where devices are and what the way to each cell costs
 //! - [`bler`], [`adaptation`]: block errors in closed form, and the transport formats that follow
 //! - [`tables`], [`npdsch`], [`npusch`]: transport formats of TS 36.213
-//! - [`downlink`], [`nprach`], [`npdcch`]: closed forms of when what is on the air
+//! - [`downlink`], [`nprach`], [`npdcch`], [`timing`]: closed forms of when what is on the air
 //! - [`calendar`]: what is booked, and what interferes
 //! - [`rlc`]: acknowledged mode
 //! - [`facts`]: what devices and cells did
@@ -45,10 +45,11 @@ mod radio;
 pub mod rlc;
 pub mod subframe;
 pub mod tables;
+pub mod timing;
 mod ue;
 
 pub use config::{Config, ConfigError};
 pub use facts::{Airtime, CellFacts, StateTimes, UeFacts};
 pub use gains::Gains;
-pub use network::{AirEvent, LossCause, Network, Packet};
+pub use network::{AirEvent, Channel, LossCause, Message, Network, Packet, Transmission};
 pub use ue::{RrcState, UeId};

@@ -18,6 +18,7 @@ mod access;
 mod connection;
 mod downlink;
 mod placement;
+mod recording;
 mod responses;
 mod scheduler;
 mod sinr;
@@ -39,7 +40,9 @@ use crate::nprach::Nprach;
 use crate::radio::{BINS, Radio, coverage_level};
 use crate::rlc::{Overheads, Payload};
 use crate::subframe::{Subframe, duration};
+use crate::timing::Timing;
 use crate::ue::{RrcState, Ue, UeId, Ues};
+pub use recording::{Channel, Message, Transmission};
 use responses::ResponseBlock;
 
 const FADING: u64 = 3;
@@ -88,6 +91,8 @@ pub enum AirEvent {
         /// When.
         at: Instant,
     },
+    /// A transmission of a recorded device; told in the order in which outcomes are known.
+    Transmission(Transmission),
     /// A device has none any more: it was released, rejected, or its link failed.
     Released {
         /// The device.
@@ -205,6 +210,7 @@ pub struct Network {
     budget: FrameBudget,
     adaptation: Adaptation,
     overheads: Overheads,
+    timing: Timing,
     levels: [Level; 3],
     cells: Vec<Cell>,
     ues: Ues,
@@ -233,6 +239,7 @@ impl Network {
             budget: FrameBudget::new(&config.downlink),
             adaptation: Adaptation::new(config),
             overheads: Overheads::new(config),
+            timing: Timing::new(&config.mac),
             levels,
             cells: std::iter::repeat_with(Cell::default)
                 .take(config.scenario.cells())

@@ -217,6 +217,8 @@ pub(crate) struct Ue {
     /// Whether that packet has arrived.
     pub(crate) is_release_due: bool,
     pub(crate) is_paged: bool,
+    /// Whether its transmissions are told.
+    pub(crate) is_recorded: bool,
     /// When the current random access for a connection began.
     pub(crate) active_since: Subframe,
     pub(crate) counters: UeCounters,
@@ -250,6 +252,7 @@ impl Ue {
             release_after_downlink: false,
             is_release_due: false,
             is_paged: false,
+            is_recorded: false,
             active_since: Subframe::START,
             counters: UeCounters::default(),
         }

@@ -2,10 +2,10 @@
 
 use wirecost_proto::Direction;
 
-use super::{AirEvent, Event, LossCause, Network};
+use super::{AirEvent, Channel, Event, LossCause, Message, Network};
 use crate::cell::{Preamble, Response};
 use crate::nprach::detection_probability;
-use crate::subframe::Subframe;
+use crate::subframe::{Interval, Subframe};
 use crate::ue::{Access, Purpose, RrcState, UeId};
 
 /// Subframes from the end of a preamble to the response window (TS 36.321 section 5.1.4).
@@ -121,6 +121,13 @@ impl Network {
             let is_detected = device.rng.next_f64() < probability;
             device.counters.collisions += u32::from(!wins);
             self.events.push(until, Event::AccessTimer { ue, serial });
+            let on_air = Interval::new(now - channels.nprach.length, now);
+            self.note(
+                ue,
+                (Channel::Nprach, Message::Preamble),
+                (on_air, 1),
+                wins && is_detected,
+            );
             if wins && is_detected {
                 is_any = true;
                 let response = Response {

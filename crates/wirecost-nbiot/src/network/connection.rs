@@ -17,8 +17,8 @@ impl Network {
             return;
         };
         match device.rrc {
-            RrcState::Idle => self.begin_access(ue, Purpose::Connect, now),
-            RrcState::Connecting => {}
+            RrcState::Idle if device.up.sender.has_packets() => self.begin_access(ue, Purpose::Connect, now),
+            RrcState::Idle | RrcState::Connecting => {}
             RrcState::Connected => {
                 let comes_a_grant = device.granted > 0 || device.block.is_some() || device.is_releasing;
                 if device.has_uplink() && !comes_a_grant {

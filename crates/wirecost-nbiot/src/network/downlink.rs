@@ -2,7 +2,7 @@
 
 use wirecost_proto::Direction;
 
-use super::{Event, LossCause, Network};
+use super::{Channel, Event, LossCause, Message, Network};
 use crate::bler::gaussian_tail;
 use crate::npdsch::NpdschFormat;
 use crate::subframe::{Interval, Subframe};
@@ -103,6 +103,12 @@ impl Network {
         let (ack, bins, was_decoded) = (block.ack, block.bins, block.is_decoded);
         self.start_poll_timer(ue, Direction::Down, now);
         let is_heard = self.hears_dci(ue, dci, repetitions);
+        self.note(
+            ue,
+            (Channel::Npdcch, Message::Assignment),
+            (dci, attempt),
+            is_heard,
+        );
         if !is_heard {
             return;
         }
@@ -129,7 +135,9 @@ impl Network {
         };
         block.is_decoded = block.draw >= format.codeword.error_rate(block.energy);
         let is_decoded = block.is_decoded;
+        let message = block.content.message();
         let content = is_decoded.then(|| std::mem::replace(&mut block.content, Content::Grant));
+        self.note(ue, (Channel::Npdsch, message), (data, attempt), is_decoded);
         if attempt == 1 {
             self.adapt(ue, Direction::Down, is_decoded);
         }
@@ -156,9 +164,18 @@ impl Network {
             return;
         };
         let (ack, bins, is_decoded, on_ack) = (block.ack, block.bins, block.is_decoded, block.on_ack);
-        let is_read = block.is_heard && self.reads_ack(ue, ack, bins);
+        let (is_heard, attempt) = (block.is_heard, block.attempt);
+        let is_read = is_heard && self.reads_ack(ue, ack, bins);
+        if is_heard {
+            self.note(
+                ue,
+                (Channel::NpuschAck, Message::HarqAck),
+                (ack, attempt),
+                is_read,
+            );
+        }
         let max_attempts = self.config.link.max_harq_tx;
-        let next = now + u64::from(self.config.mac.npdcch_monitor_gap_ms);
+        let next = self.timing.monitor(now);
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };

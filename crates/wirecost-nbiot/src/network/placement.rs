@@ -73,8 +73,7 @@ impl Network {
             true => NPDSCH_DELAYS,
             false => NPDSCH_DELAYS_LONG,
         };
-        let gap = u64::from(self.config.mac.npdsch_after_dci_ms) - 1;
-        let from = self.budget.usable_before(dci_end + gap);
+        let from = self.budget.usable_before(self.timing.npdsch(dci_end));
         let free = delays.into_iter().map(move |delay| from + delay);
         free.filter(move |start| self.cells[cell].down.is_free(*start, length))
             .map(move |start| self.downlink_place(start, length))
@@ -82,7 +81,7 @@ impl Network {
 
     /// The first free place of a HARQ-ACK after NPDSCH.
     pub(super) fn place_ack(&self, cell: usize, level: usize, npdsch_end: Subframe) -> Option<UplinkPlace> {
-        let first = npdsch_end + (u64::from(self.config.mac.harq_ack_after_npdsch_ms) - 1);
+        let first = self.timing.ack(npdsch_end);
         let length = HARQ_ACK_SUBFRAMES * u64::from(self.levels[level].config.harq_ack_repetitions);
         let width = u64::from(Tones::Single15k.bins());
         HARQ_ACK_EXTRA_DELAYS.into_iter().find_map(|delay| {

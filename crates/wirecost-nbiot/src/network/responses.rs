@@ -1,7 +1,7 @@
 //! Random access responses (Msg2) and their grants of Msg3.
 
 use super::placement::UplinkPlace;
-use super::{Event, Network};
+use super::{Channel, Event, Message, Network};
 use crate::calendar::Bins;
 use crate::cell::Response;
 use crate::config::Flow;
@@ -141,10 +141,23 @@ impl Network {
                 }
                 is_waiting
             });
-            if is_waiting
-                && self.hears_dci(grant.ue, block.dci, block.dci_repetitions)
-                && self.hears(grant.ue, &block)
-            {
+            if !is_waiting {
+                continue;
+            }
+            let is_heard = self.hears_dci(grant.ue, block.dci, block.dci_repetitions);
+            self.note(
+                grant.ue,
+                (Channel::Npdcch, Message::Assignment),
+                (block.dci, 1),
+                is_heard,
+            );
+            if !is_heard {
+                continue;
+            }
+            let is_received = self.hears(grant.ue, &block);
+            let what = (Channel::Npdsch, Message::RandomAccessResponse);
+            self.note(grant.ue, what, (block.data, 1), is_received);
+            if is_received {
                 self.send_msg3(grant, block.level);
             }
         }

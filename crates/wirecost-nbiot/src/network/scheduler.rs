@@ -1,5 +1,7 @@
 //! The scheduler: who gets the DCIs of a search space. Responses go first, then devices in turn, each with uplink and downlink in turn.
 
+use std::collections::VecDeque;
+
 use wirecost_proto::Direction;
 
 use super::{Event, Network};
@@ -57,39 +59,43 @@ impl Network {
             left -= 1;
         }
         let mut queue = std::mem::take(&mut self.cells[cell].levels[level].queue);
-        for _ in 0..queue.len() {
-            let Some(ue) = queue.pop_front() else {
-                break;
-            };
-            let turn = match left {
-                0 => Turn::Kept,
-                _ => self.take_turn(ue, level, now),
-            };
-            match turn {
+        let mut kept = VecDeque::new();
+        while left > 0
+            && let Some(ue) = queue.pop_front()
+        {
+            match self.take_turn(ue, level, now) {
                 Turn::Taken => {
                     self.cells[cell].counters.dci[level] += 1;
                     left -= 1;
                 }
-                Turn::Kept => queue.push_back(ue),
+                Turn::Kept => kept.push_back(ue),
                 Turn::Dropped => {}
             }
         }
         // Devices that were made ready meanwhile come after those that waited.
+        kept.append(&mut queue);
         let here = &mut self.cells[cell].levels[level];
-        queue.append(&mut here.queue);
-        here.queue = queue;
+        kept.append(&mut here.queue);
+        here.queue = kept;
         self.wake_again(cell, level, now);
     }
 
     fn wake_again(&mut self, cell: usize, level: usize, now: Subframe) {
         let here = &self.cells[cell].levels[level];
+        let responses = here.responses.iter().map(|response| response.from);
         let devices = here
             .queue
             .iter()
             .filter_map(|ue| self.ues.get(*ue))
             .map(|device| device.eligible);
-        let responses = here.responses.iter().map(|response| response.from);
-        if let Some(earliest) = devices.chain(responses).min() {
+        let mut earliest: Option<Subframe> = None;
+        for from in responses.chain(devices) {
+            earliest = Some(earliest.map_or(from, |earliest| earliest.min(from)));
+            if from <= now + 1 {
+                break;
+            }
+        }
+        if let Some(earliest) = earliest {
             self.wake(cell, level, earliest.max(now + 1));
         }
     }

@@ -2,7 +2,7 @@
 
 use wirecost_proto::Direction;
 
-use super::{Event, Network};
+use super::{Channel, Event, Message, Network};
 use crate::config::ReleaseAssistance;
 use crate::subframe::Subframe;
 use crate::tables::NPUSCH_DELAYS;
@@ -68,7 +68,15 @@ impl Network {
             return;
         };
         let (dci, repetitions, data, bins) = (block.dci, block.dci_repetitions, block.data, block.bins);
-        if !self.hears_dci(ue, dci, repetitions) {
+        let attempt = block.attempt;
+        let is_heard = self.hears_dci(ue, dci, repetitions);
+        self.note(
+            ue,
+            (Channel::Npdcch, Message::UplinkGrant),
+            (dci, attempt),
+            is_heard,
+        );
+        if !is_heard {
             return;
         }
         let (overheads, bsr_bytes) = (self.overheads, self.config.mac.bsr_bytes);
@@ -107,7 +115,7 @@ impl Network {
 
     /// NPUSCH has ended, or the time that was granted for it.
     pub(super) fn receive_npusch(&mut self, ue: UeId, serial: u32, now: Subframe) {
-        let next = now + u64::from(self.config.mac.npdcch_monitor_gap_ms);
+        let next = self.timing.monitor(now);
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };
@@ -128,7 +136,8 @@ impl Network {
             };
             block.energy += energy;
             block.is_decoded = block.draw >= format.codeword.error_rate(block.energy);
-            let is_decoded = block.is_decoded;
+            let (is_decoded, message) = (block.is_decoded, block.content.message());
+            self.note(ue, (Channel::NpuschData, message), (data, attempt), is_decoded);
             if attempt == 1 {
                 self.adapt(ue, Direction::Up, is_decoded);
             }

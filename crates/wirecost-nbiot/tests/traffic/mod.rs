@@ -169,6 +169,7 @@ impl Driver<'_> {
             AirEvent::Lost { token, at, .. } => (2, token, at),
             AirEvent::Connected { at, .. } => (3, 0, at),
             AirEvent::Released { at, .. } => (4, 0, at),
+            AirEvent::Transmission(_) => return,
         };
         for value in [kind, number, at.as_nanos()] {
             self.result.hash = (self.result.hash ^ value)
@@ -181,7 +182,7 @@ impl Driver<'_> {
                 self.result.lost += 1;
                 self.remove(ue, at);
             }
-            AirEvent::Connected { .. } => {}
+            AirEvent::Connected { .. } | AirEvent::Transmission(_) => {}
             AirEvent::Released { ue, at } => {
                 let is_done = self
                     .devices
