@@ -59,16 +59,20 @@ impl Codeword {
 
     /// The energy at which the block fails with probability `error_rate`.
     pub fn energy_at(&self, error_rate: f64) -> f64 {
-        let (mut low, mut high) = (1e-7_f64, 1e5_f64);
-        for _ in 0..40 {
-            let middle = libm::sqrt(low * high);
-            match self.error_rate(middle) > error_rate {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        high
+        bisect(1e-7, 1e5, |energy| self.error_rate(energy) > error_rate)
     }
+}
+
+/// The number above which `is_below` no longer holds, to 1e-6 of it.
+fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+    while high > low * 1.000_001 {
+        let middle = libm::sqrt(low * high);
+        match is_below(middle) {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    high
 }
 
 /// Mutual information in bits of a binary channel whose log-likelihood ratios have standard deviation `sigma` (Brannstrom 2005).
@@ -100,6 +104,14 @@ impl Receiver {
     /// The energy that one transmission at `sinr` adds.
     pub fn energy(&self, sinr: f64) -> f64 {
         estimated_sinr(sinr, self.pilots) / self.gap
+    }
+
+    /// The SINR at which one transmission adds `energy`.
+    pub fn sinr(&self, energy: f64) -> f64 {
+        // The positive root of N g^2 - e (1 + N) g - e = 0, with e the estimated SINR.
+        let (estimated, n) = (energy * self.gap, self.pilots);
+        let half = estimated * (1.0 + n) / 2.0;
+        (half + libm::sqrt(half * half + n * estimated)) / n
     }
 }
 
@@ -157,32 +169,20 @@ impl FadingPoints {
     /// The mean SINR per branch at which the mean block error rate is `error_rate`, as a linear ratio.
     pub fn sinr_at(&self, codeword: &Codeword, receiver: Receiver, error_rate: f64) -> f64 {
         // Where blocks fail almost surely or almost never, the share of time alone decides.
-        let fails_below = codeword.energy_at(0.9999);
-        let holds_above = codeword.energy_at(0.0001);
+        let fails_below = receiver.sinr(codeword.energy_at(0.9999));
+        let holds_above = receiver.sinr(codeword.energy_at(0.0001));
         let mean_error = |sinr: f64| {
-            let mut sum = 0.0;
-            for (power, weight) in self.0 {
-                let energy = receiver.energy(sinr * power);
-                if energy >= holds_above {
-                    break;
-                }
-                sum += weight
-                    * match energy <= fails_below {
-                        true => 1.0,
-                        false => codeword.error_rate(energy),
-                    };
-            }
-            sum
+            let weak = self.0.iter().take_while(|(power, _)| sinr * power < holds_above);
+            let errors = weak.map(|(power, weight)| match sinr * power <= fails_below {
+                true => *weight,
+                false => weight * codeword.error_rate(receiver.energy(sinr * power)),
+            });
+            errors.sum::<f64>()
         };
-        let (mut low, mut high) = (1e-6_f64, 1e6_f64);
-        for _ in 0..24 {
-            let middle = libm::sqrt(low * high);
-            match mean_error(middle) > error_rate {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        high
+        let (least, most) = (self.0[0].0, self.0[FADING_POINTS - 1].0);
+        bisect(fails_below / most, holds_above / least, |sinr| {
+            mean_error(sinr) > error_rate
+        })
     }
 }
 
@@ -245,6 +245,17 @@ mod tests {
         assert!((margin - 9.77).abs() < 0.3, "{margin}");
         let error_rate = points.error_rate(&codeword, LOSSLESS, faded);
         assert!((error_rate - 0.1).abs() < 0.003, "{error_rate}");
+    }
+
+    #[test]
+    fn a_receiver_needs_the_sinr_that_gives_the_energy() {
+        let receiver = Receiver {
+            gap: 1.7,
+            pilots: 24.0,
+        };
+        for sinr in [0.001, 0.1, 1.0, 30.0] {
+            assert!((receiver.sinr(receiver.energy(sinr)) / sinr - 1.0).abs() < 1e-9);
+        }
     }
 
     #[test]

@@ -12,6 +12,15 @@ pub struct EventQueue<E> {
     count: u64,
 }
 
+impl<E> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            count: 0,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Scheduled<E> {
     at: Subframe,
@@ -20,14 +29,6 @@ struct Scheduled<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// A queue without events.
-    pub const fn new() -> Self {
-        Self {
-            heap: BinaryHeap::new(),
-            count: 0,
-        }
-    }
-
     /// Schedules `event`.
     pub fn push(&mut self, at: Subframe, event: E) {
         self.count += 1;
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn events_of_one_subframe_keep_their_order() {
-        let mut queue = EventQueue::new();
+        let mut queue = EventQueue::default();
         for (at, event) in [(5, 'c'), (3, 'a'), (5, 'd'), (3, 'b')] {
             queue.push(Subframe::new(at), event);
         }

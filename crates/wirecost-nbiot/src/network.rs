@@ -245,7 +245,7 @@ impl Network {
                 .take(config.scenario.cells())
                 .collect(),
             ues: Ues::default(),
-            events: EventQueue::new(),
+            events: EventQueue::default(),
             outbox: Vec::new(),
             activity: config.radio.broadcast_share,
             config: config.clone(),

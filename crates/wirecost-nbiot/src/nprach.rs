@@ -4,25 +4,10 @@ use crate::bler::gaussian_tail;
 use crate::config::{LevelConfig, RandomAccessConfig};
 use crate::decibel::decibels;
 use crate::subframe::{Interval, Subframe};
-
-/// Microseconds of one repetition of a preamble, four symbol groups: formats 0 and 1 (TS 36.211 table 10.1.6.1-1).
-const REPETITION_US: [u64; 2] = [5_600, 6_400];
-
-/// Repetitions after which a preamble pauses (TS 36.211 section 10.1.6.1).
-const GAP_EVERY: u64 = 64;
-
-/// Subframes of that pause.
-const GAP: u64 = 40;
+use crate::tables::preamble_subframes;
 
 /// Quantile of the normal distribution at 99 %.
 const QUANTILE_99: f64 = 2.326_347_874;
-
-/// The length of a preamble in whole subframes.
-pub fn preamble_subframes(format: u8, repetitions: u16) -> u64 {
-    let repetitions = u64::from(repetitions.max(1));
-    let us = repetitions * REPETITION_US[usize::from(format.min(1))];
-    us.div_ceil(1_000) + (repetitions - 1) / GAP_EVERY * GAP
-}
 
 /// The NPRACH of one coverage level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

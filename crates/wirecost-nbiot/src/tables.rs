@@ -41,6 +41,22 @@ pub const NPRACH_SUBCARRIERS: [u16; 4] = [12, 24, 36, 48];
 /// The factor G of the NPDCCH period (TS 36.331 section 6.7.3.2, npdcch-StartSF-CSS-RA).
 pub const NPDCCH_PERIOD_FACTORS: [f64; 8] = [1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 48.0, 64.0];
 
+/// Microseconds of one repetition of a preamble, four symbol groups: formats 0 and 1 (TS 36.211 table 10.1.6.1-1).
+const PREAMBLE_US: [u64; 2] = [5_600, 6_400];
+
+/// Repetitions after which a preamble pauses (TS 36.211 section 10.1.6.1).
+const PREAMBLE_GAP_EVERY: u64 = 64;
+
+/// Subframes of that pause.
+const PREAMBLE_GAP: u64 = 40;
+
+/// The length of a preamble in whole subframes.
+pub fn preamble_subframes(format: u8, repetitions: u16) -> u64 {
+    let repetitions = u64::from(repetitions.max(1));
+    let us = repetitions * PREAMBLE_US[usize::from(format.min(1))];
+    us.div_ceil(1_000) + (repetitions - 1) / PREAMBLE_GAP_EVERY * PREAMBLE_GAP
+}
+
 /// Transport block sizes of early data transmission in Msg3, in bits (TS 36.213 table 16.3.3-2).
 pub const EDT_TRANSPORT_BLOCKS: [u16; 8] = [328, 408, 504, 584, 680, 808, 936, 1_000];
 
@@ -252,12 +268,11 @@ mod tests {
     #[test]
     fn block_sizes_grow_along_rows_and_columns() {
         for table in [NPDSCH_BITS, NPUSCH_BITS] {
-            for i_tbs in 0..14 {
-                assert!(table[i_tbs].is_sorted_by(|a, b| a < b), "row {i_tbs}");
-                for count in 0..8 {
-                    assert!(table[i_tbs][count].is_multiple_of(8));
-                    assert!(i_tbs == 0 || table[i_tbs][count] > table[i_tbs - 1][count]);
-                }
+            assert!(table.iter().all(|row| row.is_sorted_by(|a, b| a < b)));
+            let columns = (0..8).map(|count| table.map(|row| row[count]));
+            for column in columns {
+                assert!(column.is_sorted_by(|a, b| a < b));
+                assert!(column.iter().all(|bits| bits.is_multiple_of(8)));
             }
         }
     }

@@ -138,6 +138,8 @@ pub struct MacConfig {
     pub uplink_gap_every_ms: u32,
     /// For this many subframes; 0: never.
     pub uplink_gap_ms: u32,
+    /// The longest block that link adaptation uses, in subframes on the air. Assumed.
+    pub max_block_ms: u32,
     /// DCIs in one search space: 1 to 8. The knob that is calibrated.
     pub dci_per_npdcch_period: u16,
     /// Tones that NPUSCH can use; the transmission that ends first is taken. Assumed.
@@ -161,6 +163,7 @@ impl Default for MacConfig {
             npdcch_monitor_gap_ms: 3,
             uplink_gap_every_ms: 256,
             uplink_gap_ms: 40,
+            max_block_ms: 2_560,
             dci_per_npdcch_period: 1,
             npusch_tones: vec![Tones::Single15k, Tones::Three, Tones::Twelve],
             subheader_bytes: 2,
@@ -188,6 +191,7 @@ impl MacConfig {
         within("mac.npdcch_monitor_gap_ms", self.npdcch_monitor_gap_ms, 1, 64)?;
         within("mac.uplink_gap_every_ms", self.uplink_gap_every_ms, 1, 100_000)?;
         within("mac.uplink_gap_ms", self.uplink_gap_ms, 0, 1_000)?;
+        within("mac.max_block_ms", self.max_block_ms, 320, 40_960)?;
         within("mac.dci_per_npdcch_period", self.dci_per_npdcch_period, 1, 8)?;
         if self.npusch_tones.is_empty() {
             let allowed = "1x3.75kHz, 1x15kHz, 3x15kHz, 6x15kHz, 12x15kHz";

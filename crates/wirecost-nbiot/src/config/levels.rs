@@ -229,7 +229,7 @@ impl LevelConfig {
                 allowed.join(", "),
             ));
         }
-        let length = crate::nprach::preamble_subframes(preamble_format, self.nprach_repetitions);
+        let length = crate::tables::preamble_subframes(preamble_format, self.nprach_repetitions);
         if length >= u64::from(self.nprach_period_ms) {
             return Err(ConfigError::WrongOrder {
                 key: key("nprach_period_ms"),
