@@ -26,6 +26,7 @@ impl DownlinkCalendar {
 
     /// Books `length` usable subframes from `start`.
     pub fn book(&mut self, start: u64, length: u64) {
+        debug_assert!(self.is_free(start, length), "the downlink is booked twice");
         let at = self.booked.partition_point(|booked| booked.0 < start);
         self.booked.insert(at, (start, start + length));
         self.longest = self.longest.max(length);
@@ -121,6 +122,7 @@ impl UplinkCalendar {
 
     /// Books `bins` for `interval`.
     pub fn book(&mut self, interval: Interval, bins: Bins) {
+        debug_assert!(self.is_free(interval, bins), "the uplink is booked twice");
         let at = self
             .booked
             .partition_point(|booked| booked.interval.start <= interval.start);

@@ -3,11 +3,14 @@
 #[allow(dead_code, reason = "the bench uses more of it")]
 mod traffic;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use traffic::{Exchange, FOUR_PACKETS, REPORT, Traffic};
 use wirecost_nbiot::config::{FadingModel, Flow, ReleaseAssistance};
-use wirecost_nbiot::{AirEvent, Config, Gains, LossCause, Message, Network, Packet, RrcState, UeFacts, UeId};
+use wirecost_nbiot::{
+    AirEvent, Config, Gains, LossCause, Message, Network, Packet, RrcState, Transmission, UeFacts, UeId,
+};
 use wirecost_proto::{Direction, Instant};
 
 fn packet(token: u64, bytes: u32) -> Packet {
@@ -124,6 +127,73 @@ fn every_packet_is_delivered_lost_or_held() {
             .unwrap();
         assert!(worst < Duration::from_secs(61), "{worst:?}");
     }
+}
+
+/// Weak codes, few retransmissions and too much traffic: everything that can fail does.
+#[test]
+fn packets_are_accounted_for_where_links_fail() {
+    let mut config = Config::default();
+    config.link.margin_db = 0.0;
+    config.link.outer_loop_step_db = 0.0;
+    config.link.bler_target = 0.8;
+    config.link.npdcch_bler_target = 0.5;
+    config.link.max_harq_tx = 1;
+    config.rlc.max_retransmissions = 1;
+    config.rrc.max_connections = 3;
+    config.random_access.give_up_ms = 5_000;
+    config.random_access.capture_db = Some(3.0);
+    for flow in [Flow::Resume, Flow::Setup, Flow::EarlyData] {
+        config.rrc.flow = flow;
+        let mut network = Network::new(&config, 4).unwrap();
+        let result = traffic::run(&mut network, &traffic(FOUR_PACKETS, 60.0, 6));
+        assert_eq!(
+            result.offered,
+            result.delivered + result.lost + result.held,
+            "{flow:?}"
+        );
+        assert!(
+            result.lost > 10 && result.served > 10,
+            "{flow:?}: {} lost, {} served",
+            result.lost,
+            result.served
+        );
+    }
+}
+
+/// A device has one radio and one HARQ process: what it sends and what it receives follow one another.
+#[test]
+fn transmissions_of_a_device_never_overlap() {
+    let mut network = Network::new(&Config::default(), 5).unwrap();
+    let mut last = BTreeMap::new();
+    let mut count = 0;
+    for index in 0..60 {
+        let ue = network.arrive(index, Instant::START);
+        network.record(ue);
+        for token in 0..4 {
+            let direction = Direction::ALL[token as usize % 2];
+            network.offer(ue, direction, packet(token, 150), Instant::START);
+        }
+    }
+    for event in run(&mut network, seconds(60)) {
+        let AirEvent::Transmission(transmission) = event else {
+            continue;
+        };
+        assert!(transmission.start < transmission.end, "{transmission:?}");
+        if let Some(before) = last.insert(transmission.ue, transmission) {
+            let before: Transmission = before;
+            assert!(before.end <= transmission.start, "{before:?} {transmission:?}");
+        }
+        count += 1;
+    }
+    assert!(count > 60 * 15, "{count}");
+}
+
+#[test]
+fn a_network_can_go_to_another_thread() {
+    fn is_send<T: Send>(_: &T) -> bool {
+        true
+    }
+    assert!(is_send(&Network::new(&Config::default(), 1).unwrap()));
 }
 
 #[test]
