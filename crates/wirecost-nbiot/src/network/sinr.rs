@@ -25,14 +25,8 @@ impl Network {
         let usable = (last - first).max(1) as f64;
         let broadcast = self.config.radio.broadcast_share;
         let (mut interference, mut shares) = (0.0, 0.0);
-        for (cell, gain) in self
-            .cells
-            .iter()
-            .zip(device.gains.linear.iter())
-            .enumerate()
-            .filter(|(cell, _)| *cell != device.cell())
-            .map(|(_, pair)| pair)
-        {
+        let all = self.cells.iter().zip(device.gains.linear.iter()).enumerate();
+        for (_, (cell, gain)) in all.filter(|(index, _)| *index != device.cell()) {
             let busy = cell.down.busy(first, last) as f64 / usable;
             let share = busy + (1.0 - busy) * broadcast;
             interference += gain * share;
