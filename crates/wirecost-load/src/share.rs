@@ -71,7 +71,7 @@ impl Share {
             .collect()
     }
 
-    /// Runs the part on this thread until it receives [`ToPart::Quit`]. Its last message is always [`FromPart::Failed`]
+    /// Runs the part on this thread until it receives `ToPart::Quit`. Its last message is always [`FromPart::Failed`]
     /// or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
         let key_log = key_log(&self.options);

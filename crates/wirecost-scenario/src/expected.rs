@@ -91,28 +91,28 @@ impl Matching {
 /// Whether subscriptions exist when the phase with this index begins: subscribers have connected before, and have not
 /// been dropped unless their sessions persist.
 pub fn has_audience(options: &LoadOptions, phase: u32) -> bool {
-    stands(options, phase, options.session_expiry.is_some())
+    are_connected(options, phase, options.session_expiry.is_some())
 }
 
 /// Whether subscribers are connected when the phase with this index begins.
 pub fn are_there(options: &LoadOptions, phase: u32) -> bool {
-    stands(options, phase, false)
+    are_connected(options, phase, false)
 }
 
 /// Whether subscribers have connected before a phase and have not been dropped since; `survives` says whether a drop
 /// matters.
-fn stands(options: &LoadOptions, phase: u32, survives: bool) -> bool {
-    let mut stands = false;
+fn are_connected(options: &LoadOptions, phase: u32, survives: bool) -> bool {
+    let mut connected = false;
     for phase in options.phases.iter().take(phase as usize) {
         match phase {
             Phase::Connect { who, .. } | Phase::Reconnect { who, .. } if *who != Who::Senders => {
-                stands = true
+                connected = true
             }
-            Phase::DropAll { who, .. } if *who != Who::Senders => stands &= survives,
+            Phase::DropAll { who, .. } if *who != Who::Senders => connected &= survives,
             _ => {}
         }
     }
-    stands
+    connected
 }
 
 /// The mean number of deliveries of a message in the phase with this index, over all senders. If it is unknown, the

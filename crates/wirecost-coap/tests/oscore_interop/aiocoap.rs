@@ -66,7 +66,8 @@ fn response(live: &mut Live<Client>, request: Request) -> Response {
     live.events.clear();
     let template = Arc::new(RequestTemplate::new(request).expect("the options fit"));
     live.command(client::Command::Request { message: 1, template });
-    live.run_until(|live| !live.events.is_empty());
+    live.run_until(|live| live.events.len() >= 2);
+    assert_eq!(live.events.remove(0), Event::Sent { message: 1 });
     match live.events.remove(0) {
         Event::Response(response) => response,
         other => panic!("no response but {other:?}"),

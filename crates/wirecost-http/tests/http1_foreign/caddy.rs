@@ -74,7 +74,7 @@ pub(crate) fn ask<E: Endpoint<Command = Command, Event: Debug, Error = Infallibl
                 Event::Response {
                     status, body_bytes, ..
                 } => answers.push((status, body_bytes)),
-                Event::Opened | Event::Closed => {}
+                Event::Opened | Event::Sent { .. } | Event::Closed => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -131,7 +131,7 @@ pub(crate) fn ask(
                 answers.push(Answer::Response(status.code(), body.clone()));
             }
             Event::Established { start, .. } => answers.push(Answer::Start(*start)),
-            Event::Inner(client::Event::Opened | client::Event::Closed) => {}
+            Event::Inner(client::Event::Opened | client::Event::Sent { .. } | client::Event::Closed) => {}
             other => panic!("an answer, got {other:?}"),
         }
     }

@@ -60,7 +60,7 @@ pub(super) struct WindowChoice {
 pub(super) enum Window {
     /// A buffer that grows.
     Linux(Space),
-    /// A buffer of so many bytes.
+    /// A buffer of this many bytes.
     Fixed(u32),
 }
 

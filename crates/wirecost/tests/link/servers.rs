@@ -66,7 +66,7 @@ fn servers_that_are_not_commands_are_refused() {
     let home = Home::new();
     let cases = [
         ("", 2, "names no program"),
-        ("sh -c 'x", 2, "single quotes"),
+        ("sh -c 'x", 2, "a quote that is not closed"),
         ("no-such-server -c x", 11, "cannot find the server no-such-server"),
     ];
     for (server, code, expected) in cases {

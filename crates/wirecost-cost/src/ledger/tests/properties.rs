@@ -13,7 +13,7 @@ use crate::{DeviceLedger, Totals};
 /// What the stream's sender does next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Sends so many bytes for the first time.
+    /// Sends this number of bytes for the first time.
     Send(usize),
     /// Sends up to so many bytes from before again, and as many as are left over for the first time.
     Resend { back: u32, len: usize },

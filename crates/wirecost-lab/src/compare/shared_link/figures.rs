@@ -130,7 +130,7 @@ fn warnings(counted: &Interval, played: &Played) -> Vec<Warning> {
         .map(|way| played.totals.unattributed_bytes(*way))
         .sum();
     if unattributed > 0 {
-        let text = format!("nobody described {}", units::counted(unattributed, "byte"));
+        let text = format!("no endpoint described {}", units::counted(unattributed, "byte"));
         warnings.push(warning(WarningKind::UnattributedBytes, text, true));
     }
     let failed = counted.connects.failed + counted.connects.timed_out + counted.connects.lost;
