@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_credentials_follow_from_the_seed_and_live_ones_from_nothing() {
+    fn only_simulated_credentials_follow_from_the_seed() {
         let parts = |credentials: Credentials| {
             let Credentials {
                 authority,

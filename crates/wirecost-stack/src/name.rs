@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_nearest_one_and_all_of_them() {
+    fn an_unknown_name_is_answered_with_the_nearest_and_all() {
         let error = "mqtt-qos3"
             .parse::<Stack>()
             .expect_err("there is no QoS 3")

@@ -74,7 +74,7 @@ fn sent(stack: Stack, ends: &Ends) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn simulated_stacks_send_the_same_bytes_again_and_others_by_another_seed() {
+fn simulated_stacks_repeat_their_bytes_by_seed() {
     let credentials = Credentials::simulated(1).expect("credentials");
     for name in SECRETIVE {
         let stack: Stack = name.parse().expect("a stack");
@@ -167,7 +167,7 @@ fn object(message: &Message, credentials: &Credentials) -> Vec<u8> {
 }
 
 #[test]
-fn simulated_objects_follow_from_the_seed_and_live_ones_from_nothing() {
+fn only_simulated_objects_follow_from_the_seed() {
     let credentials = Credentials::simulated(1).expect("credentials");
     let stack: Stack = "udp+cose".parse().expect("a stack");
     let message = simulated(stack, &credentials, 1).message;

@@ -27,7 +27,7 @@ fn encloses(low: f64, high: f64, truth: f64) -> bool {
 }
 
 #[test]
-fn the_order_statistic_interval_covers_the_quantile_exactly_as_often_as_the_binomial_distribution_says() {
+fn an_order_statistic_interval_covers_as_often_as_the_binomial() {
     // n = 150, ranks 63 and 88: P(63 <= B <= 87) for B binomial(150, 1/2). p90: ranks 127 and 143.
     for (probability, covered) in [(0.5, 0.959_132), (0.9, 0.971_671)] {
         // A uniform number's p-quantile is p.

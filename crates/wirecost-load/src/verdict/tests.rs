@@ -177,7 +177,7 @@ fn a_lag_of_milliseconds_is_harmless_in_a_delay_of_seconds() {
 }
 
 #[test]
-fn the_lag_may_be_a_tenth_of_the_median_response_plus_a_millisecond() {
+fn the_lag_limit_is_a_tenth_of_the_median_plus_1_ms() {
     for (response_p50_ns, lag_p99_ns, is_valid) in [
         (100_000, MILLISECOND, true),
         (100_000, MILLISECOND + 1, false),

@@ -39,7 +39,7 @@ fn datagram_of(stack: &str, bytes: &str, spans: &[Span]) -> String {
 }
 
 #[test]
-fn segments_are_named_by_flags_and_by_the_packets_that_begin_in_them() {
+fn segments_are_named_by_flags_and_packets_that_begin_there() {
     assert_eq!(flag_names(Flags::from_bits(0x12), true), ["SYN", "ACK"]);
     assert_eq!(flag_names(Flags::from_bits(0x10), true), ["ACK"]);
     assert_eq!(flag_names(Flags::from_bits(0x18), false), [""; 0]);
