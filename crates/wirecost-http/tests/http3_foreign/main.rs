@@ -250,12 +250,23 @@ fn check_account(client: &Driver<Client>, content: u64) {
     assert_eq!(client.received.of(Layer::Payload, Phase::Message), content);
 }
 
-/// Whether a datagram is a retransmission that arrived after the endpoint had discarded the keys of its packets (RFC
-/// 9001, section 4.9). The endpoint cannot read it, and the observer sees a retransmission. A busy server sends such
-/// copies.
-fn is_late_copy(observed: &[Span], said: &[Span]) -> bool {
-    let is_unread = matches!(said, [whole] if whole.layer == Layer::Transport);
-    is_unread && observed.iter().all(|span| span.cause != Cause::Original)
+/// What an observer sees of a received datagram without the packet that the endpoint could not read, and what the
+/// endpoint says without it. A busy peer repeats a Handshake packet after the endpoint has discarded its keys (RFC 9001,
+/// section 4.9), alone or in front of a 1-RTT packet (RFC 9000, section 12.2): the observer reads a retransmission, the
+/// endpoint counts the whole packet as one span of the transport.
+fn without_late_copy<'a>(observed: &'a [Span], said: &'a [Span]) -> (&'a [Span], &'a [Span]) {
+    let [unread, rest @ ..] = said else {
+        return (observed, said);
+    };
+    let is_copy = |count: &usize| {
+        let copies = &observed[..*count];
+        copies.iter().all(|span| span.cause != Cause::Original)
+            && copies.iter().map(|span| span.len).sum::<u32>() == unread.len
+    };
+    match (1..=observed.len()).find(is_copy) {
+        Some(count) if unread.layer == Layer::Transport => (&observed[count..], rest),
+        _ => (observed, said),
+    }
 }
 
 /// Checks that an observer with the key log decrypts every packet, also after key updates, and describes its bytes
@@ -275,9 +286,11 @@ where
         };
         let mut out = Buffer::new();
         let opened = opener.datagram(direction, &datagram.bytes, &secrets, &mut out);
-        if !datagram.is_sent && is_late_copy(out.spans(), &datagram.spans) {
-            continue;
-        }
-        assert_eq!(out.spans(), datagram.spans, "{direction:?} {opened:?}");
+        let (observed, said) = if datagram.is_sent {
+            (out.spans(), &datagram.spans[..])
+        } else {
+            without_late_copy(out.spans(), &datagram.spans)
+        };
+        assert_eq!(observed, said, "{direction:?} {opened:?}");
     }
 }
