@@ -71,7 +71,7 @@ impl Thresholds {
         let mut demands = Vec::new();
         for (key, node) in entries {
             let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("thresholds: {why}"));
-            let (metric, selector) = named(&key.name, work).map_err(|why| at(&why))?;
+            let (metric, selector) = of_work(&key.name, work).map_err(|why| at(&why))?;
             let meant = meant_by(&key.name, metric, &selector, &subjects);
             let meant = meant.map_err(|(why, hint)| at(&why).with_hint(hint))?;
             for node in listed(node) {
@@ -121,20 +121,47 @@ fn meant_by<'a>(
 }
 
 /// Why a text does not name a metric of some cells or loads.
-#[derive(Debug, thiserror::Error)]
-enum NameError {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// The brace is not closed.
     #[error("{0:?} has no closing brace")]
     NoBrace(String),
+    /// The metric is unknown.
     #[error("unknown metric {metric:?} ({hint})")]
-    NoMetric { metric: String, hint: String },
+    NoMetric {
+        /// The metric.
+        metric: String,
+        /// What it may have meant.
+        hint: String,
+    },
+    /// A condition is not of the form `key=value`.
     #[error("{0:?} is not a condition: write stack=tcp")]
     NoCondition(String),
+    /// A condition cannot be fulfilled.
     #[error(transparent)]
     Selector(#[from] SelectorError),
 }
 
+fn of_work(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
+    let of_loads = matches!(work, Work::Loads(_));
+    let metrics = wirecost_results::thresholds::metric::all(of_loads);
+    let dimensions = if of_loads {
+        selector::of_phases()
+    } else {
+        selector::of_cells()
+    };
+    named(name, &metrics, &dimensions)
+}
+
 /// The metric and the selector of `metric{key=value,key=value}`.
-fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
+///
+/// # Errors
+/// The metric is none of `metrics`, a key none of `dimensions`, or a dimension cannot have the value.
+pub fn named(
+    name: &str,
+    metrics: &[&'static Metric],
+    dimensions: &[&'static str],
+) -> Result<(&'static Metric, Selector), NameError> {
     let (metric, conditions) = match name.split_once('{') {
         None => (name, ""),
         Some((metric, rest)) => {
@@ -142,24 +169,15 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameErr
             (metric, inner.ok_or_else(|| NameError::NoBrace(name.to_owned()))?)
         }
     };
-    let of_loads = matches!(work, Work::Loads(_));
-    let metrics = wirecost_results::thresholds::metric::all(of_loads);
-    let found = metrics
-        .iter()
-        .find(|known| known.name == metric.trim())
-        .copied()
-        .ok_or_else(|| {
-            let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
-            NameError::NoMetric {
-                metric: metric.trim().to_owned(),
-                hint: meant(metric.trim(), &names),
-            }
-        })?;
-    let dimensions = if of_loads {
-        selector::of_phases()
-    } else {
-        selector::of_cells()
-    };
+    let metric = metric.trim();
+    let found = metrics.iter().find(|known| known.name == metric);
+    let found = found.copied().ok_or_else(|| {
+        let names: Vec<&'static str> = metrics.iter().map(|metric| metric.name).collect();
+        NameError::NoMetric {
+            metric: metric.to_owned(),
+            hint: meant(metric, &names),
+        }
+    })?;
     let mut selector = Selector::default();
     for condition in conditions
         .split(',')
@@ -169,7 +187,7 @@ fn named(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameErr
             .split_once('=')
             .ok_or_else(|| NameError::NoCondition(condition.to_owned()))?;
         let values: Vec<String> = value.split('|').map(str::to_owned).collect();
-        selector.require(key.trim(), &values, &dimensions)?;
+        selector.require(key.trim(), &values, dimensions)?;
     }
     Ok((found, selector))
 }

@@ -1,0 +1,245 @@
+//! Claims of a publication as data: `claims.yaml`.
+
+use crate::amount::{Amount, Published};
+use crate::bound::Bound;
+use crate::reference::Reference;
+use crate::verdict::Verdict;
+
+/// The version of the format of claims.
+pub const VERSION: u64 = 1;
+
+/// What a publication says, and which of our figures stands against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claims {
+    /// The name of the study.
+    pub study: String,
+    /// The publication.
+    pub source: String,
+    /// What differs from the publication.
+    pub setup: Vec<Difference>,
+    /// The runs that figures are of: names with the files of their scenarios.
+    pub runs: Vec<Run>,
+    /// The claims, in the order of the file.
+    pub claims: Vec<Claim>,
+    /// What the publication says that is not a number.
+    pub notes: Vec<Note>,
+}
+
+/// A run that figures are of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its name in references.
+    pub name: String,
+    /// The file of its scenario, beside the claims.
+    pub scenario: String,
+}
+
+/// A difference between the publication's set-up and ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs.
+    pub differs: String,
+    /// The publication's.
+    pub source: String,
+    /// Ours.
+    pub ours: String,
+    /// The quantities that it touches: `time`, `bytes`, `energy`.
+    pub touches: Vec<String>,
+}
+
+/// What the publication says that is not a number: it has no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Its name.
+    pub id: String,
+    /// What the publication says.
+    pub says: String,
+    /// Where in the publication.
+    pub place: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// One claim. It has a point for each combination of the values in `for`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its name.
+    pub id: String,
+    /// What the publication says, in our words.
+    pub says: String,
+    /// Where in the publication.
+    pub place: String,
+    /// The points.
+    pub points: Vec<Point>,
+    /// The tolerance of the published number as a share; `None` for the usual one.
+    pub within: Option<f64>,
+    /// What the publication leaves out and the comparison needs.
+    pub lacks: Vec<String>,
+    /// Values that are tried for what is left out.
+    pub explored: Option<Explored>,
+    /// What must be there to measure it: `server:rabbitmq`, `command:nbiot`.
+    pub needs: Vec<String>,
+    /// Other set-ups under which the published figure may come out.
+    pub suspects: Vec<Suspect>,
+    /// The verdict that must come out, for claims of one's own.
+    pub expect: Option<Verdict>,
+}
+
+/// A dimension that the publication leaves out, with values to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explored {
+    /// The dimension.
+    pub dimension: String,
+    /// The values.
+    pub values: Vec<String>,
+}
+
+/// One published number, or shape, and the figures that it is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The values of `for`.
+    pub at: Vec<(String, String)>,
+    /// The published number; `None` if only a shape or an order is published.
+    pub published: Option<Published>,
+    /// What is measured.
+    pub question: Question,
+    /// The physical bound on the published number.
+    pub bound: Option<Bound>,
+}
+
+/// What is measured for a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// The published number is of this figure.
+    Value(Reference),
+    /// The published number is the first figure divided by the second.
+    Ratio(Box<[Reference; 2]>),
+    /// The figures are in this order, the least first.
+    Order(Vec<Reference>),
+    /// A figure over all values of a dimension.
+    Trend(Box<Trend>),
+    /// A figure is below or above a limit.
+    Limit(Box<Limit>),
+    /// The published number follows from other published numbers.
+    Arithmetic {
+        /// The expression.
+        text: String,
+        /// Its result.
+        result: Amount,
+    },
+    /// Only the bound is known.
+    Bound,
+}
+
+/// How a figure changes over a dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trend {
+    /// The figure.
+    pub of: Reference,
+    /// The dimension.
+    pub over: String,
+    /// The shape.
+    pub shape: Shape,
+}
+
+/// The shape of a trend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// All values are equal.
+    Constant,
+    /// The last value is larger than the first, and none is smaller than the one before.
+    Grows,
+    /// The last value is smaller than the first, and none is larger than the one before.
+    Falls,
+    /// The figure is an offset plus `slope` times the value of the dimension.
+    Linear {
+        /// The slope, in base units.
+        slope: f64,
+    },
+}
+
+/// A limit that a figure keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The figure.
+    pub of: Reference,
+    /// The limit.
+    pub at: Published,
+    /// Whether the figure is above the limit.
+    pub is_above: bool,
+}
+
+/// Another set-up under which the published figure may come out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// What it is: `captured behind segmentation offload`.
+    pub name: String,
+    /// The run with this set-up: one of `runs`, or a name that is only of suspects.
+    pub run: String,
+    /// Changes to the scenario: `KEY=VALUE`, as `--set` takes them.
+    pub set: Vec<String>,
+    /// The stack that the set-up applies to; the other figures are of the claim's own run. `None` for all.
+    pub of: Option<String>,
+}
+
+impl Claim {
+    /// The runs that the figures of the claim are of, those of its suspects included.
+    pub fn runs(&self) -> Vec<&str> {
+        let mut runs: Vec<&str> = self
+            .points
+            .iter()
+            .flat_map(|point| point.question.references())
+            .map(|reference| reference.run.as_str())
+            .chain(self.suspects.iter().map(|suspect| suspect.run.as_str()))
+            .collect();
+        runs.sort_unstable();
+        runs.dedup();
+        runs
+    }
+}
+
+impl Question {
+    /// The figures that it asks for.
+    pub fn references(&self) -> Vec<&Reference> {
+        match self {
+            Self::Value(of) => vec![of],
+            Self::Ratio(both) => both.iter().collect(),
+            Self::Order(all) => all.iter().collect(),
+            Self::Trend(trend) => vec![&trend.of],
+            Self::Limit(limit) => vec![&limit.of],
+            Self::Arithmetic { .. } | Self::Bound => Vec::new(),
+        }
+    }
+
+    /// The same question of changed figures.
+    ///
+    /// # Errors
+    /// The change fails for one of them.
+    pub fn mapped<E>(&self, change: &mut dyn FnMut(&Reference) -> Result<Reference, E>) -> Result<Self, E> {
+        Ok(match self {
+            Self::Value(of) => Self::Value(change(of)?),
+            Self::Ratio(both) => Self::Ratio(Box::new([change(&both[0])?, change(&both[1])?])),
+            Self::Order(all) => Self::Order(all.iter().map(change).collect::<Result<_, _>>()?),
+            Self::Trend(trend) => Self::Trend(Box::new(Trend {
+                of: change(&trend.of)?,
+                ..trend.as_ref().clone()
+            })),
+            Self::Limit(limit) => Self::Limit(Box::new(Limit {
+                of: change(&limit.of)?,
+                ..limit.as_ref().clone()
+            })),
+            Self::Arithmetic { .. } | Self::Bound => self.clone(),
+        })
+    }
+
+    /// The kind of claim.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Value(_) | Self::Arithmetic { .. } => "absolute",
+            Self::Ratio(_) => "ratio",
+            Self::Order(_) => "ordering",
+            Self::Trend(_) => "trend",
+            Self::Limit(_) | Self::Bound => "bound",
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Published claims as data, judged on results folders.
+pub mod amount;
+pub mod arithmetic;
+pub mod bound;
+pub mod claims;
+mod read;
+pub mod reference;
+pub mod verdict;

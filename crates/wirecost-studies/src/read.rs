@@ -1,0 +1,222 @@
+//! Reads `claims.yaml`. Every error has the line of the value that causes it.
+
+use std::fmt::Display;
+
+use wirecost_scenario::error::ScenarioError;
+use wirecost_scenario::node::{Node, Value};
+use wirecost_scenario::table::{Table, meant, text};
+
+use crate::claims::{Claim, Claims, Difference, Note, Run, VERSION};
+use crate::verdict::Verdict;
+
+mod bounds;
+mod points;
+
+const KEYS: [&str; 7] = ["wirecost", "study", "source", "setup", "runs", "claims", "notes"];
+const CLAIM_KEYS: [&str; 18] = [
+    "id",
+    "says",
+    "where",
+    "for",
+    "published",
+    "value",
+    "ratio",
+    "order",
+    "trend",
+    "limit",
+    "arithmetic",
+    "within",
+    "bound",
+    "lacks",
+    "explored",
+    "needs",
+    "suspects",
+    "expect",
+];
+
+impl Claims {
+    /// Reads the text of a claims file.
+    ///
+    /// # Errors
+    /// The first error in it, with its line.
+    pub fn read(text: &str) -> Result<Self, ScenarioError> {
+        let root = Node::parse(text)?;
+        check_version(&root)?;
+        let table = Table::new(&root, "", &KEYS)?;
+        let runs = runs(&table)?;
+        let claims = listed(&root, "claims", "a list of claims is expected")?
+            .iter()
+            .map(|node| claim(node, &runs))
+            .collect::<Result<Vec<_>, _>>()?;
+        let notes = listed(&root, "notes", "a list of notes is expected")?
+            .iter()
+            .map(note)
+            .collect::<Result<Vec<_>, _>>()?;
+        let claims = Self {
+            study: table.required("study", self::text)?,
+            source: source(&table)?,
+            setup: listed(&root, "setup", "a list of differences is expected")?
+                .iter()
+                .map(difference)
+                .collect::<Result<_, _>>()?,
+            runs,
+            claims,
+            notes,
+        };
+        check_names(&root, &claims)?;
+        Ok(claims)
+    }
+}
+
+fn check_version(root: &Node) -> Result<(), ScenarioError> {
+    let version = root.get("wirecost").and_then(Node::scalar);
+    if version.as_deref() == Some("1") {
+        return Ok(());
+    }
+    let place = &root.get("wirecost").unwrap_or(root).place;
+    let message = match version {
+        None => "the version of the format is missing".to_owned(),
+        Some(other) => format!("wirecost: this version reads claims of version {VERSION}, not {other}"),
+    };
+    Err(ScenarioError::new(place, message).with_hint("begin the file with: wirecost: 1"))
+}
+
+fn source(table: &Table<'_>) -> Result<String, ScenarioError> {
+    let Some(node) = table.get("source") else {
+        return Err(table.error("source", "the publication is missing"));
+    };
+    match node.scalar() {
+        Some(text) => Ok(text),
+        None => Table::new(node, "source.", &["text", "file"])?.required("text", text),
+    }
+}
+
+/// The names and files of the runs.
+fn runs(table: &Table<'_>) -> Result<Vec<Run>, ScenarioError> {
+    let Some(node) = table.get("runs") else {
+        return Ok(Vec::new());
+    };
+    let Some(entries) = node.entries() else {
+        return Err(table
+            .error("runs", "a table of names and scenarios is expected")
+            .with_hint("for example runs: {publish: publish.yaml}"));
+    };
+    let run = |(key, node): &(wirecost_scenario::node::Key, Node)| {
+        let expected = || ScenarioError::new(&node.place, format!("runs.{}: a file is expected", key.name));
+        Ok(Run {
+            name: key.name.clone(),
+            scenario: node.scalar().ok_or_else(expected)?,
+        })
+    };
+    entries.iter().map(run).collect()
+}
+
+fn difference(node: &Node) -> Result<Difference, ScenarioError> {
+    let table = Table::new(node, "setup.", &["differs", "source", "ours", "touches"])?;
+    Ok(Difference {
+        differs: table.required("differs", text)?,
+        source: table.required("source", text)?,
+        ours: table.required("ours", text)?,
+        touches: table.many("touches", text)?,
+    })
+}
+
+fn note(node: &Node) -> Result<Note, ScenarioError> {
+    let table = Table::new(node, "notes.", &["id", "says", "where", "why"])?;
+    Ok(Note {
+        id: table.required("id", text)?,
+        says: table.required("says", text)?,
+        place: table.one("where", text)?.unwrap_or_default(),
+        why: table.required("why", text)?,
+    })
+}
+
+fn claim(node: &Node, runs: &[Run]) -> Result<Claim, ScenarioError> {
+    let table = Table::new(node, "", &CLAIM_KEYS)?;
+    let within = table.one("within", share)?;
+    let claim = Claim {
+        id: table.required("id", text)?,
+        says: table.required("says", text)?,
+        place: table.one("where", text)?.unwrap_or_default(),
+        points: points::points(node)?,
+        within,
+        lacks: table.many("lacks", text)?,
+        explored: points::explored(&table)?,
+        needs: table.many("needs", text)?,
+        suspects: points::suspects(node)?,
+        expect: expected(&table)?,
+    };
+    check_runs(node, &claim, runs)?;
+    Ok(claim)
+}
+
+/// A tolerance: a share that is not below 0.
+fn share(text: &str) -> Result<f64, wirecost_scenario::table::ValueError> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    number
+        .filter(|number| *number >= 0.0)
+        .map(|number| number / 100.0)
+        .ok_or_else(|| wirecost_scenario::table::ValueError::form(text, "a tolerance: write 5%"))
+}
+
+fn expected(table: &Table<'_>) -> Result<Option<Verdict>, ScenarioError> {
+    let Some(name) = table.one("expect", text)? else {
+        return Ok(None);
+    };
+    let names: Vec<&'static str> = Verdict::ALL.iter().map(|verdict| verdict.name()).collect();
+    Verdict::named(&name).map(Some).ok_or_else(|| {
+        table
+            .error("expect", format!("{name:?} is not a verdict"))
+            .with_hint(meant(&name, &names))
+    })
+}
+
+/// Every run of a figure must be in `runs`.
+fn check_runs(node: &Node, claim: &Claim, runs: &[Run]) -> Result<(), ScenarioError> {
+    let of_suspects: Vec<&str> = claim.suspects.iter().map(|suspect| suspect.run.as_str()).collect();
+    let is_known = |name: &&str| runs.iter().any(|run| run.name == **name) || of_suspects.contains(name);
+    match claim.runs().into_iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+            let message = format!("{}: {name:?} is none of the runs", claim.id);
+            Err(at(node, message).with_hint(format!("runs has {}", names.join(", "))))
+        }
+    }
+}
+
+/// Every id is there once.
+fn check_names(root: &Node, claims: &Claims) -> Result<(), ScenarioError> {
+    let ids = claims.claims.iter().map(|claim| &claim.id);
+    let ids: Vec<&String> = ids.chain(claims.notes.iter().map(|note| &note.id)).collect();
+    let twice = (1..ids.len()).find(|at| ids[..*at].contains(&ids[*at]));
+    let Some(index) = twice else {
+        return Ok(());
+    };
+    let nodes = |key: &str| root.get(key).and_then(list).unwrap_or_default();
+    let all: Vec<&Node> = nodes("claims").iter().chain(nodes("notes")).collect();
+    let place = all.get(index).copied().unwrap_or(root);
+    Err(at(place, format!("the id {:?} is there twice", ids[index])))
+}
+
+/// The entries of a list; none if the key is not there.
+fn listed<'a>(node: &'a Node, key: &str, expected: &str) -> Result<&'a [Node], ScenarioError> {
+    match node.get(key) {
+        None => Ok(&[]),
+        Some(inner) => list(inner).ok_or_else(|| at(inner, format!("{key}: {expected}"))),
+    }
+}
+
+fn list(node: &Node) -> Option<&[Node]> {
+    match &node.value {
+        Value::List(nodes) => Some(nodes),
+        _ => None,
+    }
+}
+
+fn at(node: &Node, message: impl Display) -> ScenarioError {
+    ScenarioError::new(&node.place, message.to_string())
+}
+
+#[cfg(test)]
+mod tests;

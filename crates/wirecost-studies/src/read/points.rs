@@ -1,0 +1,252 @@
+//! The points of a claim: one for each combination of the values in `for`, whose names stand for values as `$name`.
+
+use std::fmt::Display;
+
+use wirecost_scenario::error::ScenarioError;
+use wirecost_scenario::node::{Node, Value};
+use wirecost_scenario::table::{Table, meant, text};
+
+use super::{at, bounds, list};
+use crate::amount::Published;
+use crate::arithmetic::compute;
+use crate::claims::{Explored, Limit, Point, Question, Shape, Suspect, Trend};
+use crate::reference::Reference;
+
+/// The most points of a claim.
+const MAX_POINTS: usize = 1_000;
+/// The keys of which a claim has one.
+const QUESTIONS: [&str; 6] = ["value", "ratio", "order", "trend", "limit", "arithmetic"];
+
+/// The values of one dimension of `for`, or of one point: names with values.
+type Named = Vec<(String, String)>;
+
+/// The points of a claim.
+///
+/// # Errors
+/// A value cannot be read, or the published numbers are not as many as the points.
+pub(super) fn points(claim: &Node) -> Result<Vec<Point>, ScenarioError> {
+    let combinations = combinations(claim)?;
+    let published = published(claim, combinations.len())?;
+    let point = |(values, published): (Named, Option<Published>)| {
+        let node = substituted(claim, &values);
+        let question = question(&node)?;
+        Ok(Point {
+            bound: bounds::bound(&node)?,
+            at: values,
+            published,
+            question,
+        })
+    };
+    combinations.into_iter().zip(published).map(point).collect()
+}
+
+/// Every combination of the values in `for`; one without values if there is none.
+fn combinations(claim: &Node) -> Result<Vec<Named>, ScenarioError> {
+    let mut all: Vec<Named> = vec![Vec::new()];
+    let Some(node) = claim.get("for") else {
+        return Ok(all);
+    };
+    let expected = || at(node, "for: a table of names and lists is expected, e.g. {link.rtt: [5ms, 25ms]}");
+    for (key, values) in node.entries().ok_or_else(expected)? {
+        let values = list(values).filter(|values| !values.is_empty()).ok_or_else(expected)?;
+        let values: Vec<String> = values.iter().filter_map(Node::scalar).collect();
+        all = all
+            .iter()
+            .flat_map(|one| {
+                values.iter().map(move |value| {
+                    let mut one = one.clone();
+                    one.push((key.name.clone(), value.clone()));
+                    one
+                })
+            })
+            .collect();
+        if all.len() > MAX_POINTS {
+            return Err(at(node, format!("for: more than {MAX_POINTS} points")));
+        }
+    }
+    Ok(all)
+}
+
+/// The published number of each point.
+fn published(claim: &Node, points: usize) -> Result<Vec<Option<Published>>, ScenarioError> {
+    let Some(node) = claim.get("published") else {
+        return Ok(vec![None; points]);
+    };
+    let read = |node: &Node| {
+        let text = node.scalar().ok_or_else(|| at(node, "published: a number is expected"))?;
+        Published::read(&text).map_err(|error| at(node, format!("published: {error}")))
+    };
+    let Some(nodes) = list(node) else {
+        return Ok(vec![Some(read(node)?); points]);
+    };
+    if nodes.len() != points {
+        let message = format!("published: {} numbers for {points} points", nodes.len());
+        return Err(at(node, message).with_hint("for has a value for each number"));
+    }
+    nodes.iter().map(|node| read(node).map(Some)).collect()
+}
+
+/// The claim with `$name` replaced by the value of the point.
+fn substituted(node: &Node, values: &[(String, String)]) -> Node {
+    let replace = |text: &str| {
+        // Of names that begin alike, the longer one is meant.
+        let mut values: Vec<&(String, String)> = values.iter().collect();
+        values.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let replaced = values.iter().fold(text.to_owned(), |text, (name, value)| {
+            text.replace(&format!("${name}"), value)
+        });
+        Value::Text(replaced)
+    };
+    let value = match &node.value {
+        Value::Text(text) if text.contains('$') => replace(text),
+        Value::List(nodes) => Value::List(nodes.iter().map(|node| substituted(node, values)).collect()),
+        Value::Table(entries) => {
+            let entry = |(key, node): &(wirecost_scenario::node::Key, Node)| {
+                (key.clone(), substituted(node, values))
+            };
+            Value::Table(entries.iter().map(entry).collect())
+        }
+        other => other.clone(),
+    };
+    Node::at(&node.place, value)
+}
+
+fn question(claim: &Node) -> Result<Question, ScenarioError> {
+    let mut asked = QUESTIONS.iter().filter_map(|key| Some((*key, claim.get(key)?)));
+    let question = match asked.next() {
+        None if claim.get("bound").is_some() => return Ok(Question::Bound),
+        None => {
+            let message = "the claim measures nothing";
+            return Err(at(claim, message).with_hint(format!("give one of {}", QUESTIONS.join(", "))));
+        }
+        Some(("value", node)) => Question::Value(reference(node)?),
+        Some(("ratio", node)) => ratio(node)?,
+        Some(("order", node)) => order(node)?,
+        Some(("trend", node)) => trend(node)?,
+        Some(("limit", node)) => limit(node)?,
+        Some((_, node)) => {
+            let text = node.scalar().ok_or_else(|| at(node, "arithmetic: an expression is expected"))?;
+            let result = compute(&text).map_err(|error| at(node, format!("arithmetic: {error}")))?;
+            Question::Arithmetic { text, result }
+        }
+    };
+    if let Some((key, node)) = asked.next() {
+        let message = format!("{key}: a claim measures one thing, and this one has another already");
+        return Err(at(node, message).with_hint("make a claim of its own of it"));
+    }
+    let needs_number = matches!(question, Question::Value(_) | Question::Ratio(_) | Question::Arithmetic { .. });
+    if needs_number && claim.get("published").is_none() {
+        return Err(at(claim, "published: the published number is missing"));
+    }
+    Ok(question)
+}
+
+fn reference(node: &Node) -> Result<Reference, ScenarioError> {
+    let text = node.scalar().ok_or_else(|| at(node, "a figure is expected, e.g. publish/response_time p(50)"))?;
+    Reference::read(&text).map_err(|error| at(node, error))
+}
+
+fn ratio(node: &Node) -> Result<Question, ScenarioError> {
+    match list(node) {
+        Some([one, other]) => Ok(Question::Ratio(Box::new([reference(one)?, reference(other)?]))),
+        _ => Err(at(node, "ratio: two figures are expected")),
+    }
+}
+
+fn order(node: &Node) -> Result<Question, ScenarioError> {
+    let nodes = list(node).filter(|nodes| nodes.len() >= 2);
+    let nodes = nodes.ok_or_else(|| at(node, "order: at least two figures are expected, the least first"))?;
+    nodes.iter().map(reference).collect::<Result<_, _>>().map(Question::Order)
+}
+
+fn trend(node: &Node) -> Result<Question, ScenarioError> {
+    let table = Table::new(node, "trend.", &["of", "over", "is", "slope"])?;
+    let of = table.get("of").ok_or_else(|| at(node, "trend.of: the figure is missing"))?;
+    let name = table.required("is", text)?;
+    let slope = table.one("slope", |text| {
+        Published::read(text)
+            .map(|slope| slope.amount.value)
+            .map_err(|error| wirecost_scenario::table::ValueError::Refused(error.to_string()))
+    })?;
+    let shape = match name.as_str() {
+        "constant" => Shape::Constant,
+        "grows" => Shape::Grows,
+        "falls" => Shape::Falls,
+        "linear" => Shape::Linear {
+            slope: slope.unwrap_or(1.0),
+        },
+        other => {
+            let shapes = ["constant", "grows", "falls", "linear"];
+            let error = table.error("is", format!("{other:?} is not a shape"));
+            return Err(error.with_hint(meant(other, &shapes)));
+        }
+    };
+    Ok(Question::Trend(Box::new(Trend {
+        of: reference(of)?,
+        over: table.required("over", text)?,
+        shape,
+    })))
+}
+
+fn limit(node: &Node) -> Result<Question, ScenarioError> {
+    let table = Table::new(node, "limit.", &["of", "below", "above"])?;
+    let of = table.get("of").ok_or_else(|| at(node, "limit.of: the figure is missing"))?;
+    let (key, is_above) = match (table.get("below"), table.get("above")) {
+        (Some(_), None) => ("below", false),
+        (None, Some(_)) => ("above", true),
+        _ => return Err(at(node, "limit: either below or above is expected")),
+    };
+    let limit = table.required(key, text)?;
+    Ok(Question::Limit(Box::new(Limit {
+        of: reference(of)?,
+        at: Published::read(&limit).map_err(|error| table.error(key, error))?,
+        is_above,
+    })))
+}
+
+/// The dimension that is tried for what the publication leaves out.
+pub(super) fn explored(table: &Table<'_>) -> Result<Option<Explored>, ScenarioError> {
+    let Some(node) = table.get("explored") else {
+        return Ok(None);
+    };
+    let expected = || at(node, "explored: one dimension with its values is expected, e.g. {link.rtt: [1ms, 5ms]}");
+    let [(key, values)] = node.entries().ok_or_else(expected)? else {
+        return Err(expected());
+    };
+    let values = list(values).filter(|values| !values.is_empty()).ok_or_else(expected)?;
+    Ok(Some(Explored {
+        dimension: key.name.clone(),
+        values: values.iter().filter_map(Node::scalar).collect(),
+    }))
+}
+
+/// The suspects of a claim.
+pub(super) fn suspects(claim: &Node) -> Result<Vec<Suspect>, ScenarioError> {
+    let Some(node) = claim.get("suspects") else {
+        return Ok(Vec::new());
+    };
+    let nodes = list(node).ok_or_else(|| at(node, "suspects: a list is expected"))?;
+    nodes.iter().map(suspect).collect()
+}
+
+fn suspect(node: &Node) -> Result<Suspect, ScenarioError> {
+    let table = Table::new(node, "suspects.", &["name", "run", "set", "of"])?;
+    let set = match table.get("set") {
+        None => Vec::new(),
+        Some(set) => {
+            let wrong = |why: &dyn Display| at(set, format!("suspects.set: {why}"));
+            let entries = set.entries().ok_or_else(|| wrong(&"a table of keys and values is expected"))?;
+            let change = |(key, value): &(wirecost_scenario::node::Key, Node)| {
+                let value = value.scalar().ok_or_else(|| wrong(&"each key has one value"))?;
+                Ok(format!("{}={value}", key.name))
+            };
+            entries.iter().map(change).collect::<Result<Vec<String>, ScenarioError>>()?
+        }
+    };
+    Ok(Suspect {
+        name: table.required("name", text)?,
+        run: table.required("run", text)?,
+        set,
+        of: table.one("of", text)?,
+    })
+}

@@ -1,0 +1,113 @@
+use super::*;
+use crate::claims::{Question, Shape};
+
+const HEAD: &str = "wirecost: 1\nstudy: test\nsource: a paper\nruns: {publish: publish.yaml}\nclaims:\n";
+
+fn read(claims: &str) -> Claims {
+    Claims::read(&format!("{HEAD}{claims}")).expect(claims)
+}
+
+fn refused(claims: &str) -> (String, String) {
+    let error = Claims::read(&format!("{HEAD}{claims}")).expect_err(claims);
+    (error.to_string(), error.hint().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_claim_has_a_point_for_each_value() {
+    let claims = read(
+        "- id: L3\n  says: CoAP with blocks\n  for: {link.rtt: [5ms, 25ms]}\n  published: [14.2ms, 34.1ms]\n  \
+         value: \"publish/response_time{link.rtt=$link.rtt} p(50)\"\n  \
+         bound: {flights: [block x 10], rtt: $link.rtt}\n",
+    );
+    let points = &claims.claims[0].points;
+    assert_eq!(points.len(), 2);
+    let texts: Vec<String> = points
+        .iter()
+        .map(|point| {
+            let bound = point.bound.as_ref().expect("a bound");
+            let published = point.published.as_ref().expect("a number");
+            format!("{published} {} {}", bound.amount, bound.excludes(published))
+        })
+        .collect();
+    assert_eq!(texts, ["14.2ms 50 ms true", "34.1ms 250 ms true"]);
+    let Question::Value(reference) = &points[1].question else {
+        panic!("a value");
+    };
+    assert_eq!(reference.selector.to_string(), "{link.rtt=25ms}");
+}
+
+#[test]
+fn every_kind_of_claim_is_read() {
+    let claims = read(
+        "- {id: A, says: a, published: 2, ratio: [publish/response_time mean, publish/connect_time mean], within: 5%}\n\
+         - {id: B, says: b, order: [publish/response_time mean, publish/connect_time mean]}\n\
+         - {id: C, says: c, trend: {of: publish/response_time mean, over: link.rtt, is: linear, slope: 1}}\n\
+         - {id: D, says: d, limit: {of: publish/valid rate, above: 99%}}\n\
+         - {id: E, says: e, published: 0.2164 mAh, arithmetic: 2000 mAh / 9243}\n\
+         - {id: F, says: f, published: 1.8uJ, bound: {power: 495mW, airtime: 170us}, expect: impossible}\n",
+    );
+    let kinds: Vec<&str> = claims
+        .claims
+        .iter()
+        .map(|claim| claim.points[0].question.kind())
+        .collect();
+    assert_eq!(kinds, ["ratio", "ordering", "trend", "bound", "absolute", "bound"]);
+    assert_eq!(claims.claims[0].within, Some(0.05));
+    assert_eq!(claims.claims[5].expect, Some(Verdict::Impossible));
+    let Question::Trend(trend) = &claims.claims[2].points[0].question else {
+        panic!("a trend");
+    };
+    assert_eq!((trend.over.as_str(), trend.shape), ("link.rtt", Shape::Linear { slope: 1.0 }));
+}
+
+#[test]
+fn errors_have_their_line_and_a_hint() {
+    let value = "value: publish/response_time mean";
+    for (claims, expected, hint) in [
+        ("- {id: A, say: x}", "line 6: unknown key \"say\"", "did you mean \"says\"?"),
+        (
+            "- {id: A, says: x, published: 1s, value: publish/respons_time mean}",
+            "line 6: unknown metric",
+            "",
+        ),
+        (
+            "- {id: A, says: x, published: 1s, value: other/response_time mean}",
+            "line 6: A: \"other\" is none of the runs",
+            "runs has publish",
+        ),
+        (
+            &format!("- {{id: A, says: x, published: 1 furlong, {value}}}"),
+            "line 6: published: \"furlong\" is not a unit",
+            "",
+        ),
+        (
+            &format!("- {{id: A, says: x, published: 1s, {value}, bound: {{flights: [SYN]}}}}"),
+            "line 6: bound.rtt: flights need a round-trip time",
+            "for example",
+        ),
+        ("- {id: A, says: x, order: []}", "line 6: order: at least two figures", ""),
+        (
+            &format!("- {{id: A, says: x, published: 1s, {value}, within: -5%}}"),
+            "line 6: within: \"-5%\" is not a tolerance",
+            "",
+        ),
+        (
+            &format!("- {{id: A, says: x, published: 1s, {value}}}\n- {{id: A, says: y, published: 1s, {value}}}"),
+            "line 7: the id \"A\" is there twice",
+            "",
+        ),
+        (&format!("- {{id: A, says: x, {value}}}"), "line 6: published: the published number", ""),
+        (
+            &format!("- {{id: A, says: x, for: {{size: [1B]}}, published: [1s, 2s], {value}}}"),
+            "line 6: published: 2 numbers for 1 points",
+            "for has",
+        ),
+        ("- {id: A, says: x}", "line 6: the claim measures nothing", "give one of value"),
+    ] {
+        let (error, told) = refused(claims);
+        assert!(error.starts_with(expected), "{error}\n{expected}");
+        assert!(told.contains(hint), "{told}");
+    }
+    let error = Claims::read("study: x\n").expect_err("no version");
+    assert!(error.to_string().contains("the version of the format is missing"));
+}
