@@ -323,7 +323,10 @@ mod tests {
         let number = read("14.2ms");
         assert!((number.amount.value - 0.0142).abs() < 1e-12 && number.amount.dimension == Dimension::TIME);
         assert!((number.half_digit - 0.00005).abs() < 1e-12);
-        assert_eq!(read("1,734 B").amount, Amount::new(1_734.0 * 8.0, Dimension::DATA));
+        assert_eq!(
+            read("1,734 B").amount,
+            Amount::new(1_734.0 * 8.0, Dimension::DATA)
+        );
         assert_eq!(read("24500/s").amount.dimension, Dimension::RATE);
         assert!((read("25 %").amount.value - 0.25).abs() < 1e-12);
         assert!((read("19.6").half_digit - 0.05).abs() < 1e-12);
@@ -343,7 +346,10 @@ mod tests {
         let airtime = read("170us").amount * read("150mA").amount * read("3.3V").amount;
         assert_eq!(airtime.dimension, Dimension::ENERGY);
         assert_eq!(airtime.to_string(), "84.15 uJ");
-        assert_eq!((read("5940J").amount / read("1500mAh").amount).to_string(), "1.1 V");
+        assert_eq!(
+            (read("5940J").amount / read("1500mAh").amount).to_string(),
+            "1.1 V"
+        );
         assert!(read("1s").amount.plus(read("1B").amount).is_err());
     }
 

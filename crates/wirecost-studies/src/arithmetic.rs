@@ -136,7 +136,9 @@ impl<'a> Parser<'a> {
         let value = plain.parse::<f64>();
         let value = value.map_err(|_| self.amount_error(AmountError::Number(digits.to_owned())))?;
         self.next_letter();
-        let mut end = self.take_while(|letter| letter.is_ascii_alphabetic() || letter == '%').to_owned();
+        let mut end = self
+            .take_while(|letter| letter.is_ascii_alphabetic() || letter == '%')
+            .to_owned();
         while self.is_compound_unit() {
             self.rest.next();
             let part = self.take_while(|letter| letter.is_ascii_alphabetic());
@@ -209,7 +211,12 @@ mod tests {
         ] {
             assert_eq!(compute(text).expect_err(text).to_string(), expected);
         }
-        assert!(compute("3 parsec").expect_err("a unit").to_string().contains("is not a unit"));
+        assert!(
+            compute("3 parsec")
+                .expect_err("a unit")
+                .to_string()
+                .contains("is not a unit")
+        );
         let deep = "(".repeat(40);
         assert!(matches!(compute(&deep), Err(ArithmeticError::Deep(_))));
     }

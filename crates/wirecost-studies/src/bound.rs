@@ -143,10 +143,7 @@ mod tests {
 
     #[test]
     fn energy_headers_rates_and_payloads_have_bounds() {
-        let airtime = Bound::energy(
-            Amount::new(0.495, Dimension::POWER),
-            Amount::seconds(170e-6),
-        );
+        let airtime = Bound::energy(Amount::new(0.495, Dimension::POWER), Amount::seconds(170e-6));
         assert!(airtime.excludes(&published("1.8uJ")) && !airtime.excludes(&published("85uJ")));
         let headers = Bound::headers(691.0, 1_448.0);
         assert_eq!(headers.amount.to_string(), "22,112 B");

@@ -3,6 +3,8 @@ pub mod amount;
 pub mod arithmetic;
 pub mod bound;
 pub mod claims;
+pub mod evidence;
+pub mod judge;
 mod read;
 pub mod reference;
 pub mod verdict;

@@ -152,7 +152,9 @@ fn claim(node: &Node, runs: &[Run]) -> Result<Claim, ScenarioError> {
 
 /// A tolerance: a share that is not below 0.
 fn share(text: &str) -> Result<f64, wirecost_scenario::table::ValueError> {
-    let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let number = text
+        .strip_suffix('%')
+        .and_then(|number| number.trim().parse::<f64>().ok());
     number
         .filter(|number| *number >= 0.0)
         .map(|number| number / 100.0)
@@ -173,7 +175,11 @@ fn expected(table: &Table<'_>) -> Result<Option<Verdict>, ScenarioError> {
 
 /// Every run of a figure must be in `runs`.
 fn check_runs(node: &Node, claim: &Claim, runs: &[Run]) -> Result<(), ScenarioError> {
-    let of_suspects: Vec<&str> = claim.suspects.iter().map(|suspect| suspect.run.as_str()).collect();
+    let of_suspects: Vec<&str> = claim
+        .suspects
+        .iter()
+        .map(|suspect| suspect.run.as_str())
+        .collect();
     let is_known = |name: &&str| runs.iter().any(|run| run.name == **name) || of_suspects.contains(name);
     match claim.runs().into_iter().find(|name| !is_known(name)) {
         None => Ok(()),

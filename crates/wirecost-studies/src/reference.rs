@@ -59,7 +59,9 @@ impl Reference {
         };
         let (run, rest) = rest.split_once('/').ok_or_else(no_run)?;
         // A selector may hold spaces; the aggregation follows it.
-        let name_end = rest.find('}').map_or_else(|| rest.find(' '), |brace| Some(brace + 1));
+        let name_end = rest
+            .find('}')
+            .map_or_else(|| rest.find(' '), |brace| Some(brace + 1));
         let (name, aggregation) = rest.split_at(name_end.unwrap_or(rest.len()));
         let (metric, selector) = named(name, &METRICS.each_ref(), &dimensions())?;
         let aggregation: String = aggregation.split_whitespace().collect();
@@ -133,8 +135,14 @@ mod tests {
     fn a_reference_names_engine_run_metric_and_figure() {
         let text = "live/publish/response_time{stack=mqtt-qos1|tcp,size=10kB} p(50)";
         let reference = Reference::read(text).expect(text);
-        assert_eq!((reference.engine, reference.run.as_str()), (Some("live"), "publish"));
-        assert_eq!((reference.metric.name, reference.aggregation), ("response_time", Aggregation::P50));
+        assert_eq!(
+            (reference.engine, reference.run.as_str()),
+            (Some("live"), "publish")
+        );
+        assert_eq!(
+            (reference.metric.name, reference.aggregation),
+            ("response_time", Aggregation::P50)
+        );
         assert_eq!(reference.selector.to_string(), "{size=10kB,stack=mqtt-qos1|tcp}");
         assert_eq!(reference.to_string(), text);
         let plain = Reference::read("connect/connect_bytes mean").expect("no selector");

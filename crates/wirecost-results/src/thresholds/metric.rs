@@ -1,6 +1,7 @@
 //! The metrics that a threshold can be set on.
 
 use crate::load::PhaseFigures;
+use crate::samples::SampleRow;
 use crate::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
 use crate::thresholds::Aggregation;
 
@@ -99,10 +100,7 @@ impl Metric {
     pub fn of_cell(&self, cell: &Cell, aggregation: Aggregation) -> Option<f64> {
         let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
         match self.name {
-            "response_time" => times(message?.response_time_ns.as_ref()?, aggregation),
-            "service_time" => times(message?.service_time_ns.as_ref()?, aggregation),
-            "one_way_delay" => times(message?.one_way_delay_ns.as_ref()?, aggregation),
-            "connect_time" => times(connect?.response_time_ns.as_ref()?, aggregation),
+            _ if self.shape == Shape::Distribution => times(self.times_of_cell(cell)?, aggregation),
             "bytes_per_msg" => both_ways(message?, |bytes| bytes.wire, aggregation),
             "packets_per_msg" => both_ways(message?, |bytes| bytes.packets, aggregation),
             "connect_bytes" => both_ways(connect?, |bytes| bytes.wire, aggregation),
@@ -122,11 +120,7 @@ impl Metric {
     /// The figure of a phase of a load in base units; `None` if the phase does not have it.
     pub fn of_phase(&self, phase: &PhaseFigures, aggregation: Aggregation) -> Option<f64> {
         match self.name {
-            "response_time" => times(phase.response_time_ns.as_ref()?, aggregation),
-            "service_time" => times(phase.service_time_ns.as_ref()?, aggregation),
-            "one_way_delay" => times(phase.one_way_delay_ns.as_ref()?, aggregation),
-            "connect_time" => times(phase.connect_time_ns.as_ref()?, aggregation),
-            "schedule_lag" => times(phase.schedule_lag_ns.as_ref()?, aggregation),
+            _ if self.shape == Shape::Distribution => times(self.times_of_phase(phase)?, aggregation),
             "offered_rate" => phase.offered_rate,
             "carried_rate" => phase.carried_rate,
             "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
@@ -146,6 +140,47 @@ impl Metric {
 }
 
 impl Metric {
+    /// The distribution that the figures are of, in a cell; `None` for metrics without one.
+    pub fn times_of_cell<'a>(&self, cell: &'a Cell) -> Option<&'a Times> {
+        let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
+        match self.name {
+            "response_time" => message?.response_time_ns.as_ref(),
+            "service_time" => message?.service_time_ns.as_ref(),
+            "one_way_delay" => message?.one_way_delay_ns.as_ref(),
+            "connect_time" => connect?.response_time_ns.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The distribution that the figures are of, in a phase; `None` for metrics without one.
+    pub fn times_of_phase<'a>(&self, phase: &'a PhaseFigures) -> Option<&'a Times> {
+        match self.name {
+            "response_time" => phase.response_time_ns.as_ref(),
+            "service_time" => phase.service_time_ns.as_ref(),
+            "one_way_delay" => phase.one_way_delay_ns.as_ref(),
+            "connect_time" => phase.connect_time_ns.as_ref(),
+            "schedule_lag" => phase.schedule_lag_ns.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The measurement of one device that the figures are of, in base units; `None` if there is none.
+    pub fn of_sample(&self, sample: &SampleRow) -> Option<f64> {
+        let seconds = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e9);
+        match self.name {
+            "response_time" => seconds(sample.response_time_ns),
+            "service_time" => seconds(sample.service_time_ns),
+            "one_way_delay" => seconds(sample.one_way_delay_ns),
+            "connect_time" => seconds(sample.connect_ns),
+            "bytes_per_msg" => Some((sample.message_up_bytes + sample.message_down_bytes) as f64),
+            "bytes_up_per_msg" => Some(sample.message_up_bytes as f64),
+            "bytes_down_per_msg" => Some(sample.message_down_bytes as f64),
+            "packets_per_msg" => Some((sample.message_up_packets + sample.message_down_packets) as f64),
+            "connect_bytes" => Some((sample.connect_up_bytes + sample.connect_down_bytes) as f64),
+            _ => None,
+        }
+    }
+
     /// Whether the figure is known while its phase runs. Deliveries of unanswered messages and validity are known after
     /// the phase only.
     pub fn is_known_early(&self, is_answered: bool) -> bool {

@@ -9,8 +9,8 @@ use crate::amount::{Amount, Dimension, Published};
 use crate::bound::{Bound, Flight};
 
 const KEYS: [&str; 13] = [
-    "flights", "rtt", "bytes", "rate", "energy", "power", "airtime", "bits", "headers", "mss", "inflight", "time",
-    "payload",
+    "flights", "rtt", "bytes", "rate", "energy", "power", "airtime", "bits", "headers", "mss", "inflight",
+    "time", "payload",
 ];
 const FORMS: &str = "{flights, rtt, bytes, rate}, {power, airtime}, {power, bits, rate}, {energy}, {headers, mss}, {inflight, time} or {payload}";
 
@@ -39,7 +39,11 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
         }
         ["headers", "mss"] => {
             let mss = amount("mss")?;
-            let bytes = if mss.dimension == Dimension::DATA { mss.value / 8.0 } else { mss.value };
+            let bytes = if mss.dimension == Dimension::DATA {
+                mss.value / 8.0
+            } else {
+                mss.value
+            };
             Bound::headers(amount("headers")?.value, bytes)
         }
         ["inflight", "time"] => Bound::rate(amount("inflight")?.value, amount("time")?),
@@ -68,7 +72,11 @@ fn of_time(table: &Table<'_>, rest: &[&str]) -> Result<Bound, ScenarioError> {
     if let Some(other) = rest.iter().find(|key| !matches!(**key, "rtt" | "bytes" | "rate")) {
         return Err(table.error(other, "this is no part of a bound by flights"));
     }
-    Ok(Bound::time(&flights, Amount::seconds(rtt.as_secs_f64()), serialisation))
+    Ok(Bound::time(
+        &flights,
+        Amount::seconds(rtt.as_secs_f64()),
+        serialisation,
+    ))
 }
 
 fn amount(text: &str) -> Result<Amount, ValueError> {

@@ -46,9 +46,16 @@ fn combinations(claim: &Node) -> Result<Vec<Named>, ScenarioError> {
     let Some(node) = claim.get("for") else {
         return Ok(all);
     };
-    let expected = || at(node, "for: a table of names and lists is expected, e.g. {link.rtt: [5ms, 25ms]}");
+    let expected = || {
+        at(
+            node,
+            "for: a table of names and lists is expected, e.g. {link.rtt: [5ms, 25ms]}",
+        )
+    };
     for (key, values) in node.entries().ok_or_else(expected)? {
-        let values = list(values).filter(|values| !values.is_empty()).ok_or_else(expected)?;
+        let values = list(values)
+            .filter(|values| !values.is_empty())
+            .ok_or_else(expected)?;
         let values: Vec<String> = values.iter().filter_map(Node::scalar).collect();
         all = all
             .iter()
@@ -73,7 +80,9 @@ fn published(claim: &Node, points: usize) -> Result<Vec<Option<Published>>, Scen
         return Ok(vec![None; points]);
     };
     let read = |node: &Node| {
-        let text = node.scalar().ok_or_else(|| at(node, "published: a number is expected"))?;
+        let text = node
+            .scalar()
+            .ok_or_else(|| at(node, "published: a number is expected"))?;
         Published::read(&text).map_err(|error| at(node, format!("published: {error}")))
     };
     let Some(nodes) = list(node) else {
@@ -101,9 +110,8 @@ fn substituted(node: &Node, values: &[(String, String)]) -> Node {
         Value::Text(text) if text.contains('$') => replace(text),
         Value::List(nodes) => Value::List(nodes.iter().map(|node| substituted(node, values)).collect()),
         Value::Table(entries) => {
-            let entry = |(key, node): &(wirecost_scenario::node::Key, Node)| {
-                (key.clone(), substituted(node, values))
-            };
+            let entry =
+                |(key, node): &(wirecost_scenario::node::Key, Node)| (key.clone(), substituted(node, values));
             Value::Table(entries.iter().map(entry).collect())
         }
         other => other.clone(),
@@ -125,7 +133,9 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
         Some(("trend", node)) => trend(node)?,
         Some(("limit", node)) => limit(node)?,
         Some((_, node)) => {
-            let text = node.scalar().ok_or_else(|| at(node, "arithmetic: an expression is expected"))?;
+            let text = node
+                .scalar()
+                .ok_or_else(|| at(node, "arithmetic: an expression is expected"))?;
             let result = compute(&text).map_err(|error| at(node, format!("arithmetic: {error}")))?;
             Question::Arithmetic { text, result }
         }
@@ -134,7 +144,10 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
         let message = format!("{key}: a claim measures one thing, and this one has another already");
         return Err(at(node, message).with_hint("make a claim of its own of it"));
     }
-    let needs_number = matches!(question, Question::Value(_) | Question::Ratio(_) | Question::Arithmetic { .. });
+    let needs_number = matches!(
+        question,
+        Question::Value(_) | Question::Ratio(_) | Question::Arithmetic { .. }
+    );
     if needs_number && claim.get("published").is_none() {
         return Err(at(claim, "published: the published number is missing"));
     }
@@ -142,7 +155,9 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
 }
 
 fn reference(node: &Node) -> Result<Reference, ScenarioError> {
-    let text = node.scalar().ok_or_else(|| at(node, "a figure is expected, e.g. publish/response_time p(50)"))?;
+    let text = node
+        .scalar()
+        .ok_or_else(|| at(node, "a figure is expected, e.g. publish/response_time p(50)"))?;
     Reference::read(&text).map_err(|error| at(node, error))
 }
 
@@ -156,12 +171,18 @@ fn ratio(node: &Node) -> Result<Question, ScenarioError> {
 fn order(node: &Node) -> Result<Question, ScenarioError> {
     let nodes = list(node).filter(|nodes| nodes.len() >= 2);
     let nodes = nodes.ok_or_else(|| at(node, "order: at least two figures are expected, the least first"))?;
-    nodes.iter().map(reference).collect::<Result<_, _>>().map(Question::Order)
+    nodes
+        .iter()
+        .map(reference)
+        .collect::<Result<_, _>>()
+        .map(Question::Order)
 }
 
 fn trend(node: &Node) -> Result<Question, ScenarioError> {
     let table = Table::new(node, "trend.", &["of", "over", "is", "slope"])?;
-    let of = table.get("of").ok_or_else(|| at(node, "trend.of: the figure is missing"))?;
+    let of = table
+        .get("of")
+        .ok_or_else(|| at(node, "trend.of: the figure is missing"))?;
     let name = table.required("is", text)?;
     let slope = table.one("slope", |text| {
         Published::read(text)
@@ -190,7 +211,9 @@ fn trend(node: &Node) -> Result<Question, ScenarioError> {
 
 fn limit(node: &Node) -> Result<Question, ScenarioError> {
     let table = Table::new(node, "limit.", &["of", "below", "above"])?;
-    let of = table.get("of").ok_or_else(|| at(node, "limit.of: the figure is missing"))?;
+    let of = table
+        .get("of")
+        .ok_or_else(|| at(node, "limit.of: the figure is missing"))?;
     let (key, is_above) = match (table.get("below"), table.get("above")) {
         (Some(_), None) => ("below", false),
         (None, Some(_)) => ("above", true),
@@ -209,11 +232,18 @@ pub(super) fn explored(table: &Table<'_>) -> Result<Option<Explored>, ScenarioEr
     let Some(node) = table.get("explored") else {
         return Ok(None);
     };
-    let expected = || at(node, "explored: one dimension with its values is expected, e.g. {link.rtt: [1ms, 5ms]}");
+    let expected = || {
+        at(
+            node,
+            "explored: one dimension with its values is expected, e.g. {link.rtt: [1ms, 5ms]}",
+        )
+    };
     let [(key, values)] = node.entries().ok_or_else(expected)? else {
         return Err(expected());
     };
-    let values = list(values).filter(|values| !values.is_empty()).ok_or_else(expected)?;
+    let values = list(values)
+        .filter(|values| !values.is_empty())
+        .ok_or_else(expected)?;
     Ok(Some(Explored {
         dimension: key.name.clone(),
         values: values.iter().filter_map(Node::scalar).collect(),
@@ -235,12 +265,17 @@ fn suspect(node: &Node) -> Result<Suspect, ScenarioError> {
         None => Vec::new(),
         Some(set) => {
             let wrong = |why: &dyn Display| at(set, format!("suspects.set: {why}"));
-            let entries = set.entries().ok_or_else(|| wrong(&"a table of keys and values is expected"))?;
+            let entries = set
+                .entries()
+                .ok_or_else(|| wrong(&"a table of keys and values is expected"))?;
             let change = |(key, value): &(wirecost_scenario::node::Key, Node)| {
                 let value = value.scalar().ok_or_else(|| wrong(&"each key has one value"))?;
                 Ok(format!("{}={value}", key.name))
             };
-            entries.iter().map(change).collect::<Result<Vec<String>, ScenarioError>>()?
+            entries
+                .iter()
+                .map(change)
+                .collect::<Result<Vec<String>, ScenarioError>>()?
         }
     };
     Ok(Suspect {

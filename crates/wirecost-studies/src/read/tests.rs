@@ -51,20 +51,30 @@ fn every_kind_of_claim_is_read() {
         .iter()
         .map(|claim| claim.points[0].question.kind())
         .collect();
-    assert_eq!(kinds, ["ratio", "ordering", "trend", "bound", "absolute", "bound"]);
+    assert_eq!(
+        kinds,
+        ["ratio", "ordering", "trend", "bound", "absolute", "bound"]
+    );
     assert_eq!(claims.claims[0].within, Some(0.05));
     assert_eq!(claims.claims[5].expect, Some(Verdict::Impossible));
     let Question::Trend(trend) = &claims.claims[2].points[0].question else {
         panic!("a trend");
     };
-    assert_eq!((trend.over.as_str(), trend.shape), ("link.rtt", Shape::Linear { slope: 1.0 }));
+    assert_eq!(
+        (trend.over.as_str(), trend.shape),
+        ("link.rtt", Shape::Linear { slope: 1.0 })
+    );
 }
 
 #[test]
 fn errors_have_their_line_and_a_hint() {
     let value = "value: publish/response_time mean";
     for (claims, expected, hint) in [
-        ("- {id: A, say: x}", "line 6: unknown key \"say\"", "did you mean \"says\"?"),
+        (
+            "- {id: A, say: x}",
+            "line 6: unknown key \"say\"",
+            "did you mean \"says\"?",
+        ),
         (
             "- {id: A, says: x, published: 1s, value: publish/respons_time mean}",
             "line 6: unknown metric",
@@ -85,24 +95,38 @@ fn errors_have_their_line_and_a_hint() {
             "line 6: bound.rtt: flights need a round-trip time",
             "for example",
         ),
-        ("- {id: A, says: x, order: []}", "line 6: order: at least two figures", ""),
+        (
+            "- {id: A, says: x, order: []}",
+            "line 6: order: at least two figures",
+            "",
+        ),
         (
             &format!("- {{id: A, says: x, published: 1s, {value}, within: -5%}}"),
             "line 6: within: \"-5%\" is not a tolerance",
             "",
         ),
         (
-            &format!("- {{id: A, says: x, published: 1s, {value}}}\n- {{id: A, says: y, published: 1s, {value}}}"),
+            &format!(
+                "- {{id: A, says: x, published: 1s, {value}}}\n- {{id: A, says: y, published: 1s, {value}}}"
+            ),
             "line 7: the id \"A\" is there twice",
             "",
         ),
-        (&format!("- {{id: A, says: x, {value}}}"), "line 6: published: the published number", ""),
+        (
+            &format!("- {{id: A, says: x, {value}}}"),
+            "line 6: published: the published number",
+            "",
+        ),
         (
             &format!("- {{id: A, says: x, for: {{size: [1B]}}, published: [1s, 2s], {value}}}"),
             "line 6: published: 2 numbers for 1 points",
             "for has",
         ),
-        ("- {id: A, says: x}", "line 6: the claim measures nothing", "give one of value"),
+        (
+            "- {id: A, says: x}",
+            "line 6: the claim measures nothing",
+            "give one of value",
+        ),
     ] {
         let (error, told) = refused(claims);
         assert!(error.starts_with(expected), "{error}\n{expected}");

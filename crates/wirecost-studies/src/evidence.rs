@@ -1,0 +1,385 @@
+//! The figures of results folders, by reference.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use wirecost_results::folder::{ResultsError, RunFolder};
+use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::merge::scenario_texts;
+use wirecost_results::summary::{Cell, Times};
+use wirecost_results::thresholds::Aggregation;
+use wirecost_results::thresholds::metric::Quantity;
+use wirecost_results::warning::Warning;
+use wirecost_results::{Results, SampleRow};
+use wirecost_scenario::labels::labels_of_phase;
+use wirecost_scenario::load::ScenarioInputs;
+use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::selector::Labels;
+use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan};
+use wirecost_stats::MeanInterval;
+
+use crate::amount::Amount;
+use crate::reference::Reference;
+
+/// A measured figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its value.
+    pub amount: Amount,
+    /// Its 95 % interval in base units; `None` if the run has none, e.g. a load that was run once.
+    pub interval: Option<[f64; 2]>,
+    /// Whether every sample has this value.
+    pub is_exact: bool,
+    /// `live` or `sim`.
+    pub engine: String,
+    /// Samples.
+    pub n: u64,
+    /// The measurements that the figure is of, in base units; empty if they are not kept.
+    pub samples: Vec<f64>,
+    /// The text that refers to it.
+    pub reference: String,
+}
+
+impl Figure {
+    /// The interval, or the value itself if there is none.
+    pub fn ends(&self) -> [f64; 2] {
+        self.interval.unwrap_or([self.amount.value; 2])
+    }
+}
+
+/// Why there is no figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It was not measured, with the reason.
+    NotRun(String),
+    /// The reference fits no cell, or several.
+    Wrong(String),
+}
+
+/// Why a folder is no evidence.
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceError {
+    /// The folder cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// Its scenario cannot be read.
+    #[error("the scenario of {path} cannot be read: {source}")]
+    Scenario {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: ScenarioError,
+    },
+}
+
+/// Results folders by the names of their runs.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    runs: BTreeMap<String, Run>,
+}
+
+#[derive(Debug)]
+enum Run {
+    Absent(String),
+    Comparison {
+        labels: BTreeMap<String, Labels>,
+        results: Box<Results>,
+    },
+    Loads {
+        options: Vec<LoadOptions>,
+        summary: Box<LoadSummary>,
+    },
+}
+
+/// One cell or phase that a reference fits.
+struct Candidate<'a> {
+    labels: Labels,
+    engine: &'a str,
+    found: Result<Figure, String>,
+    /// Whether a live cell has the bytes and packets of the simulated one.
+    agrees: bool,
+}
+
+impl Evidence {
+    /// Adds the folder of a run.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn add(&mut self, run: &str, folder: &RunFolder) -> Result<(), EvidenceError> {
+        let scenarios = scenario_texts(std::slice::from_ref(folder))?;
+        let scenarios = scenarios
+            .iter()
+            .map(|text| Scenario::read(text, Edits::default(), ScenarioInputs::NONE))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| EvidenceError::Scenario {
+                path: folder.path().to_owned(),
+                source,
+            })?;
+        let (mut labels, mut options) = (BTreeMap::new(), Vec::new());
+        for scenario in scenarios {
+            match scenario.work {
+                Work::Comparison(comparison) => labels.extend(plan::labels(&comparison)),
+                Work::Loads(loads) => options.extend(loads),
+            }
+        }
+        let read = if options.is_empty() {
+            let results = Box::new(folder.read()?);
+            Run::Comparison { labels, results }
+        } else {
+            let summary = Box::new(folder.read_json("summary.json")?);
+            Run::Loads { options, summary }
+        };
+        self.runs.insert(run.to_owned(), read);
+        Ok(())
+    }
+
+    /// Says why a run is not there.
+    pub fn absent(&mut self, run: &str, why: &str) {
+        self.runs.insert(run.to_owned(), Run::Absent(why.to_owned()));
+    }
+
+    /// The figure that a reference names. Bytes and packets are those of the simulation if the live cell agrees; times
+    /// are live where they were measured live.
+    ///
+    /// # Errors
+    /// It was not measured, or the reference fits no cell or several.
+    pub fn figure(&self, reference: &Reference) -> Result<Figure, Missing> {
+        let candidates = self.candidates(reference)?;
+        let first = &candidates.first().ok_or_else(|| nothing(reference))?.labels;
+        if let Some(other) = candidates.iter().find(|one| !same_cell(&one.labels, first)) {
+            let differing = first
+                .iter()
+                .find(|(key, value)| other.labels.get(*key) != Some(*value))
+                .map_or("phase", |(key, _)| *key);
+            return Err(Missing::Wrong(format!(
+                "{reference}: it fits several cells: say which {differing}"
+            )));
+        }
+        chosen(reference, candidates)
+    }
+
+    /// The figures over all values of a dimension, in the order of the scenario.
+    ///
+    /// # Errors
+    /// One was not measured, or the reference fits no cell.
+    pub fn series(&self, reference: &Reference, over: &str) -> Result<Vec<(String, Figure)>, Missing> {
+        let mut by_value: Vec<(String, Vec<Candidate<'_>>)> = Vec::new();
+        for candidate in self.candidates(reference)? {
+            let Some(value) = candidate.labels.get(over).cloned() else {
+                return Err(Missing::Wrong(format!("{reference}: its cells have no {over}")));
+            };
+            match by_value.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, candidates)) => candidates.push(candidate),
+                None => by_value.push((value, vec![candidate])),
+            }
+        }
+        if by_value.len() < 2 {
+            return Err(Missing::Wrong(format!(
+                "{reference}: the run has fewer than two values of {over}"
+            )));
+        }
+        let figures = by_value.into_iter();
+        figures
+            .map(|(value, candidates)| Ok((value, chosen(reference, candidates)?)))
+            .collect()
+    }
+
+    fn candidates(&self, reference: &Reference) -> Result<Vec<Candidate<'_>>, Missing> {
+        let all = match self.runs.get(&reference.run) {
+            None => {
+                return Err(Missing::NotRun(format!(
+                    "no results of the run {:?}",
+                    reference.run
+                )));
+            }
+            Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
+            Some(Run::Comparison { labels, results }) => of_cells(reference, labels, results),
+            Some(Run::Loads { options, summary }) => of_phases(reference, options, summary),
+        };
+        let is_meant = |one: &Candidate<'_>| reference.engine.is_none_or(|engine| engine == one.engine);
+        let meant: Vec<Candidate<'_>> = all.into_iter().filter(is_meant).collect();
+        if meant.is_empty() {
+            return Err(nothing(reference));
+        }
+        Ok(meant)
+    }
+}
+
+fn nothing(reference: &Reference) -> Missing {
+    Missing::Wrong(format!(
+        "{reference}: nothing of the run is {}",
+        reference.selector
+    ))
+}
+
+/// Whether labels are of one cell, by whichever engine.
+fn same_cell(one: &Labels, other: &Labels) -> bool {
+    let without_engine = |labels: &Labels| {
+        let mut labels = labels.clone();
+        labels.remove("engine");
+        labels
+    };
+    without_engine(one) == without_engine(other)
+}
+
+/// One of the engines' figures of a cell.
+fn chosen(reference: &Reference, candidates: Vec<Candidate<'_>>) -> Result<Figure, Missing> {
+    let disagrees = candidates.iter().any(|one| one.engine == "live" && !one.agrees);
+    let prefers_sim = reference.metric.quantity != Quantity::Time && !disagrees;
+    let preferred = if prefers_sim { "sim" } else { "live" };
+    let rank = |one: &Candidate<'_>| (one.found.is_err(), one.engine != preferred);
+    let best = candidates.into_iter().min_by_key(rank);
+    let best = best.ok_or_else(|| nothing(reference))?;
+    best.found.map_err(Missing::NotRun)
+}
+
+fn of_cells<'a>(
+    reference: &Reference,
+    labels: &BTreeMap<String, Labels>,
+    results: &'a Results,
+) -> Vec<Candidate<'a>> {
+    let cells = results.summary.cells.iter().enumerate();
+    let candidate = |(index, cell): (usize, &'a Cell)| {
+        let labels = labels.get(&cell.key)?;
+        let is_meant = reference.selector.matches(labels);
+        is_meant.then(|| Candidate {
+            labels: labels.clone(),
+            engine: &cell.engine,
+            found: of_cell(reference, index as u64, cell, &results.samples),
+            agrees: cell.agreement.as_ref().is_none_or(|agreement| agreement.equal),
+        })
+    };
+    cells.filter_map(candidate).collect()
+}
+
+fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]) -> Result<Figure, String> {
+    if let Some(why) = &cell.not_run {
+        return Err(why.clone());
+    }
+    usable(reference, cell.valid, cell.warnings.iter())?;
+    let (metric, aggregation) = (reference.metric, reference.aggregation);
+    let value = metric
+        .of_cell(cell, aggregation)
+        .ok_or_else(|| no_figure(reference))?;
+    // With several messages on a connection, a row of samples.csv is their sum.
+    let rows = samples
+        .iter()
+        .filter(|row| row.cell == index && cell.messages_per_connection == 1);
+    let samples: Vec<f64> = rows.filter_map(|row| metric.of_sample(row)).collect();
+    let interval = match metric.times_of_cell(cell) {
+        Some(times) => of_times(times, aggregation),
+        None if aggregation == Aggregation::Mean => of_mean(&samples),
+        None => None,
+    };
+    let n = cell.message.as_ref().map_or(0, |message| message.samples);
+    Ok(figure(reference, value, interval, n, &cell.engine, samples))
+}
+
+fn of_phases<'a>(
+    reference: &Reference,
+    options: &[LoadOptions],
+    summary: &'a LoadSummary,
+) -> Vec<Candidate<'a>> {
+    let keyed: BTreeMap<String, &LoadOptions> = options
+        .iter()
+        .map(|options| (identity::key(options), options))
+        .collect();
+    let of_load = |load: &'a Load| {
+        let options = keyed.get(&load.key).copied();
+        let phases = load.phases.iter().enumerate();
+        let candidate = move |(index, phase): (usize, &'a PhaseFigures)| {
+            let labels = labels_of_phase(options?, options?.phases.get(index)?);
+            let value = reference.metric.of_phase(phase, reference.aggregation);
+            let is_meant = reference.selector.matches(&labels) && value.is_some();
+            is_meant.then(|| Candidate {
+                labels,
+                engine: &load.engine,
+                found: of_phase(reference, load, phase),
+                agrees: true,
+            })
+        };
+        phases.filter_map(candidate).collect::<Vec<_>>()
+    };
+    summary.loads.iter().flat_map(of_load).collect()
+}
+
+fn of_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<Figure, String> {
+    if let Some(why) = &load.not_run {
+        return Err(why.clone());
+    }
+    usable(
+        reference,
+        phase.valid,
+        load.warnings.iter().chain(&phase.warnings),
+    )?;
+    let value = reference.metric.of_phase(phase, reference.aggregation);
+    let value = value.ok_or_else(|| no_figure(reference))?;
+    let times = reference.metric.times_of_phase(phase);
+    let interval = times.and_then(|times| of_times(times, reference.aggregation));
+    let n = times.map_or(phase.outcomes.offered, |times| times.n);
+    Ok(figure(reference, value, interval, n, &load.engine, Vec::new()))
+}
+
+/// Refuses figures that must not be used, with the first reason.
+fn usable<'a>(
+    reference: &Reference,
+    is_valid: bool,
+    mut warnings: impl Iterator<Item = &'a Warning>,
+) -> Result<(), String> {
+    if is_valid || reference.metric.name == "valid" {
+        return Ok(());
+    }
+    let why = warnings.find(|warning| warning.invalidates);
+    Err(why.map_or_else(
+        || "INVALID".to_owned(),
+        |warning| format!("INVALID: {}", warning.text),
+    ))
+}
+
+fn no_figure(reference: &Reference) -> String {
+    format!("the run has no figure of {}", reference.metric.name)
+}
+
+fn figure(
+    reference: &Reference,
+    value: f64,
+    interval: Option<[f64; 2]>,
+    n: u64,
+    engine: &str,
+    samples: Vec<f64>,
+) -> Figure {
+    let quantity = reference.metric.quantity_of(reference.aggregation);
+    let in_base = |value: f64| Amount::of_figure(value, quantity).value;
+    let is_exact = !samples.is_empty() && samples.iter().all(|sample| *sample == samples[0]);
+    Figure {
+        amount: Amount::of_figure(value, quantity),
+        interval: interval.map(|ends| ends.map(in_base)),
+        is_exact,
+        engine: engine.to_owned(),
+        n,
+        samples: samples.into_iter().map(in_base).collect(),
+        reference: reference.to_string(),
+    }
+}
+
+/// The interval of a quantity of time, in seconds.
+fn of_times(times: &Times, aggregation: Aggregation) -> Option<[f64; 2]> {
+    let of_quantile = |name: &str| {
+        let ends = times.quantile_ci95.get(name).copied().flatten();
+        ends.map(|ends| ends.map(|nanos| nanos as f64 / 1e9))
+    };
+    match aggregation {
+        Aggregation::Mean => times.ci95.map(|ends| ends.map(|nanos| nanos / 1e9)),
+        Aggregation::P50 => of_quantile("p50"),
+        Aggregation::P90 => of_quantile("p90"),
+        Aggregation::P95 => of_quantile("p95"),
+        Aggregation::P99 => of_quantile("p99"),
+        Aggregation::P999 => of_quantile("p999"),
+        _ => None,
+    }
+}
+
+fn of_mean(samples: &[f64]) -> Option<[f64; 2]> {
+    let mean = MeanInterval::of(samples)?;
+    Some([mean.low?, mean.high?])
+}

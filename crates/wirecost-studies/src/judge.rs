@@ -1,0 +1,315 @@
+//! Judges claims: the bound first, which needs no measurement, then what is missing, then the figures.
+//!
+//! - [`rules`]: the rule of each kind of claim
+//! - [`compare`]: what it takes to tell two figures apart
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::claims::{Claim, Claims, Point, Question, Shape, Suspect};
+use crate::evidence::{Evidence, Figure, Missing};
+use crate::reference::Reference;
+use crate::verdict::Verdict;
+
+pub mod compare;
+pub mod rules;
+
+use rules::Outcome;
+
+/// A judged claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Its name.
+    pub id: String,
+    /// What the publication says, in our words.
+    pub says: String,
+    /// Where in the publication.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// `absolute`, `ratio`, `ordering`, `trend` or `bound`.
+    pub kind: String,
+    /// The gravest verdict of its points.
+    pub verdict: Verdict,
+    /// The reason of that verdict, in one sentence.
+    pub why: String,
+    /// The points, in the order of the file.
+    pub points: Vec<JudgedPoint>,
+    /// Other set-ups, and whether the published figure comes out under them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<JudgedSuspect>,
+    /// The verdict that had to come out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Verdict>,
+}
+
+/// A judged point of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedPoint {
+    /// The values of `for`.
+    pub at: BTreeMap<String, String>,
+    /// The published number, as printed.
+    pub published: Option<String>,
+    /// The published number in base units: seconds, bits, joules, or a plain number.
+    pub published_value: Option<f64>,
+    /// The bound in base units.
+    pub bound_value: Option<f64>,
+    /// The bound as text.
+    pub bound: Option<String>,
+    /// How the bound comes about.
+    pub bound_from: Option<String>,
+    /// Our result as text; null without one.
+    pub ours: Option<String>,
+    /// Our result in base units, where it is one number: the figure, or the ratio.
+    pub ours_value: Option<f64>,
+    /// Its 95 % interval.
+    pub ours_interval: Option<[f64; 2]>,
+    /// The figures that were compared.
+    pub figures: Vec<FigureRecord>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one sentence.
+    pub why: String,
+}
+
+/// A figure behind a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureRecord {
+    /// The text that refers to it.
+    pub reference: String,
+    /// With its unit.
+    pub text: String,
+    /// In base units.
+    pub value: f64,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// Whether every sample has this value.
+    pub exact: bool,
+    /// `live` or `sim`.
+    pub engine: String,
+    /// Samples.
+    pub n: u64,
+}
+
+/// Another set-up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedSuspect {
+    /// What it is.
+    pub name: String,
+    /// Our figure under it, for each point; null where it was not run.
+    pub ours: Vec<Option<String>>,
+    /// Points at which the published figure comes out.
+    pub comes_out: usize,
+}
+
+impl Claims {
+    /// Judges every claim. `absent` has the reason for each thing of `needs` that is not there.
+    ///
+    /// # Errors
+    /// A reference fits no cell of its run, or several: the claims are wrong.
+    pub fn judge(
+        &self,
+        evidence: &Evidence,
+        absent: &BTreeMap<String, String>,
+    ) -> Result<Vec<Judged>, String> {
+        let judge = |claim: &Claim| {
+            Court {
+                claim,
+                evidence,
+                absent,
+            }
+            .judge()
+        };
+        self.claims.iter().map(judge).collect()
+    }
+}
+
+/// One claim before its judgement.
+#[derive(Clone, Copy, Debug)]
+struct Court<'a> {
+    claim: &'a Claim,
+    evidence: &'a Evidence,
+    absent: &'a BTreeMap<String, String>,
+}
+
+impl Court<'_> {
+    fn judge(&self) -> Result<Judged, String> {
+        let points = self.claim.points.iter().map(|point| self.point(point));
+        let points = points.collect::<Result<Vec<JudgedPoint>, String>>()?;
+        let suspects = self.claim.suspects.iter().map(|suspect| self.suspect(suspect));
+        let gravest = points.iter().min_by_key(|point| point.verdict);
+        Ok(Judged {
+            id: self.claim.id.clone(),
+            says: self.claim.says.clone(),
+            place: self.claim.place.clone(),
+            kind: self
+                .claim
+                .points
+                .first()
+                .map_or("", |point| point.question.kind())
+                .to_owned(),
+            verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
+            why: gravest.map(|point| point.why.clone()).unwrap_or_default(),
+            suspects: suspects.collect::<Result<_, _>>()?,
+            expect: self.claim.expect,
+            points,
+        })
+    }
+
+    fn point(&self, point: &Point) -> Result<JudgedPoint, String> {
+        let measured = self.measured(point)?;
+        let outcome = self.verdict(point, &measured)?;
+        let result = measured.as_ref().ok();
+        let published = point.published.as_ref();
+        Ok(JudgedPoint {
+            at: point.at.iter().cloned().collect(),
+            published: published.map(ToString::to_string),
+            published_value: published.map(|published| published.amount.value),
+            bound_value: point.bound.as_ref().map(|bound| bound.amount.value),
+            bound: point.bound.as_ref().map(|bound| bound.amount.to_string()),
+            bound_from: point.bound.as_ref().map(|bound| bound.text.clone()),
+            ours: result
+                .map(|outcome| outcome.ours.clone())
+                .filter(|text| !text.is_empty()),
+            ours_value: result.and_then(|outcome| outcome.value),
+            ours_interval: result.and_then(|outcome| outcome.interval),
+            figures: result
+                .map(|outcome| outcome.figures.iter().map(record).collect())
+                .unwrap_or_default(),
+            verdict: outcome.0,
+            why: outcome.1,
+        })
+    }
+
+    /// The outcome of the point's own rule, or why a figure is missing.
+    fn measured(&self, point: &Point) -> Result<Result<Outcome, String>, String> {
+        if let Some(why) = self.claim.needs.iter().find_map(|need| self.absent.get(need)) {
+            return Ok(Err(why.clone()));
+        }
+        self.by_rule(point, &point.question)
+    }
+
+    fn by_rule(&self, point: &Point, question: &Question) -> Result<Result<Outcome, String>, String> {
+        match rules::outcome(point, question, self.claim.within, self.evidence) {
+            Ok(outcome) => Ok(Ok(outcome)),
+            Err(Missing::NotRun(why)) => Ok(Err(why)),
+            Err(Missing::Wrong(why)) => Err(format!("{}: {why}", self.claim.id)),
+        }
+    }
+
+    /// The first rule that applies.
+    fn verdict(
+        &self,
+        point: &Point,
+        measured: &Result<Outcome, String>,
+    ) -> Result<(Verdict, String), String> {
+        if let Some(why) = excluded(point, measured) {
+            return Ok((Verdict::Impossible, why));
+        }
+        match measured {
+            Err(why) => Ok((Verdict::NotRun, why.clone())),
+            Ok(_) if !self.claim.lacks.is_empty() => self.undecidable(point),
+            Ok(outcome) => Ok((outcome.verdict, outcome.why.clone())),
+        }
+    }
+
+    /// The publication leaves something out. Where values for it are tried, their direction is said.
+    fn undecidable(&self, point: &Point) -> Result<(Verdict, String), String> {
+        let lacking = format!("the source does not give {}", self.claim.lacks.join(" and "));
+        let Some(explored) = &self.claim.explored else {
+            return Ok((Verdict::Undecidable, lacking));
+        };
+        let mut verdicts = Vec::new();
+        for value in &explored.values {
+            let restrict = &mut |reference: &Reference| reference.restricted(&explored.dimension, value);
+            let question = point
+                .question
+                .mapped(restrict)
+                .map_err(|error| error.to_string())?;
+            match self.by_rule(point, &question)? {
+                Err(why) => return Ok((Verdict::NotRun, why)),
+                Ok(outcome) => verdicts.push(outcome.verdict),
+            }
+        }
+        let tried = format!("{} from {}", explored.dimension, explored.values.join(", "));
+        let all = |wanted: &[Verdict]| verdicts.iter().all(|verdict| wanted.contains(verdict));
+        Ok(if all(&[Verdict::Contradicted]) {
+            (
+                Verdict::Contradicted,
+                format!("{lacking}; the direction is the other one for {tried}"),
+            )
+        } else if all(&[Verdict::Reproduced, Verdict::Differs]) {
+            (
+                Verdict::Undecidable,
+                format!("{lacking}; the direction is the same for {tried}"),
+            )
+        } else {
+            (
+                Verdict::Undecidable,
+                format!("{lacking}; the direction depends on it, for {tried}"),
+            )
+        })
+    }
+
+    /// A suspect is judged by the published number alone, and changes no verdict.
+    fn suspect(&self, suspect: &Suspect) -> Result<JudgedSuspect, String> {
+        let mut judged = JudgedSuspect {
+            name: suspect.name.clone(),
+            ours: Vec::new(),
+            comes_out: 0,
+        };
+        for point in &self.claim.points {
+            let moved = &mut |reference: &Reference| -> Result<Reference, std::convert::Infallible> {
+                Ok(moved(reference, suspect))
+            };
+            let Ok(question) = point.question.mapped(moved);
+            let outcome = self.by_rule(point, &question)?.ok();
+            let is_same = |outcome: &Outcome| outcome.verdict == Verdict::Reproduced;
+            judged.comes_out += usize::from(outcome.as_ref().is_some_and(is_same));
+            judged.ours.push(outcome.map(|outcome| outcome.ours));
+        }
+        Ok(judged)
+    }
+}
+
+/// The figure in the suspect's run, if the suspect applies to its stack.
+fn moved(reference: &Reference, suspect: &Suspect) -> Reference {
+    let stacks = reference.selector.to_table().remove("stack").unwrap_or_default();
+    let applies = suspect.of.as_ref().is_none_or(|of| stacks.contains(of));
+    match applies {
+        true => reference.in_run(&suspect.run),
+        false => reference.clone(),
+    }
+}
+
+/// Why the published number cannot be. Of a figure that is said to be constant, it is our own at the first value.
+fn excluded(point: &Point, measured: &Result<Outcome, String>) -> Option<String> {
+    let bound = point.bound.as_ref()?;
+    if let Some(published) = &point.published {
+        return bound.excludes(published).then(|| bound.text.clone());
+    }
+    let is_constant = matches!(&point.question, Question::Trend(trend) if trend.shape == Shape::Constant);
+    let first = measured.as_ref().ok()?.figures.first().filter(|_| is_constant)?;
+    let is_below = first.amount.value < bound.amount.value;
+    is_below.then(|| {
+        format!(
+            "{} would have to hold throughout, and it takes {}",
+            first.amount, bound.text
+        )
+    })
+}
+
+fn record(figure: &Figure) -> FigureRecord {
+    FigureRecord {
+        reference: figure.reference.clone(),
+        text: figure.amount.to_string(),
+        value: figure.amount.value,
+        interval: figure.interval,
+        exact: figure.is_exact,
+        engine: figure.engine.clone(),
+        n: figure.n,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! What it takes to tell two figures apart.
+
+use wirecost_proto::Rng;
+use wirecost_stats::{Bootstrap, holm, mann_whitney};
+
+use crate::evidence::Figure;
+
+/// The level of all tests and intervals.
+const LEVEL: f64 = 0.05;
+/// Standard normal quantiles of a test at [`LEVEL`] on both sides that finds a true difference four times in five.
+const DEVIATES: f64 = 1.959_964 + 0.841_621;
+
+/// How the first figure of a pair compares with the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Compared {
+    /// It is smaller.
+    Smaller,
+    /// It is larger.
+    Larger,
+    /// They cannot be told apart; with this many samples of each they could be, if it is known.
+    Inseparable {
+        /// Samples of each.
+        needed: Option<u64>,
+    },
+}
+
+/// Compares adjacent figures: by ranks if all samples of both are there, adjusted for the number of pairs (Holm);
+/// otherwise by their intervals.
+pub fn adjacent(figures: &[Figure]) -> Vec<Compared> {
+    let pairs: Vec<(&Figure, &Figure)> = figures.iter().zip(figures.iter().skip(1)).collect();
+    let tests: Vec<_> = pairs
+        .iter()
+        .map(|(one, other)| match one.is_exact && other.is_exact {
+            true => None,
+            false => mann_whitney(&one.samples, &other.samples),
+        })
+        .collect();
+    let p_values: Vec<f64> = tests.iter().flatten().map(|test| test.p).collect();
+    let mut adjusted = holm(&p_values).into_iter();
+    pairs
+        .into_iter()
+        .zip(tests)
+        .map(
+            |((one, other), test)| match test.zip(adjusted_of(&test, &mut adjusted)) {
+                Some((test, p)) if p < LEVEL && test.superiority < 0.5 => Compared::Smaller,
+                Some((test, p)) if p < LEVEL && test.superiority > 0.5 => Compared::Larger,
+                Some(_) => inseparable(one, other),
+                None => by_intervals(one, other),
+            },
+        )
+        .collect()
+}
+
+/// The next adjusted p-value, if there was a test.
+fn adjusted_of<T>(test: &Option<T>, adjusted: &mut impl Iterator<Item = f64>) -> Option<f64> {
+    test.as_ref().and_then(|_| adjusted.next())
+}
+
+/// Compares two figures by their intervals.
+pub fn by_intervals(one: &Figure, other: &Figure) -> Compared {
+    let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
+    if high < other_low {
+        Compared::Smaller
+    } else if low > other_high {
+        Compared::Larger
+    } else {
+        inseparable(one, other)
+    }
+}
+
+fn inseparable(one: &Figure, other: &Figure) -> Compared {
+    Compared::Inseparable {
+        needed: needed(&one.samples, &other.samples),
+    }
+}
+
+/// The number of samples of each that would separate two means that far apart.
+fn needed(one: &[f64], other: &[f64]) -> Option<u64> {
+    let (mean, variance) = moments(one)?;
+    let (other_mean, other_variance) = moments(other)?;
+    let distance = mean - other_mean;
+    let samples = DEVIATES.powi(2) * (variance + other_variance) / distance.powi(2);
+    (samples.is_finite() && samples < 1e12).then(|| (samples.ceil() as u64).max(2))
+}
+
+fn moments(samples: &[f64]) -> Option<(f64, f64)> {
+    let n = samples.len() as f64;
+    if samples.len() < 2 {
+        return None;
+    }
+    let mean = samples.iter().sum::<f64>() / n;
+    let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
+    Some((mean, squares / (n - 1.0)))
+}
+
+/// The ratio of two figures with its interval: by resampling for medians whose samples are there, otherwise from the
+/// ends of both intervals. `None` if the second figure is 0.
+pub fn ratio(one: &Figure, other: &Figure, of_medians: bool) -> Option<(f64, [f64; 2])> {
+    let value = one.amount.value / other.amount.value;
+    if !value.is_finite() {
+        return None;
+    }
+    if of_medians && !one.samples.is_empty() && !other.samples.is_empty() {
+        let resampled = Bootstrap::new(Rng::new(0)).ratio_of_medians(&one.samples, &other.samples);
+        return resampled.map(|interval| (value, [interval.low, interval.high]));
+    }
+    let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
+    Some((value, [low / other_high, high / other_low]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::amount::Amount;
+
+    fn figure(samples: &[f64]) -> Figure {
+        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+        Figure {
+            amount: Amount::seconds(mean),
+            interval: None,
+            is_exact: samples.iter().all(|sample| *sample == samples[0]),
+            engine: "sim".into(),
+            n: samples.len() as u64,
+            samples: samples.to_vec(),
+            reference: String::new(),
+        }
+    }
+
+    #[test]
+    fn ranks_separate_samples_that_differ() {
+        let low: Vec<f64> = (0..20).map(f64::from).collect();
+        let high: Vec<f64> = (15..35).map(f64::from).collect();
+        let figures = [figure(&low), figure(&high), figure(&low)];
+        assert_eq!(adjacent(&figures), [Compared::Smaller, Compared::Larger]);
+    }
+
+    #[test]
+    fn exact_figures_are_compared_by_their_values() {
+        let figures = [figure(&[1.0, 1.0]), figure(&[2.0, 2.0]), figure(&[2.0, 2.0])];
+        let compared = adjacent(&figures);
+        assert_eq!(
+            compared,
+            [Compared::Smaller, Compared::Inseparable { needed: None }]
+        );
+    }
+
+    #[test]
+    fn the_samples_that_would_separate_are_counted() {
+        // Means 1 apart, variances 1 each: 2 (1.96 + 0.84)^2 = 15.7.
+        let one = [0.0, 1.0, 2.0];
+        let other = [1.0, 2.0, 3.0];
+        assert_eq!(needed(&one, &other), Some(16));
+        assert_eq!(needed(&one, &one), None);
+    }
+
+    #[test]
+    fn a_ratio_takes_the_ends_of_both_intervals() {
+        let with = |value: f64, interval: [f64; 2]| Figure {
+            amount: Amount::seconds(value),
+            interval: Some(interval),
+            ..figure(&[value])
+        };
+        let (value, interval) =
+            ratio(&with(4.0, [3.0, 5.0]), &with(2.0, [1.0, 2.5]), false).expect("a ratio");
+        assert_eq!((value, interval), (2.0, [1.2, 5.0]));
+        assert_eq!(ratio(&with(1.0, [1.0, 1.0]), &with(0.0, [0.0, 0.0]), false), None);
+    }
+}

@@ -1,0 +1,482 @@
+//! The rule of each kind of claim.
+
+use wirecost_results::thresholds::Aggregation;
+
+use super::compare::{self, Compared};
+use crate::amount::{Amount, Dimension, Published, digits};
+use crate::claims::{Limit, Point, Question, Shape, Trend};
+use crate::evidence::{Evidence, Figure, Missing};
+use crate::reference::Reference;
+use crate::verdict::Verdict;
+
+/// The tolerance of times, of their ratios, and of all else but bytes.
+const TOLERANCE: f64 = 0.25;
+/// The tolerance of bytes, of their ratios, and of arithmetic.
+const TOLERANCE_OF_BYTES: f64 = 0.01;
+
+/// What the figures of a point come to, without its bound and what the publication leaves out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one sentence.
+    pub why: String,
+    /// Our result as text.
+    pub ours: String,
+    /// Our result in base units, where it is one number.
+    pub value: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// The figures that were compared.
+    pub figures: Vec<Figure>,
+}
+
+impl Outcome {
+    fn new(verdict: Verdict, why: String, ours: String) -> Self {
+        Self {
+            verdict,
+            why,
+            ours,
+            value: None,
+            interval: None,
+            figures: Vec::new(),
+        }
+    }
+}
+
+/// The outcome of a question.
+///
+/// # Errors
+/// A figure is missing, or a reference fits no cell or several.
+pub fn outcome(
+    point: &Point,
+    question: &Question,
+    within: Option<f64>,
+    evidence: &Evidence,
+) -> Result<Outcome, Missing> {
+    let published = point.published.as_ref();
+    match question {
+        Question::Value(of) => value(published, of, within, evidence),
+        Question::Ratio(both) => ratio(published, both, within, evidence),
+        Question::Order(all) => order(all, evidence),
+        Question::Trend(trend) => of_trend(trend, within, evidence),
+        Question::Limit(limit) => of_limit(limit, evidence),
+        Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
+        Question::Bound => {
+            let why = "the bound allows it, and nothing here measures it".to_owned();
+            Ok(Outcome::new(Verdict::Undecidable, why, String::new()))
+        }
+    }
+}
+
+/// The range that counts as the published number.
+fn range(published: &Published, within: f64) -> [f64; 2] {
+    let reach = published.amount.value.abs() * within;
+    [published.amount.value - reach, published.amount.value + reach]
+}
+
+const fn meets([low, high]: [f64; 2], [other_low, other_high]: [f64; 2]) -> bool {
+    low <= other_high && high >= other_low
+}
+
+fn tolerance(within: Option<f64>, dimension: Dimension) -> f64 {
+    let usual = if dimension == Dimension::DATA {
+        TOLERANCE_OF_BYTES
+    } else {
+        TOLERANCE
+    };
+    within.unwrap_or(usual)
+}
+
+fn value(
+    published: Option<&Published>,
+    of: &Reference,
+    within: Option<f64>,
+    evidence: &Evidence,
+) -> Result<Outcome, Missing> {
+    let figure = evidence.figure(of)?;
+    let published = published.ok_or_else(|| Missing::Wrong(format!("{of}: no number is published")))?;
+    if published.amount.dimension != figure.amount.dimension {
+        let why = format!(
+            "{of}: the published {published} and our {} have different units",
+            figure.amount
+        );
+        return Err(Missing::Wrong(why));
+    }
+    let within = tolerance(within, figure.amount.dimension);
+    let is_same = meets(figure.ends(), range(published, within));
+    let verdict = if is_same {
+        Verdict::Reproduced
+    } else {
+        Verdict::Differs
+    };
+    let times = figure.amount.value / published.amount.value;
+    Ok(Outcome {
+        value: Some(figure.amount.value),
+        interval: figure.interval,
+        figures: vec![figure.clone()],
+        ..Outcome::new(
+            verdict,
+            format!("ours is {} of the published", percent(times)),
+            text_of(&figure),
+        )
+    })
+}
+
+fn ratio(
+    published: Option<&Published>,
+    [one, other]: &[Reference; 2],
+    within: Option<f64>,
+    evidence: &Evidence,
+) -> Result<Outcome, Missing> {
+    let (first, second) = (evidence.figure(one)?, evidence.figure(other)?);
+    let published = published.ok_or_else(|| Missing::Wrong(format!("{one}: no ratio is published")))?;
+    let of_medians = [one, other]
+        .iter()
+        .all(|reference| reference.aggregation == Aggregation::P50);
+    let Some((value, interval)) = compare::ratio(&first, &second, of_medians) else {
+        return Err(Missing::NotRun(format!("{other} is 0")));
+    };
+    let within = tolerance(within, first.amount.dimension);
+    let (verdict, why) = of_ratio(published, value, interval, within);
+    Ok(Outcome {
+        value: Some(value),
+        interval: Some(interval),
+        ..Outcome::new(
+            verdict,
+            why,
+            format!("{} ({} and {})", digits(value), first.amount, second.amount),
+        )
+    }
+    .of(vec![first, second]))
+}
+
+impl Outcome {
+    fn of(self, figures: Vec<Figure>) -> Self {
+        Self { figures, ..self }
+    }
+}
+
+fn of_ratio(published: &Published, value: f64, interval: [f64; 2], within: f64) -> (Verdict, String) {
+    let text = format!(
+        "ours is {} [{}, {}]",
+        digits(value),
+        digits(interval[0]),
+        digits(interval[1])
+    );
+    let is_other_side = match published.amount.value > 1.0 {
+        true => interval[1] < 1.0,
+        false => published.amount.value < 1.0 && interval[0] > 1.0,
+    };
+    let verdict = if meets(interval, range(published, within)) {
+        Verdict::Reproduced
+    } else if is_other_side {
+        Verdict::Contradicted
+    } else if meets(interval, [1.0, 1.0]) {
+        Verdict::NotSeparable
+    } else {
+        Verdict::Differs
+    };
+    (verdict, text)
+}
+
+fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
+    let figures = all
+        .iter()
+        .map(|reference| evidence.figure(reference))
+        .collect::<Result<Vec<_>, _>>()?;
+    let compared = compare::adjacent(&figures);
+    let name = |at: usize| all[at].selector.to_string();
+    let wrong = compared.iter().position(|pair| *pair == Compared::Larger);
+    let unclear = compared
+        .iter()
+        .position(|pair| matches!(pair, Compared::Inseparable { .. }));
+    let (verdict, why) = match (wrong, unclear) {
+        (Some(at), _) => (
+            Verdict::Contradicted,
+            format!(
+                "{} {} is above {} {}",
+                name(at),
+                figures[at].amount,
+                name(at + 1),
+                figures[at + 1].amount
+            ),
+        ),
+        (None, Some(at)) => (
+            Verdict::NotSeparable,
+            inseparable_text(&compared[at], &name(at), &name(at + 1)),
+        ),
+        (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
+    };
+    let ours: Vec<String> = figures.iter().map(|figure| figure.amount.to_string()).collect();
+    Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+}
+
+fn inseparable_text(compared: &Compared, one: &str, other: &str) -> String {
+    match compared {
+        Compared::Inseparable { needed: Some(needed) } => {
+            format!("{one} and {other} overlap; about {needed} samples of each would separate them")
+        }
+        _ => format!("{one} and {other} are equal"),
+    }
+}
+
+fn of_trend(trend: &Trend, within: Option<f64>, evidence: &Evidence) -> Result<Outcome, Missing> {
+    let series = evidence.series(&trend.of, &trend.over)?;
+    let figures: Vec<Figure> = series.iter().map(|(_, figure)| figure.clone()).collect();
+    let dimension = figures
+        .first()
+        .map_or(Dimension::NONE, |figure| figure.amount.dimension);
+    let within = tolerance(within, dimension);
+    let (verdict, why) = match trend.shape {
+        Shape::Constant => constant(&figures, within),
+        Shape::Grows => grows(&figures, true),
+        Shape::Falls => grows(&figures, false),
+        Shape::Linear { slope } => linear(&series, slope, within)?,
+    };
+    let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.amount);
+    let ours: Vec<String> = match series.as_slice() {
+        [first, .., last] => vec![each(first), each(last)],
+        few => few.iter().map(each).collect(),
+    };
+    Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+}
+
+fn constant(figures: &[Figure], within: f64) -> (Verdict, String) {
+    let by_value = |one: &&Figure, other: &&Figure| one.amount.value.total_cmp(&other.amount.value);
+    let (Some(least), Some(most)) = (figures.iter().min_by(by_value), figures.iter().max_by(by_value)) else {
+        return (Verdict::NotRun, "the run has no values".to_owned());
+    };
+    let text = format!("from {} to {}", least.amount, most.amount);
+    let limit = 1.0 + within;
+    let verdict = if most.amount.value <= least.amount.value * limit {
+        Verdict::Reproduced
+    } else if most.ends()[0] > least.ends()[1] * limit {
+        Verdict::Contradicted
+    } else {
+        Verdict::NotSeparable
+    };
+    (verdict, text)
+}
+
+/// Ends that are separated, and no step that is separated the other way.
+fn grows(figures: &[Figure], upwards: bool) -> (Verdict, String) {
+    let (Some(first), Some(last)) = (figures.first(), figures.last()) else {
+        return (Verdict::NotRun, "the run has no values".to_owned());
+    };
+    let [wanted, opposite] = match upwards {
+        true => [Compared::Smaller, Compared::Larger],
+        false => [Compared::Larger, Compared::Smaller],
+    };
+    let text = format!("from {} to {}", first.amount, last.amount);
+    let ends = compare::by_intervals(first, last);
+    if ends == opposite {
+        return (Verdict::Contradicted, text);
+    }
+    if ends != wanted {
+        return (Verdict::NotSeparable, format!("{text}: the ends overlap"));
+    }
+    let against = compare::adjacent(figures)
+        .iter()
+        .position(|step| *step == opposite);
+    match against {
+        None => (Verdict::Reproduced, text),
+        Some(at) => {
+            let [one, other] = [figures[at].amount, figures[at + 1].amount];
+            (
+                Verdict::Differs,
+                format!("{text}, but one step goes from {one} to {other}"),
+            )
+        }
+    }
+}
+
+/// A straight line through the first and the last value: its slope, and how far the others are from it.
+fn linear(series: &[(String, Figure)], slope: f64, within: f64) -> Result<(Verdict, String), Missing> {
+    let read = |value: &str| {
+        Published::read(value)
+            .map(|published| published.amount.value)
+            .map_err(|error| Missing::Wrong(error.to_string()))
+    };
+    let points = series
+        .iter()
+        .map(|(value, figure)| Ok((read(value)?, figure)))
+        .collect::<Result<Vec<(f64, &Figure)>, Missing>>()?;
+    let (Some((x0, first)), Some((x1, last))) = (points.first(), points.last()) else {
+        return Err(Missing::NotRun("the run has no values".to_owned()));
+    };
+    let run = x1 - x0;
+    let ours = (last.amount.value - first.amount.value) / run;
+    let interval = [
+        (last.ends()[0] - first.ends()[1]) / run,
+        (last.ends()[1] - first.ends()[0]) / run,
+    ];
+    let is_near = |(x, figure): &(f64, &Figure)| {
+        let expected = first.amount.value + ours * (x - x0);
+        (figure.amount.value - expected).abs() <= within * expected.abs()
+    };
+    let text = format!("the slope is {}", digits(ours));
+    let holds = meets(interval, [slope * (1.0 - within), slope * (1.0 + within)]);
+    let opposite = ours * slope < 0.0 && !meets(interval, [0.0, 0.0]);
+    Ok(match (holds, points.iter().all(is_near)) {
+        (true, true) => (Verdict::Reproduced, text),
+        _ if opposite => (Verdict::Contradicted, text),
+        (true, false) => (
+            Verdict::Differs,
+            format!("{text}, but the values are not on one line"),
+        ),
+        (false, _) => (Verdict::Differs, text),
+    })
+}
+
+fn of_limit(limit: &Limit, evidence: &Evidence) -> Result<Outcome, Missing> {
+    let figure = evidence.figure(&limit.of)?;
+    if limit.at.amount.dimension != figure.amount.dimension {
+        let why = format!("{}: the limit {} has another unit", limit.of, limit.at);
+        return Err(Missing::Wrong(why));
+    }
+    let [low, high] = figure.ends();
+    let at = limit.at.amount.value;
+    let (is_right, is_wrong) = match limit.is_above {
+        true => (low > at, high <= at),
+        false => (high < at, low >= at),
+    };
+    let side = if limit.is_above { "above" } else { "below" };
+    let (verdict, word) = match (is_right, is_wrong) {
+        (true, _) => (Verdict::Reproduced, "is"),
+        (_, true) => (Verdict::Contradicted, "is not"),
+        _ => (Verdict::NotSeparable, "may be"),
+    };
+    let why = format!("{} {word} {side} {}", figure.amount, limit.at);
+    Ok(Outcome {
+        value: Some(figure.amount.value),
+        interval: figure.interval,
+        ..Outcome::new(verdict, why, text_of(&figure))
+    }
+    .of(vec![figure]))
+}
+
+fn arithmetic(published: Option<&Published>, text: &str, result: Amount, within: Option<f64>) -> Outcome {
+    let is_same = published.is_some_and(|published| {
+        let range = range(published, within.unwrap_or(TOLERANCE_OF_BYTES));
+        published.amount.dimension == result.dimension && meets([result.value; 2], range)
+    });
+    let verdict = if is_same {
+        Verdict::Reproduced
+    } else {
+        Verdict::Differs
+    };
+    Outcome {
+        value: Some(result.value),
+        ..Outcome::new(verdict, format!("{text} is {result}"), result.to_string())
+    }
+}
+
+fn text_of(figure: &Figure) -> String {
+    match figure.interval {
+        Some([low, high]) if !figure.is_exact && low < high => {
+            let unit = figure.amount.dimension;
+            let half = Amount::new((high - low) / 2.0, unit);
+            format!("{} ±{half}", figure.amount)
+        }
+        _ => figure.amount.to_string(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", digits(share * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, spread: f64) -> Figure {
+        Figure {
+            amount: Amount::seconds(value),
+            interval: Some([value - spread, value + spread]),
+            is_exact: spread == 0.0,
+            engine: "live".into(),
+            n: 100,
+            samples: Vec::new(),
+            reference: String::new(),
+        }
+    }
+
+    fn verdict_of_ratio(published: &str, interval: [f64; 2]) -> Verdict {
+        let published = Published::read(published).expect(published);
+        of_ratio(
+            &published,
+            f64::midpoint(interval[0], interval[1]),
+            interval,
+            0.25,
+        )
+        .0
+    }
+
+    #[test]
+    fn a_ratio_has_a_direction_and_a_size() {
+        for (published, interval, verdict) in [
+            ("2", [1.9, 2.1], Verdict::Reproduced),
+            ("2", [1.2, 1.3], Verdict::Differs),
+            ("2", [4.0, 5.0], Verdict::Differs),
+            ("2", [0.9, 1.1], Verdict::NotSeparable),
+            ("2", [0.5, 0.9], Verdict::Contradicted),
+            ("0.5", [1.1, 1.3], Verdict::Contradicted),
+            ("0.5", [0.8, 0.9], Verdict::Differs),
+        ] {
+            assert_eq!(
+                verdict_of_ratio(published, interval),
+                verdict,
+                "{published} {interval:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_constant_figure_stays_within_its_tolerance() {
+        let verdict = |values: &[f64], spread: f64| {
+            let figures: Vec<Figure> = values.iter().map(|value| figure(*value, spread)).collect();
+            constant(&figures, 0.25).0
+        };
+        assert_eq!(verdict(&[10.0, 11.0, 12.0], 0.1), Verdict::Reproduced);
+        assert_eq!(verdict(&[10.0, 20.0], 0.1), Verdict::Contradicted);
+        assert_eq!(verdict(&[10.0, 13.0], 2.0), Verdict::NotSeparable);
+    }
+
+    #[test]
+    fn a_growing_figure_has_separated_ends() {
+        let verdict = |values: &[f64], upwards: bool| {
+            let figures: Vec<Figure> = values.iter().map(|value| figure(*value, 0.4)).collect();
+            grows(&figures, upwards).0
+        };
+        assert_eq!(verdict(&[1.0, 2.0, 3.0], true), Verdict::Reproduced);
+        assert_eq!(verdict(&[1.0, 1.1, 3.0], true), Verdict::Reproduced);
+        assert_eq!(verdict(&[1.0, 5.0, 3.0], true), Verdict::Differs);
+        assert_eq!(verdict(&[3.0, 2.0, 1.0], true), Verdict::Contradicted);
+        assert_eq!(verdict(&[1.0, 1.5], true), Verdict::NotSeparable);
+        assert_eq!(verdict(&[3.0, 1.0], false), Verdict::Reproduced);
+    }
+
+    #[test]
+    fn a_line_has_a_slope_and_no_bend() {
+        let series = |values: [f64; 3]| {
+            let at = ["5ms", "25ms", "100ms"];
+            let each = |(at, value): (&str, f64)| (at.to_owned(), figure(value, 0.0));
+            at.into_iter().zip(values).map(each).collect::<Vec<_>>()
+        };
+        let verdict = |values| linear(&series(values), 1.0, 0.05).expect("a line").0;
+        assert_eq!(verdict([0.006, 0.026, 0.101]), Verdict::Reproduced);
+        assert_eq!(verdict([0.006, 0.060, 0.101]), Verdict::Differs);
+        assert_eq!(verdict([0.012, 0.052, 0.202]), Verdict::Differs);
+        assert_eq!(verdict([0.101, 0.050, 0.006]), Verdict::Contradicted);
+    }
+
+    #[test]
+    fn usual_tolerances_depend_on_the_unit() {
+        let close = |left: f64, right: f64| (left - right).abs() < 1e-12;
+        assert!(close(tolerance(None, Dimension::TIME), 0.25));
+        assert!(close(tolerance(None, Dimension::DATA), 0.01));
+        assert!(close(tolerance(Some(0.05), Dimension::DATA), 0.05));
+    }
+}
