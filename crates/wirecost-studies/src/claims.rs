@@ -174,24 +174,69 @@ pub struct Limit {
 pub struct Suspect {
     /// What it is: `captured behind segmentation offload`.
     pub name: String,
-    /// The run with this set-up: one of `runs`, or a name that is only of suspects.
-    pub run: String,
-    /// Changes to the scenario: `KEY=VALUE`, as `--set` takes them.
+    /// The run that is changed; `None` for the claim's own.
+    pub run: Option<String>,
+    /// Changes to its scenario: `KEY=VALUE`, as `--set` takes them.
     pub set: Vec<String>,
     /// The stack that the set-up applies to; the other figures are of the claim's own run. `None` for all.
     pub of: Option<String>,
 }
 
+/// A run that figures are of: one of `runs`, or a changed one for a suspect.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NeededRun {
+    /// Its name in references.
+    pub name: String,
+    /// The run that it changes, or its own name.
+    pub base: String,
+    /// The changes to the scenario.
+    pub set: Vec<String>,
+}
+
+impl Suspect {
+    /// The run of the suspect's figures where the claim's own are of `run`.
+    pub fn run(&self, run: &str) -> NeededRun {
+        let base = self.run.as_deref().unwrap_or(run);
+        let name = match self.set.is_empty() {
+            true => base.to_owned(),
+            false => format!("{base}({})", self.set.join(",")),
+        };
+        NeededRun {
+            name,
+            base: base.to_owned(),
+            set: self.set.clone(),
+        }
+    }
+
+    /// Whether the set-up applies to a figure.
+    pub fn applies_to(&self, reference: &Reference) -> bool {
+        let stacks = reference.selector.to_table().remove("stack").unwrap_or_default();
+        self.of.as_ref().is_none_or(|of| stacks.contains(of))
+    }
+}
+
 impl Claim {
     /// The runs that the figures of the claim are of, those of its suspects included.
-    pub fn runs(&self) -> Vec<&str> {
-        let mut runs: Vec<&str> = self
+    pub fn runs(&self) -> Vec<NeededRun> {
+        let references: Vec<&Reference> = self
             .points
             .iter()
             .flat_map(|point| point.question.references())
-            .map(|reference| reference.run.as_str())
-            .chain(self.suspects.iter().map(|suspect| suspect.run.as_str()))
             .collect();
+        let own = references.iter().map(|reference| NeededRun {
+            name: reference.run.clone(),
+            base: reference.run.clone(),
+            set: Vec::new(),
+        });
+        let changed = |suspect: &Suspect| {
+            let meant = references
+                .iter()
+                .filter(|reference| suspect.applies_to(reference));
+            meant
+                .map(|reference| suspect.run(&reference.run))
+                .collect::<Vec<_>>()
+        };
+        let mut runs: Vec<NeededRun> = own.chain(self.suspects.iter().flat_map(changed)).collect();
         runs.sort_unstable();
         runs.dedup();
         runs

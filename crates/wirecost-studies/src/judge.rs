@@ -272,12 +272,10 @@ impl Court<'_> {
     }
 }
 
-/// The figure in the suspect's run, if the suspect applies to its stack.
+/// The figure in the suspect's run, if the suspect applies to it.
 fn moved(reference: &Reference, suspect: &Suspect) -> Reference {
-    let stacks = reference.selector.to_table().remove("stack").unwrap_or_default();
-    let applies = suspect.of.as_ref().is_none_or(|of| stacks.contains(of));
-    match applies {
-        true => reference.in_run(&suspect.run),
+    match suspect.applies_to(reference) {
+        true => reference.in_run(&suspect.run(&reference.run).name),
         false => reference.clone(),
     }
 }

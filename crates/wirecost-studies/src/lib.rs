@@ -1,10 +1,32 @@
 //! Published claims as data, judged on results folders.
+//!
+//! ```text
+//! claims.yaml -> Claims      results folders -> Evidence
+//!                    \        /
+//!                     Judged: a verdict for every claim and every point
+//! ```
+//!
+//! - [`claims`]: what a publication says, and which of our figures stands against it
+//! - [`amount`]: numbers with units; [`arithmetic`]: expressions of them; [`bound`]: what physics allows
+//! - [`reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
+//! - [`library`]: studies, compiled in or on disk
+//! - [`judge`]: the verdicts; [`verdict`]: their names; [`text`]: judged claims for a terminal
+//!
+//! Nothing here starts a run, opens a socket or reads a clock. No study is known by its name.
+
 pub mod amount;
 pub mod arithmetic;
 pub mod bound;
 pub mod claims;
 pub mod evidence;
 pub mod judge;
+pub mod library;
 mod read;
 pub mod reference;
+pub mod text;
 pub mod verdict;
+
+pub use claims::Claims;
+pub use evidence::Evidence;
+pub use judge::Judged;
+pub use verdict::Verdict;

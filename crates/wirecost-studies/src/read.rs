@@ -6,7 +6,7 @@ use wirecost_scenario::error::ScenarioError;
 use wirecost_scenario::node::{Node, Value};
 use wirecost_scenario::table::{Table, meant, text};
 
-use crate::claims::{Claim, Claims, Difference, Note, Run, VERSION};
+use crate::claims::{Claim, Claims, Difference, NeededRun, Note, Run, VERSION};
 use crate::verdict::Verdict;
 
 mod bounds;
@@ -175,17 +175,12 @@ fn expected(table: &Table<'_>) -> Result<Option<Verdict>, ScenarioError> {
 
 /// Every run of a figure must be in `runs`.
 fn check_runs(node: &Node, claim: &Claim, runs: &[Run]) -> Result<(), ScenarioError> {
-    let of_suspects: Vec<&str> = claim
-        .suspects
-        .iter()
-        .map(|suspect| suspect.run.as_str())
-        .collect();
-    let is_known = |name: &&str| runs.iter().any(|run| run.name == **name) || of_suspects.contains(name);
-    match claim.runs().into_iter().find(|name| !is_known(name)) {
+    let is_known = |needed: &NeededRun| runs.iter().any(|run| run.name == needed.base);
+    match claim.runs().into_iter().find(|needed| !is_known(needed)) {
         None => Ok(()),
-        Some(name) => {
+        Some(needed) => {
             let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
-            let message = format!("{}: {name:?} is none of the runs", claim.id);
+            let message = format!("{}: {:?} is none of the runs", claim.id, needed.base);
             Err(at(node, message).with_hint(format!("runs has {}", names.join(", "))))
         }
     }

@@ -280,7 +280,7 @@ fn suspect(node: &Node) -> Result<Suspect, ScenarioError> {
     };
     Ok(Suspect {
         name: table.required("name", text)?,
-        run: table.required("run", text)?,
+        run: table.one("run", text)?,
         set,
         of: table.one("of", text)?,
     })

@@ -1,0 +1,33 @@
+//! Compiles the folders of `studies/` into the library: their names and files are data, which no code knows.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by Cargo")).join("studies");
+    println!("cargo::rerun-if-changed={}", root.display());
+    let mut code = String::from("&[\n");
+    for folder in sorted(&root).iter().filter(|path| path.is_dir()) {
+        writeln!(code, "({:?}, &[", name(folder)).expect("writing to a text");
+        for file in sorted(folder) {
+            let path = file.display().to_string();
+            writeln!(code, "({:?}, include_str!({path:?})),", name(&file)).expect("writing to a text");
+        }
+        code.push_str("]),\n");
+    }
+    code.push_str("]\n");
+    let out = PathBuf::from(env::var("OUT_DIR").expect("set by Cargo"));
+    fs::write(out.join("studies.rs"), code).expect("the folder of the build");
+}
+
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of studies");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().expect("a name").to_string_lossy().into_owned()
+}

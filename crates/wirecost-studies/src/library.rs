@@ -1,0 +1,173 @@
+//! Studies: folders of claims and scenarios, compiled in or on disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wirecost_scenario::ScenarioError;
+use wirecost_scenario::node::{Node, Value};
+
+use crate::claims::{Claims, NeededRun};
+
+/// A file with its text.
+type File = (&'static str, &'static str);
+
+/// Every study that is compiled in: its name and its files.
+static STUDIES: &[(&str, &[File])] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
+
+/// The file of the claims.
+const CLAIMS: &str = "claims.yaml";
+/// The file with the changes of a quick run.
+const QUICK: &str = "quick.yaml";
+
+/// A study: its claims, and the texts of its scenarios.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its claims.
+    pub claims: Claims,
+    files: BTreeMap<String, String>,
+    quick: BTreeMap<String, Vec<String>>,
+}
+
+/// Why a study cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// No study has this name.
+    #[error("there is no study {0:?}")]
+    Unknown(String),
+    /// A file of it cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is wrong.
+    #[error(transparent)]
+    Wrong(#[from] ScenarioError),
+}
+
+/// The names of the studies that are compiled in.
+pub fn names() -> Vec<&'static str> {
+    STUDIES.iter().map(|(name, _)| *name).collect()
+}
+
+/// The files of a study that is compiled in.
+///
+/// # Errors
+/// There is none of this name.
+pub fn files(name: &str) -> Result<&'static [File], StudyError> {
+    let found = STUDIES.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, files)| *files)
+        .ok_or_else(|| StudyError::Unknown(name.to_owned()))
+}
+
+impl Study {
+    /// A study that is compiled in.
+    ///
+    /// # Errors
+    /// There is none of this name, or a file of it is wrong.
+    pub fn named(name: &str) -> Result<Self, StudyError> {
+        let files = files(name)?.iter();
+        Self::new(
+            files
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect(),
+        )
+    }
+
+    /// A study in a folder.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or a file of it is wrong.
+    pub fn from_folder(folder: &Path) -> Result<Self, StudyError> {
+        let unreadable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| StudyError::Read { path, source }
+        };
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(unreadable(folder))?.flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != "yaml") {
+                continue;
+            }
+            let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+            files.insert(entry.file_name().to_string_lossy().into_owned(), text);
+        }
+        Self::new(files)
+    }
+
+    fn new(files: BTreeMap<String, String>) -> Result<Self, StudyError> {
+        let text = |name: &str| files.get(name).map(String::as_str);
+        let missing = || ScenarioError::new(&wirecost_scenario::Place::File, "the file is missing");
+        let claims = text(CLAIMS).ok_or_else(missing).and_then(Claims::read);
+        let claims = claims.map_err(|error| error.in_file(CLAIMS))?;
+        if let Some(run) = claims.runs.iter().find(|run| !files.contains_key(&run.scenario)) {
+            let message = format!("runs.{}: {} is not beside the claims", run.name, run.scenario);
+            return Err(ScenarioError::new(&wirecost_scenario::Place::File, message)
+                .in_file(CLAIMS)
+                .into());
+        }
+        let quick = match text(QUICK) {
+            Some(text) => quick(text).map_err(|error| error.in_file(QUICK))?,
+            None => BTreeMap::new(),
+        };
+        Ok(Self { claims, files, quick })
+    }
+
+    /// The text of a run's scenario, and the changes to it: those of a quick run, then the run's own.
+    pub fn scenario(&self, run: &NeededRun, is_quick: bool) -> Option<(&str, Vec<String>)> {
+        let known = self.claims.runs.iter().find(|known| known.name == run.base)?;
+        let text = self.files.get(&known.scenario)?;
+        let quick = self.quick.get(&run.base).filter(|_| is_quick);
+        let set = quick.into_iter().flatten().chain(&run.set);
+        Some((text, set.cloned().collect()))
+    }
+}
+
+/// `RUN: [KEY=VALUE, ...]`.
+fn quick(text: &str) -> Result<BTreeMap<String, Vec<String>>, ScenarioError> {
+    let root = Node::parse(text)?;
+    let expected = |node: &Node| {
+        let message = "a table of runs with lists of changes is expected";
+        ScenarioError::new(&node.place, message).with_hint("for example publish: [count=10]")
+    };
+    let mut quick = BTreeMap::new();
+    for (key, node) in root.entries().ok_or_else(|| expected(&root))? {
+        let Value::List(changes) = &node.value else {
+            return Err(expected(node));
+        };
+        quick.insert(
+            key.name.clone(),
+            changes.iter().filter_map(Node::scalar).collect(),
+        );
+    }
+    Ok(quick)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_study_that_is_compiled_in_can_be_read() {
+        for name in names() {
+            let study = Study::named(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!study.claims.claims.is_empty(), "{name}");
+            for claim in &study.claims.claims {
+                for run in claim.runs() {
+                    assert!(study.scenario(&run, true).is_some(), "{name} {}", run.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_study_that_is_not_there_is_named() {
+        let error = Study::named("weather").expect_err("no such study");
+        assert_eq!(error.to_string(), "there is no study \"weather\"");
+    }
+}

@@ -1,0 +1,166 @@
+//! Judged claims for a terminal.
+
+use std::fmt::Write as _;
+
+use wirecost_proto::units::counted;
+
+use crate::judge::{Judged, JudgedPoint};
+use crate::verdict::Verdict;
+
+/// The column at which the text about a claim begins.
+const INDENT: usize = 23;
+
+/// The claims, two or more lines each, and how many there are of each verdict; `width` is that of the terminal.
+///
+/// ```text
+/// L4     impossible      MQTT resumed, link.rtt=100ms: 101.2ms
+///                        bound 400 ms: SYN, ClientHello, CONNECT, PUBLISH: 4 x 100 ms
+///                        ours 400.4 ms
+/// ```
+pub fn table(judged: &[Judged], width: usize) -> String {
+    let mut text = String::new();
+    for claim in judged {
+        one(&mut text, claim, width);
+    }
+    text.push('\n');
+    text.push_str(&tally(judged));
+    text.push('\n');
+    text
+}
+
+/// `1 impossible, 3 reproduced: 4 claims with 9 points`.
+pub fn tally(judged: &[Judged]) -> String {
+    let count = |verdict: Verdict| judged.iter().filter(|claim| claim.verdict == verdict).count();
+    let counts: Vec<String> = Verdict::ALL
+        .into_iter()
+        .filter(|verdict| count(*verdict) > 0)
+        .map(|verdict| format!("{} {verdict}", count(verdict)))
+        .collect();
+    let points: usize = judged.iter().map(|claim| claim.points.len()).sum();
+    format!(
+        "{}: {} with {}",
+        counts.join(", "),
+        counted(judged.len() as u64, "claim"),
+        counted(points as u64, "point")
+    )
+}
+
+fn one(text: &mut String, claim: &Judged, width: usize) {
+    let gravest = claim.points.iter().find(|point| point.verdict == claim.verdict);
+    let Some(point) = gravest else {
+        return;
+    };
+    let head = format!("{:<6} {:<15} ", claim.id, claim.verdict);
+    let mut lines = wrapped(&said(claim, point), width.saturating_sub(INDENT).max(20));
+    lines.extend(
+        details(claim, point)
+            .iter()
+            .flat_map(|line| wrapped(line, width.saturating_sub(INDENT).max(20))),
+    );
+    for (at, line) in lines.iter().enumerate() {
+        let begin = if at == 0 { head.as_str() } else { "" };
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{begin:<INDENT$}{line}");
+    }
+}
+
+fn said(claim: &Judged, point: &JudgedPoint) -> String {
+    let at: Vec<String> = point
+        .at
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let at = if at.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", at.join(", "))
+    };
+    let published = point
+        .published
+        .as_ref()
+        .map(|number| format!(": {number}"))
+        .unwrap_or_default();
+    format!("{}{at}{published}", claim.says)
+}
+
+fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
+    let mut details = Vec::new();
+    let bound = point.bound.as_ref().zip(point.bound_from.as_ref());
+    if let Some((bound, from)) = bound.filter(|_| point.verdict == Verdict::Impossible) {
+        details.push(format!("bound {bound}: {from}"));
+    }
+    if let Some(ours) = &point.ours {
+        details.push(format!("ours {ours}"));
+    }
+    if point.verdict != Verdict::Impossible || bound.is_none() {
+        details.push(point.why.clone());
+    }
+    let like = claim
+        .points
+        .iter()
+        .filter(|point| point.verdict == claim.verdict)
+        .count();
+    if claim.points.len() > 1 {
+        details.push(format!("{like} of {} points", claim.points.len()));
+    }
+    for suspect in &claim.suspects {
+        let result = match suspect.ours.iter().flatten().next() {
+            None => "was not run".to_owned(),
+            Some(_) if suspect.comes_out > 0 => "gives the published figure".to_owned(),
+            Some(ours) => format!("does not give it: {ours}"),
+        };
+        details.push(format!("{}: {result}", suspect.name));
+    }
+    details
+}
+
+/// The text in lines of at most `width` letters, broken at spaces.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::claims::Claims;
+    use crate::evidence::Evidence;
+
+    #[test]
+    fn a_claim_takes_a_few_lines_of_eighty_letters() {
+        let claims = "wirecost: 1\nstudy: test\nsource: a paper\nruns: {publish: publish.yaml}\nclaims:\n\
+            - id: L4\n  says: MQTT resumed until its first message is acknowledged, as the table of connects says\n  \
+            for: {link.rtt: [1ms, 100ms]}\n  published: [9ms, 101.2ms]\n  value: publish/connect_time p(50)\n  \
+            bound: {flights: [SYN, ClientHello, CONNECT, PUBLISH], rtt: $link.rtt}\n\
+            - {id: T1, says: a sum, published: 3, arithmetic: 1 + 2}\n";
+        let claims = Claims::read(claims).expect("claims");
+        let judged = claims
+            .judge(&Evidence::default(), &BTreeMap::new())
+            .expect("references");
+        assert_eq!(
+            table(&judged, 80),
+            "L4     impossible      MQTT resumed until its first message is acknowledged, as
+                       the table of connects says, link.rtt=100ms: 101.2ms
+                       bound 400 ms: SYN, ClientHello, CONNECT, PUBLISH: 4 x 100
+                       ms
+                       1 of 2 points
+T1     reproduced      a sum: 3
+                       ours 3
+                       1 + 2 is 3
+
+1 impossible, 1 reproduced: 2 claims with 3 points
+"
+        );
+    }
+}
