@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod serve;
 mod shape;
+mod study;
 
 use std::ffi::OsString;
 
@@ -32,6 +33,7 @@ pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
 pub use shape::ShapeArguments;
+pub use study::{ClaimsArguments, StudyArguments};
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
 #[derive(Debug, Parser)]
@@ -128,6 +130,10 @@ pub enum Command {
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them
     Object(ObjectArguments),
+    /// Repeat a published study: make its runs, and judge what it says by what was measured
+    Study(Box<StudyArguments>),
+    /// Judge the claims of your own file on results folders
+    Claims(ClaimsArguments),
     /// Test what this machine allows, and show how to get the rest
     Doctor(DoctorArguments),
 }

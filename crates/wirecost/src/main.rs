@@ -55,6 +55,8 @@ fn run() -> Result<ExitCode, Failure> {
         Command::LoadWorker => commands::load_worker::run(),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
+        Command::Study(arguments) => commands::study::run(&arguments),
+        Command::Claims(arguments) => commands::claims::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
     }
 }

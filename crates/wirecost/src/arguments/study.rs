@@ -1,0 +1,67 @@
+//! The arguments of `wirecost study` and `wirecost claims`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `wirecost study`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A study is a folder of claims and scenarios (docs/studies.md). Its runs are made one after the other, each \
+    in a folder of its own below --out; then every claim is judged.\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage or a wrong file, 99 a verdict that is expected did not come out, \
+    130 interrupted."
+)]
+pub struct StudyArguments {
+    /// Study: list prints all of them
+    #[arg(value_name = "NAME", required_unless_present = "from")]
+    pub name: Option<String>,
+
+    /// Fewer samples and values, as the study says
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Judge only these claims, and make only their runs
+    #[arg(long, value_name = "ID,...", value_delimiter = ',')]
+    pub claim: Vec<String>,
+
+    /// Study in this folder instead of one that is compiled in
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub from: Option<PathBuf>,
+
+    /// Write the files of the study to this folder, and run nothing
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
+
+    /// Results folder; runs that are complete in it are not repeated [default: runs/study-NAME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Judge without any run: only bounds, arithmetic, and the runs that --out has
+    #[arg(long)]
+    pub no_runs: bool,
+
+    /// Also write the judged claims to FILE; - prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `wirecost claims`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 output could not be written, 2 usage or a wrong file, \
+    99 a verdict that is expected did not come out."
+)]
+pub struct ClaimsArguments {
+    /// Claims file (docs/studies.md)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Results folders: NAME=DIR for each run of the claims; DIR alone if its last part is the name
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+
+    /// Also write the judged claims to FILE; - prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}

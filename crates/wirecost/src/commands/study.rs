@@ -1,0 +1,229 @@
+//! `wirecost study`: makes the runs of a study, and judges its claims.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use wirecost_live::signals::Interrupt;
+use wirecost_results::RunFolder;
+use wirecost_studies::Evidence;
+use wirecost_studies::claims::{Claim, NeededRun};
+use wirecost_studies::library::{self, Study, StudyError};
+
+use super::claims;
+use crate::arguments::StudyArguments;
+use crate::exit::{self, Failure};
+use crate::output;
+
+/// Runs the command.
+pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
+    if arguments.name.as_deref() == Some("list") {
+        return list(arguments.json.as_deref());
+    }
+    let names = match arguments.name.as_deref() {
+        Some("all") => library::names(),
+        Some(name) => vec![name],
+        None => vec!["study"],
+    };
+    if let Some(folder) = &arguments.write {
+        return write(&names, folder);
+    }
+    let interrupt = Interrupt::install()?;
+    let mut judged = Vec::new();
+    for name in &names {
+        let mut study = match &arguments.from {
+            Some(folder) => Study::from_folder(folder),
+            None => Study::named(name),
+        }
+        .map_err(failure)?;
+        restrict(&mut study, &arguments.claim)?;
+        let default = || PathBuf::from("runs").join(format!("study-{}", study.claims.study));
+        let out = arguments.out.clone().unwrap_or_else(default);
+        let out = if names.len() > 1 { out.join(name) } else { out };
+        let evidence = evidence(&study, &out, arguments, interrupt)?;
+        judged.extend(claims::judge(&study.claims, &evidence)?);
+        if interrupt.is_set() {
+            break;
+        }
+    }
+    let code = claims::print(&judged, arguments.json.as_deref())?;
+    match interrupt.is_set() {
+        true => Ok(ExitCode::from(exit::INTERRUPTED)),
+        false => Ok(code),
+    }
+}
+
+/// Leaves the claims that were asked for.
+fn restrict(study: &mut Study, ids: &[String]) -> Result<(), Failure> {
+    let known = |id: &&String| study.claims.claims.iter().any(|claim| claim.id == **id);
+    if let Some(unknown) = ids.iter().find(|id| !known(id)) {
+        let all: Vec<&str> = study
+            .claims
+            .claims
+            .iter()
+            .map(|claim| claim.id.as_str())
+            .collect();
+        return Err(Failure::usage(format!(
+            "the study {} has no claim {unknown:?}",
+            study.claims.study
+        ))
+        .with_hint(format!("its claims are {}", all.join(", "))));
+    }
+    let is_meant = |claim: &Claim| ids.is_empty() || ids.contains(&claim.id);
+    study.claims.claims.retain(is_meant);
+    Ok(())
+}
+
+/// Makes the runs that are missing in `out`, and reads all of them.
+fn evidence(
+    study: &Study,
+    out: &Path,
+    arguments: &StudyArguments,
+    interrupt: Interrupt,
+) -> Result<Evidence, Failure> {
+    let mut runs: Vec<NeededRun> = study.claims.claims.iter().flat_map(Claim::runs).collect();
+    runs.sort_unstable();
+    runs.dedup();
+    let mut evidence = Evidence::default();
+    for (at, run) in runs.iter().enumerate() {
+        let folder = out.join(folder_name(&run.name));
+        let is_there = folder.join("summary.json").exists();
+        let made = match (is_there, arguments.no_runs || interrupt.is_set()) {
+            (true, _) => Ok(()),
+            (false, true) => Err("it was not run".to_owned()),
+            (false, false) => {
+                output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
+                make(study, run, &folder, arguments.quick)?
+            }
+        };
+        match made {
+            Ok(()) => claims::add(&mut evidence, &run.name, &folder)?,
+            Err(why) => evidence.absent(&run.name, &why),
+        }
+    }
+    Ok(evidence)
+}
+
+/// Makes one run as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
+/// results, if it has none.
+fn make(
+    study: &Study,
+    run: &NeededRun,
+    folder: &Path,
+    is_quick: bool,
+) -> Result<Result<(), String>, Failure> {
+    let Some((scenario, set)) = study.scenario(run, is_quick) else {
+        return Ok(Err(format!("the study has no run {:?}", run.name)));
+    };
+    let began = Instant::now();
+    let program = std::env::current_exe().map_err(Failure::internal)?;
+    let above = folder.parent().unwrap_or(Path::new(""));
+    let file = above.join(format!("{}.yaml", folder_name(&run.name)));
+    std::fs::create_dir_all(above)
+        .and_then(|()| std::fs::write(&file, scenario))
+        .map_err(|error| Failure::usage(format!("cannot write {}: {error}", file.display())))?;
+    let mut command = Command::new(program);
+    command.arg("run").arg(&file).arg("--out").arg(folder);
+    if RunFolder::open(folder).can_be_resumed() {
+        command.arg("--resume");
+    }
+    command.args(set.iter().flat_map(|change| ["--set", change.as_str()]));
+    let output = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output();
+    let output = output.map_err(Failure::internal)?;
+    let messages = String::from_utf8_lossy(&output.stderr);
+    output::note(format_args!("     {} s", began.elapsed().as_secs()));
+    if folder.join("summary.json").exists() {
+        return Ok(Ok(()));
+    }
+    let why = messages
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("error: "));
+    Ok(Err(why.unwrap_or("the run ended without results").to_owned()))
+}
+
+/// A name that is safe for a folder.
+fn folder_name(run: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    run.chars()
+        .map(|letter| if is_plain(letter) { letter } else { '_' })
+        .collect()
+}
+
+/// Prints the studies and how many claims each has.
+fn list(json: Option<&Path>) -> Result<ExitCode, Failure> {
+    let studies = library::names().into_iter().map(Study::named);
+    let studies = studies.collect::<Result<Vec<_>, _>>().map_err(failure)?;
+    let rows = || {
+        studies.iter().map(|study| {
+            let claims = &study.claims;
+            let points: usize = claims.claims.iter().map(|claim| claim.points.len()).sum();
+            serde_json::json!({
+                "study": claims.study,
+                "source": claims.source,
+                "claims": claims.claims.len(),
+                "points": points,
+                "notes": claims.notes.len(),
+            })
+        })
+    };
+    let table = || {
+        let row = |study: &Study| {
+            let points: usize = study.claims.claims.iter().map(|claim| claim.points.len()).sum();
+            let claims = &study.claims;
+            format!(
+                "{:<14} {:>3} claims, {points:>3} points   {}\n",
+                claims.study,
+                claims.claims.len(),
+                claims.source
+            )
+        };
+        studies.iter().map(row).collect::<String>()
+    };
+    output::table_or_json(
+        json,
+        || serde_json::to_string_pretty(&rows().collect::<Vec<_>>()),
+        table,
+    )?;
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// Writes the files of studies that are compiled in.
+fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
+    for name in names {
+        let folder = if names.len() > 1 {
+            into.join(name)
+        } else {
+            into.to_owned()
+        };
+        let refused = |path: &Path, error: std::io::Error| {
+            Failure::usage(format!("cannot write {}: {error}", path.display()))
+        };
+        std::fs::create_dir_all(&folder).map_err(|error| refused(&folder, error))?;
+        for (file, text) in library::files(name).map_err(failure)? {
+            let path = folder.join(file);
+            std::fs::write(&path, text).map_err(|error| refused(&path, error))?;
+        }
+        output::data(format_args!("{}\n", folder.display()));
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+fn failure(error: StudyError) -> Failure {
+    match error {
+        StudyError::Unknown(name) => {
+            let known = library::names();
+            let hint = wirecost_stack::name::nearest_of(&name, known.iter().copied()).map_or_else(
+                || format!("the studies are {}", known.join(", ")),
+                |near| format!("did you mean {near:?}?"),
+            );
+            Failure::usage(format!("there is no study {name:?}")).with_hint(hint)
+        }
+        StudyError::Wrong(error) => error.into(),
+        error @ StudyError::Read { .. } => Failure::usage(error),
+    }
+}
