@@ -74,6 +74,10 @@ pub struct Cell {
     /// answers; null under loss.
     #[serde(default)]
     pub first_message_round_trips: Option<f64>,
+    /// From the start of the connect until the first message was acknowledged, or had arrived where nothing answers,
+    /// without the pause between the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_message_time_ns: Option<Times>,
     /// Whether the measured message was early data: it shares its packets with the handshake, whose headers count as
     /// connect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -127,8 +127,8 @@ pub enum Question {
         /// Its result.
         result: Amount,
     },
-    /// Only the bound is known.
-    Bound,
+    /// No figure of ours: there is only the bound, or what it needs is not there.
+    Unmeasured,
 }
 
 /// How a figure changes over a dimension.
@@ -252,7 +252,7 @@ impl Question {
             Self::Order(all) => all.iter().collect(),
             Self::Trend(trend) => vec![&trend.of],
             Self::Limit(limit) => vec![&limit.of],
-            Self::Arithmetic { .. } | Self::Bound => Vec::new(),
+            Self::Arithmetic { .. } | Self::Unmeasured => Vec::new(),
         }
     }
 
@@ -273,7 +273,7 @@ impl Question {
                 of: change(&limit.of)?,
                 ..limit.as_ref().clone()
             })),
-            Self::Arithmetic { .. } | Self::Bound => self.clone(),
+            Self::Arithmetic { .. } | Self::Unmeasured => self.clone(),
         })
     }
 
@@ -284,7 +284,7 @@ impl Question {
             Self::Ratio(_) => "ratio",
             Self::Order(_) => "ordering",
             Self::Trend(_) => "trend",
-            Self::Limit(_) | Self::Bound => "bound",
+            Self::Limit(_) | Self::Unmeasured => "bound",
         }
     }
 }

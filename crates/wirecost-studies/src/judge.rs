@@ -102,6 +102,22 @@ pub struct JudgedSuspect {
     pub comes_out: usize,
 }
 
+impl Judged {
+    /// The point with the gravest verdict; of several, the one whose published number is farthest from its bound.
+    pub fn worst_point(&self) -> Option<&JudgedPoint> {
+        let gravest = self.points.iter().filter(|point| point.verdict == self.verdict);
+        let distance = |point: &&JudgedPoint| {
+            let [published, bound] = [point.published_value?, point.bound_value?];
+            Some((bound / published).ln().abs())
+        };
+        gravest.rev().max_by(|one, other| {
+            distance(one)
+                .partial_cmp(&distance(other))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        })
+    }
+}
+
 impl Claims {
     /// Judges every claim. `absent` has the reason for each thing of `needs` that is not there.
     ///

@@ -7,20 +7,22 @@ use wirecost_proto::units::counted;
 use crate::judge::{Judged, JudgedPoint};
 use crate::verdict::Verdict;
 
-/// The column at which the text about a claim begins.
-const INDENT: usize = 23;
-
 /// The claims, two or more lines each, and how many there are of each verdict; `width` is that of the terminal.
 ///
 /// ```text
-/// L4     impossible      MQTT resumed, link.rtt=100ms: 101.2ms
-///                        bound 400 ms: SYN, ClientHello, CONNECT, PUBLISH: 4 x 100 ms
-///                        ours 400.4 ms
+/// L4  impossible     MQTT resumed, link.rtt=100ms: 101.2ms
+///                    bound 400 ms (SYN, ClientHello, CONNECT, PUBLISH: 4 x 100 ms)
+///                    ours 400.4 ms
 /// ```
 pub fn table(judged: &[Judged], width: usize) -> String {
     let mut text = String::new();
+    let id_width = judged
+        .iter()
+        .map(|claim| claim.id.chars().count())
+        .max()
+        .unwrap_or_default();
     for claim in judged {
-        one(&mut text, claim, width);
+        one(&mut text, claim, id_width, width);
     }
     text.push('\n');
     text.push_str(&tally(judged));
@@ -45,22 +47,19 @@ pub fn tally(judged: &[Judged]) -> String {
     )
 }
 
-fn one(text: &mut String, claim: &Judged, width: usize) {
-    let gravest = claim.points.iter().find(|point| point.verdict == claim.verdict);
-    let Some(point) = gravest else {
+fn one(text: &mut String, claim: &Judged, id_width: usize, width: usize) {
+    let Some(point) = claim.worst_point() else {
         return;
     };
-    let head = format!("{:<6} {:<15} ", claim.id, claim.verdict);
-    let mut lines = wrapped(&said(claim, point), width.saturating_sub(INDENT).max(20));
-    lines.extend(
-        details(claim, point)
-            .iter()
-            .flat_map(|line| wrapped(line, width.saturating_sub(INDENT).max(20))),
-    );
+    let head = format!("{:<id_width$}  {:<13}  ", claim.id, claim.verdict);
+    let indent = head.chars().count();
+    let room = width.saturating_sub(indent).max(20);
+    let mut lines = wrapped(&said(claim, point), room);
+    lines.extend(details(claim, point).iter().flat_map(|line| wrapped(line, room)));
     for (at, line) in lines.iter().enumerate() {
         let begin = if at == 0 { head.as_str() } else { "" };
         // Writing to a text cannot fail.
-        let _ = writeln!(text, "{begin:<INDENT$}{line}");
+        let _ = writeln!(text, "{begin:<indent$}{line}");
     }
 }
 
@@ -87,12 +86,13 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     let mut details = Vec::new();
     let bound = point.bound.as_ref().zip(point.bound_from.as_ref());
     if let Some((bound, from)) = bound.filter(|_| point.verdict == Verdict::Impossible) {
-        details.push(format!("bound {bound}: {from}"));
+        details.push(format!("bound {bound} ({from})"));
     }
     if let Some(ours) = &point.ours {
         details.push(format!("ours {ours}"));
     }
-    if point.verdict != Verdict::Impossible || bound.is_none() {
+    let says_more = point.verdict != Verdict::Impossible || bound.is_none();
+    if says_more && !point.why.is_empty() {
         details.push(point.why.clone());
     }
     let like = claim
@@ -150,14 +150,12 @@ mod tests {
             .expect("references");
         assert_eq!(
             table(&judged, 80),
-            "L4     impossible      MQTT resumed until its first message is acknowledged, as
-                       the table of connects says, link.rtt=100ms: 101.2ms
-                       bound 400 ms: SYN, ClientHello, CONNECT, PUBLISH: 4 x 100
-                       ms
-                       1 of 2 points
-T1     reproduced      a sum: 3
-                       ours 3
-                       1 + 2 is 3
+            "L4  impossible     MQTT resumed until its first message is acknowledged, as the
+                   table of connects says, link.rtt=100ms: 101.2ms
+                   bound 400 ms (SYN, ClientHello, CONNECT, PUBLISH: 4 x 100 ms)
+                   1 of 2 points
+T1  reproduced     a sum: 3
+                   ours 3 = 1 + 2
 
 1 impossible, 1 reproduced: 2 claims with 3 points
 "

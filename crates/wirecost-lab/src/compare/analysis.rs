@@ -66,6 +66,8 @@ pub struct DeviceMeasurement {
     /// Round trips from the start of the connect until the answer to the first message, or its arrival if nothing
     /// answers. The settle in between does not count.
     pub first_message_round_trips: Option<f64>,
+    /// The time of these round trips.
+    pub first_message_time: Option<Duration>,
     /// Round trips of each message.
     pub message_round_trips: Vec<Option<f64>>,
     /// Bytes that no endpoint described.
@@ -92,6 +94,7 @@ impl DeviceMeasurement {
             ticket: BothWays::default(),
             connect_round_trips: None,
             first_message_round_trips: None,
+            first_message_time: None,
             message_round_trips: Vec::new(),
             unattributed_bytes: 0,
             server_cpu: Duration::ZERO,

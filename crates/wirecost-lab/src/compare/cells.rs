@@ -15,7 +15,8 @@ use super::known;
 use super::outcome::{Outcome, messages, outcomes};
 use super::sampler::Mark;
 use super::sections::{
-    connect_section, first_message_round_trips, message_section, nanos_between, quiet_section,
+    connect_section, first_message_round_trips, first_message_time, message_section, nanos_between,
+    quiet_section,
 };
 use super::verdict::{self, Evidence};
 
@@ -147,6 +148,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         link: link_of(link, measured.then_some(achieved)),
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
+        first_message_time_ns: first_message_time(devices, enough),
         early_message: devices
             .first()
             .is_some_and(|device| device.report.script.timing().measures_early_data()),

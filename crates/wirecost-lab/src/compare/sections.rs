@@ -53,6 +53,15 @@ pub(super) fn first_message_round_trips(devices: &[&DeviceMeasurement]) -> Optio
     common(&trips)
 }
 
+/// The time from the start of the connect until the answer to the first message, or its arrival. `enough` has the meaning
+/// of [`Times::of_devices`].
+pub(super) fn first_message_time(devices: &[&DeviceMeasurement], enough: u64) -> Option<Times> {
+    let times = devices
+        .iter()
+        .map(|device| Vec::from_iter(device.first_message_time.map(|time| time.as_nanos() as u64)));
+    Times::of_devices(&times.collect::<Vec<_>>(), enough)
+}
+
 /// The figures of measured messages. `enough` has the meaning of [`Times::of_devices`], however the stack handles
 /// losses.
 pub(super) fn message_section(

@@ -107,10 +107,22 @@ impl Metric {
             "connect_packets" => both_ways(connect?, |bytes| bytes.packets, aggregation),
             "bytes_up_per_msg" => count(message?.up.wire, aggregation),
             "bytes_down_per_msg" => count(message?.down.wire, aggregation),
+            "session_bytes" => session(cell, |section| {
+                both_ways(section, |bytes| bytes.wire, aggregation)
+            }),
+            "session_bytes_up" => session(cell, |section| count(section.up.wire, aggregation)),
+            "session_bytes_down" => session(cell, |section| count(section.down.wire, aggregation)),
+            "session_packets" => session(cell, |section| {
+                both_ways(section, |bytes| bytes.packets, aggregation)
+            }),
+            "header_bytes" => session(cell, |section| {
+                both_ways(section, |bytes| bytes.transport, aggregation)
+            }),
             "round_trips" => message?.round_trips,
             "connect_round_trips" => connect?.round_trips,
             "first_message_round_trips" => cell.first_message_round_trips,
             "header_ratio" => message?.header_ratio,
+            "keep_alive_ratio" => keep_alive_ratio(cell),
             "goodput" => message?.goodput_bps,
             "valid" => Some(f64::from(u8::from(cell.valid))),
             _ => outcome(self.name, &cell.outcomes, aggregation),
@@ -148,6 +160,7 @@ impl Metric {
             "service_time" => message?.service_time_ns.as_ref(),
             "one_way_delay" => message?.one_way_delay_ns.as_ref(),
             "connect_time" => connect?.response_time_ns.as_ref(),
+            "first_message_time" => cell.first_message_time_ns.as_ref(),
             _ => None,
         }
     }
@@ -211,11 +224,12 @@ pub fn all(of_loads: bool) -> Vec<&'static Metric> {
 }
 
 /// Every metric.
-pub static METRICS: [Metric; 34] = [
+pub static METRICS: [Metric; 41] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
     distribution("connect_time", Of::Both),
+    distribution("first_message_time", Of::Cells),
     distribution("schedule_lag", Of::Loads),
     of_cells("bytes_per_msg", Quantity::Bytes, Shape::PerMessage),
     of_cells("bytes_up_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
@@ -223,10 +237,16 @@ pub static METRICS: [Metric; 34] = [
     of_cells("packets_per_msg", Quantity::Number, Shape::PerMessage),
     of_cells("connect_bytes", Quantity::Bytes, Shape::PerMessage),
     of_cells("connect_packets", Quantity::Number, Shape::PerMessage),
+    of_cells("session_bytes", Quantity::Bytes, Shape::PerMessage),
+    of_cells("session_bytes_up", Quantity::Bytes, Shape::PerMessage),
+    of_cells("session_bytes_down", Quantity::Bytes, Shape::PerMessage),
+    of_cells("session_packets", Quantity::Number, Shape::PerMessage),
+    of_cells("header_bytes", Quantity::Bytes, Shape::PerMessage),
     of_cells("round_trips", Quantity::Number, Shape::Value),
     of_cells("connect_round_trips", Quantity::Number, Shape::Value),
     of_cells("first_message_round_trips", Quantity::Number, Shape::Value),
     of_cells("header_ratio", Quantity::Number, Shape::Value),
+    of_cells("keep_alive_ratio", Quantity::Share, Shape::Value),
     of_cells("goodput", Quantity::BitRate, Shape::Value),
     counted("offered"),
     counted("acknowledged"),
@@ -271,6 +291,20 @@ const fn metric(name: &'static str, quantity: Quantity, shape: Shape, of: Of) ->
         shape,
         of,
     }
+}
+
+/// The bytes of keep-alive packets over those of messages; `None` where no message was measured.
+fn keep_alive_ratio(cell: &Cell) -> Option<f64> {
+    let bytes = |section: &Section| both_ways(section, |bytes| bytes.wire, Aggregation::Sum);
+    let keep_alive = cell.keep_alive.as_ref().and_then(bytes).unwrap_or_default();
+    Some(keep_alive / bytes(cell.message.as_ref()?)?)
+}
+
+/// The sum over connect, measured messages and close; `None` where no message was measured.
+fn session(cell: &Cell, of: impl Fn(&Section) -> Option<f64>) -> Option<f64> {
+    let message = of(cell.message.as_ref()?)?;
+    let around = [&cell.connect, &cell.close].into_iter().flatten();
+    Some(message + around.filter_map(of).sum::<f64>())
 }
 
 /// A quantity of time in seconds.

@@ -62,8 +62,8 @@ pub fn outcome(
         Question::Trend(trend) => of_trend(trend, within, evidence),
         Question::Limit(limit) => of_limit(limit, evidence),
         Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
-        Question::Bound => {
-            let why = "the bound allows it, and nothing here measures it".to_owned();
+        Question::Unmeasured => {
+            let why = "no bound excludes it, and nothing here measures it".to_owned();
             Ok(Outcome::new(Verdict::Undecidable, why, String::new()))
         }
     }
@@ -366,9 +366,15 @@ fn arithmetic(published: Option<&Published>, text: &str, result: Amount, within:
     } else {
         Verdict::Differs
     };
+    let is_share = published.is_some_and(|published| published.text.ends_with('%'));
+    let shown = if is_share {
+        percent(result.value)
+    } else {
+        result.to_string()
+    };
     Outcome {
         value: Some(result.value),
-        ..Outcome::new(verdict, format!("{text} is {result}"), result.to_string())
+        ..Outcome::new(verdict, String::new(), format!("{shown} = {text}"))
     }
 }
 

@@ -122,7 +122,9 @@ fn substituted(node: &Node, values: &[(String, String)]) -> Node {
 fn question(claim: &Node) -> Result<Question, ScenarioError> {
     let mut asked = QUESTIONS.iter().filter_map(|key| Some((*key, claim.get(key)?)));
     let question = match asked.next() {
-        None if claim.get("bound").is_some() => return Ok(Question::Bound),
+        None if claim.get("bound").is_some() || claim.get("needs").is_some() => {
+            return Ok(Question::Unmeasured);
+        }
         None => {
             let message = "the claim measures nothing";
             return Err(at(claim, message).with_hint(format!("give one of {}", QUESTIONS.join(", "))));

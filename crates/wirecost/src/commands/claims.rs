@@ -79,6 +79,8 @@ fn lacking(need: &str) -> Option<String> {
             (!is_there).then(|| format!("wirecost {name} is not in this version"))
         }
         Some(("server", _)) => None,
+        Some(("option", name)) => Some(format!("this version has no option {name}")),
+        Some(("figure", name)) => Some(format!("this version has no figure of {name}")),
         Some(("hardware", what)) => Some(format!("this machine has no {what}")),
         _ => Some(format!("{need} is unknown here")),
     }

@@ -196,8 +196,34 @@ impl Account {
             .map(|(index, trips)| trips.filter(|_| alone(index)))
             .collect();
         self.measurement.first_message_round_trips = self.first_message_round_trips(&notes, &arrivals);
+        self.measurement.first_message_time = self.first_message_time(&notes, &arrivals);
         self.measurement.arrivals = arrivals;
         self.measurement
+    }
+
+    /// The end of the first message: its acknowledgement, or its arrival if nothing answers, with the direction of the
+    /// packet that brought it.
+    fn first_message_end(&self, notes: &Notes, arrivals: &[Option<Instant>]) -> Option<(Instant, Direction)> {
+        match notes.messages.first()?.end {
+            Some((end, End::Acknowledged)) if self.answered => Some((end, Direction::Down)),
+            _ if self.answered => None,
+            _ => Some(((*arrivals.first()?)?, Direction::Up)),
+        }
+    }
+
+    /// The time from the start of the connect to the end of the first message, without the settle between them.
+    fn first_message_time(&self, notes: &Notes, arrivals: &[Option<Instant>]) -> Option<Duration> {
+        let (end, _) = self.first_message_end(notes, arrivals)?;
+        let (_, started) = notes.connect_started?;
+        if self.measurement.report.script.timing().sends_at_once() {
+            return Some(end.saturating_since(started));
+        }
+        let connect = match self.has_connect {
+            true => notes.ready?.saturating_since(started),
+            false => Duration::ZERO,
+        };
+        let message = end.saturating_since(notes.messages.first()?.actual);
+        Some(connect + message)
     }
 
     /// Round trips from the start of the connect to the end of the first message. A message that leaves with the first
@@ -205,11 +231,7 @@ impl Account {
     /// count.
     fn first_message_round_trips(&self, notes: &Notes, arrivals: &[Option<Instant>]) -> Option<f64> {
         let first = notes.messages.first()?;
-        let (end, direction) = match first.end {
-            Some((end, End::Acknowledged)) if self.answered => (end, Direction::Down),
-            _ if self.answered => return None,
-            _ => ((*arrivals.first()?)?, Direction::Up),
-        };
+        let (end, direction) = self.first_message_end(notes, arrivals)?;
         let (_, started) = notes.connect_started?;
         if self.measurement.report.script.timing().sends_at_once() {
             return self.round_trips(started, end, direction);
