@@ -3,7 +3,7 @@
 //! - a time is at least `flights x RTT + bytes x 8 / rate`
 //! - an energy is at least `power x airtime`, or `power x bits / rate`, or the `energy` of a given part
 //! - transport headers take at least `segments x (1480 B - MSS)`: 20 B of TCP and its options, in packets of 1500 B
-//! - a rate is at most `messages in flight / time`
+//! - a rate is at most `messages in flight / time`, or `rate of the link / bytes of a message`
 //! - the bytes of a message are at least its payload
 
 use crate::amount::{Amount, Dimension, Published};
@@ -62,6 +62,15 @@ impl Bound {
             amount: Amount::new(inflight / time.value, Dimension::RATE),
             is_upper: true,
             text: format!("{inflight} in flight / {time}"),
+        }
+    }
+
+    /// The messages of this size that a link carries at this rate.
+    pub fn throughput(rate: Amount, bytes: Amount) -> Self {
+        Self {
+            amount: rate / bytes,
+            is_upper: true,
+            text: format!("{rate} / {bytes}"),
         }
     }
 

@@ -12,7 +12,7 @@ const KEYS: [&str; 13] = [
     "flights", "rtt", "bytes", "rate", "energy", "power", "airtime", "bits", "headers", "mss", "inflight",
     "time", "payload",
 ];
-const FORMS: &str = "{flights, rtt, bytes, rate}, {power, airtime}, {power, bits, rate}, {energy}, {headers, mss}, {inflight, time} or {payload}";
+const FORMS: &str = "{flights, rtt, bytes, rate}, {power, airtime}, {power, bits, rate}, {energy}, {headers, mss}, {inflight, time}, {bytes, rate} or {payload}";
 
 /// The bound of a claim; `None` if it has none.
 ///
@@ -37,6 +37,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
             let rate = table.required("rate", bit_rate)?;
             Bound::energy(amount("power")?, amount("bits")? / rate)
         }
+        ["bytes", "rate"] => Bound::throughput(table.required("rate", bit_rate)?, amount("bytes")?),
         ["headers", "mss"] => {
             let mss = amount("mss")?;
             let bytes = if mss.dimension == Dimension::DATA {
