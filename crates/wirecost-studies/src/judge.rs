@@ -202,7 +202,27 @@ impl Court<'_> {
         if let Some(why) = self.claim.needs.iter().find_map(|need| self.absent.get(need)) {
             return Ok(Err(why.clone()));
         }
-        self.by_rule(point, &point.question)
+        // Of values that are tried, the first one is shown.
+        match self
+            .claim
+            .explored
+            .as_ref()
+            .and_then(|explored| explored.values.first())
+        {
+            None => self.by_rule(point, &point.question),
+            Some(value) => self.by_rule(point, &self.tried(point, value)?),
+        }
+    }
+
+    /// The question of a point where the dimension that is explored has this value.
+    fn tried(&self, point: &Point, value: &str) -> Result<Question, String> {
+        let dimension = self
+            .claim
+            .explored
+            .as_ref()
+            .map_or("", |explored| explored.dimension.as_str());
+        let restrict = &mut |reference: &Reference| reference.restricted(dimension, value);
+        point.question.mapped(restrict).map_err(|error| error.to_string())
     }
 
     fn by_rule(&self, point: &Point, question: &Question) -> Result<Result<Outcome, String>, String> {
@@ -237,12 +257,7 @@ impl Court<'_> {
         };
         let mut verdicts = Vec::new();
         for value in &explored.values {
-            let restrict = &mut |reference: &Reference| reference.restricted(&explored.dimension, value);
-            let question = point
-                .question
-                .mapped(restrict)
-                .map_err(|error| error.to_string())?;
-            match self.by_rule(point, &question)? {
+            match self.by_rule(point, &self.tried(point, value)?)? {
                 Err(why) => return Ok((Verdict::NotRun, why)),
                 Ok(outcome) => verdicts.push(outcome.verdict),
             }
