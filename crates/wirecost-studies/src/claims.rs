@@ -1,5 +1,7 @@
 //! Claims of a publication as data: `claims.yaml`.
 
+use serde::Serialize;
+
 use crate::amount::{Amount, Published};
 use crate::bound::Bound;
 use crate::reference::Reference;
@@ -35,7 +37,7 @@ pub struct Run {
 }
 
 /// A difference between the publication's set-up and ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What differs.
     pub differs: String,
@@ -48,7 +50,7 @@ pub struct Difference {
 }
 
 /// What the publication says that is not a number: it has no verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// Its name.
     pub id: String,

@@ -30,6 +30,8 @@ pub struct Figure {
     pub interval: Option<[f64; 2]>,
     /// Whether every sample has this value.
     pub is_exact: bool,
+    /// Whether it is a median.
+    pub is_median: bool,
     /// `live` or `sim`.
     pub engine: String,
     /// Samples.
@@ -355,6 +357,7 @@ fn figure(
         amount: Amount::of_figure(value, quantity),
         interval: interval.map(|ends| ends.map(in_base)),
         is_exact,
+        is_median: reference.aggregation == Aggregation::P50,
         engine: engine.to_owned(),
         n,
         samples: samples.into_iter().map(in_base).collect(),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::amount::Dimension;
 use crate::claims::{Claim, Claims, Point, Question, Shape, Suspect};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
@@ -29,6 +30,9 @@ pub struct Judged {
     pub place: String,
     /// `absolute`, `ratio`, `ordering`, `trend` or `bound`.
     pub kind: String,
+    /// The dimension of the published numbers.
+    #[serde(skip)]
+    pub dimension: Dimension,
     /// The gravest verdict of its points.
     pub verdict: Verdict,
     /// The reason of that verdict, in one sentence.
@@ -56,6 +60,8 @@ pub struct JudgedPoint {
     pub bound_value: Option<f64>,
     /// The bound as text.
     pub bound: Option<String>,
+    /// Whether the bound is the most possible figure.
+    pub is_upper_bound: bool,
     /// How the bound comes about.
     pub bound_from: Option<String>,
     /// Our result as text; null without one.
@@ -83,6 +89,9 @@ pub struct FigureRecord {
     pub value: f64,
     /// Its 95 % interval.
     pub interval: Option<[f64; 2]>,
+    /// The dimension of value and interval.
+    #[serde(skip)]
+    pub dimension: Dimension,
     /// Whether every sample has this value.
     pub exact: bool,
     /// `live` or `sim`.
@@ -164,6 +173,12 @@ impl Court<'_> {
                 .first()
                 .map_or("", |point| point.question.kind())
                 .to_owned(),
+            dimension: self
+                .claim
+                .points
+                .iter()
+                .find_map(|point| Some(point.published.as_ref()?.amount.dimension))
+                .unwrap_or_default(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
             why: gravest.map(|point| point.why.clone()).unwrap_or_default(),
             suspects: suspects.collect::<Result<_, _>>()?,
@@ -183,6 +198,7 @@ impl Court<'_> {
             published_value: published.map(|published| published.amount.value),
             bound_value: point.bound.as_ref().map(|bound| bound.amount.value),
             bound: point.bound.as_ref().map(|bound| bound.amount.to_string()),
+            is_upper_bound: point.bound.as_ref().is_some_and(|bound| bound.is_upper),
             bound_from: point.bound.as_ref().map(|bound| bound.text.clone()),
             ours: result
                 .map(|outcome| outcome.ours.clone())
@@ -334,6 +350,7 @@ fn record(figure: &Figure) -> FigureRecord {
         text: figure.amount.to_string(),
         value: figure.amount.value,
         interval: figure.interval,
+        dimension: figure.amount.dimension,
         exact: figure.is_exact,
         engine: figure.engine.clone(),
         n: figure.n,

@@ -10,6 +10,7 @@
 //! - [`amount`]: numbers with units; [`arithmetic`]: expressions of them; [`bound`]: what physics allows
 //! - [`reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
 //! - [`library`]: studies, compiled in or on disk
+//! - [`page`]: judged claims as HTML
 //! - [`judge`]: the verdicts; [`verdict`]: their names; [`text`]: judged claims for a terminal
 //!
 //! Nothing here starts a run, opens a socket or reads a clock. No study is known by its name.
@@ -21,8 +22,10 @@ pub mod claims;
 pub mod evidence;
 pub mod judge;
 pub mod library;
+pub mod page;
 mod read;
 pub mod reference;
+mod strip;
 pub mod text;
 pub mod verdict;
 

@@ -186,7 +186,8 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
         .map(|reference| evidence.figure(reference))
         .collect::<Result<Vec<_>, _>>()?;
     let compared = compare::adjacent(&figures);
-    let name = |at: usize| all[at].selector.to_string();
+    let names = telling(all);
+    let name = |at: usize| names[at].as_str();
     let wrong = compared.iter().position(|pair| *pair == Compared::Larger);
     let unclear = compared
         .iter()
@@ -204,12 +205,34 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
         ),
         (None, Some(at)) => (
             Verdict::NotSeparable,
-            inseparable_text(&compared[at], &name(at), &name(at + 1)),
+            inseparable_text(&compared[at], name(at), name(at + 1)),
         ),
         (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
     };
     let ours: Vec<String> = figures.iter().map(|figure| figure.amount.to_string()).collect();
     Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
+}
+
+/// What tells the figures apart: the values of the dimensions in which they differ.
+fn telling(all: &[Reference]) -> Vec<String> {
+    let tables: Vec<_> = all
+        .iter()
+        .map(|reference| reference.selector.to_table())
+        .collect();
+    let differs = |key: &String| tables.iter().any(|table| table.get(key) != tables[0].get(key));
+    let name = |(table, reference): (&std::collections::BTreeMap<String, Vec<String>>, &Reference)| {
+        let own: Vec<String> = table
+            .iter()
+            .filter(|(key, _)| differs(key))
+            .map(|(_, values)| values.join("|"))
+            .collect();
+        if own.is_empty() {
+            reference.run.clone()
+        } else {
+            own.join(" ")
+        }
+    };
+    tables.iter().zip(all).map(name).collect()
 }
 
 fn inseparable_text(compared: &Compared, one: &str, other: &str) -> String {
@@ -402,6 +425,7 @@ mod tests {
             amount: Amount::seconds(value),
             interval: Some([value - spread, value + spread]),
             is_exact: spread == 0.0,
+            is_median: true,
             engine: "live".into(),
             n: 100,
             samples: Vec::new(),

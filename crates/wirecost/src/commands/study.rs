@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use wirecost_live::signals::Interrupt;
 use wirecost_results::RunFolder;
-use wirecost_studies::Evidence;
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::library::{self, Study, StudyError};
+use wirecost_studies::{Claims, Evidence, Judged, page};
 
 use super::claims;
 use crate::arguments::StudyArguments;
@@ -29,7 +29,8 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         return write(&names, folder);
     }
     let interrupt = Interrupt::install()?;
-    let mut judged = Vec::new();
+    let mut done: Vec<(Claims, Vec<Judged>)> = Vec::new();
+    let root = arguments.out.clone();
     for name in &names {
         let mut study = match &arguments.from {
             Some(folder) => Study::from_folder(folder),
@@ -38,19 +39,50 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         .map_err(failure)?;
         restrict(&mut study, &arguments.claim)?;
         let default = || PathBuf::from("runs").join(format!("study-{}", study.claims.study));
-        let out = arguments.out.clone().unwrap_or_else(default);
-        let out = if names.len() > 1 { out.join(name) } else { out };
+        let out = match (&root, names.len()) {
+            (Some(root), 1) => root.clone(),
+            (Some(root), _) => root.join(name),
+            (None, _) => default(),
+        };
         let evidence = evidence(&study, &out, arguments, interrupt)?;
-        judged.extend(claims::judge(&study.claims, &evidence)?);
+        let judged = claims::judge(&study.claims, &evidence)?;
+        write_page(&out, &[(&study.claims, &judged)])?;
+        done.push((study.claims, judged));
         if interrupt.is_set() {
             break;
         }
     }
+    let judged: Vec<Judged> = done.iter().flat_map(|(_, judged)| judged.clone()).collect();
     let code = claims::print(&judged, arguments.json.as_deref())?;
+    let shown = match (done.as_slice(), &root) {
+        ([(claims, _)], None) => PathBuf::from("runs").join(format!("study-{}", claims.study)),
+        (_, Some(root)) => root.clone(),
+        (_, None) => PathBuf::from("runs").join("studies"),
+    };
+    if done.len() > 1 {
+        let all: Vec<(&Claims, &[Judged])> = done
+            .iter()
+            .map(|(claims, judged)| (claims, judged.as_slice()))
+            .collect();
+        write_page(&shown, &all)?;
+    }
+    output::note(format_args!("report:  {}", shown.join("report.html").display()));
     match interrupt.is_set() {
         true => Ok(ExitCode::from(exit::INTERRUPTED)),
         false => Ok(code),
     }
+}
+
+/// Writes `claims.json` and `report.html`.
+fn write_page(folder: &Path, studies: &[(&Claims, &[Judged])]) -> Result<(), Failure> {
+    let page = page::page(studies).map_err(Failure::internal)?;
+    let judged: Vec<&Judged> = studies.iter().flat_map(|(_, judged)| judged.iter()).collect();
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::usage(format!("cannot create {}: {error}", folder.display())))?;
+    let folder = RunFolder::open(folder);
+    folder.write_derived("report.html", page.as_bytes())?;
+    folder.write_json("claims.json", &judged)?;
+    Ok(())
 }
 
 /// Leaves the claims that were asked for.
