@@ -136,9 +136,10 @@ struct ClaimView<'a> {
 impl<'a> ClaimView<'a> {
     fn of(claim: &'a Judged) -> Self {
         let axis = Axis::of(claim.points.iter());
-        let point = |point: &'a JudgedPoint| PointView {
+        let last = claim.points.len().saturating_sub(1);
+        let point = |(index, point): (usize, &'a JudgedPoint)| PointView {
             at: point.at.values().cloned().collect::<Vec<_>>().join(", "),
-            strip: strip::svg(point, axis, claim.dimension),
+            strip: strip::svg(point, axis, (index == last).then_some(claim.dimension)),
             published: point.published.as_deref(),
             bound: point.bound.as_deref(),
             ours: point.ours.as_deref(),
@@ -161,9 +162,9 @@ impl<'a> ClaimView<'a> {
             class: class(claim.verdict),
             why: claim
                 .worst_point()
-                .map(|point| point.why.clone())
+                .map(|point| sentence(&point.why))
                 .unwrap_or_default(),
-            points: claim.points.iter().map(point).collect(),
+            points: claim.points.iter().enumerate().map(point).collect(),
             suspects: claim.suspects.iter().map(suspect).collect(),
             figures: claim
                 .points
@@ -172,6 +173,14 @@ impl<'a> ClaimView<'a> {
                 .map(FigureView::of)
                 .collect(),
         }
+    }
+}
+
+/// The text with a full stop; nothing stays nothing.
+fn sentence(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!("{text}."),
     }
 }
 

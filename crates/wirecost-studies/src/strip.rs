@@ -8,7 +8,7 @@ use crate::judge::JudgedPoint;
 /// The size of a strip in its own units.
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 34.0;
-/// The height of the strip without its labels.
+/// The height of a strip without labels.
 const BAR: f64 = 20.0;
 /// The least width of a bar.
 const THIN: f64 = 4.0;
@@ -57,14 +57,16 @@ impl Axis {
     }
 }
 
-/// The strip of a point as SVG; empty if it has neither a published number nor a bound.
-pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension) -> String {
+/// The strip of a point as SVG; empty if it has neither a published number nor a bound. Of several strips on one axis,
+/// the last one has the labels.
+pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, labels: Option<Dimension>) -> String {
     let has_number = point.published_value.is_some() || point.bound_value.is_some();
     let Some(axis) = axis.filter(|_| has_number) else {
         return String::from("<span></span>");
     };
+    let height = if labels.is_some() { HEIGHT } else { BAR };
     let mut svg = format!(
-        "<svg class=\"strip\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+        "<svg class=\"strip\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
         label(point)
     );
     if let Some(bound) = point.bound_value {
@@ -82,19 +84,14 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension)
             svg,
             "<line class=\"axis\" x1=\"{x:.1}\" y1=\"0\" x2=\"{x:.1}\" y2=\"{BAR}\"/>"
         );
-        let anchor = if x < 20.0 {
-            "start"
-        } else if x > WIDTH - 20.0 {
-            "end"
-        } else {
-            "middle"
-        };
-        let text = Amount::new(tick, dimension);
-        let _ = write!(
-            svg,
-            "<text x=\"{x:.1}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{text}</text>",
-            BAR + 11.0
-        );
+        if let Some(dimension) = labels {
+            let text = Amount::new(tick, dimension);
+            let (y, anchor) = (BAR + 11.0, anchor(x));
+            let _ = write!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{text}</text>"
+            );
+        }
     }
     if let Some(ours) = point.ours_value.filter(|ours| *ours > 0.0) {
         let [low, high] = point.ours_interval.unwrap_or([ours; 2]).map(|end| axis.x(end));
@@ -119,6 +116,17 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension)
     }
     svg.push_str("</svg>");
     svg
+}
+
+/// Labels at the ends stay within the strip.
+fn anchor(x: f64) -> &'static str {
+    if x < 20.0 {
+        "start"
+    } else if x > WIDTH - 20.0 {
+        "end"
+    } else {
+        "middle"
+    }
 }
 
 fn rect(svg: &mut String, class: &str, x: f64, y: f64, width: f64, height: f64) {
