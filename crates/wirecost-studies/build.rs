@@ -1,5 +1,10 @@
 //! Compiles the folders of `studies/` into the library: their names and files are data, which no code knows.
 
+#![expect(
+    clippy::disallowed_macros,
+    reason = "Cargo reads the output of a build script"
+)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -1,0 +1,158 @@
+//! `wirecost claims` and `wirecost study`: every verdict, studies that are not compiled in, and wrong files.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Said, open_folder, said, wirecost};
+use serde_json::Value;
+
+const EVERY_VERDICT: &str = include_str!("../../wirecost-studies/tests/every-verdict.yaml");
+
+fn run(folder: &Path, arguments: &str) -> Said {
+    said(wirecost(folder).args(arguments.split(' ')))
+}
+
+fn compare(folder: &Path, arguments: &str) {
+    let said = run(folder, &format!("compare --engine sim --quiet {arguments}"));
+    assert_eq!(said.code, Some(0), "{arguments}: {}", said.stderr);
+}
+
+/// The verdicts by claim, in the order of the file.
+fn verdicts(said: &Said) -> Vec<(String, String)> {
+    let judged: Vec<Value> = serde_json::from_str(&said.stdout).expect("judged claims");
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    judged
+        .iter()
+        .map(|claim| (text(&claim["id"]), text(&claim["verdict"])))
+        .collect()
+}
+
+#[test]
+fn every_verdict_comes_out_once() {
+    let home = open_folder();
+    fs::write(home.path().join("claims.yaml"), EVERY_VERDICT).expect("a file");
+    compare(home.path(), "mqtt-qos1,coap-con -n 30 --rtt 25ms --out exact");
+    compare(
+        home.path(),
+        "mqtt-qos1,mqtt5-qos1 -n 60 --rtt 25ms --loss 5% --out noisy",
+    );
+    let said = run(home.path(), "claims claims.yaml exact noisy=noisy --json -");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let verdicts: Vec<String> = verdicts(&said).into_iter().map(|(_, verdict)| verdict).collect();
+    let expected = [
+        "impossible",
+        "contradicted",
+        "differs",
+        "not_separable",
+        "undecidable",
+        "not_run",
+        "reproduced",
+    ];
+    assert_eq!(verdicts, expected);
+    let table = run(home.path(), "claims claims.yaml exact noisy");
+    for text in ["bound 400 ms", "of each would separate them", "does not give RTT"] {
+        assert!(table.stdout.contains(text), "{text}\n{}", table.stdout);
+    }
+}
+
+#[test]
+fn the_impossible_needs_no_run() {
+    let home = open_folder();
+    fs::write(home.path().join("claims.yaml"), EVERY_VERDICT).expect("a file");
+    let said = run(home.path(), "claims claims.yaml --json -");
+    let verdicts = verdicts(&said);
+    assert_eq!(verdicts[0].1, "impossible");
+    assert!(
+        verdicts[1..].iter().all(|(_, verdict)| verdict == "not_run"),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn an_expected_verdict_that_does_not_come_out_fails() {
+    let home = open_folder();
+    let claims = "wirecost: 1\nstudy: own\nsource: us\nclaims:\n\
+                  - {id: A, says: a sum, published: 3, arithmetic: 1 + 2, expect: reproduced}\n\
+                  - {id: B, says: another, published: 4, arithmetic: 1 + 2, expect: reproduced}\n";
+    fs::write(home.path().join("own.yaml"), claims).expect("a file");
+    let said = run(home.path(), "claims own.yaml");
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    assert_eq!(said.line("error: "), Some("B: differs instead of reproduced"));
+}
+
+#[test]
+fn a_study_in_a_folder_runs_without_a_rebuild() {
+    let home = open_folder();
+    let study = home.path().join("mine");
+    fs::create_dir(&study).expect("a folder");
+    let claims = "wirecost: 1\nstudy: mine\nsource: a leaflet\nruns: {publish: publish.yaml}\nclaims:\n\
+                  - {id: M1, says: MQTT takes 299 B, published: 299B, value: publish/bytes_per_msg mean}\n";
+    fs::write(study.join("claims.yaml"), claims).expect("a file");
+    let scenario = "wirecost: 1\nengine: sim\nstack: mqtt-qos1\ncount: 30\n";
+    fs::write(study.join("publish.yaml"), scenario).expect("a file");
+    let said = run(home.path(), "study --from mine --out results --json -");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(verdicts(&said), [("M1".to_owned(), "reproduced".to_owned())]);
+    let page = fs::read_to_string(home.path().join("results/report.html")).expect("a page");
+    assert!(page.contains("299B") && !page.contains("http://") && !page.contains("https://"));
+    // The second time, the run is there.
+    let again = run(home.path(), "study --from mine --out results");
+    assert_eq!(again.line("run "), None, "{}", again.stderr);
+}
+
+#[test]
+fn wrong_studies_and_claims_are_refused() {
+    let home = open_folder();
+    let claims = "wirecost: 1\nstudy: own\nsource: us\nruns: {a: a.yaml}\nclaims:\n\
+                  - {id: A, says: x, published: 1s, value: a/respons_time mean}\n";
+    fs::write(home.path().join("own.yaml"), claims).expect("a file");
+    let cases: [(&str, &str, &str); 6] = [
+        (
+            "study latancy",
+            "there is no study \"latancy\"",
+            "did you mean \"latency\"?",
+        ),
+        (
+            "study latency --claim T1",
+            "the study latency has no claim \"T1\"",
+            "its claims are L1,",
+        ),
+        ("study", "", ""),
+        ("claims absent.yaml", "cannot read absent.yaml", ""),
+        (
+            "claims own.yaml",
+            "own.yaml:6: unknown metric \"respons_time\"",
+            "",
+        ),
+        ("study --from absent", "cannot read absent", ""),
+    ];
+    for (arguments, error, hint) in cases {
+        let said = run(home.path(), arguments);
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+        assert!(
+            said.stderr.contains(error) && said.stderr.contains(hint),
+            "{}",
+            said.stderr
+        );
+    }
+}
+
+#[test]
+fn the_studies_are_listed_and_written() {
+    let home = open_folder();
+    let said = run(home.path(), "study list --json -");
+    let studies: Vec<Value> = serde_json::from_str(&said.stdout).expect("a list");
+    assert_eq!(studies.len(), 5);
+    for study in studies {
+        let name = study["study"].as_str().expect("a name");
+        let said = run(home.path(), &format!("study {name} --write {name}"));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        let judged = run(
+            home.path(),
+            &format!("study --from {name} --no-runs --out out --json -"),
+        );
+        assert_eq!(judged.code, Some(0), "{name}: {}", judged.stderr);
+    }
+}
