@@ -186,6 +186,40 @@ impl Evidence {
             .collect()
     }
 
+    /// Every cell or phase of a run, in the order of its summary, with its engine.
+    pub fn subjects(&self, run: &str) -> Vec<(Labels, String)> {
+        match self.runs.get(run) {
+            None | Some(Run::Absent(_)) => Vec::new(),
+            Some(Run::Comparison { labels, results }) => {
+                let cells = results.summary.cells.iter();
+                let known =
+                    cells.filter_map(|cell| Some((labels.get(&cell.key)?.clone(), cell.engine.clone())));
+                known.collect()
+            }
+            Some(Run::Loads { options, summary }) => {
+                let of_load = |load: &Load| {
+                    let options = options.iter().find(|options| identity::key(options) == load.key);
+                    let phases = options.iter().flat_map(|options| {
+                        options.phases.iter().map(|phase| labels_of_phase(options, phase))
+                    });
+                    phases
+                        .map(|labels| (labels, load.engine.clone()))
+                        .collect::<Vec<_>>()
+                };
+                summary.loads.iter().flat_map(of_load).collect()
+            }
+        }
+    }
+
+    /// The figure of every cell or phase that a reference fits, by each engine.
+    pub fn all(&self, reference: &Reference) -> Vec<((Labels, String), Figure)> {
+        let candidates = self.candidates(reference).unwrap_or_default();
+        let found = candidates
+            .into_iter()
+            .filter_map(|one| Some(((one.labels, one.engine.to_owned()), one.found.ok()?)));
+        found.collect()
+    }
+
     fn candidates(&self, reference: &Reference) -> Result<Vec<Candidate<'_>>, Missing> {
         let all = match self.runs.get(&reference.run) {
             None => {

@@ -11,6 +11,7 @@
 //! - [`reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
 //! - [`library`]: studies, compiled in or on disk
 //! - [`page`]: judged claims as HTML
+//! - [`diff`]: what changed between two results folders
 //! - [`judge`]: the verdicts; [`verdict`]: their names; [`text`]: judged claims for a terminal
 //!
 //! Nothing here starts a run, opens a socket or reads a clock. No study is known by its name.
@@ -19,6 +20,7 @@ pub mod amount;
 pub mod arithmetic;
 pub mod bound;
 pub mod claims;
+pub mod diff;
 pub mod evidence;
 pub mod judge;
 pub mod library;

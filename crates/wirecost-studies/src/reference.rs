@@ -83,6 +83,18 @@ impl Reference {
         })
     }
 
+    /// A figure of every cell or phase of a run.
+    pub fn of(run: &str, metric: &'static Metric, aggregation: Aggregation) -> Self {
+        Self {
+            engine: None,
+            run: run.to_owned(),
+            metric,
+            selector: Selector::default(),
+            aggregation,
+            text: format!("{run}/{} {}", metric.name, Aggregation::names(&[aggregation])),
+        }
+    }
+
     /// The same figure where one more dimension has this value.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
 pub use shape::ShapeArguments;
-pub use study::{ClaimsArguments, StudyArguments};
+pub use study::{ClaimsArguments, DiffArguments, StudyArguments};
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
 #[derive(Debug, Parser)]
@@ -132,6 +132,8 @@ pub enum Command {
     Object(ObjectArguments),
     /// Repeat a published study: make its runs, and judge what it says by what was measured
     Study(Box<StudyArguments>),
+    /// List what changed between two results folders, beyond its interval
+    Diff(DiffArguments),
     /// Judge the claims of your own file on results folders
     Claims(ClaimsArguments),
     /// Test what this machine allows, and show how to get the rest

@@ -26,6 +26,8 @@ pub const REFUSED: u8 = 12;
 pub const CELLS_FAILED: u8 = 13;
 /// The figures of some cells are invalid.
 pub const INVALID: u8 = 14;
+/// Figures changed, and `diff --gate` allows no change.
+pub const CHANGED: u8 = 98;
 /// A threshold fails.
 pub const THRESHOLD: u8 = 99;
 /// Interrupted. The results so far are written.

@@ -57,6 +57,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),
         Command::Claims(arguments) => commands::claims::run(&arguments),
+        Command::Diff(arguments) => commands::diff::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
     }
 }

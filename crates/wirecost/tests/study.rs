@@ -103,6 +103,36 @@ fn a_study_in_a_folder_runs_without_a_rebuild() {
 }
 
 #[test]
+fn a_change_of_an_exact_figure_is_listed_and_gated() {
+    let home = open_folder();
+    compare(home.path(), "mqtt-qos1,coap-con -n 30 --rtt 25ms --out one");
+    compare(home.path(), "mqtt-qos1,coap-con -n 30 --rtt 25ms --out two");
+    compare(
+        home.path(),
+        "mqtt-qos1,udp -n 30 --rtt 25ms --resource longer --out three",
+    );
+    let same = run(home.path(), "diff one two --gate");
+    assert_eq!(
+        (same.code, same.stdout.as_str()),
+        (Some(0), "nothing changed beyond its interval\n")
+    );
+    let other = run(home.path(), "diff one three --gate");
+    assert_eq!(other.code, Some(98), "{}", other.stdout);
+    for line in [
+        "- mqtt-qos1 (sim): bytes_per_msg mean from 299 B to 301 B (+0.7 %)",
+        "- coap-con (sim): bytes_per_msg mean from 204 B to no figure",
+    ] {
+        assert!(other.stdout.contains(line), "{line}\n{}", other.stdout);
+    }
+    compare(home.path(), "tcp -n 30 --rtt 25ms --out four");
+    let nothing = run(home.path(), "diff one four");
+    assert_eq!(
+        nothing.line("error: "),
+        Some("the two runs have no cell in common")
+    );
+}
+
+#[test]
 fn wrong_studies_and_claims_are_refused() {
     let home = open_folder();
     let claims = "wirecost: 1\nstudy: own\nsource: us\nruns: {a: a.yaml}\nclaims:\n\

@@ -46,6 +46,31 @@ pub struct StudyArguments {
     pub json: Option<PathBuf>,
 }
 
+/// `wirecost diff`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Cells are matched by their dimensions, not by their names: both folders come from one scenario, or from two \
+    that share cells. Bytes, packets and counts are listed if they changed at all, times if their 95 % intervals are apart.\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage or a folder that cannot be read, 98 with --gate if anything changed."
+)]
+pub struct DiffArguments {
+    /// Results folder of the earlier run
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+
+    /// Results folder of the later run
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+
+    /// End with exit code 98 if anything changed
+    #[arg(long)]
+    pub gate: bool,
+
+    /// Also write the changes to FILE; - prints them instead of the list
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
 /// `wirecost claims`.
 #[derive(Debug, Args)]
 #[command(

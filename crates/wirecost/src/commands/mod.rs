@@ -15,6 +15,7 @@ fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
 pub mod claims;
 pub mod command_line;
 pub mod compare;
+pub mod diff;
 pub mod doctor;
 pub mod link;
 pub mod link_flags;
