@@ -1,7 +1,10 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
 mod compare;
+mod count;
 mod emulation;
+mod guesses;
+mod help;
 mod link;
 mod load;
 mod login;
@@ -13,14 +16,15 @@ mod serve;
 mod shape;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::{CompareArguments, OutputArguments};
-pub use emulation::{LinkArguments, LoadLinkArguments, PacketPath};
-pub use link::LinkRunArguments;
+pub use emulation::PacketPath;
+pub use link::{LinkRunArguments, LinksArguments};
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
 pub use object::{
@@ -55,7 +59,12 @@ impl Arguments {
     pub fn from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches_from(words).map_err(known)?;
+        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+        let answered = |error| {
+            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
+            guesses::answered(known(error), &words)
+        };
+        let matches = program().try_get_matches_from(&words).map_err(answered)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
         if let (Command::Compare(compare), Some((_, matches))) =
             (&mut arguments.command, matches.subcommand())
@@ -66,13 +75,18 @@ impl Arguments {
     }
 }
 
+/// The whole command line, as help, completions and man pages show it.
+pub fn program() -> clap::Command {
+    help::arranged(Arguments::command())
+}
+
 /// The same error, without hidden commands among its suggestions.
 fn known(mut error: clap::Error) -> clap::Error {
     let kind = ContextKind::SuggestedSubcommand;
     let Some(ContextValue::Strings(meant)) = error.get(kind) else {
         return error;
     };
-    let program = Arguments::command();
+    let program = program();
     let is_shown = |name: &&String| {
         program
             .find_subcommand(name)
@@ -124,12 +138,44 @@ pub enum Command {
     /// Run some parts of a load
     #[command(hide = true)]
     LoadWorker,
+    /// List the links with names, or show one with the source of every value
+    Links(LinksArguments),
     /// Combine the results of several runs: shards, or several machines that loaded one target
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them
     Object(ObjectArguments),
     /// Test what this machine allows, and show how to get the rest
     Doctor(DoctorArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Print the man page of wirecost or of a command, or write all of them to a folder
+    Man(ManArguments),
+}
+
+/// `wirecost completions`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "bash: wirecost completions bash > ~/.local/share/bash-completion/completions/wirecost\n\
+    zsh:  wirecost completions zsh > DIR/_wirecost, where DIR is in $fpath\n\
+    fish: wirecost completions fish > ~/.config/fish/completions/wirecost.fish"
+)]
+pub struct CompletionsArguments {
+    /// Shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `wirecost man`.
+#[derive(Debug, Args)]
+#[command(after_help = "wirecost man load | man -l -")]
+pub struct ManArguments {
+    /// Command [default: wirecost itself]
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+
+    /// Write the pages of all commands to DIR
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
 }
 
 /// `wirecost doctor`.

@@ -53,8 +53,11 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::LoadTarget => commands::load_target::run(),
         Command::LoadWorker => commands::load_worker::run(),
+        Command::Links(arguments) => commands::links::run(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
+        Command::Completions(arguments) => commands::completions::run(&arguments),
+        Command::Man(arguments) => commands::completions::man(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
     }
 }

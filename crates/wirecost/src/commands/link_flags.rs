@@ -1,16 +1,12 @@
 //! From the link's options to link configurations, one per combination of the lists.
 
-use wirecost_scenario::link::{LinkError, LinkLists, RateSetting};
+use wirecost_scenario::link::{LinkError, LinkLists};
 use wirecost_scenario::options::compare::LinkConfig;
 
 use crate::exit::Failure;
 
-/// The links that the flags ask for: every combination of RTT, loss, rate and MTU.
-pub fn links(shape: &LinkLists, rates: &[RateSetting]) -> Result<Vec<LinkConfig>, Failure> {
-    let lists = LinkLists {
-        rate: rates.to_vec(),
-        ..shape.clone()
-    };
+/// The links that the flags ask for: every combination of name, RTT, loss, rate and MTU.
+pub fn links(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
     lists.links().map_err(|error| match error {
         LinkError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
         LinkError::NothingLost => Failure::usage("--loss-burst needs --loss"),
@@ -33,7 +29,7 @@ mod tests {
             loss_burst: burst,
             ..LinkLists::default()
         };
-        links(&shape, &[]).map(|links| links[0])
+        links(&shape).map(|links| links[0])
     }
 
     #[test]
@@ -68,9 +64,10 @@ mod tests {
         let shape = LinkLists {
             rtt: [10, 20].map(Duration::from_millis).to_vec(),
             mtu: vec![600, 1_500],
+            rate: vec![None, Some("1Mbit".parse().expect("a rate"))],
             ..LinkLists::default()
         };
-        let links = links(&shape, &[None, Some("1Mbit".parse().expect("a rate"))]).expect("valid");
+        let links = links(&shape).expect("valid");
         assert_eq!(links.len(), 8);
         assert_eq!(
             (links[1].up.mtu, links[1].up.rate),
