@@ -10,6 +10,7 @@ mod load;
 mod login;
 mod object;
 mod probe;
+mod refusal;
 mod results;
 mod run;
 mod serve;
@@ -32,6 +33,7 @@ pub use object::{
     SealArguments,
 };
 pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
+pub use refusal::refusal;
 pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
@@ -60,10 +62,8 @@ impl Arguments {
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
         let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
-        let answered = |error| {
-            let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into()).collect();
-            guesses::answered(known(error), &words)
-        };
+        let texts = || words.iter().map(|word| word.to_string_lossy().into_owned());
+        let answered = |error| guesses::answered(known(error), &texts().collect::<Vec<_>>());
         let matches = program().try_get_matches_from(&words).map_err(answered)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
         if let (Command::Compare(compare), Some((_, matches))) =
@@ -78,6 +78,18 @@ impl Arguments {
 /// The whole command line, as help, completions and man pages show it.
 pub fn program() -> clap::Command {
     help::arranged(Arguments::command())
+}
+
+/// The same command line without hidden commands, for completions and man pages.
+pub fn shown_program() -> clap::Command {
+    let program = program();
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+    let root = clap::Command::new("wirecost")
+        .about(program.get_about().cloned().unwrap_or_default())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_flag(true)
+        .args(program.get_arguments().cloned());
+    root.subcommands(shown.cloned())
 }
 
 /// The same error, without hidden commands among its suggestions.
@@ -139,7 +151,7 @@ pub enum Command {
     #[command(hide = true)]
     LoadWorker,
     /// List the links with names, or show one with the source of every value
-    Links(LinksArguments),
+    Links(Box<LinksArguments>),
     /// Combine the results of several runs: shards, or several machines that loaded one target
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them

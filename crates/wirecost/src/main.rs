@@ -30,6 +30,12 @@ fn run() -> Result<ExitCode, Failure> {
     let arguments = match Arguments::from_words(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
+            let words: Vec<String> = std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            if let Some(refusal) = arguments::refusal(&error, &words) {
+                return Err(refusal);
+            }
             // If stderr is closed, the exit code still reports the failure.
             drop(error.print());
             return Ok(ExitCode::from(exit::USAGE));

@@ -149,6 +149,8 @@ pub fn answered(mut error: clap::Error, words: &[String]) -> clap::Error {
         }
         _ => None,
     };
+    // The advice to write an unknown option after -- is never meant.
+    error.remove(ContextKind::Suggested);
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         let tip = StyledStr::from(tip);

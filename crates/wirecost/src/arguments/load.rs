@@ -29,7 +29,7 @@ use super::count::at_least_one;
     Each message has an intended time that does not depend on earlier messages, so a stall shows in the response times. \
     Only --closed-loop waits for answers.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, \
-    13 some messages were not carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
+    13 some messages were not acknowledged, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
 )]
 pub struct LoadArguments {
     /// URL of a server, or stacks whose built-in server wirecost starts

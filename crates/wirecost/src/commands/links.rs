@@ -49,17 +49,23 @@ fn table(links: &[NamedLink]) -> String {
 
 fn row(named: &NamedLink) -> [String; 6] {
     let link = named.link();
-    let burst = named.values.iter().find(|value| value.key == "loss_burst");
-    let loss = burst.and_then(|_| named.values.iter().find(|value| value.key == "loss"));
-    let loss = loss.map_or_else(
-        || loss_text(&link.up.loss),
-        |loss| format!("{} in bursts", loss.value),
-    );
+    let written = |key: &str| {
+        let found = named.values.iter().find(|value| value.key == key);
+        found.map(|value| value.value.clone())
+    };
+    let rate = |key: &str, rate| {
+        let given = written(key).or_else(|| written("rate"));
+        given.unwrap_or_else(|| rate_text(rate))
+    };
+    let loss = match (written("loss"), written("loss_burst")) {
+        (Some(loss), Some(_)) => format!("{loss} in bursts"),
+        _ => loss_text(&link.up.loss),
+    };
     [
         named.name.clone(),
         DisplayDuration(link.rtt()).to_string(),
-        rate_text(link.up.rate),
-        rate_text(link.down.rate),
+        rate("up.rate", link.up.rate),
+        rate("down.rate", link.down.rate),
         loss,
         named.about.clone(),
     ]
