@@ -69,6 +69,14 @@ pub enum NameError {
         /// `tls` or `dtls`.
         family: &'static str,
     },
+    /// The application protocol contains the channel.
+    #[error("{application} has TLS 1.3 in QUIC: leave out +{addition}")]
+    Included {
+        /// The application protocol.
+        application: &'static str,
+        /// What was added.
+        addition: String,
+    },
     /// The stack has a channel already.
     #[error("{application} cannot have +{first} and +{second}: a stack has one channel")]
     TwoChannels {
@@ -191,6 +199,12 @@ fn unknown(text: &str, first: &str) -> NameError {
 fn refused(application: &'static str, stack: Stack, word: &str, channel: Option<&'static str>) -> NameError {
     let own = Channel::NAMES.iter().find(|(_, own)| *own == stack.channel);
     let family = ["tls", "dtls"].into_iter().find(|family| *family == word);
+    if stack.application == Application::Http3 && word.starts_with("tls") {
+        return NameError::Included {
+            application,
+            addition: word.to_owned(),
+        };
+    }
     match (own, channel, family) {
         (Some((first, _)), Some(second), _) => NameError::TwoChannels {
             application,
@@ -245,11 +259,16 @@ const OTHERWISE: [(&str, &str); 13] = [
     ("amqps", "amqp-unsettled+tls1.3"),
 ];
 
-/// The name that differs least, if it differs in no more than a third of its letters.
+/// The name that differs least, if it is near.
 pub fn nearest_of(text: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     let candidates = names.into_iter().map(|name| (edit_distance(text, name), name));
-    let (distance, name) = candidates.min()?;
-    (distance * 3 <= name.len()).then_some(name)
+    let (_, name) = candidates.min()?;
+    is_near(text, name).then_some(name)
+}
+
+/// Whether a text differs from a name in no more than a third of the name's letters.
+pub fn is_near(text: &str, name: &str) -> bool {
+    edit_distance(text, name) * 3 <= name.len()
 }
 
 /// Insertions, deletions and substitutions between two texts (Levenshtein).
@@ -319,7 +338,7 @@ mod tests {
                 "coap-con+oscore+dtls1.3",
                 "coap-con cannot have +oscore and +dtls1.3: a stack has one channel",
             ),
-            ("http3+tls", "http3 cannot be combined with \"tls\""),
+            ("http3+tls", "http3 has TLS 1.3 in QUIC: leave out +tls"),
             (
                 "udp+tls",
                 "udp cannot be combined with \"tls\"; it takes +cose +dtls1.3",

@@ -81,7 +81,7 @@ fn on_both(qos: u8, arguments: &str, check: impl Fn(&Counted)) {
     let broker = Mosquitto::start();
     let targets = [
         format!("mqtt-qos{qos}"),
-        format!("mqtt://127.0.0.1:{}/test -q {qos}", broker.port),
+        format!("mqtt://127.0.0.1:{}/test --qos {qos}", broker.port),
     ];
     for target in targets {
         let arguments = format!("{target} {arguments}");

@@ -8,7 +8,7 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::Engine;
-use wirecost_scenario::table::clients;
+use wirecost_scenario::table::{clients, whole};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
@@ -58,7 +58,7 @@ pub struct CompareArguments {
     pub count: u32,
 
     /// Seed of all random decisions: the same seed repeats a simulated run exactly
-    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links

@@ -141,7 +141,14 @@ pub fn answered(mut error: clap::Error, words: &[String]) -> clap::Error {
         return error;
     };
     let tip = match error.kind() {
-        ErrorKind::UnknownArgument => unknown(command, argument, words),
+        _ if command == "load" && asks_for_qos(words) => {
+            Some("-q is --quiet in every command; --qos N is the quality of service")
+        }
+        ErrorKind::UnknownArgument => {
+            let name = argument.split_once('=').map_or(argument, |(name, _)| name);
+            answer(command, name)
+        }
+        ErrorKind::InvalidValue if argument == "--json <FILE>" => Some("--json - prints it"),
         ErrorKind::ValueValidation if command == "load" && argument.starts_with("--rate") => {
             let is_link_rate = text(ContextKind::InvalidValue).is_some_and(|value| value.ends_with("bit"));
             is_link_rate
@@ -159,23 +166,12 @@ pub fn answered(mut error: clap::Error, words: &[String]) -> clap::Error {
     error
 }
 
-/// The answer to an argument that `command` does not have.
-fn unknown(command: &str, argument: &str, words: &[String]) -> Option<&'static str> {
-    const QOS: &str = "-q is --quiet in every command; --qos N is the quality of service";
+/// Whether a command line has `-q 1` or `-q1`.
+fn asks_for_qos(words: &[String]) -> bool {
     let is_qos = |value: &str| matches!(value, "0" | "1" | "2");
-    let spaced = is_qos(argument)
-        && words
-            .windows(2)
-            .any(|pair| pair[0] == "-q" && pair[1] == argument);
-    let joined = argument.strip_prefix('-').is_some_and(is_qos)
-        && words
-            .iter()
-            .any(|word| word.strip_prefix("-q").is_some_and(is_qos));
-    if command == "load" && (spaced || joined) {
-        return Some(QOS);
-    }
-    let name = argument.split_once('=').map_or(argument, |(name, _)| name);
-    answer(command, name)
+    let joined = |word: &String| word.strip_prefix("-q").is_some_and(is_qos);
+    let spaced = |pair: &[String]| pair[0] == "-q" && is_qos(&pair[1]);
+    words.iter().any(joined) || words.windows(2).any(spaced)
 }
 
 #[cfg(test)]

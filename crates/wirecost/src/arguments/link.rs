@@ -8,6 +8,7 @@ use clap::Args;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::named::NamedLink;
 use wirecost_scenario::link::{LinkLists, named_or_file};
+use wirecost_scenario::table::whole;
 
 use super::{PacketPath, Protocol};
 
@@ -85,7 +86,7 @@ pub struct LinkRunArguments {
     pub packet_path: PacketPath,
 
     /// Seed of the link's random decisions: the same seed repeats them
-    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Quiet time on the link after the end of the program, before the recording stops

@@ -10,8 +10,7 @@ use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::load::LoadEngine;
-use wirecost_scenario::table::clients;
-use wirecost_scenario::table::rate;
+use wirecost_scenario::table::{clients, rate, whole};
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 
@@ -176,7 +175,7 @@ pub struct LoadArguments {
     pub shape: ShapeArguments,
 
     /// Seed of all random decisions: the same seed repeats a simulated load exactly
-    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Confirm that you own the target or are permitted to load it; required for more than 100 messages (including

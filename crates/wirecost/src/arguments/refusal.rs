@@ -2,6 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use wirecost_stack::name::is_near;
+
 use super::program;
 use crate::exit::Failure;
 
@@ -40,6 +42,10 @@ fn hint(error: &clap::Error, words: &[String]) -> String {
         ContextValue::String(name) => Some(name.clone()),
         ContextValue::Strings(names) if !names.is_empty() => Some(names.join(" or ")),
         _ => None,
+    });
+    let meant = meant.filter(|name| match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) if name.starts_with('-') => is_near(given, name),
+        _ => true,
     });
     match meant {
         Some(name) => format!("did you mean {name}?"),
