@@ -235,13 +235,14 @@ fn open_files() -> Finding {
         "{} per process, which wirecost takes by itself (now {}); {free} left on this machine (fs.file-max)",
         limit.hard, limit.soft
     );
-    judged(
-        "open files",
-        limit.hard.min(free) >= OPEN_FILES,
-        detail,
-        "a load takes several processes; a live comparison is one: raise its limit as root with ulimit -Hn 1048576, \
-         and that of the machine with sysctl -w fs.file-max=N",
-    )
+    let advice = match limit.hard < OPEN_FILES {
+        true => {
+            "a load takes more processes by itself; for more devices in a live comparison, which is one process, raise \
+             the limit as root: ulimit -Hn 1048576"
+        }
+        false => "the machine has few files left for all processes: sysctl -w fs.file-max=1048576 (as root)",
+    };
+    judged("open files", limit.hard.min(free) >= OPEN_FILES, detail, advice)
 }
 
 fn cores() -> Finding {

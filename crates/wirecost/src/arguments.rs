@@ -61,7 +61,7 @@ impl Arguments {
     pub fn from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+        let words = help_of(words.into_iter().map(Into::into).collect());
         let texts = || words.iter().map(|word| word.to_string_lossy().into_owned());
         let answered = |error| guesses::answered(known(error), &texts().collect::<Vec<_>>());
         let matches = program().try_get_matches_from(&words).map_err(answered)?;
@@ -73,6 +73,15 @@ impl Arguments {
         }
         Ok(arguments)
     }
+}
+
+/// `wirecost help COMMAND` as `wirecost COMMAND --help`; any other command line as it is.
+fn help_of(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.len() > 2 && words[1] == "help" {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
 }
 
 /// The whole command line, as help, completions and man pages show it.

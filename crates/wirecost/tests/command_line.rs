@@ -102,6 +102,7 @@ fn help_all_has_the_options_that_help_leaves_out() {
         let short = output(&format!("{command} --help"));
         assert!(short.lines().count() < 100, "{command}");
         assert!(short.contains("--help-all"), "{command}");
+        assert_eq!(output(&format!("help {command}")), short);
         let all = output(&format!("{command} --help-all"));
         let options = |text: &str| text.matches("\n      --").count() + text.matches("\n  -").count();
         assert!(options(&all) > options(&short), "{command}");

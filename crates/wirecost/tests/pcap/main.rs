@@ -46,7 +46,7 @@ fn layers_of(section: &Value) -> [[u64; 7]; 2] {
         "security",
         "application",
         "payload",
-        "IP bytes",
+        "wire",
     ];
     ["up", "down"].map(|way| names.map(|name| section[way][name].as_u64().expect("a number")))
 }
