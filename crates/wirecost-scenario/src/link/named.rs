@@ -13,7 +13,7 @@ use wirecost_stack::name::nearest_of;
 use super::{KEYS, LinkLists, lists};
 use crate::error::ScenarioError;
 use crate::node::{Key, Node, Value};
-use crate::table::{Table, text};
+use crate::table::{Table, text, time};
 
 /// The files of the links that the program contains, by name.
 const FILES: [(&str, &str); 9] = [
@@ -33,6 +33,10 @@ const FILES: [(&str, &str); 9] = [
     ),
     ("lossy", include_str!("../../../../links/lossy.yaml")),
 ];
+/// The key of the times after which an address translator forgets a flow. They are shown; no link emulates them yet.
+const NAT: &str = "nat_timeout";
+/// The keys of those times.
+const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
 /// The keys of a value with its source.
 const VALUE_KEYS: [&str; 3] = ["value", "source", "date"];
 
@@ -131,7 +135,7 @@ impl NamedLink {
 
     fn read(name: &str, file: &str) -> Result<Self, ScenarioError> {
         let node = Node::parse(file)?;
-        let mut keys = vec!["about"];
+        let mut keys = vec!["about", NAT];
         keys.extend(KEYS.into_iter().filter(|key| *key != "name"));
         let about = Table::new(&node, "", &keys)?.one("about", text)?;
         let mut values = Vec::new();
@@ -189,6 +193,10 @@ fn without_sources(node: &Node, prefix: &str, values: &mut Vec<SourcedValue>) ->
         let name = format!("{prefix}{}", key.name);
         let value = match key.name.as_str() {
             "about" => continue,
+            NAT => {
+                values.extend(nat_timeouts(node)?);
+                continue;
+            }
             "up" | "down" if prefix.is_empty() => {
                 let within = format!("{name}.");
                 Table::new(node, &within, &DIRECTION_KEYS)?;
@@ -204,6 +212,20 @@ fn without_sources(node: &Node, prefix: &str, values: &mut Vec<SourcedValue>) ->
         plain.push((key.clone(), value));
     }
     Ok(Node::at(&node.place, Value::Table(plain)))
+}
+
+/// The times after which an address translator forgets a flow, with their sources.
+fn nat_timeouts(node: &Node) -> Result<Vec<SourcedValue>, ScenarioError> {
+    let within = format!("{NAT}.");
+    let table = Table::new(node, &within, &NAT_KEYS)?;
+    let entries = node.entries().unwrap_or_default().iter();
+    entries
+        .map(|(key, node)| {
+            let value = sourced(&format!("{within}{}", key.name), node)?;
+            time(&value.value).map_err(|error| table.error(&key.name, error))?;
+            Ok(value)
+        })
+        .collect()
 }
 
 /// A value with its source, from a table, or a value by itself.

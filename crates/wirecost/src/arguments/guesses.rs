@@ -13,7 +13,23 @@ struct Guess {
 /// The commands with an emulated link.
 const WITH_LINK: &[&str] = &["compare", "load", "link"];
 
-const GUESSES: [Guess; 21] = [
+const GUESSES: [Guess; 22] = [
+    Guess {
+        commands: &["run"],
+        names: &[
+            "--link",
+            "--rtt",
+            "--loss",
+            "--link-rate",
+            "--size",
+            "--count",
+            "-n",
+            "--stack",
+            "--target",
+            "--seed",
+        ],
+        answer: "--set KEY=VALUE replaces a value of the file: --set link=lte, --set count=10",
+    },
     Guess {
         commands: WITH_LINK,
         names: &["--latency", "--delay", "--ping", "--lag"],

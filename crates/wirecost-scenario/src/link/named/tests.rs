@@ -33,6 +33,14 @@ fn a_named_link_has_the_values_of_its_file() {
     assert_eq!(link.rtt(), Duration::from_millis(300));
     let rates = [link.up, link.down].map(|way| way.rate.map(|rate| rate.bits_per_second()));
     assert_eq!(rates, [Some(768_000), Some(1_600_000)]);
+    let times = found("lte")
+        .values
+        .into_iter()
+        .filter(|value| value.key.starts_with("nat_timeout."));
+    assert_eq!(
+        times.map(|value| value.value).collect::<Vec<_>>(),
+        ["60s", "20min"]
+    );
     let lossy = found("lossy").link().up.loss;
     assert!((lossy.rate() - 0.05).abs() < 1e-12, "{lossy:?}");
 }
@@ -71,6 +79,14 @@ fn a_file_of_a_link_takes_values_with_or_without_sources() {
             "my.yaml:1: rtt must be a table of keys and values, this is a list",
         ),
         ("latency: 1ms\n", "my.yaml:1: unknown key \"latency\""),
+        (
+            "nat_timeout: {udp: 60}\n",
+            "my.yaml:1: nat_timeout.udp: \"60\" has no unit",
+        ),
+        (
+            "nat_timeout: {sctp: 60s}\n",
+            "my.yaml:1: unknown key \"nat_timeout.sctp\"",
+        ),
         ("mtu: 20B\n", "my.yaml:1: link up: mtu must be at least 68B"),
     ] {
         write(text);
