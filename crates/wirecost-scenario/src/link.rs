@@ -156,6 +156,11 @@ pub enum LinkError {
 }
 
 impl LinkLists {
+    /// Whether any setting is given.
+    pub fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
     /// Every combination of the lists as a link, of each named link first. The last list changes first.
     ///
     /// # Errors

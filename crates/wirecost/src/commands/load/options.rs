@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use wirecost_proto::ByteSize;
 use wirecost_scenario::edit::MAX_COMBINATIONS;
-use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::load::valid::{About, Refusal};
 use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
@@ -65,9 +64,9 @@ pub(super) struct Choice {
 
 /// Every combination. The last list changes first.
 fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, Failure> {
-    let links = match arguments.link == LinkLists::default() {
-        true => Vec::new(),
-        false => links(&arguments.link)?,
+    let links = match arguments.link.is_given() {
+        true => links(&arguments.link)?,
+        false => Vec::new(),
     };
     let base = Choice {
         stack: Stack::plain(Application::Tcp),
