@@ -8,7 +8,7 @@ SAMPLES_OF_CONSTANTS = 51
 TIMED_STACKS = ["tcp", "mqtt-qos1", "coap-con", "http1"]
 TIMED_SIZES = ["128B", "1kB", "10kB", "100kB", "1MB"]
 TIMED_LINKS = [
-    {"--rtt": rtt, "--rate": rate} for rate in ["1mbit", "10mbit", "100mbit"] for rtt in ["5ms", "25ms", "100ms"]
+    {"--rtt": rtt, "--link-rate": rate} for rate in ["1mbit", "10mbit", "100mbit"] for rtt in ["5ms", "25ms", "100ms"]
 ]
 
 # Without a rate, only windows limit a sender. Block-wise CoAP has a round trip per block at any rate.
@@ -47,8 +47,8 @@ DISTRIBUTIONS = [
         ["1kB"],
     ),
     ({"--rtt": "50ms", "--delay-variation": "10ms"}, ["tcp", "mqtt-qos1", "coap-con", "http3", "mqtt-qos0"], ["10kB"]),
-    ({"--rtt": "25ms", "--rate": "1mbit", "--queue": "3packets"}, ["tcp", "mqtt-qos1", "http1", "http3"], ["20kB"]),
-    ({"--rtt": "80ms", "--rate": "500kbit", "--queue": "8kB", "--loss": "2%"}, ["tcp", "coap-con", "amqp-settled"], ["10kB"]),
+    ({"--rtt": "25ms", "--link-rate": "1mbit", "--queue": "3packets"}, ["tcp", "mqtt-qos1", "http1", "http3"], ["20kB"]),
+    ({"--rtt": "80ms", "--link-rate": "500kbit", "--queue": "8kB", "--loss": "2%"}, ["tcp", "coap-con", "amqp-settled"], ["10kB"]),
     (
         {"--rtt": "35ms", "--mtu": "576B", "--loss": "3%"},
         ["tcp", "tcp+tls1.2", "http1+tls1.2", "mqtt5-qos1+tls1.3", "coap-con"],
@@ -77,7 +77,7 @@ DISTRIBUTIONS = [
 
 CONSTANTS = [
     ({"--rtt": "100ms"}, ["tcp", "http1", "mqtt-qos0", "amqp-settled", "http3", "mqtt5-qos0"], ["20kB", "300kB"]),
-    ({"--rtt": "50ms", "--rate": "2mbit"}, ["http3", "amqp-unsettled", "mqtt-qos2", "mqtt5-qos1"], ["50kB"]),
+    ({"--rtt": "50ms", "--link-rate": "2mbit"}, ["http3", "amqp-unsettled", "mqtt-qos2", "mqtt5-qos1"], ["50kB"]),
     (
         {"--rtt": "20ms", "--mtu": "1280B"},
         ["udp", "coap-non", "coap-con+dtls1.3", "coap-non+oscore", "tcp+tls1.3", "amqp-settled+tls1.2"],

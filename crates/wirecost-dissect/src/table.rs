@@ -22,7 +22,7 @@ const COLUMNS: [(&str, Value); 7] = [
     ("security", |way| way.bytes(Layer::Security)),
     ("application", |way| way.bytes(Layer::Application)),
     ("payload", |way| way.bytes(Layer::Payload)),
-    ("wire", |way| way.wire_bytes()),
+    ("IP bytes", |way| way.wire_bytes()),
 ];
 
 /// The labels and cells of a row.

@@ -21,7 +21,7 @@ pub struct Earlier {
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     /// The folder holds no run, or cannot be read.
-    #[error("there is no run to resume: {0}")]
+    #[error("nothing to resume: {0}")]
     Nothing(#[source] ResultsError),
     /// The earlier run had another scenario.
     #[error("{folder} holds another run: {differences}")]

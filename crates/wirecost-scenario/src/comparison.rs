@@ -1,5 +1,6 @@
 //! The keys of a comparison in a scenario, and how they are read.
 
+use std::path::Path;
 use std::time::Duration;
 
 use wirecost_link::LinkConfig;
@@ -10,6 +11,7 @@ use wirecost_stack::{Stack, name};
 use super::edit::OF_COMPARISONS;
 use super::error::ScenarioError;
 use super::link;
+use super::load::ScenarioInputs;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
 use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
@@ -87,10 +89,10 @@ impl Options {
 ///
 /// # Errors
 /// A key is unknown, has no value that it can have, or the comparison cannot be run.
-pub fn read(node: &Node) -> Result<Options, ScenarioError> {
+pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, ScenarioError> {
     let table = Table::new(node, "", &KEYS)?;
     let mut options = Options::new(stacks(&table)?);
-    matrix(&table, &mut options)?;
+    matrix(&table, &mut options, inputs.folder)?;
     set(&mut options.engine, table.one("engine", parsed)?);
     set(&mut options.target, table.one("target", parsed)?);
     set(&mut options.samples, one_of(&table, "count", "samples", whole)?);
@@ -157,7 +159,7 @@ fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
 }
 
 /// Reads the keys that can have several values.
-fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
+fn matrix(table: &Table<'_>, options: &mut Options, folder: Option<&Path>) -> Result<(), ScenarioError> {
     let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
     set(&mut options.sizes, filled(table.many("size", parsed)?));
     let starts = table.many("start", parsed)?;
@@ -167,7 +169,7 @@ fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
     options.links = match (table.get("link"), table.get("links")) {
         (None, None) => return schedules(table, options),
         (Some(_), Some(_)) => return Err(table.error("links", "link says the same: leave out one of them")),
-        (Some(node), None) => link::links(node, "link.")?,
+        (Some(node), None) => link::links(node, "link.", folder)?,
         (
             None,
             Some(Node {
@@ -175,10 +177,11 @@ fn matrix(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError>
                 ..
             }),
         ) => {
-            let links = list.iter().take(MAX_LIST).map(|node| link::links(node, "links."));
+            let links = list.iter().take(MAX_LIST);
+            let links = links.map(|node| link::links(node, "links.", folder));
             links.collect::<Result<Vec<_>, _>>()?.concat()
         }
-        (None, Some(node)) => link::links(node, "links.")?,
+        (None, Some(node)) => link::links(node, "links.", folder)?,
     };
     schedules(table, options)
 }

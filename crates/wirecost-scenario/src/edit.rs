@@ -1,6 +1,7 @@
 //! Changes to a scenario after it was read: its own `vary`, and the flags `--set` and `--vary`.
 
 use super::error::{Place, ScenarioError};
+use super::link;
 use super::node::{Key, Node, Value};
 use super::table::meant;
 
@@ -32,6 +33,21 @@ pub const OF_LOADS: [&str; 12] = [
     "rate",
 ];
 
+/// The name of the link: it can vary, but conditions cannot name it, because a cell keeps the values of its link alone.
+const LINK_NAME: &str = "link.name";
+
+/// The keys that can have several values where `dimensions` can be conditions.
+pub fn varied(dimensions: &[&'static str]) -> Vec<&'static str> {
+    std::iter::once(LINK_NAME)
+        .chain(dimensions.iter().copied())
+        .collect()
+}
+
+/// The key that a user means: `link` by itself is its name.
+fn spelled_out(key: &str) -> &str {
+    if key == "link" { LINK_NAME } else { key }
+}
+
 /// Moves the lists in `vary` to their keys.
 ///
 /// # Errors
@@ -48,22 +64,23 @@ pub fn vary(root: &mut Node, dimensions: &[&'static str]) -> Result<(), Scenario
         return Err(ScenarioError::new(&vary.place, message));
     };
     for (key, node) in entries {
-        known(&key.name, &key.place, dimensions)?;
+        let path = spelled_out(&key.name);
+        known(path, &key.place, dimensions)?;
         if !matches!(node.value, Value::List(_)) {
             let message = format!("vary.{}: a list is expected, this is {}", key.name, node.kind());
             return Err(ScenarioError::new(&node.place, message));
         }
-        if get(root, &key.name).is_some() {
+        if get(root, path).is_some() {
             let message = format!("{} is given twice: under vary and by itself", key.name);
             return Err(ScenarioError::new(&key.place, message));
         }
-        set(root, &key.name, node)?;
+        set(root, path, node)?;
     }
     Ok(())
 }
 
 fn known(key: &str, place: &Place, dimensions: &[&'static str]) -> Result<(), ScenarioError> {
-    if dimensions.contains(&key) {
+    if varied(dimensions).contains(&key) {
         return Ok(());
     }
     let own = dimensions
@@ -83,6 +100,9 @@ fn known(key: &str, place: &Place, dimensions: &[&'static str]) -> Result<(), Sc
 pub fn set_flag(root: &mut Node, text: &str) -> Result<(), ScenarioError> {
     let (key, value, place) = flag("--set", text)?;
     let mut node = Node::parse(value).map_err(|error| ScenarioError::new(&place, error.message()))?;
+    if key == "link" {
+        link::spelled_out(&mut node);
+    }
     stand(&mut node, &place);
     replace(root, &key, node)
 }
@@ -93,12 +113,13 @@ pub fn set_flag(root: &mut Node, text: &str) -> Result<(), ScenarioError> {
 /// There is no `=`, or the key cannot vary.
 pub fn vary_flag(root: &mut Node, text: &str, dimensions: &[&'static str]) -> Result<(), ScenarioError> {
     let (key, values, place) = flag("--vary", text)?;
-    known(&key, &place, dimensions)?;
+    let key = spelled_out(&key);
+    known(key, &place, dimensions)?;
     let values = values
         .split(',')
         .map(|value| Node::at(&place, Value::Text(value.trim().to_owned())));
     let list = Node::at(&place, Value::List(values.collect()));
-    replace(root, &key, list)
+    replace(root, key, list)
 }
 
 fn flag<'a>(name: &str, text: &'a str) -> Result<(String, &'a str, Place), ScenarioError> {

@@ -142,6 +142,9 @@ impl Scenario {
         } else {
             &edit::OF_COMPARISONS
         };
+        if let Some(link) = root.get_mut("link") {
+            link::spelled_out(link);
+        }
         for set in edits.set {
             edit::set_flag(&mut root, set)?;
         }
@@ -158,7 +161,7 @@ impl Scenario {
         let work = if is_load {
             Work::Loads(loads(root, inputs)?)
         } else {
-            Work::Comparison(Box::new(comparison::read(&root)?))
+            Work::Comparison(Box::new(comparison::read(&root, inputs)?))
         };
         let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
         Ok(Self {
@@ -340,7 +343,7 @@ fn combined(root: Node, inputs: ScenarioInputs<'_>) -> Result<Vec<Written>, Scen
                 "loads: they are more than one scenario can have",
             ));
         }
-        for node in edit::combinations(&node, &edit::OF_LOADS)? {
+        for node in edit::combinations(&node, &edit::varied(&edit::OF_LOADS))? {
             let load = load::read(&node, inputs)?;
             loads.push(Written {
                 node,

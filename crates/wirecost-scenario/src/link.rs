@@ -1,6 +1,11 @@
 //! The settings of the emulated link, from flags or from a file: lists of which each combination is a link, and the
 //! settings of each direction.
+//!
+//! - [`named`]: links with names
 
+pub mod named;
+
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -13,11 +18,13 @@ pub use wirecost_results::link_text::{
 };
 
 use super::error::ScenarioError;
-use super::node::Node;
-use super::table::{MAX_LIST, Table, ValueError, parsed, time};
+use super::node::{Node, Value};
+use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
+use named::{NamedLink, NamedLinkError};
 
 /// The keys of a link in a file.
-pub const KEYS: [&str; 13] = [
+pub const KEYS: [&str; 14] = [
+    "name",
     "rtt",
     "delay",
     "delay_variation",
@@ -47,8 +54,12 @@ type VariationSetting = Option<DelayVariation>;
 /// default.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct LinkLists {
-    /// Rates per direction, of IP packets; the flag has another name beside the rate of messages.
-    #[arg(skip)]
+    /// Named link (wirecost links lists them) or a file of your own; the other options replace single values of it
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',', value_parser = named_or_file)]
+    pub link: Vec<NamedLink>,
+
+    /// Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]
+    #[arg(id = "link_rate", long = "link-rate", value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
     pub rate: Vec<RateSetting>,
 
     /// Round-trip time; half of it in each direction [default: 25ms]
@@ -145,11 +156,79 @@ pub enum LinkError {
 }
 
 impl LinkLists {
-    /// Every combination of the lists as a link. The last list changes first.
+    /// Whether any setting is given.
+    pub fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Every combination of the lists as a link, of each named link first. The last list changes first.
     ///
     /// # Errors
     /// There are too many, one cannot be made, or bursts are asked for where nothing is lost.
     pub fn links(&self) -> Result<Vec<LinkConfig>, LinkError> {
+        let mut links = Vec::new();
+        if self.link.is_empty() {
+            links = self.combinations()?;
+        }
+        for named in &self.link {
+            links.extend(self.over(&named.settings).combinations()?);
+            if links.len() > MAX_LIST {
+                return Err(LinkError::TooMany(MAX_LIST));
+            }
+        }
+        let loses = |link: &LinkConfig| link.up.loss.rate() + link.down.loss.rate() > 0.0;
+        if self.loss_burst.is_some() && !links.iter().any(loses) {
+            return Err(LinkError::NothingLost);
+        }
+        Ok(links)
+    }
+
+    /// These settings, and those of `base` where these say nothing. A setting of both directions replaces those of single
+    /// directions of `base`.
+    fn over(&self, base: &Self) -> Self {
+        let loses = self.loss.iter().any(|loss| loss.rate() > 0.0);
+        let burst = base.loss_burst.filter(|_| self.loss.is_empty() || loses);
+        let either = |own: &Option<OwnSettings>, base: &Option<OwnSettings>| {
+            let kept = base.iter().flat_map(|settings| &settings.0);
+            let kept = kept.filter(|(key, _)| !self.gives(key)).cloned();
+            let own = own.iter().flat_map(|settings| &settings.0).cloned();
+            Some(OwnSettings(kept.chain(own).collect()))
+        };
+        Self {
+            link: Vec::new(),
+            rate: first(&self.rate, &base.rate),
+            rtt: first(&self.rtt, &base.rtt),
+            loss: first(&self.loss, &base.loss),
+            loss_burst: self.loss_burst.or(burst),
+            queue: self.queue.or(base.queue),
+            delay_variation: self.delay_variation.or(base.delay_variation),
+            reorder: self.reorder.or(base.reorder),
+            duplicate: self.duplicate.or(base.duplicate),
+            corrupt: self.corrupt.or(base.corrupt),
+            mtu: first(&self.mtu, &base.mtu),
+            up: either(&self.up, &base.up),
+            down: either(&self.down, &base.down),
+        }
+    }
+
+    /// Whether these settings give a key of a direction to both directions.
+    fn gives(&self, key: &str) -> bool {
+        match key {
+            "delay" => !self.rtt.is_empty(),
+            "delay_variation" => self.delay_variation.is_some(),
+            "loss" => !self.loss.is_empty(),
+            "reorder" => self.reorder.is_some(),
+            "duplicate" => self.duplicate.is_some(),
+            "corrupt" => self.corrupt.is_some(),
+            "rate" => !self.rate.is_empty(),
+            "queue" => self.queue.is_some(),
+            "mtu" => !self.mtu.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Every combination of the lists. The last list changes first.
+    fn combinations(&self) -> Result<Vec<LinkConfig>, LinkError> {
         let lengths = [self.rtt.len(), self.loss.len(), self.rate.len(), self.mtu.len()];
         let count = lengths
             .iter()
@@ -166,10 +245,6 @@ impl LinkLists {
                     }
                 }
             }
-        }
-        let loses = |link: &LinkConfig| link.up.loss.rate() + link.down.loss.rate() > 0.0;
-        if self.loss_burst.is_some() && !links.iter().any(loses) {
-            return Err(LinkError::NothingLost);
         }
         Ok(links)
     }
@@ -232,6 +307,11 @@ impl LinkLists {
     }
 }
 
+/// The list `own`, or `base` where it is empty.
+fn first<T: Clone>(own: &[T], base: &[T]) -> Vec<T> {
+    if own.is_empty() { base } else { own }.to_vec()
+}
+
 fn or_default<T: Copy>(list: &[T], default: T) -> Vec<T> {
     if list.is_empty() {
         vec![default]
@@ -251,13 +331,68 @@ pub fn burst(text: &str) -> Result<f64, ValueError> {
     packets.ok_or_else(|| ValueError::form(text, "a mean number of packets: the mean is at least 1 packet"))
 }
 
-/// The links of a table: every combination of the lists of RTT, loss, rate and MTU.
+/// Finds the link of a name, or in a file of the current folder.
+///
+/// # Errors
+/// There is no such link, or the file is not one.
+pub fn named_or_file(text: &str) -> Result<NamedLink, NamedLinkError> {
+    NamedLink::find(text, Some(Path::new("")))
+}
+
+/// The name of a link by itself, or a list of names, as the table that means the same. Other values stay as they are.
+pub fn spelled_out(node: &mut Node) {
+    let is_name = |node: &Node| node.scalar().is_some();
+    let names = match &node.value {
+        Value::List(nodes) => !nodes.is_empty() && nodes.iter().all(is_name),
+        _ => is_name(node),
+    };
+    if names {
+        let key = super::node::Key {
+            place: node.place.clone(),
+            name: "name".to_owned(),
+        };
+        let table = Value::Table(vec![(key, node.clone())]);
+        *node = Node::at(&node.place, table);
+    }
+}
+
+/// The links of a table: every combination of the lists of names, RTT, loss, rate and MTU. Files are in `folder`; without one
+/// they are refused.
 ///
 /// # Errors
 /// A key is unknown, or a value cannot be read.
-pub fn links(node: &Node, prefix: &str) -> Result<Vec<LinkConfig>, ScenarioError> {
-    let table = Table::new(node, prefix, &KEYS)?;
+pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<LinkConfig>, ScenarioError> {
+    let mut node = node.clone();
+    spelled_out(&mut node);
+    let table = Table::new(&node, prefix, &KEYS)?;
+    let find = |name: String| {
+        let found = NamedLink::find(&name, folder);
+        found.map_err(|error| table.error("name", error))
+    };
     let lists = LinkLists {
+        link: table
+            .many("name", text)?
+            .into_iter()
+            .map(find)
+            .collect::<Result<_, _>>()?,
+        ..lists(&node, prefix)?
+    };
+    lists.links().map_err(|error| match error {
+        LinkError::Direction { way, key, source } => match table.get(way) {
+            Some(node) => Table::at(node, &format!("{way}.")).error(&key, source),
+            None => table.error(way, source),
+        },
+        LinkError::TooMany(_) => table.error("rtt", error),
+        LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
+        LinkError::NoBursts { .. } => table.error("loss_burst", error),
+    })
+}
+
+/// The settings of a table, without its named links.
+fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
+    let table = Table::new(node, prefix, &KEYS)?;
+    Ok(LinkLists {
+        link: Vec::new(),
         rtt: round_trips(&table)?,
         loss: table.many("loss", loss)?,
         loss_burst: table.one("loss_burst", burst)?,
@@ -270,15 +405,6 @@ pub fn links(node: &Node, prefix: &str) -> Result<Vec<LinkConfig>, ScenarioError
         mtu: table.many("mtu", mtu)?,
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,
-    };
-    lists.links().map_err(|error| match error {
-        LinkError::Direction { way, key, source } => match table.get(way) {
-            Some(node) => Table::at(node, &format!("{way}.")).error(&key, source),
-            None => table.error(way, source),
-        },
-        LinkError::TooMany(_) => table.error("rtt", error),
-        LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
-        LinkError::NoBursts { .. } => table.error("loss_burst", error),
     })
 }
 

@@ -251,7 +251,7 @@ fn connection(
     set(&mut load.insecure, table.one("insecure", flag)?);
     load.link = match table.get("link") {
         None => None,
-        Some(node) => match link::links(node, "link.")?.as_slice() {
+        Some(node) => match link::links(node, "link.", inputs.folder)?.as_slice() {
             [link] => Some(*link),
             _ => return Err(table.error("link", "a load has one link")),
         },

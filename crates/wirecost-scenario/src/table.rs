@@ -143,9 +143,25 @@ pub(crate) fn set<T>(field: &mut T, value: Option<T>) {
     }
 }
 
+/// Keys of other tools, with their names here.
+const OTHERWISE: [(&str, &str); 6] = [
+    ("latency", "rtt"),
+    ("jitter", "delay_variation"),
+    ("bandwidth", "rate"),
+    ("link_rate", "rate"),
+    ("packet_loss", "loss"),
+    ("preset", "name"),
+];
+
 /// A hint for an unknown key: the nearest key, or all keys.
 pub fn meant(key: &str, keys: &[&'static str]) -> String {
     let all = format!("the keys are {}", keys.join(", "));
+    let other = OTHERWISE
+        .iter()
+        .find(|(other, own)| *other == key && keys.contains(own));
+    if let Some((_, own)) = other {
+        return format!("did you mean {own:?}?");
+    }
     nearest_of(key, keys.iter().copied()).map_or(all, |name| format!("did you mean {name:?}?"))
 }
 

@@ -53,6 +53,40 @@ pub enum NameError {
         /// The nearest name, if one is near.
         nearest: Option<&'static str>,
     },
+    /// The protocol is known, and no stack has it.
+    #[error("{name:?} is not among the stacks: {instead}")]
+    Absent {
+        /// What was given.
+        name: String,
+        /// What is there instead.
+        instead: &'static str,
+    },
+    /// The name of a channel lacks its version.
+    #[error("+{family} needs its version: write {}", with_versions(application, family))]
+    Version {
+        /// The application protocol.
+        application: &'static str,
+        /// `tls` or `dtls`.
+        family: &'static str,
+    },
+    /// The application protocol contains the channel.
+    #[error("{application} has TLS 1.3 in QUIC: leave out +{addition}")]
+    Included {
+        /// The application protocol.
+        application: &'static str,
+        /// What was added.
+        addition: String,
+    },
+    /// The stack has a channel already.
+    #[error("{application} cannot have +{first} and +{second}: a stack has one channel")]
+    TwoChannels {
+        /// The application protocol.
+        application: &'static str,
+        /// The channel that it has.
+        first: &'static str,
+        /// The other one.
+        second: &'static str,
+    },
     /// The application protocol cannot be combined with the part after the `+`.
     #[error(
         "{application} cannot be combined with {addition:?}; it takes {}, one channel at most",
@@ -86,6 +120,16 @@ fn additions(application: &str) -> String {
     format!("+{OBJECT} {channels}").trim_end().to_owned()
 }
 
+/// The stacks of an application protocol with each version of a family of channels.
+fn with_versions(application: &str, family: &str) -> String {
+    let found = NAMES.iter().find(|(name, _)| *name == application);
+    let names = Channel::NAMES.iter().filter(|(name, channel)| {
+        name.starts_with(family) && found.is_some_and(|(_, found)| found.can_run_over(*channel))
+    });
+    let names: Vec<String> = names.map(|(name, _)| format!("{application}+{name}")).collect();
+    names.join(" or ")
+}
+
 fn channels(runs: impl Fn(Channel) -> bool) -> String {
     let possible = Channel::NAMES.iter().filter(|(_, channel)| runs(*channel));
     possible
@@ -117,10 +161,7 @@ impl FromStr for Stack {
         let mut words = text.split('+');
         let first = words.next().unwrap_or_default();
         let Some((application, found)) = NAMES.iter().find(|(name, _)| *name == first) else {
-            return Err(NameError::Unknown {
-                name: text.to_owned(),
-                nearest: nearest(first),
-            });
+            return Err(unknown(text, first));
         };
         let mut stack = Self::plain(*found);
         for word in words {
@@ -133,15 +174,50 @@ impl FromStr for Stack {
                 Some((_, channel)) if stack.channel == Channel::Plain && found.can_run_over(*channel) => {
                     stack.channel = *channel;
                 }
-                _ => {
-                    return Err(NameError::Combination {
-                        application,
-                        addition: word.to_owned(),
-                    });
-                }
+                other => return Err(refused(application, stack, word, other.map(|(name, _)| *name))),
             }
         }
         Ok(stack)
+    }
+}
+
+/// Why `text`, whose part before any `+` is `first`, names no stack.
+fn unknown(text: &str, first: &str) -> NameError {
+    match ABSENT.iter().find(|(name, _)| *name == first) {
+        Some((_, instead)) => NameError::Absent {
+            name: text.to_owned(),
+            instead,
+        },
+        None => NameError::Unknown {
+            name: text.to_owned(),
+            nearest: nearest(first),
+        },
+    }
+}
+
+/// Why `stack` cannot take the part `word` too, which is the name `channel` if it names a channel.
+fn refused(application: &'static str, stack: Stack, word: &str, channel: Option<&'static str>) -> NameError {
+    let own = Channel::NAMES.iter().find(|(_, own)| *own == stack.channel);
+    let family = ["tls", "dtls"].into_iter().find(|family| *family == word);
+    if stack.application == Application::Http3 && word.starts_with("tls") {
+        return NameError::Included {
+            application,
+            addition: word.to_owned(),
+        };
+    }
+    match (own, channel, family) {
+        (Some((first, _)), Some(second), _) => NameError::TwoChannels {
+            application,
+            first,
+            second,
+        },
+        (_, _, Some(family)) if !with_versions(application, family).is_empty() => {
+            NameError::Version { application, family }
+        }
+        _ => NameError::Combination {
+            application,
+            addition: word.to_owned(),
+        },
     }
 }
 
@@ -151,6 +227,20 @@ fn nearest(text: &str) -> Option<&'static str> {
         .map(|(_, name)| *name)
         .or_else(|| nearest_of(text, NAMES.map(|(name, _)| name)))
 }
+
+/// Protocols that no stack has, and what is there instead.
+const ABSENT: [(&str, &str); 8] = [
+    ("http2", HTTP),
+    ("h2", HTTP),
+    ("grpc", HTTP),
+    ("mqtt-sn", SENSORS),
+    ("mqttsn", SENSORS),
+    ("lwm2m", "LwM2M sends CoAP messages: take coap-con or coap-non"),
+    ("amqp091", "AMQP 1.0 is amqp-unsettled or amqp-settled"),
+    ("websocket", "take mqtt-qos1+tls1.3, or http1+tls1.3"),
+];
+const HTTP: &str = "HTTP/1.1 is http1 or http1+tls1.3, HTTP/3 is http3";
+const SENSORS: &str = "over UDP take coap-con or coap-non, over TCP mqtt-qos0 to 2";
 
 /// Other common names of stacks.
 const OTHERWISE: [(&str, &str); 13] = [
@@ -169,11 +259,16 @@ const OTHERWISE: [(&str, &str); 13] = [
     ("amqps", "amqp-unsettled+tls1.3"),
 ];
 
-/// The name that differs least, if it differs in no more than a third of its letters.
+/// The name that differs least, if it is near.
 pub fn nearest_of(text: &str, names: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     let candidates = names.into_iter().map(|name| (edit_distance(text, name), name));
-    let (distance, name) = candidates.min()?;
-    (distance * 3 <= name.len()).then_some(name)
+    let (_, name) = candidates.min()?;
+    is_near(text, name).then_some(name)
+}
+
+/// Whether a text differs from a name in no more than a third of the name's letters.
+pub fn is_near(text: &str, name: &str) -> bool {
+    edit_distance(text, name) * 3 <= name.len()
 }
 
 /// Insertions, deletions and substitutions between two texts (Levenshtein).
@@ -221,6 +316,37 @@ mod tests {
             .expect_err("not a stack")
             .to_string();
         assert!(!error.contains("did you mean"), "{error}");
+    }
+
+    #[test]
+    fn an_absent_protocol_is_answered_with_what_is_there() {
+        for (name, expected) in [
+            ("http2", "\"http2\" is not among the stacks: HTTP/1.1 is http1"),
+            (
+                "mqtt-sn+dtls1.2",
+                "\"mqtt-sn+dtls1.2\" is not among the stacks: over UDP",
+            ),
+            (
+                "mqtt-qos1+tls",
+                "+tls needs its version: write mqtt-qos1+tls1.3 or mqtt-qos1+tls1.2",
+            ),
+            (
+                "coap-con+dtls",
+                "+dtls needs its version: write coap-con+dtls1.3 or",
+            ),
+            (
+                "coap-con+oscore+dtls1.3",
+                "coap-con cannot have +oscore and +dtls1.3: a stack has one channel",
+            ),
+            ("http3+tls", "http3 has TLS 1.3 in QUIC: leave out +tls"),
+            (
+                "udp+tls",
+                "udp cannot be combined with \"tls\"; it takes +cose +dtls1.3",
+            ),
+        ] {
+            let error = name.parse::<Stack>().expect_err(name).to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
 mod compare;
+mod count;
 mod emulation;
+mod guesses;
+mod help;
 mod link;
 mod load;
 mod login;
 mod object;
 mod probe;
+mod refusal;
 mod results;
 mod run;
 mod serve;
@@ -14,14 +18,15 @@ mod shape;
 mod study;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::{CompareArguments, OutputArguments};
-pub use emulation::{LinkArguments, LoadLinkArguments, PacketPath};
-pub use link::LinkRunArguments;
+pub use emulation::PacketPath;
+pub use link::{LinkRunArguments, LinksArguments};
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
 pub use object::{
@@ -29,6 +34,7 @@ pub use object::{
     SealArguments,
 };
 pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
+pub use refusal::refusal;
 pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
@@ -57,7 +63,10 @@ impl Arguments {
     pub fn from_words(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches_from(words).map_err(known)?;
+        let words = help_of(words.into_iter().map(Into::into).collect());
+        let texts = || words.iter().map(|word| word.to_string_lossy().into_owned());
+        let answered = |error| guesses::answered(known(error), &texts().collect::<Vec<_>>());
+        let matches = program().try_get_matches_from(&words).map_err(answered)?;
         let mut arguments = Self::from_arg_matches(&matches)?;
         if let (Command::Compare(compare), Some((_, matches))) =
             (&mut arguments.command, matches.subcommand())
@@ -68,13 +77,39 @@ impl Arguments {
     }
 }
 
+/// `wirecost help COMMAND` as `wirecost COMMAND --help`; any other command line as it is.
+fn help_of(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.len() > 2 && words[1] == "help" {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
+/// The whole command line, as help, completions and man pages show it.
+pub fn program() -> clap::Command {
+    help::arranged(Arguments::command())
+}
+
+/// The same command line without hidden commands, for completions and man pages.
+pub fn shown_program() -> clap::Command {
+    let program = program();
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+    let root = clap::Command::new("wirecost")
+        .about(program.get_about().cloned().unwrap_or_default())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_flag(true)
+        .args(program.get_arguments().cloned());
+    root.subcommands(shown.cloned())
+}
+
 /// The same error, without hidden commands among its suggestions.
 fn known(mut error: clap::Error) -> clap::Error {
     let kind = ContextKind::SuggestedSubcommand;
     let Some(ContextValue::Strings(meant)) = error.get(kind) else {
         return error;
     };
-    let program = Arguments::command();
+    let program = program();
     let is_shown = |name: &&String| {
         program
             .find_subcommand(name)
@@ -126,6 +161,8 @@ pub enum Command {
     /// Run some parts of a load
     #[command(hide = true)]
     LoadWorker,
+    /// List the links with names, or show one with the source of every value
+    Links(Box<LinksArguments>),
     /// Combine the results of several runs: shards, or several machines that loaded one target
     Merge(MergeArguments),
     /// Seal payloads into objects that carry their own protection; open and inspect them
@@ -138,6 +175,36 @@ pub enum Command {
     Claims(ClaimsArguments),
     /// Test what this machine allows, and show how to get the rest
     Doctor(DoctorArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Print the man page of wirecost or of a command, or write all of them to a folder
+    Man(ManArguments),
+}
+
+/// `wirecost completions`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "bash: wirecost completions bash > ~/.local/share/bash-completion/completions/wirecost\n\
+    zsh:  wirecost completions zsh > DIR/_wirecost, where DIR is in $fpath\n\
+    fish: wirecost completions fish > ~/.config/fish/completions/wirecost.fish"
+)]
+pub struct CompletionsArguments {
+    /// Shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `wirecost man`.
+#[derive(Debug, Args)]
+#[command(after_help = "wirecost man load | man -l -")]
+pub struct ManArguments {
+    /// Command [default: wirecost itself]
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+
+    /// Write the pages of all commands to DIR
+    #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
 }
 
 /// `wirecost doctor`.

@@ -1,6 +1,7 @@
 //! Exit codes, and failures as a sentence with a hint.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 
 use wirecost_lab::compare::live::RunError;
 use wirecost_live::EnvironmentError;
@@ -16,7 +17,7 @@ pub const OK: u8 = 0;
 pub const INTERNAL: u8 = 1;
 /// The command line or the scenario is wrong.
 pub const USAGE: u8 = 2;
-/// The machine lacks a required privilege, limit or port.
+/// A privilege, limit or port is unavailable.
 pub const PRIVILEGE: u8 = 10;
 /// The target is unreachable.
 pub const UNREACHABLE: u8 = 11;
@@ -124,8 +125,17 @@ impl From<ResultsError> for Failure {
         let hint = match &error {
             ResultsError::Io {
                 action: "create" | "write",
+                source,
                 ..
-            } => Some("choose a folder that can be written to with --out, or make room on its disk"),
+            } => Some(match source.kind() {
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                    "choose a folder that you may write to with --out"
+                }
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                    "make room on its disk, or choose a folder on another one with --out"
+                }
+                _ => "choose a folder that can be written to with --out",
+            }),
             ResultsError::Occupied { .. } => Some("choose a new folder with --out, or remove this one"),
             ResultsError::Busy { .. } => Some("wait until it has ended, or choose a new folder with --out"),
             _ => None,

@@ -30,6 +30,12 @@ fn run() -> Result<ExitCode, Failure> {
     let arguments = match Arguments::from_words(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
+            let words: Vec<String> = std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            if let Some(refusal) = arguments::refusal(&error, &words) {
+                return Err(refusal);
+            }
             // If stderr is closed, the exit code still reports the failure.
             drop(error.print());
             return Ok(ExitCode::from(exit::USAGE));
@@ -53,11 +59,14 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::LoadTarget => commands::load_target::run(),
         Command::LoadWorker => commands::load_worker::run(),
+        Command::Links(arguments) => commands::links::run(&arguments),
         Command::Merge(arguments) => commands::merge::run(&arguments),
         Command::Object(arguments) => commands::object::run(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),
         Command::Claims(arguments) => commands::claims::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),
+        Command::Completions(arguments) => commands::completions::run(&arguments),
+        Command::Man(arguments) => commands::completions::man(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
     }
 }

@@ -138,6 +138,15 @@ pub fn table_or_json(
     Ok(())
 }
 
+/// Writes JSON to the file of `--json` at `path`, or prints it for `-`.
+pub fn json(path: &Path, value: &serde_json::Value) -> Result<(), Failure> {
+    if is_stdout(path) {
+        data(format_args!("{value:#}\n"));
+        return Ok(());
+    }
+    std::fs::write(path, format!("{value:#}\n")).map_err(|error| unwritable("--json", path, &error))
+}
+
 /// Refuses `-` for a file that cannot be printed.
 pub fn refuse_stdout(flag: &str, path: Option<&Path>, why: &str) -> Result<(), Failure> {
     match path.is_some_and(is_stdout) {

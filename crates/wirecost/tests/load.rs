@@ -328,7 +328,7 @@ fn an_unreachable_datagram_target_is_reported_too() {
         format!("udp://{free} -n 10 -r 20/s"),
         format!("coap://{free}/x -n 10 -r 20/s -c 2"),
         format!("coap://{free}/x -n 10 -r 20/s -c 2 --shared-socket"),
-        format!("coap://[::1]:{port}/x -q 0 -n 10 -r 20/s -c 2 --shared-socket"),
+        format!("coap://[::1]:{port}/x --qos 0 -n 10 -r 20/s -c 2 --shared-socket"),
         "mqtt://127.0.0.1:1 --connect-only -n 10 -r 20/s".to_owned(),
     ] {
         let output = load(&arguments.split(' ').collect::<Vec<_>>());

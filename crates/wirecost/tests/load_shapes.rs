@@ -81,7 +81,7 @@ fn on_both(qos: u8, arguments: &str, check: impl Fn(&Counted)) {
     let broker = Mosquitto::start();
     let targets = [
         format!("mqtt-qos{qos}"),
-        format!("mqtt://127.0.0.1:{}/test -q {qos}", broker.port),
+        format!("mqtt://127.0.0.1:{}/test --qos {qos}", broker.port),
     ];
     for target in targets {
         let arguments = format!("{target} {arguments}");
@@ -93,13 +93,17 @@ fn on_both(qos: u8, arguments: &str, check: impl Fn(&Counted)) {
 #[test]
 #[ignore = "needs mosquitto"]
 fn every_subscriber_receives_every_message_that_it_asked_for() {
-    on_both(1, "-c 5 -r 100/s -n 100 -t t/%d/s --subscribers 50", |counted| {
-        counted.assert_outcomes("publish", &[("offered", 100), ("acknowledged", 100)]);
-        counted.assert_delivered(5_000);
-    });
+    on_both(
+        1,
+        "-c 5 -r 100/s -n 100 --resource t/%d/s --subscribers 50",
+        |counted| {
+            counted.assert_outcomes("publish", &[("offered", 100), ("acknowledged", 100)]);
+            counted.assert_delivered(5_000);
+        },
+    );
     on_both(
         2,
-        "-c 4 -r 100/s -n 100 -t t/%d/s --subscribers 4 --filter t/%d/+",
+        "-c 4 -r 100/s -n 100 --resource t/%d/s --subscribers 4 --filter t/%d/+",
         |counted| {
             counted.assert_delivered(100);
         },
@@ -128,7 +132,7 @@ fn unacknowledged_messages_are_delivered() {
 fn a_shared_subscription_receives_each_message_once() {
     on_both(
         1,
-        "-c 5 -r 100/s -n 200 -t t/%d --subscribers 8 --shared g",
+        "-c 5 -r 100/s -n 200 --resource t/%d --subscribers 8 --shared g",
         |counted| {
             counted.assert_delivered(200);
         },
@@ -176,7 +180,7 @@ fn messages_beyond_the_brokers_room_are_missing() {
 fn late_subscribers_receive_retained_messages() {
     on_both(
         1,
-        "-c 6 -r 100/s -n 18 -t r/%d --subscribers 3 --retain --late-subscribers",
+        "-c 6 -r 100/s -n 18 --resource r/%d --subscribers 3 --retain --late-subscribers",
         |counted| {
             counted.assert_delivered(18);
             assert_eq!(counted.deliveries("replayed"), 18);
@@ -238,7 +242,7 @@ fn handshakes_keep_to_their_rate_and_their_start() {
 #[test]
 fn requests_are_answered_with_the_resources_payload() {
     for stack in ["http1", "coap-con", "http3"] {
-        let counted = Counted::of(&format!("{stack} -c 3 -r 50/s -n 50 --requests"));
+        let counted = Counted::of(&format!("{stack} -c 3 -r 50/s -n 50 --get"));
         counted.assert_outcomes("request", &[("offered", 50), ("acknowledged", 50)]);
     }
 }
@@ -263,7 +267,7 @@ fn a_payload_is_a_file_or_a_text() {
         "--payload-template {\"d\":%d,\"n\":%n,\"r\":\"%r\"}",
     ] {
         let arguments =
-            format!("mqtt-qos1 -c 2 -r 50/s -n 20 -t a/%d/%n --subscribers 1 --filter # {payload}");
+            format!("mqtt-qos1 -c 2 -r 50/s -n 20 --resource a/%d/%n --subscribers 1 --filter # {payload}");
         let counted = Counted::read(&said(&mut load(home.path(), &arguments)), &arguments);
         assert_eq!(counted.deliveries("arrived"), 20);
         assert!(
@@ -280,12 +284,12 @@ fn a_missing_feature_of_a_stack_is_a_usage_error() {
     let home = TempDir::new().expect("a folder");
     for (arguments, reason) in [
         ("http1 --subscribers 3", "no subscribers"),
-        ("mqtt-qos1 --requests", "no requests"),
+        ("mqtt-qos1 --get", "no requests"),
         ("coap-con --retain", "no retained messages"),
         ("udp --connect-only", "no connections"),
         ("http1+tls1.3 --connect-only --start 0rtt", "early data"),
         ("mqtt-qos1+tls1.3 --start resumed", "connects once"),
-        ("mqtt-qos1 -t t/%x", "topic: %"),
+        ("mqtt-qos1 --resource t/%x", "topic: %"),
         (
             "mqtt-qos1 --subscribers 2 --filter t/%n",
             "only %d can stand here",

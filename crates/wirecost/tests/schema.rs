@@ -17,14 +17,14 @@ fn the_summary_of_a_run_is_valid() {
         "udp,tcp,mqtt5-qos2,coap-con -s 1B,70kB -n 2 --settle 200ms",
         // Every setting of a link, several links, keep-alive, a stream of messages.
         "mqtt-qos1 -n 2 --settle 300ms --keep-alive 1s --messages-per-connection 2 --interval 1500ms \
-         --rtt 5ms,25ms --rate 1Mbit --queue 20packets --delay-variation 1ms --reorder 1% --duplicate 1% \
+         --rtt 5ms,25ms --link-rate 1Mbit --queue 20packets --delay-variation 1ms --reorder 1% --duplicate 1% \
          --up loss=1%,queue=64kB --loss-burst 2",
         // Both engines, what they agree on and what is not run.
         "udp,tcp -s 1B,70kB -n 2 --settle 200ms --engine auto",
         // Several intervals, several messages per connection.
         "mqtt-qos1 -n 2 --engine sim --vary interval=1s,2s --vary messages-per-connection=1,3",
         // Devices that share a link, and a stack that cannot.
-        "udp,coap-con,mqtt-qos1 -n 30 --engine sim --shared-link --interval 10s --spread 100ms --rate 100kbit \
+        "udp,coap-con,mqtt-qos1 -n 30 --engine sim --shared-link --interval 10s --spread 100ms --link-rate 100kbit \
          --queue 4packets",
         // Every start, early messages among them, and cells that cannot start so.
         "mqtt-qos1+tls1.3,http3,coap-con+dtls1.3 --start cold,resumed,0rtt -n 2 --settle 300ms",

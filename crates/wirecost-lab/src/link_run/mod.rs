@@ -75,7 +75,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let places = Places::new(options.ipv6, &absolute);
     let mut server = Serving::start(options, &emulation, folder, &places, key_log.path())?;
     let round_trip = check(&emulation, &relay, note)?;
-    server.wait(options, &relay)?;
+    server.wait(options, &relay, note)?;
     let mut ended = program::run(
         options,
         &emulation,

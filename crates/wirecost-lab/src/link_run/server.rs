@@ -91,16 +91,21 @@ impl Serving {
         }
     }
 
-    /// Waits until the server listens on an address that the program can reach.
+    /// Waits until the server listens on an address that the program can reach. `note` receives a line each second.
     ///
     /// # Errors
     /// It ends, or does not listen in time, or a signal asks this process to end.
-    pub fn wait(&mut self, options: &Options, relay: &Relay) -> Result<(), LinkError> {
-        let Self::Command { process, .. } = self else {
+    pub fn wait(
+        &mut self,
+        options: &Options,
+        relay: &Relay,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<(), LinkError> {
+        let Self::Command { process, line, .. } = self else {
             return Ok(());
         };
         let mut watch = Watch::new(options);
-        let mut waited = Duration::ZERO;
+        let (mut waited, mut told) = (Duration::ZERO, 0);
         while waited < options.patience {
             match process.wait_until_ready(SLICE, || watch.look()) {
                 Ok(_) => return Ok(()),
@@ -119,6 +124,10 @@ impl Serving {
                 Err(error) => return Err(error.into()),
             }
             look(relay, Duration::ZERO)?;
+            if waited.as_secs() > told {
+                told = waited.as_secs();
+                note(&waiting(line, options, told));
+            }
         }
         Err(LinkError::NotListening {
             port: options.port,
@@ -178,6 +187,15 @@ impl Serving {
             }
         }
     }
+}
+
+/// What the user reads while the server has not listened for `seconds`.
+fn waiting(line: &str, options: &Options, seconds: u64) -> String {
+    let port = options
+        .port
+        .map_or_else(|| "a port".to_owned(), |port| format!("port {port}"));
+    let patience = options.patience.as_secs();
+    format!("waiting until {line:?} listens on {port}: {seconds} s of {patience} s")
 }
 
 /// Watches listening sockets in the server's namespace.

@@ -20,7 +20,7 @@ impl Diagnosis<'_> {
             Fault::CutOff(reason) => self.broken(*reason),
             fault => Cause::refused(
                 fault.to_string(),
-                "check the port and the scheme, or try --tls 1.2 or 1.3",
+                "check the port and the scheme, or try --tls-version 1.2 or 1.3",
             ),
         }
     }
@@ -40,7 +40,7 @@ impl Diagnosis<'_> {
 /// What to do about an alert (RFC 8446, section 6.2).
 fn alert_hint(name: &str) -> &'static str {
     match name {
-        "protocol_version" => "try --tls 1.2 or --tls 1.3",
+        "protocol_version" => "try --tls-version 1.2 or 1.3",
         "certificate_required"
         | "bad_certificate"
         | "unknown_ca"

@@ -172,7 +172,7 @@ impl LoadOptions {
         };
         let stray = url.stray_percent()?;
         Some(format!(
-            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (--topic, resource), and a \
+            "{url} has {stray:?}, which is no encoded character: placeholders stand in the topic (--resource), and a \
              percent sign in a URL is %25"
         ))
     }

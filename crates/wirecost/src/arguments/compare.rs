@@ -6,12 +6,15 @@ use std::time::Duration;
 use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::Engine;
+use wirecost_scenario::table::{clients, whole};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 
-use super::{LinkArguments, PacketPath};
+use super::PacketPath;
+use super::count::at_least_one;
 
 /// `wirecost compare`.
 #[derive(Debug, Args)]
@@ -22,9 +25,7 @@ use super::{LinkArguments, PacketPath};
     13 some cells failed or none could be run, 14 measurement invalid, 130 interrupted."
 )]
 pub struct CompareArguments {
-    /// Stacks to compare: an application, then +cose and +CHANNEL if you want them
-    ///
-    /// Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled,
+    /// Stacks to compare: an application, then +cose and +CHANNEL if you want them. Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled,
     /// http1, http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on
     /// udp and coap; +oscore on coap; http3 includes TLS 1.3.
     #[arg(
@@ -45,18 +46,19 @@ pub struct CompareArguments {
     )]
     pub size: Vec<ByteSize>,
 
-    /// Samples per cell; each sample is a device that connects, sends and closes
+    /// Number of samples per cell; each sample is a device that connects, sends and closes
     #[arg(
         short = 'n',
         long = "count",
-        value_name = "N",
+        value_name = "SAMPLES",
         default_value_t = 150,
+        value_parser = at_least_one::<u32>,
         allow_hyphen_values = true
     )]
     pub count: u32,
 
     /// Seed of all random decisions: the same seed repeats a simulated run exactly
-    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Quiet time after each step of a sample, so that late acknowledgements count for their message; raise it on links
@@ -86,7 +88,7 @@ pub struct CompareArguments {
 
     /// Measured messages per connection, after one warm-up message; with an explicit 1, each message opens its own
     /// connection, without a warm-up [default: 1, after a warm-up]
-    #[arg(long, value_name = "N", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub messages_per_connection: Vec<u64>,
 
     /// Leave the secrets of the connections out of the capture, for a capture that you share
@@ -112,7 +114,7 @@ pub struct CompareArguments {
     pub interval: Vec<Duration>,
 
     /// Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices
-    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<u32>, allow_hyphen_values = true)]
     pub record_hosts: u32,
 
     /// Keep link and hosts on one CPU, so that the kernel's TCP sends the same packets in every run, even in bursts
@@ -124,8 +126,8 @@ pub struct CompareArguments {
     #[arg(long, value_name = "ENGINE", default_value_t = Engine::Auto)]
     pub engine: Engine,
 
-    /// Values of one dimension of the matrix, instead of its option: size=16B,1kB rtt=5ms,100ms loss= rate= mtu= stack=
-    /// start= interval= messages-per-connection=; you can repeat this option
+    /// Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss=
+    /// link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 
@@ -138,7 +140,7 @@ pub struct CompareArguments {
     pub shared_link: bool,
 
     /// Number of devices that share the link of a cell, instead of -n
-    #[arg(long, value_name = "N", requires = "shared_link", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", requires = "shared_link", value_parser = clients, allow_hyphen_values = true)]
     pub clients: Option<u32>,
 
     /// Spread the starts of the devices on a shared link over this time [default: the interval]
@@ -181,17 +183,16 @@ pub struct CompareArguments {
     #[command(flatten)]
     pub output: OutputArguments,
 
-    // Last, because its heading covers all later options.
     #[command(flatten)]
-    pub link: LinkArguments,
+    pub link: LinkLists,
 }
 
 /// The output options of comparisons and scenarios.
 #[derive(Debug, Args)]
 pub struct OutputArguments {
     /// Number of cells to simulate at the same time [default: the number of CPUs]
-    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
-    pub jobs: Option<std::num::NonZeroUsize>,
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<usize>, allow_hyphen_values = true)]
+    pub jobs: Option<usize>,
 
     /// Continue an earlier run in DIR, or in the folder of --out
     #[arg(long, value_name = "DIR", num_args = 0..=1)]

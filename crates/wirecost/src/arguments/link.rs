@@ -6,8 +6,29 @@ use std::time::Duration;
 
 use clap::Args;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::link::named::NamedLink;
+use wirecost_scenario::link::{LinkLists, named_or_file};
+use wirecost_scenario::table::whole;
 
-use super::{LinkArguments, PacketPath, Protocol};
+use super::{PacketPath, Protocol};
+
+/// `wirecost links`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "--link NAME uses a link in compare, load and link, as does `link: NAME` in a scenario; the other options of \
+    the link replace single values of it. For a link of your own, begin with the file of another one:\n\n\
+    wirecost links lte > my.yaml\n\
+    wirecost compare --link ./my.yaml --rtt 90ms"
+)]
+pub struct LinksArguments {
+    /// Link to show in full, as the file that --link FILE takes
+    #[arg(value_name = "NAME|FILE", value_parser = named_or_file)]
+    pub name: Option<NamedLink>,
+
+    /// Also write the links, with the source of every value, as JSON to FILE; - prints them instead
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
 
 /// `wirecost link`.
 #[derive(Debug, Args)]
@@ -65,7 +86,7 @@ pub struct LinkRunArguments {
     pub packet_path: PacketPath,
 
     /// Seed of the link's random decisions: the same seed repeats them
-    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Quiet time on the link after the end of the program, before the recording stops
@@ -98,7 +119,6 @@ pub struct LinkRunArguments {
     #[arg(short, long)]
     pub quiet: bool,
 
-    // Last, because its heading covers all later options.
     #[command(flatten)]
-    pub link: LinkArguments,
+    pub link: LinkLists,
 }

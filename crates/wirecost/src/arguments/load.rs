@@ -8,13 +8,14 @@ use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::load::LoadEngine;
-use wirecost_scenario::table::clients;
-use wirecost_scenario::table::rate;
+use wirecost_scenario::table::{clients, rate, whole};
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 
-use super::{LoadLinkArguments, ShapeArguments};
+use super::ShapeArguments;
+use super::count::at_least_one;
 
 /// `wirecost load`.
 #[derive(Debug, Args)]
@@ -27,7 +28,7 @@ use super::{LoadLinkArguments, ShapeArguments};
     Each message has an intended time that does not depend on earlier messages, so a stall shows in the response times. \
     Only --closed-loop waits for answers.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, \
-    13 some messages were not carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
+    13 some messages were not acknowledged, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
 )]
 pub struct LoadArguments {
     /// URL of a server, or stacks whose built-in server wirecost starts
@@ -55,7 +56,7 @@ pub struct LoadArguments {
     pub duration: Option<Duration>,
 
     /// Number of messages over all devices; the load ends when this or --duration is reached
-    #[arg(short = 'n', long = "count", value_name = "N", allow_hyphen_values = true)]
+    #[arg(short = 'n', long = "count", value_name = "MESSAGES", value_parser = at_least_one::<u64>, allow_hyphen_values = true)]
     pub count: Option<u64>,
 
     /// Time at the beginning that counts in no figure
@@ -78,15 +79,16 @@ pub struct LoadArguments {
 
     /// Messages of a device that may wait for an answer at the same time [default: the protocol's limit; 1 in a closed
     /// loop]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = at_least_one::<u32>, allow_hyphen_values = true)]
     pub inflight: Vec<u32>,
 
     /// New connections per second [default: as fast as possible]
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub connect_rate: Option<f64>,
 
-    /// QoS of MQTT; 0 also sends settled AMQP messages and non-confirmable CoAP messages [default: 1, or the stack's]
-    #[arg(short, long, value_name = "QOS", value_parser = clap::value_parser!(u8).range(0..=2))]
+    /// QoS of MQTT at a URL; 0 also sends settled AMQP messages and non-confirmable CoAP messages. A stack has its own in its
+    /// name [default: 1]
+    #[arg(long, value_name = "QOS", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub qos: Option<u8>,
 
     /// Payload size of each message; from 16B on, a payload contains its number and its intended time
@@ -102,8 +104,8 @@ pub struct LoadArguments {
 
     /// Topic, path or address; %d is the device's number, %n the message's number [default: the URL's, or test; obs for
     /// CoAP observers]
-    #[arg(short, long, value_name = "NAME")]
-    pub topic: Option<String>,
+    #[arg(long, value_name = "NAME")]
+    pub resource: Option<String>,
 
     /// Time after which an answer counts as late; after twice this time the device gives up
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration, allow_hyphen_values = true)]
@@ -133,7 +135,7 @@ pub struct LoadArguments {
     pub service_time: Option<ServiceTime>,
 
     /// Number of workers of the server of --engine sim, which share one queue
-    #[arg(long, value_name = "N", default_value = "1", requires = "service_time", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", requires = "service_time", value_parser = at_least_one::<u32>)]
     pub workers: u32,
 
     /// Server to start for the load: builtin, mosquitto, rabbitmq, caddy or libcoap
@@ -153,14 +155,14 @@ pub struct LoadArguments {
     pub source: Vec<IpAddr>,
 
     /// Number of loops [default: one per free CPU, if there are enough devices]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u32>)]
     pub threads: Option<u32>,
 
     /// Number of processes [default: as many as the limit of open files requires]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_one::<u32>)]
     pub processes: Option<u32>,
 
-    /// File with the certificate authorities to trust, in PEM [default: those of the system]
+    /// File with the CA certificates to trust, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
 
@@ -173,7 +175,7 @@ pub struct LoadArguments {
     pub shape: ShapeArguments,
 
     /// Seed of all random decisions: the same seed repeats a simulated load exactly
-    #[arg(long, value_name = "SEED", default_value_t = 42, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Confirm that you own the target or are permitted to load it; required for more than 100 messages (including
@@ -185,9 +187,8 @@ pub struct LoadArguments {
     #[command(flatten)]
     pub output: LoadOutputArguments,
 
-    // Last, because its heading covers all later options.
     #[command(flatten)]
-    pub link: LoadLinkArguments,
+    pub link: LinkLists,
 }
 
 /// The output options of loads.
@@ -231,7 +232,7 @@ pub struct LoadOutputArguments {
     pub prometheus: Option<std::net::SocketAddr>,
 
     /// Print only errors and the table
-    #[arg(long)]
+    #[arg(short, long)]
     pub quiet: bool,
 
     /// Print without colour (NO_COLOR does the same)

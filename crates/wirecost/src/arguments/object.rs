@@ -50,9 +50,9 @@ pub struct KeygenArguments {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Also write the result as JSON to FILE; - prints it instead
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// `wirecost object seal`.
@@ -80,9 +80,9 @@ pub struct SealArguments {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
 
-    /// Print the object's sizes as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Also write the object's sizes as JSON to FILE; - prints them
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// `wirecost object open`.
@@ -115,9 +115,9 @@ pub struct OpenArguments {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
 
-    /// Print the result, or the reason of a refusal, as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Also write the result, or the reason of a refusal, as JSON to FILE; - prints it
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// `wirecost object inspect`.
@@ -131,9 +131,9 @@ pub struct InspectArguments {
     #[arg(long, value_name = "FILE")]
     pub signer: Vec<PathBuf>,
 
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Also write the result as JSON to FILE; - prints it instead
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// A grant of `--to`: a public key's file, and its limits.

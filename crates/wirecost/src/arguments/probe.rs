@@ -43,9 +43,9 @@ pub struct ProbeArguments {
 
     /// Version of TLS or DTLS [default: the newest that both sides support; DTLS 1.2]
     #[arg(long, value_enum)]
-    pub tls: Option<TlsVersion>,
+    pub tls_version: Option<TlsVersion>,
 
-    /// File with the certificate authorities to trust, in PEM [default: those of the system]
+    /// File with the CA certificates to trust, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
 
@@ -62,7 +62,7 @@ pub struct ProbeArguments {
     pub insecure: bool,
 
     /// Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
-    #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls", "cert"])]
+    #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls_version", "cert"])]
     pub psk: Option<Psk>,
 
     #[command(flatten)]
@@ -82,11 +82,11 @@ pub struct ProbeArguments {
     pub start: Start,
 
     /// Use IPv4 only
-    #[arg(short = '4', conflicts_with = "ipv6")]
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub ipv4: bool,
 
     /// Use IPv6 only
-    #[arg(short = '6')]
+    #[arg(short = '6', long)]
     pub ipv6: bool,
 
     /// Write the packets to FILE (pcapng), with the secrets that decrypt them

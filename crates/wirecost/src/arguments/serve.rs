@@ -23,7 +23,7 @@ pub struct ServeArguments {
     pub protocol: Protocol,
 
     /// Address and port to listen on [default: 127.0.0.1 and the protocol's port]
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = socket)]
     pub listen: Option<SocketAddr>,
 
     /// Serve other addresses than loopback even if clients need no credentials
@@ -126,6 +126,11 @@ pub struct User {
     pub name: String,
     /// `None` means that the environment or a prompt supplies it.
     pub password: Option<String>,
+}
+
+fn socket(text: &str) -> Result<SocketAddr, CredentialError> {
+    let form = CredentialError::Form("an address with its port: 127.0.0.1:1883 or [::1]:1883");
+    text.parse().map_err(|_| form)
 }
 
 fn parse_user(text: &str) -> Result<User, CredentialError> {

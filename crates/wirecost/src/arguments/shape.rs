@@ -30,14 +30,13 @@ const NO_STORM: [&str; 17] = [
     "payload_file",
     "payload_template",
     "connect_only",
-    "requests",
+    "get",
 ];
 /// Shapes without subscribers.
-const NO_SUBSCRIBERS: [&str; 2] = ["connect_only", "requests"];
+const NO_SUBSCRIBERS: [&str; 2] = ["connect_only", "get"];
 
 /// What devices do.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What devices do")]
 pub struct ShapeArguments {
     /// Number of additional devices that receive (MQTT subscribers, CoAP observers)
     #[arg(long, value_name = "N", value_parser = clients, allow_hyphen_values = true)]
@@ -104,7 +103,7 @@ pub struct ShapeArguments {
 
     /// Fetch the resource with GET instead of sending (CoAP, HTTP)
     #[arg(long, conflicts_with_all = ["connect_only", "reconnect_storm", "subscribers"])]
-    pub requests: bool,
+    pub get: bool,
 
     /// Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how
     /// they start

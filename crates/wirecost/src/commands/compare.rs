@@ -97,7 +97,7 @@ impl Job<'_> {
 /// The number of cells to simulate at the same time.
 fn jobs(arguments: &OutputArguments) -> usize {
     let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-    arguments.jobs.map_or_else(cpus, usize::from)
+    arguments.jobs.unwrap_or_else(cpus)
 }
 
 /// Writes the report, prints the results, and decides the exit code.

@@ -72,11 +72,11 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
 
 /// The link. Lists are for comparisons.
 fn link(arguments: &LinkRunArguments) -> Result<LinkConfig, Failure> {
-    let links = links(&arguments.link.shape, &arguments.link.rate)?;
+    let links = links(&arguments.link)?;
     match links.as_slice() {
         [link] => Ok(*link),
         links => Err(Failure::usage(format!(
-            "a program runs on one link, and these lists make {}: give one --rtt, one --loss, one --rate",
+            "a program runs on one link, and these lists make {}: give one --link, one --rtt, one --loss, one --link-rate",
             links.len()
         ))),
     }

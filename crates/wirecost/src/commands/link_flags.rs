@@ -1,16 +1,12 @@
 //! From the link's options to link configurations, one per combination of the lists.
 
-use wirecost_scenario::link::{LinkError, LinkLists, RateSetting};
+use wirecost_scenario::link::{LinkError, LinkLists};
 use wirecost_scenario::options::compare::LinkConfig;
 
 use crate::exit::Failure;
 
-/// The links that the flags ask for: every combination of RTT, loss, rate and MTU.
-pub fn links(shape: &LinkLists, rates: &[RateSetting]) -> Result<Vec<LinkConfig>, Failure> {
-    let lists = LinkLists {
-        rate: rates.to_vec(),
-        ..shape.clone()
-    };
+/// The links that the flags ask for: every combination of name, RTT, loss, rate and MTU.
+pub fn links(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
     lists.links().map_err(|error| match error {
         LinkError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
         LinkError::NothingLost => Failure::usage("--loss-burst needs --loss"),
@@ -33,7 +29,7 @@ mod tests {
             loss_burst: burst,
             ..LinkLists::default()
         };
-        links(&shape, &[]).map(|links| links[0])
+        links(&shape).map(|links| links[0])
     }
 
     #[test]
@@ -68,9 +64,10 @@ mod tests {
         let shape = LinkLists {
             rtt: [10, 20].map(Duration::from_millis).to_vec(),
             mtu: vec![600, 1_500],
+            rate: vec![None, Some("1Mbit".parse().expect("a rate"))],
             ..LinkLists::default()
         };
-        let links = links(&shape, &[None, Some("1Mbit".parse().expect("a rate"))]).expect("valid");
+        let links = links(&shape).expect("valid");
         assert_eq!(links.len(), 8);
         assert_eq!(
             (links[1].up.mtu, links[1].up.rate),
@@ -79,5 +76,82 @@ mod tests {
         );
         let unlimited = links.iter().filter(|link| link.down.rate.is_none());
         assert_eq!(unlimited.count(), 4);
+    }
+
+    /// A named link with some values replaced.
+    fn named(name: &str, shape: LinkLists) -> LinkConfig {
+        let lists = LinkLists {
+            link: vec![wirecost_scenario::link::named_or_file(name).expect("a link")],
+            ..shape
+        };
+        links(&lists).expect("valid")[0]
+    }
+
+    fn rates(link: &LinkConfig) -> [Option<u64>; 2] {
+        [link.up, link.down].map(|way| way.rate.map(|rate| rate.bits_per_second()))
+    }
+
+    #[test]
+    fn a_flag_replaces_a_value_of_a_named_link_both_ways() {
+        let whole = named("3g", LinkLists::default());
+        assert_eq!(rates(&whole), [Some(768_000), Some(1_600_000)]);
+        assert_eq!(whole.rtt(), Duration::from_millis(300));
+        let changed = LinkLists {
+            rate: vec![Some("1Mbit".parse().expect("a rate"))],
+            ..LinkLists::default()
+        };
+        let link = named("3g", changed);
+        assert_eq!(rates(&link), [Some(1_000_000); 2]);
+        assert_eq!(link.rtt(), whole.rtt());
+    }
+
+    #[test]
+    fn a_direction_replaces_its_own_value_of_a_named_link() {
+        let up = LinkLists {
+            up: Some("rate=64kbit".parse().expect("settings")),
+            ..LinkLists::default()
+        };
+        assert_eq!(rates(&named("3g", up)), [Some(64_000), Some(1_600_000)]);
+        let late = LinkLists {
+            rtt: vec![Duration::from_secs(1)],
+            up: Some("delay=5ms".parse().expect("settings")),
+            ..LinkLists::default()
+        };
+        let link = named("satellite-geo", late);
+        assert_eq!(
+            [link.up.delay, link.down.delay],
+            [5, 500].map(Duration::from_millis)
+        );
+    }
+
+    #[test]
+    fn bursts_of_a_named_link_end_with_its_losses() {
+        let lossless = LinkLists {
+            loss: vec![Loss::None],
+            ..LinkLists::default()
+        };
+        assert_eq!(named("lossy", lossless).up.loss, Loss::None);
+        let rare = LinkLists {
+            loss: vec![Loss::Bernoulli("1%".parse().expect("a share"))],
+            ..LinkLists::default()
+        };
+        let loss = named("lossy", rare).up.loss;
+        assert!(matches!(loss, Loss::GilbertElliott(_)), "{loss:?}");
+        assert!((loss.rate() - 0.01).abs() < 1e-12, "{loss:?}");
+    }
+
+    #[test]
+    fn every_named_link_is_a_link_of_the_list() {
+        let named =
+            ["lte", "nb-iot"].map(|name| wirecost_scenario::link::named_or_file(name).expect("a link"));
+        let lists = LinkLists {
+            link: named.to_vec(),
+            mtu: vec![600, 1_500],
+            ..LinkLists::default()
+        };
+        let links = links(&lists).expect("valid");
+        let rtts: Vec<u128> = links.iter().map(|link| link.rtt().as_millis()).collect();
+        assert_eq!(rtts, [70, 70, 837, 837]);
+        assert_eq!((links[0].up.mtu, links[1].up.mtu), (600, 1_500));
     }
 }

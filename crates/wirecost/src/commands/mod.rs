@@ -15,10 +15,12 @@ fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
 pub mod claims;
 pub mod command_line;
 pub mod compare;
+pub mod completions;
 pub mod diff;
 pub mod doctor;
 pub mod link;
 pub mod link_flags;
+pub mod links;
 pub mod load;
 pub mod load_target;
 pub mod load_worker;

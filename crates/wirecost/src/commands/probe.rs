@@ -71,7 +71,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
             arguments::MqttVersion::V5 => MqttVersion::V5,
         },
         fetch: arguments.get,
-        tls: arguments.tls.map(|version| match version {
+        tls: arguments.tls_version.map(|version| match version {
             arguments::TlsVersion::V12 => TlsVersion::V12,
             arguments::TlsVersion::V13 => TlsVersion::V13,
         }),
@@ -120,7 +120,7 @@ fn trusted(arguments: &ProbeArguments) -> Result<Trust, Failure> {
 }
 
 fn no_store() -> Failure {
-    Failure::usage("this system has no list of authorities to trust").with_hint(
+    Failure::usage("this system has no list of CA certificates to trust").with_hint(
         "install ca-certificates, name a file with --cacert, or take any certificate with --insecure",
     )
 }

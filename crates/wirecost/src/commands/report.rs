@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use wirecost_report::ReportError;
-use wirecost_results::RunFolder;
+use wirecost_results::{ResultsError, RunFolder};
 
 use crate::arguments::ReportArguments;
 use crate::exit::{self, Failure};
@@ -12,15 +12,42 @@ use crate::output;
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let folder = RunFolder::open(&arguments.run);
+    check(&folder)?;
     let written = if wirecost_report::load::is_load(&folder) {
         wirecost_report::load::write_all(&folder)
     } else {
         wirecost_report::write_all(&folder)
     };
     written.map_err(|error| match error {
+        ReportError::Results(
+            error @ ResultsError::Io {
+                action: "create" | "write",
+                ..
+            },
+        ) => Failure::new(exit::USAGE, error)
+            .with_hint("copy the folder to a place that you may write to, and report the copy"),
         ReportError::Results(error) => error.into(),
         error @ (ReportError::Template(_) | ReportError::Link(_)) => Failure::new(exit::INTERNAL, error),
     })?;
     output::data(format_args!("{}\n", folder.file("report.html").display()));
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Refuses a folder without a summary.
+fn check(folder: &RunFolder) -> Result<(), Failure> {
+    let path = folder.path().display();
+    if folder.file("summary.json").exists() {
+        return Ok(());
+    }
+    if folder.file("link.json").exists() {
+        let written = format!("{path} holds a run of wirecost link, whose report.html is complete");
+        return Err(Failure::usage(written)
+            .with_hint("name the folder of a comparison or a load; pcap reads the capture again"));
+    }
+    let why = match folder.path().is_dir() {
+        true => "it has no summary.json",
+        false => "there is no such folder",
+    };
+    Err(Failure::usage(format!("{path} is not a results folder: {why}"))
+        .with_hint("name a folder that compare, run or load has written: runs/TIME, or that of --out"))
 }

@@ -52,6 +52,49 @@ fn without_namespaces_a_live_run_names_the_remedy() {
 
 #[test]
 #[ignore = "needs root"]
+fn a_read_only_folder_is_answered_with_another_one() {
+    for (asked, code, expected) in [
+        (
+            "compare --engine sim udp -n 1",
+            2,
+            "choose a folder that you may write to with --out",
+        ),
+        (
+            "load udp -n 1",
+            2,
+            "choose a folder that you may write to with --out",
+        ),
+        (
+            "link -- true",
+            2,
+            "choose a folder that you may write to with --out",
+        ),
+        (
+            "compare --engine sim udp -n 1 --out /tmp/out --json summary.json",
+            2,
+            "choose a file that can be written to with --json",
+        ),
+        (
+            "report run",
+            2,
+            "copy the folder to a place that you may write to, and report the copy",
+        ),
+    ] {
+        let home = open_folder();
+        let made = said(wirecost(home.path()).args("compare --engine sim udp -n 1 -q --out run".split(' ')));
+        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        let script = "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec \"$0\" \"$@\"";
+        let arguments: Vec<&str> = asked.split(' ').collect();
+        let said = said(&mut in_namespaces("--mount", script, home.path(), &arguments));
+        assert_eq!(said.code, Some(code), "{asked}: {}", said.stderr);
+        let error = said.line("error: ").expect("a sentence");
+        assert!(error.contains("Read-only file system"), "{asked}: {error}");
+        assert_eq!(said.line("hint: "), Some(expected), "{asked}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
 fn a_missing_target_names_its_package() {
     let script = "mount -t tmpfs none /usr/sbin && mount -t tmpfs none /usr/local/sbin && PATH=/nonexistent exec \"$0\" \"$@\"";
     for (target, stack, package) in [

@@ -19,7 +19,7 @@ const MATRIX: &str = "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos
 /// The impairments of the links.
 const LINKS: [&str; 2] = [
     "--rtt 40ms --loss 5%",
-    "--rtt 30ms --rate 1Mbit --delay-variation 3ms",
+    "--rtt 30ms --link-rate 1Mbit --delay-variation 3ms",
 ];
 
 /// The hash of a simulation's cells, without the version.

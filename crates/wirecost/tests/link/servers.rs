@@ -48,6 +48,16 @@ fn a_server_on_another_port_is_reported_with_that_port() {
 }
 
 #[test]
+#[ignore = "needs root"]
+fn waiting_for_a_server_is_visible() {
+    let home = Home::new();
+    let said = home.run_with("sleep 60", "--port 7 --server-timeout 2s", &["true"]);
+    assert_code(&said, 11);
+    let waiting = "\"sleep 60\" listens on port 7: 1 s of 2 s";
+    assert_eq!(said.line("waiting until "), Some(waiting), "{}", said.stderr);
+}
+
+#[test]
 #[ignore = "needs root and python3"]
 fn the_port_that_is_waited_for_may_come_last() {
     need_program("python3", "python3");

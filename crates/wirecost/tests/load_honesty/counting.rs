@@ -7,13 +7,13 @@ const COUNT: u64 = 3_000;
 
 /// Every stack that a URL names, with the flags that ask for it.
 const STACKS: [(&str, &str, &str); 7] = [
-    ("mqtt-qos0", "mqtt", "-q 0"),
-    ("mqtt-qos1", "mqtt", "-q 1"),
-    ("mqtt-qos2", "mqtt", "-q 2"),
-    ("amqp-settled", "amqp", "-q 0"),
-    ("amqp-unsettled", "amqp", "-q 1"),
+    ("mqtt-qos0", "mqtt", "--qos 0"),
+    ("mqtt-qos1", "mqtt", "--qos 1"),
+    ("mqtt-qos2", "mqtt", "--qos 2"),
+    ("amqp-settled", "amqp", "--qos 0"),
+    ("amqp-unsettled", "amqp", "--qos 1"),
     ("http1", "http", ""),
-    ("coap-con", "coap", "-q 1"),
+    ("coap-con", "coap", "--qos 1"),
 ];
 
 /// Windows: one, some, and as many as the protocol allows.

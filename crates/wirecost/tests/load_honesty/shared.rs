@@ -15,9 +15,9 @@ const COUNT: u64 = 3_000;
 #[test]
 fn messages_from_a_shared_socket_have_arrived() {
     for (flags, offer) in [
-        ("-q 1", "--rate 3000/s"),
-        ("-q 1", "--closed-loop"),
-        ("-q 0", "--rate 3000/s"),
+        ("--qos 1", "--rate 3000/s"),
+        ("--qos 1", "--closed-loop"),
+        ("--qos 0", "--rate 3000/s"),
     ] {
         let mut target = Target::start("coap-con");
         let url = target.url("coap");
@@ -38,7 +38,7 @@ fn messages_from_a_shared_socket_have_arrived() {
 #[test]
 fn observers_on_a_shared_socket_receive_changes() {
     let loaded = load(
-        "coap-con -t obs --subscribers 3 --clients 4 --count 40 --rate 50/s --shared-socket --threads 1",
+        "coap-con --resource obs --subscribers 3 --clients 4 --count 40 --rate 50/s --shared-socket --threads 1",
     );
     let outcomes = loaded.outcomes();
     assert_eq!(outcomes.offered, outcomes.acknowledged, "{}", loaded.stderr);
@@ -154,7 +154,7 @@ fn wrong_and_foreign_tokens_match_no_device() {
     let server = NoisyServer::start();
     let url = format!("coap://{}", server.address);
     let loaded = load(&format!(
-        "{url} -q 1 --clients 100 --count 1000 --rate 500/s --threads 1 --shared-socket"
+        "{url} --qos 1 --clients 100 --count 1000 --rate 500/s --threads 1 --shared-socket"
     ));
     let peers = server.stop();
     let outcomes = loaded.outcomes();

@@ -119,7 +119,7 @@ fn a_refusal_is_exit_code_12_and_reveals_nothing() {
     let desk = KeyFolder::new();
     desk.works("keygen sign other");
     for (arguments, name, sentence, hint) in REFUSED {
-        let said = desk.object(&format!("open object {arguments} --out opened --json"));
+        let said = desk.object(&format!("open object {arguments} --out opened --json -"));
         assert_eq!(said.code, Some(12), "{arguments}\n{}", said.stderr);
         let error = said.line("error: ").expect("an error");
         assert!(error.contains(sentence), "{arguments}: {error}");
@@ -159,7 +159,7 @@ fn a_flipped_bit_is_noticed_by_open_and_inspect() {
 #[test]
 fn an_inspection_adds_up() {
     let desk = KeyFolder::new();
-    let shown = json(&desk.works("inspect object --signer me.pub --json"));
+    let shown = json(&desk.works("inspect object --signer me.pub --json -"));
     assert_eq!(shown["payload_bytes"], 19);
     let bytes = desk.read("object").len();
     assert_eq!(shown["bytes"], bytes);
@@ -269,7 +269,7 @@ const WRONG: &[(&str, &str)] = &[
         "cannot read nothing: ",
     ),
     (
-        "open object --key alice.key --signer me.pub --json",
+        "open object --key alice.key --signer me.pub --json -",
         "the part and the JSON cannot both go to stdout",
     ),
     (
@@ -314,7 +314,7 @@ const WRONG: &[(&str, &str)] = &[
         "the key is a private one",
     ),
     (
-        "seal --key me.key --to alice.pub --json reading",
+        "seal --key me.key --to alice.pub --json - reading",
         "the object and the JSON cannot both go to stdout",
     ),
     (

@@ -61,7 +61,8 @@ fn the_bytes_of_mqtts_are_tsharks() {
     for version in ["1.2", "1.3"] {
         let server = open_mosquitto(Some(&files));
         let port = server.port;
-        let arguments = format!("mqtts://127.0.0.1:{port}/a --cacert ca.pem --tls {version} --out p.pcapng");
+        let arguments =
+            format!("mqtts://127.0.0.1:{port}/a --cacert ca.pem --tls-version {version} --out p.pcapng");
         let report = report(folder.path(), &arguments);
         let capture = folder.path().join("p.pcapng");
         let mode = capture.metadata().expect("the capture").permissions().mode();

@@ -71,7 +71,7 @@ fn mqtts_is_one_round_trip_longer_and_resumes() {
         "{facts}"
     );
     assert!(facts.contains("session new"), "{facts}");
-    let older = report(folder.path(), &format!("{arguments} --tls 1.2"));
+    let older = report(folder.path(), &format!("{arguments} --tls-version 1.2"));
     assert_eq!(step(&older, "security")["round_trips"], 2.0);
     let resumed = report(folder.path(), &format!("{arguments} --start resumed"));
     assert_eq!(resumed["steps"][0]["step"], "ticket");

@@ -80,11 +80,99 @@ fn the_schema_refuses_the_same_files_as_the_parser() {
         "wirecost: 1\nsize: 16",
         "wirecost: 1\nstack: h3",
         "wirecost: 1\nlink: {jitter: 1ms}",
+        "wirecost: 1\nlink: 5",
+        "wirecost: 1\nlink: {name: 5}",
         "wirecost: 1\nstack: tcp\nphases: [{do: publish}]",
         "wirecost: 1\nstack: tcp\nphases: [{do: hold, rate: 5/s}]",
     ] {
         assert!(accepts(text).is_err(), "{text}");
     }
+}
+
+/// The links that a scenario with this line resolves to, as `--print-resolved` shows them.
+fn links_of(line: &str, flags: &str) -> String {
+    let home = common::open_folder();
+    std::fs::write(
+        home.path().join("mine.yaml"),
+        "rtt: {value: 90ms, source: mine}\n",
+    )
+    .expect("a file");
+    let text = format!("wirecost: 1\nstack: tcp\n{line}\n");
+    std::fs::write(home.path().join("a.yaml"), &text).expect("a file");
+    assert_eq!(accepts(&text), Ok(()), "{line}");
+    let said = run(home.path(), &format!("a.yaml --print-resolved {flags}"));
+    assert_eq!(said.code, Some(0), "{line}: {}", said.stderr);
+    assert_eq!(accepts(&said.stdout), Ok(()), "{}", said.stdout);
+    let values = said.stdout.lines().map(str::trim);
+    let values = values.filter(|line| line.starts_with("delay:") || line.starts_with("rate:"));
+    values
+        .filter_map(|line| line.split(": ").nth(1))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn a_scenario_names_its_link_and_replaces_values_of_it() {
+    let of_3g = "150ms 768kbit 150ms 1600kbit";
+    for line in ["link: 3g", "link: [3g]", "link: {name: 3g}", "links: [3g]"] {
+        assert_eq!(links_of(line, ""), of_3g, "{line}");
+    }
+    assert_eq!(
+        links_of("link: {name: 3g, rtt: 1s}", ""),
+        "500ms 768kbit 500ms 1600kbit"
+    );
+    assert_eq!(links_of("link: ./mine.yaml", ""), "45ms unlimited 45ms unlimited");
+    let two = "35ms 12Mbit 35ms 12Mbit 150ms 768kbit 150ms 1600kbit";
+    for (line, flags) in [
+        ("link: [lte, 3g]", ""),
+        ("vary: {link: [lte, 3g]}", ""),
+        ("link: wifi", "--vary link=lte,3g"),
+    ] {
+        assert_eq!(links_of(line, flags), two, "{line} {flags}");
+    }
+    assert_eq!(links_of("link: {rtt: 9ms}", "--set link=3g"), of_3g);
+    let slower = "150ms 9600bit 150ms 9600bit";
+    assert_eq!(links_of("link: 3g", "--set link.rate=9600bit"), slower);
+}
+
+#[test]
+fn a_load_has_a_run_for_each_named_link() {
+    let loads = "link: [lte, 3g]\nphases: [{do: hold, duration: 1s}]";
+    assert_eq!(
+        links_of(loads, ""),
+        "35ms 12Mbit 35ms 12Mbit 150ms 768kbit 150ms 1600kbit"
+    );
+}
+
+#[test]
+fn an_unknown_link_in_a_scenario_has_its_line() {
+    let home = common::open_folder();
+    for (line, expected) in [
+        (
+            "link: ltem",
+            "a.yaml:3: link.name: unknown link \"ltem\" (did you mean lte?)",
+        ),
+        (
+            "link: {name: ./no.yaml}",
+            "a.yaml:3: link.name: cannot read ./no.yaml: ",
+        ),
+        ("link: {jitter: 1ms}", "a.yaml:3: unknown key \"link.jitter\""),
+    ] {
+        std::fs::write(
+            home.path().join("a.yaml"),
+            format!("wirecost: 1\nstack: tcp\n{line}\n"),
+        )
+        .expect("a file");
+        let said = run(home.path(), "a.yaml --print-resolved");
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        let error = said.line("error: ").unwrap_or_default();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let hint = "did you mean \"delay_variation\"?";
+    assert_eq!(
+        run(home.path(), "a.yaml --print-resolved").line("hint: "),
+        Some(hint)
+    );
 }
 
 #[test]

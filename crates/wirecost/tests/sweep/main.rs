@@ -69,13 +69,13 @@ fn a_cell_outside_the_measured_agreement_has_a_warning() {
     // Options, and the cells of them that say so: stack and payload in bytes.
     let table: [(&str, &[(&str, u64)]); 4] = [
         ("--vary size=128B,1MB", &[("tcp", 1_000_000)]),
-        ("--vary size=128B,1MB --rate 100Mbit", &[]),
+        ("--vary size=128B,1MB --link-rate 100Mbit", &[]),
         (
-            "--vary size=128B,20kB --rate 10Mbit --queue 3packets",
+            "--vary size=128B,20kB --link-rate 10Mbit --queue 3packets",
             &[("tcp", 20_000)],
         ),
         (
-            "--vary size=128B,100kB --rate 10Mbit --reorder 8%",
+            "--vary size=128B,100kB --link-rate 10Mbit --reorder 8%",
             &[("http3", 100_000), ("tcp", 100_000)],
         ),
     ];
@@ -306,7 +306,7 @@ fn threads_change_no_cell() {
 fn every_dimension_makes_cells() {
     let home = open_folder();
     let line = "compare --engine sim -n 2 -q --out run --vary stack=coap-con,mqtt-qos1 --vary interval=500ms,2s \
-                --vary messages-per-connection=1,3 --vary mtu=600B,1500B --vary rate=1Mbit,10Mbit";
+                --vary messages-per-connection=1,3 --vary mtu=600B,1500B --vary link-rate=1Mbit,10Mbit";
     assert_eq!(run(home.path(), line).code, Some(0));
     let summary = summary_in(&home.path().join("run"));
     assert_eq!(summary.cells.len(), 32);

@@ -13,7 +13,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         engine: arguments.engine,
         stacks: arguments.stacks.clone(),
         sizes: arguments.size.clone(),
-        links: links(&arguments.link.shape, &arguments.link.rate)?,
+        links: links(&arguments.link)?,
         samples: arguments.clients.unwrap_or(arguments.count),
         settle: arguments.settle,
         timeout: arguments.timeout,

@@ -13,14 +13,12 @@ use crate::exit::Failure;
 pub fn folder(arguments: &OutputArguments) -> Result<Option<PathBuf>, Failure> {
     match (&arguments.resume, &arguments.out) {
         (Some(Some(resume)), Some(out)) if resume != out => Err(Failure::usage(format!(
-            "--resume {} goes on in that folder, --out {} is another one: give one of them",
+            "--resume {} continues in that folder, and --out {} is another one: give one of them",
             resume.display(),
             out.display()
         ))),
-        (Some(None), None) => Err(
-            Failure::usage("--resume needs the folder of the run to go on with")
-                .with_hint("--resume DIR, or --resume --out DIR"),
-        ),
+        (Some(None), None) => Err(Failure::usage("--resume needs the folder of the run to resume")
+            .with_hint("--resume DIR, or --resume --out DIR")),
         (Some(Some(folder)), _) | (_, Some(folder)) => Ok(Some(folder.clone())),
         (None, None) => Ok(None),
     }

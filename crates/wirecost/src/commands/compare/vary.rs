@@ -11,21 +11,27 @@ use crate::exit::Failure;
 type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), ValueError>;
 
 /// The dimensions of the matrix, by the names of their flags.
-const DIMENSIONS: [(&str, Apply); 9] = [
+const DIMENSIONS: [(&str, Apply); 10] = [
     ("size", |arguments, values| {
         set(&mut arguments.size, values, parsed)
     }),
+    ("link", |arguments, values| {
+        let named =
+            |name: &&str| link::named_or_file(name).map_err(|error| ValueError::Refused(error.to_string()));
+        arguments.link.link = values.iter().map(named).collect::<Result<_, _>>()?;
+        Ok(())
+    }),
     ("rtt", |arguments, values| {
-        set(&mut arguments.link.shape.rtt, values, time)
+        set(&mut arguments.link.rtt, values, time)
     }),
     ("loss", |arguments, values| {
-        set(&mut arguments.link.shape.loss, values, link::loss)
+        set(&mut arguments.link.loss, values, link::loss)
     }),
-    ("rate", |arguments, values| {
+    ("link-rate", |arguments, values| {
         set(&mut arguments.link.rate, values, link::rate)
     }),
     ("mtu", |arguments, values| {
-        set(&mut arguments.link.shape.mtu, values, link::mtu)
+        set(&mut arguments.link.mtu, values, link::mtu)
     }),
     ("stack", |arguments, values| {
         set(&mut arguments.stacks, values, parsed)
@@ -41,6 +47,15 @@ const DIMENSIONS: [(&str, Apply); 9] = [
     }),
 ];
 
+/// Other common names of dimensions.
+const OTHERWISE: [(&str, &str); 5] = [
+    ("rate", "link-rate"),
+    ("bandwidth", "link-rate"),
+    ("latency", "rtt"),
+    ("delay", "rtt"),
+    ("payload", "size"),
+];
+
 /// Puts what `--vary` asks for in place of the defaults of the flags.
 pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
     let mut varied: Vec<String> = Vec::new();
@@ -50,7 +65,11 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
             return Err(Failure::usage(message).with_hint("for example --vary size=16B,1kB"));
         };
         // The keys of scenarios name the link's settings link.rtt and so on.
-        let key = key.trim().trim_start_matches("link.");
+        let key = match key.trim() {
+            "link.rate" => "link-rate",
+            "link.name" => "link",
+            key => key.trim_start_matches("link."),
+        };
         let Some((_, apply)) = DIMENSIONS.iter().find(|(name, _)| *name == key) else {
             return Err(unknown(key));
         };
@@ -86,7 +105,12 @@ fn is_given(arguments: &CompareArguments, key: &str) -> bool {
 
 fn unknown(key: &str) -> Failure {
     let names = DIMENSIONS.map(|(name, _)| name);
-    let meant = nearest_of(key, names).map(|name| format!(" (did you mean {name}?)"));
+    let meant = OTHERWISE
+        .iter()
+        .find(|(other, _)| *other == key)
+        .map(|(_, name)| *name);
+    let meant = meant.or_else(|| nearest_of(key, names));
+    let meant = meant.map(|name| format!(" (did you mean {name}?)"));
     Failure::usage(format!(
         "cannot vary {key:?}{}; the keys are {}",
         meant.unwrap_or_default(),
@@ -115,19 +139,16 @@ mod tests {
     #[test]
     fn every_dimension_takes_a_list() {
         let mut arguments = compare(
-            "--vary size=16B,1kB --vary link.rtt=5ms,100ms --vary loss=0%,5% --vary rate=1Mbit --vary mtu=1280B \
+            "--vary size=16B,1kB --vary link.rtt=5ms,100ms --vary loss=0%,5% --vary link.rate=1Mbit --vary mtu=1280B \
              --vary stack=udp,coap-con --vary start=cold,resumed --vary interval=1s,60s \
              --vary messages-per-connection=1,10",
         );
         apply(&mut arguments).expect("known keys");
         assert_eq!(
-            arguments.size.len() * arguments.link.shape.rtt.len() * arguments.link.shape.loss.len(),
+            arguments.size.len() * arguments.link.rtt.len() * arguments.link.loss.len(),
             8
         );
-        assert_eq!(
-            (arguments.link.rate.len(), arguments.link.shape.mtu[0]),
-            (1, 1_280)
-        );
+        assert_eq!((arguments.link.rate.len(), arguments.link.mtu[0]), (1, 1_280));
         assert_eq!((arguments.stacks.len(), arguments.start.len()), (2, 2));
         assert_eq!(arguments.interval.len(), 2);
         assert_eq!(arguments.messages_per_connection, [1, 10]);
@@ -154,7 +175,7 @@ mod tests {
     fn an_unknown_dimension_names_the_nearest_one() {
         let text = unknown("jitter").to_string();
         assert!(
-            text.starts_with("cannot vary \"jitter\"; the keys are size, rtt"),
+            text.starts_with("cannot vary \"jitter\"; the keys are size, link, rtt"),
             "{text}"
         );
         let text = unknown("sizes").to_string();

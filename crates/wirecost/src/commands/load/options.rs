@@ -64,10 +64,9 @@ pub(super) struct Choice {
 
 /// Every combination. The last list changes first.
 fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, Failure> {
-    let links = if arguments.link.is_given() {
-        links(&arguments.link.shape, &arguments.link.link_rate)?
-    } else {
-        Vec::new()
+    let links = match arguments.link.is_given() {
+        true => links(&arguments.link)?,
+        false => Vec::new(),
     };
     let base = Choice {
         stack: Stack::plain(Application::Tcp),
@@ -157,7 +156,14 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
     let stack: Stack = name.parse().map_err(|error| {
         Failure::usage(error).with_hint("or write a URL: mqtt://HOST, coaps://HOST/PATH, ...")
     })?;
-    with_qos(stack, arguments.qos)
+    let asked = with_qos(stack, arguments.qos)?;
+    match (asked == stack, arguments.qos) {
+        (false, Some(qos)) => Err(Failure::usage(format!(
+            "{stack} names its QoS, and --qos {qos} is another one"
+        ))
+        .with_hint(format!("leave out --qos, or load {asked}"))),
+        _ => Ok(stack),
+    }
 }
 
 /// The stack with another quality of service, if it exists.
@@ -185,7 +191,7 @@ fn resource(arguments: &LoadArguments, target: &LoadTarget, stack: Stack) -> Str
         LoadTarget::Started(_) => None,
     };
     arguments
-        .topic
+        .resource
         .clone()
         .or(of_url)
         .unwrap_or_else(|| LoadOptions::unnamed_resource(stack, arguments.shape.subscribers.is_some()).into())
@@ -219,9 +225,6 @@ fn check(arguments: &LoadArguments, options: &LoadOptions) -> Result<(), Failure
         .is_some_and(|duration| duration.is_zero() || duration <= arguments.warmup)
     {
         return Err(Failure::usage("--duration must be above 0s, and above --warmup"));
-    }
-    if arguments.count == Some(0) {
-        return Err(Failure::usage("--count must be above 0"));
     }
     options.validate().map_err(refused)?;
     consent(options)

@@ -38,7 +38,7 @@ pub(super) fn shaped(
 fn shape(arguments: &LoadArguments, choice: &Choice) -> Shape {
     let asked = &arguments.shape;
     let offer = offer(arguments, choice.rate);
-    if asked.requests {
+    if asked.get {
         Shape::Requests(offer)
     } else if asked.connect_only {
         Shape::Handshakes(offer)

@@ -34,8 +34,8 @@ pub(super) fn is_standard(file: &Path) -> bool {
 }
 
 /// Refuses JSON on stdout if other output goes there.
-pub(super) fn check_stdout(json: bool, out: &Path, what: &str) -> Result<(), Failure> {
-    if json && is_standard(out) {
+pub(super) fn check_stdout(json: Option<&Path>, out: &Path, what: &str) -> Result<(), Failure> {
+    if json.is_some_and(is_standard) && is_standard(out) {
         let message = format_args!("{what} and the JSON cannot both go to stdout");
         return Err(Failure::usage(message).with_hint("write it to a file with --out"));
     }

@@ -22,11 +22,11 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<(), Failure> {
         Some(verify(&object, &signers))
     };
     let holds = verified.as_ref().map(Result::is_ok);
-    if arguments.json {
-        output::data(format_args!("{:#}\n", to_json(&inspection, holds)));
-    } else {
-        output::data(to_text(&inspection, holds));
-    }
+    output::table_or_json(
+        arguments.json.as_deref(),
+        || Ok(format!("{:#}", to_json(&inspection, holds))),
+        || to_text(&inspection, holds),
+    )?;
     verified.unwrap_or(Ok(())).map_err(Failure::from)
 }
 

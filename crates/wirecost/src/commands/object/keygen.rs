@@ -26,13 +26,9 @@ pub(super) fn run(arguments: &KeygenArguments) -> Result<(), Failure> {
     let public = with_ending(&arguments.file, ".pub");
     files::write_new(&private, &key.private, Readers::Owner)?;
     files::write_new(&public, &key.public, Readers::Everybody)?;
-    if arguments.json {
-        let made = json!({"id": key.id.to_string(), "private": private, "public": public});
-        output::data(format_args!("{made:#}\n"));
-    } else {
-        output::data(format_args!("{} {}\n", key.id, public.display()));
-    }
-    Ok(())
+    let made = json!({"id": key.id.to_string(), "private": private, "public": public});
+    let text = || format!("{} {}\n", key.id, public.display());
+    output::table_or_json(arguments.json.as_deref(), || Ok(format!("{made:#}")), text)
 }
 
 fn generate(kind: KeyKind) -> Result<Generated, KeyError> {

@@ -12,14 +12,14 @@ use crate::output;
 
 /// Runs the command.
 pub(super) fn run(arguments: &OpenArguments) -> Result<(), Failure> {
-    files::check_stdout(arguments.json, &arguments.out, "the part")?;
+    files::check_stdout(arguments.json.as_deref(), &arguments.out, "the part")?;
     let secret = files::key(&arguments.key, Secret::from_cose_key)?;
     let opener = Opener::new(secret, files::signers(&arguments.signer)?);
     let object = files::read(&arguments.object)?;
     let at = arguments.at.unwrap_or_else(now);
     let opened = opener.open(&object, arguments.part, at);
-    if arguments.json {
-        output::data(format_args!("{:#}\n", outcome(&opened, arguments.part)));
+    if let Some(path) = &arguments.json {
+        output::json(path, &outcome(&opened, arguments.part))?;
     }
     files::write(&arguments.out, &opened?, Readers::Owner)
 }

@@ -11,7 +11,7 @@ use crate::output;
 
 /// Runs the command.
 pub(super) fn run(arguments: &SealArguments) -> Result<(), Failure> {
-    files::check_stdout(arguments.json, &arguments.out, "the object")?;
+    files::check_stdout(arguments.json.as_deref(), &arguments.out, "the object")?;
     if arguments
         .parts
         .iter()
@@ -31,15 +31,18 @@ pub(super) fn run(arguments: &SealArguments) -> Result<(), Failure> {
     files::write(&arguments.out, &sealed.bytes, Readers::Everybody)?;
     let payload: usize = parts.iter().map(Vec::len).sum();
     let (bytes, security) = (sealed.bytes.len(), sealed.bytes.len() - payload);
-    if arguments.json {
-        let sizes = json!({"bytes": bytes, "payload_bytes": payload, "security_bytes": security});
-        output::data(format_args!("{sizes:#}\n"));
-    } else {
-        output::note(format_args!(
-            "{bytes} B: {payload} B payload, {security} B security"
-        ));
+    match &arguments.json {
+        Some(path) => {
+            let sizes = json!({"bytes": bytes, "payload_bytes": payload, "security_bytes": security});
+            output::json(path, &sizes)
+        }
+        None => {
+            output::note(format_args!(
+                "{bytes} B: {payload} B payload, {security} B security"
+            ));
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 /// Every named participant once, and their grants.

@@ -1,0 +1,69 @@
+//! The refusal of a command line: one sentence, and one hint.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use wirecost_stack::name::is_near;
+
+use super::program;
+use crate::exit::Failure;
+
+/// The failure for an error of the command line `words`; `None` if the error is a text to print as it is: help, version.
+pub fn refusal(error: &clap::Error, words: &[String]) -> Option<Failure> {
+    let is_help = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    (!is_help).then(|| Failure::usage(sentence(error)).with_hint(hint(error, words)))
+}
+
+/// The first paragraph of the error, in one line.
+fn sentence(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let lines = text.lines().take_while(|line| !line.trim().is_empty());
+    lines.map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// What is meant, or where the help is.
+fn hint(error: &clap::Error, words: &[String]) -> String {
+    if let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested)
+        && let [tip, ..] = tips.as_slice()
+    {
+        return tip.to_string();
+    }
+    let kinds = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ];
+    let meant = kinds.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(name) => Some(name.clone()),
+        ContextValue::Strings(names) if !names.is_empty() => Some(names.join(" or ")),
+        _ => None,
+    });
+    let meant = meant.filter(|name| match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) if name.starts_with('-') => is_near(given, name),
+        _ => true,
+    });
+    match meant {
+        Some(name) => format!("did you mean {name}?"),
+        None => format!("{} lists what it takes", help(words)),
+    }
+}
+
+/// The help of the command of a command line.
+fn help(words: &[String]) -> String {
+    let program = program();
+    let mut command = &program;
+    let mut line = "wirecost".to_owned();
+    for word in words.iter().skip(1) {
+        let Some(found) = command.find_subcommand(word).filter(|found| !found.is_hide_set()) else {
+            break;
+        };
+        command = found;
+        line = format!("{line} {word}");
+    }
+    format!("{line} --help-all")
+}

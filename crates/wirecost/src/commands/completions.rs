@@ -1,0 +1,63 @@
+//! `wirecost completions` and `wirecost man`: the command line for shells and for man.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Command;
+use clap_mangen::Man;
+
+use crate::arguments::{CompletionsArguments, ManArguments, shown_program};
+use crate::exit::Failure;
+use crate::output;
+
+/// Prints the completions of a shell.
+pub fn run(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut shown_program(), "wirecost", &mut script);
+    output::bytes(&script);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a man page, or writes all of them.
+pub fn man(arguments: &ManArguments) -> Result<ExitCode, Failure> {
+    let mut program = shown_program();
+    program.build();
+    if let Some(folder) = &arguments.out {
+        let created = std::fs::create_dir_all(folder);
+        created.map_err(|error| output::unwritable("--out", folder, &error))?;
+        write_pages(&program, folder)?;
+        output::note(format_args!("man -l {}", folder.join("wirecost.1").display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let command = match &arguments.command {
+        None => &program,
+        Some(name) => program.find_subcommand(name).ok_or_else(|| {
+            Failure::usage(format!("there is no command {name:?}"))
+                .with_hint("wirecost --help lists the commands")
+        })?,
+    };
+    output::bytes(&page(command)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The man page of a command.
+fn page(command: &Command) -> Result<Vec<u8>, Failure> {
+    let mut page = Vec::new();
+    let man = Man::new(command.clone()).source(concat!("wirecost ", env!("CARGO_PKG_VERSION")));
+    man.render(&mut page).map_err(Failure::internal)?;
+    Ok(page)
+}
+
+/// Writes the page of a command and those of its commands.
+fn write_pages(command: &Command, folder: &Path) -> Result<(), Failure> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    let written = std::fs::write(&path, page(command)?);
+    written.map_err(|error| output::unwritable("--out", &path, &error))?;
+    let commands = command
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help");
+    commands
+        .into_iter()
+        .try_for_each(|command| write_pages(command, folder))
+}

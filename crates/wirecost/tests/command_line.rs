@@ -1,0 +1,110 @@
+//! Links with names, completions and man pages, as a user gets them.
+
+mod common;
+
+use common::{open_folder, said, summary_in, wirecost};
+use serde_json::Value;
+
+fn output(arguments: &str) -> String {
+    let home = open_folder();
+    let said = said(wirecost(home.path()).args(arguments.split(' ')));
+    assert_eq!(said.code, Some(0), "{arguments}: {}", said.stderr);
+    said.stdout
+}
+
+#[test]
+fn links_are_listed_and_each_is_shown_with_its_sources() {
+    let table = output("links");
+    let names: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(
+        names.starts_with(&["name", "ethernet", "wifi", "lte", "lte-m", "nb-iot", "3g"]),
+        "{table}"
+    );
+    let all: Value = serde_json::from_str(&output("links --json -")).expect("JSON");
+    let all = all.as_array().expect("a list");
+    assert_eq!(all.len(), 9);
+    for link in all {
+        let name = link["name"].as_str().expect("a name");
+        assert!(table.contains(&format!("\n{name} ")), "{name}");
+        let file = output(&format!("links {name}"));
+        for value in link["values"].as_array().expect("values") {
+            assert!(
+                value["source"].is_string() && value["date"].is_string(),
+                "{name} {value}"
+            );
+            assert!(
+                file.contains(value["value"].as_str().expect("a text")),
+                "{name} {value}"
+            );
+        }
+        let one: Value = serde_json::from_str(&output(&format!("links {name} --json -"))).expect("JSON");
+        assert_eq!(&one, link);
+    }
+}
+
+#[test]
+fn a_shown_link_is_a_file_of_ones_own_link() {
+    let home = open_folder();
+    std::fs::write(home.path().join("mine.yaml"), output("links satellite-leo")).expect("a file");
+    let links = ["satellite-leo", "mine.yaml"].map(|link| {
+        let out = link.replace('.', "-");
+        let line = format!("compare udp --engine sim -n 2 -q --link {link} --rtt 80ms --out {out}");
+        let said = said(wirecost(home.path()).args(line.split(' ')));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        summary_in(&home.path().join(out)).cells[0].link.up.clone()
+    });
+    assert_eq!(links[0], links[1]);
+    let up = &links[0];
+    assert_eq!((up.delay_ns, up.delay_variation_ns), (40_000_000, 17_000_000));
+    assert_eq!(up.rate_bps, Some(12_000_000));
+}
+
+#[test]
+fn every_shell_has_completions_of_the_visible_commands() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = output(&format!("completions {shell}"));
+        assert!(
+            script.contains("link-rate") && script.contains("compare"),
+            "{shell}"
+        );
+        assert!(!script.contains("load-worker"), "{shell}");
+    }
+}
+
+#[test]
+fn every_visible_command_has_a_man_page() {
+    let page = output("man load");
+    assert!(
+        page.contains(".TH wirecost-load 1") && page.contains("link\\-rate"),
+        "{page}"
+    );
+    let home = open_folder();
+    let said = said(wirecost(home.path()).args(["man", "--out", "pages"]));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for name in [
+        "wirecost",
+        "wirecost-compare",
+        "wirecost-links",
+        "wirecost-object-seal",
+    ] {
+        assert!(home.path().join(format!("pages/{name}.1")).exists(), "{name}");
+    }
+    assert!(!home.path().join("pages/wirecost-load-worker.1").exists());
+}
+
+/// Its own help has every option; the short one names it.
+#[test]
+fn help_all_has_the_options_that_help_leaves_out() {
+    for command in ["compare", "load", "link", "run", "probe", "serve"] {
+        let short = output(&format!("{command} --help"));
+        assert!(short.lines().count() < 100, "{command}");
+        assert!(short.contains("--help-all"), "{command}");
+        assert_eq!(output(&format!("help {command}")), short);
+        let all = output(&format!("{command} --help-all"));
+        let options = |text: &str| text.matches("\n      --").count() + text.matches("\n  -").count();
+        assert!(options(&all) > options(&short), "{command}");
+    }
+}
