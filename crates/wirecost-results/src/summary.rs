@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::threshold::Threshold;
+use crate::all_in::AllIn;
 use crate::resolved::ResolvedScenario;
 use crate::warning::Warning;
 
@@ -86,6 +87,9 @@ pub struct Cell {
     pub close: Option<Section>,
     /// The link of the subscriber, where there is one.
     pub delivery: Option<Section>,
+    /// IP bytes per message with the shares of connects, keep-alive and closes; null where no message was sent.
+    #[serde(default)]
+    pub all_in: Option<AllIn>,
     /// CPU time of both sides; null in sections that were not measured.
     pub cpu: Cpu,
     /// How the offered messages ended.

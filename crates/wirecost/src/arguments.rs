@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod serve;
 mod shape;
+mod table;
 
 use std::ffi::OsString;
 
@@ -32,6 +33,7 @@ pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
 pub use shape::ShapeArguments;
+pub use table::TableArguments;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
 #[derive(Debug, Parser)]

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use wirecost_link::Counters;
 use wirecost_proto::{Direction, Instant};
-use wirecost_results::SampleRow;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::summary::{Cell, Cpu, CpuSide};
+use wirecost_results::{AllIn, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
 
@@ -131,7 +131,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
     let devices = as_asked.as_slice();
     let measured = !devices.is_empty();
     let enough = verdict::enough_devices(link, counters);
-    Cell {
+    let cell = Cell {
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
@@ -154,8 +154,13 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),
         delivery: None,
+        all_in: None,
         cpu: (source.cpu)(devices),
         outcomes,
+    };
+    Cell {
+        all_in: AllIn::of(&cell),
+        ..cell
     }
 }
 

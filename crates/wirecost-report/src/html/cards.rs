@@ -6,7 +6,7 @@ use wirecost_results::{Cell, SampleRow};
 
 use super::estimate;
 use super::samples::Samples;
-use super::scope::Scope;
+use super::scope::{Kind, Scope};
 use crate::columns::{ANYTHING, Column, Entry, Rank};
 use crate::groups::Group;
 use crate::names::Names;
@@ -23,7 +23,7 @@ pub(super) struct Card {
 /// The answer among the cells of one scope.
 #[derive(Serialize)]
 struct Verdict {
-    scope: &'static str,
+    scope: String,
     winners: String,
     value: String,
     unit: &'static str,
@@ -36,6 +36,11 @@ pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     let names = &group.names;
     let cells = group.cells.iter().copied();
     let cells: Vec<(usize, &Cell)> = cells.filter(|(_, cell)| cell.not_run.is_none()).collect();
+    let kinds: &[Kind] = if group.has_both_protections() {
+        &[Kind::Plain, Kind::Secured]
+    } else {
+        &[Kind::Any]
+    };
     let times = [Scope::Answered, Scope::Arrived];
     let questions = [
         (
@@ -65,10 +70,15 @@ pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
                 .iter()
                 .map(|(index, cell)| (*cell, interval(column, cell, samples.of_cell(*index))))
                 .collect();
-            let mut verdicts: Vec<Verdict> = scopes
+            let verdict = |(kind, scope): (&Kind, &Scope)| {
+                let entries = entries.iter().copied();
+                let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| kind.holds(cell)).collect();
+                verdict((column, unit), (*kind, *scope), &entries, names)
+            };
+            let pairs = kinds
                 .iter()
-                .filter_map(|scope| verdict(column, unit, *scope, &entries, names))
-                .collect();
+                .flat_map(|kind| scopes.iter().map(move |scope| (kind, scope)));
+            let mut verdicts: Vec<Verdict> = pairs.filter_map(verdict).collect();
             verdicts.dedup_by(|b, a| a.winners == b.winners);
             Card {
                 title,
@@ -87,6 +97,7 @@ fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64;
         Column::Connection => estimate::connection_bytes(cell, samples)?,
         Column::Up
         | Column::Down
+        | Column::AllIn(_)
         | Column::Packets
         | Column::RoundTrips
         | Column::FirstMessage
@@ -117,9 +128,8 @@ fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
 
 /// The answer among the valid cells of a scope; `None` without one.
 fn verdict(
-    column: Column,
-    unit: &'static str,
-    scope: Scope,
+    (column, unit): (Column, &'static str),
+    (kind, scope): (Kind, Scope),
     entries: &[Entry<'_>],
     names: &Names,
 ) -> Option<Verdict> {
@@ -133,9 +143,20 @@ fn verdict(
             .filter(|(_, rank)| wanted.contains(rank));
         ranked.map(|((cell, _), _)| *cell).collect()
     };
-    let best = of_rank(&[Rank::Best]);
+    let scope = format!("{}{}", scope.words(), kind.words());
+    let alike = of_rank(&[Rank::Alike]);
+    if let [first, _, ..] = &alike[..] {
+        return Some(Verdict {
+            scope,
+            value: column.text(first),
+            unit,
+            winners: "none: no significant difference".to_owned(),
+            inseparable: listed(&of_rank(&[Rank::Unsure]), names),
+        });
+    }
+    let best = of_rank(&[Rank::Best, Rank::Alike]);
     Some(Verdict {
-        scope: scope.words(),
+        scope,
         value: column.text(best.first()?),
         unit,
         winners: listed(&best, names),

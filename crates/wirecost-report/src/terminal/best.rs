@@ -8,7 +8,7 @@ use super::notes;
 use super::style::Style;
 use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival};
 use crate::groups::Group;
-use crate::names::is_modelled;
+use crate::names::{Names, is_modelled, is_secured};
 use crate::number;
 
 /// The largest number of groups that are shown.
@@ -30,6 +30,7 @@ const QUESTIONS: [Question; 4] = [
 /// The lines of a run.
 pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
     let groups: Vec<Group<'_>> = Group::all(summary).iter().map(Group::charted).collect();
+    let rows: Vec<(String, Vec<&Cell>)> = groups.iter().flat_map(kinds).collect();
     let simulated = groups.iter().flat_map(Group::iter).any(is_modelled);
     let engine = if simulated { ", simulated" } else { "" };
     let head = format!(
@@ -37,24 +38,27 @@ pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<Strin
         counted(summary.cells.len() as u64, "cell"),
         counted(groups.len() as u64, "group")
     );
-    let rows: Vec<[String; 5]> = groups.iter().take(MOST).map(row).collect();
+    let names = groups.first().map(|group| std::rc::Rc::clone(&group.names));
+    let names = names.unwrap_or_default();
+    let table: Vec<[String; 5]> = rows
+        .iter()
+        .take(MOST)
+        .map(|(heading, cells)| row(heading, cells, &names))
+        .collect();
     let headings = QUESTIONS.map(|(heading, _, _)| heading.to_owned());
     let [a, b, c, d] = headings;
-    let table = columns([String::new(), a, b, c, d], &rows, width);
+    let table = columns([String::new(), a, b, c, d], &table, width);
     let mut lines = vec![style.bold(&number::clipped(&head, width))];
     lines.extend(table);
-    if groups.len() > MOST {
-        lines.push(format!(
-            "and {}",
-            counted((groups.len() - MOST) as u64, "more group")
-        ));
+    if rows.len() > MOST {
+        lines.push(format!("and {}", counted((rows.len() - MOST) as u64, "more row")));
     }
     lines.push(String::new());
     let notes = [
         format!(
-            "{INSEPARABLE}N: N others are not separable from it, as their 95 % intervals overlap or there are too few samples for one"
+            "{INSEPARABLE}N: N others without a significant difference (95 % intervals overlap, or too few samples for one)"
         ),
-        "bytes under loss are means: the maps of report.html tell which are separable".to_owned(),
+        "bytes under loss are means: the maps of report.html tell which differ significantly".to_owned(),
     ];
     lines.extend(
         notes
@@ -70,22 +74,37 @@ fn is_answered(cell: &Cell) -> bool {
     !ends_with_arrival(cell)
 }
 
-fn row(group: &Group<'_>) -> [String; 5] {
-    let [a, b, c, d] = QUESTIONS.map(|(_, column, competes)| answer(group, column, competes));
-    [group.heading.clone(), a, b, c, d]
+/// The cells of a group that compete; plain and secured stacks apart.
+fn kinds<'a>(group: &Group<'a>) -> Vec<(String, Vec<&'a Cell>)> {
+    if !group.has_both_protections() {
+        return vec![(group.heading.clone(), group.iter().collect())];
+    }
+    let kind = |(name, secured): (&str, bool)| {
+        let cells = group.iter().filter(|cell| is_secured(cell) == secured);
+        (format!("{}, {name}", group.heading), cells.collect())
+    };
+    [("plain", false), ("secured", true)].map(kind).into()
 }
 
-/// The best of the competing cells, its value, and the number of cells that are not separable from it.
-fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> String {
-    let cells: Vec<&Cell> = group.iter().filter(|cell| competes(cell)).collect();
+fn row(heading: &str, cells: &[&Cell], names: &Names) -> [String; 5] {
+    let [a, b, c, d] = QUESTIONS.map(|(_, column, competes)| answer(cells, names, column, competes));
+    [heading.to_owned(), a, b, c, d]
+}
+
+/// The best of the competing cells, its value, and the number of cells that do not differ significantly from it.
+fn answer(cells: &[&Cell], names: &Names, column: Column, competes: fn(&Cell) -> bool) -> String {
+    let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
     let ranks = column.ranks(&cells);
-    let best = cells.iter().zip(&ranks).find(|(_, rank)| **rank == Rank::Best);
+    let best = cells
+        .iter()
+        .zip(&ranks)
+        .find(|(_, rank)| matches!(rank, Rank::Best | Rank::Alike));
     let Some((best, _)) = best else {
         return number::NONE.to_owned();
     };
     let others = ranks
         .iter()
-        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable | Rank::Unsure))
+        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable | Rank::Alike | Rank::Unsure))
         .count()
         - 1;
     let tie = if others == 0 {
@@ -99,7 +118,7 @@ fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> Str
         number::bytes
     };
     let value = number::optional(column.value(best), write);
-    format!("{} {value}{tie}", group.names.contender(best))
+    format!("{} {value}{tie}", names.contender(best))
 }
 
 /// The rows below their headings, columns dropped from the right where the width does not suffice.

@@ -104,6 +104,11 @@ impl Metric {
             "one_way_delay" => times(message?.one_way_delay_ns.as_ref()?, aggregation),
             "connect_time" => times(connect?.response_time_ns.as_ref()?, aggregation),
             "bytes_per_msg" => both_ways(message?, |bytes| bytes.wire, aggregation),
+            "all_in" => match (cell.all_in()?, aggregation) {
+                (all_in, Aggregation::Mean) => Some(all_in.each()),
+                (all_in, Aggregation::Sum) => Some(all_in.sum()),
+                _ => None,
+            },
             "packets_per_msg" => both_ways(message?, |bytes| bytes.packets, aggregation),
             "connect_bytes" => both_ways(connect?, |bytes| bytes.wire, aggregation),
             "connect_packets" => both_ways(connect?, |bytes| bytes.packets, aggregation),
@@ -176,7 +181,7 @@ pub fn all(of_loads: bool) -> Vec<&'static Metric> {
 }
 
 /// Every metric.
-pub static METRICS: [Metric; 34] = [
+pub static METRICS: [Metric; 35] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -185,6 +190,7 @@ pub static METRICS: [Metric; 34] = [
     of_cells("bytes_per_msg", Quantity::Bytes, Shape::PerMessage),
     of_cells("bytes_up_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
     of_cells("bytes_down_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
+    of_cells("all_in", Quantity::Bytes, Shape::PerMessage),
     of_cells("packets_per_msg", Quantity::Number, Shape::PerMessage),
     of_cells("connect_bytes", Quantity::Bytes, Shape::PerMessage),
     of_cells("connect_packets", Quantity::Number, Shape::PerMessage),

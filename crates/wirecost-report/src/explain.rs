@@ -1,0 +1,159 @@
+//! What explains a figure that surprises: retransmissions, padding, connections that were made again, and keep-alive.
+
+use wirecost_results::all_in::Parts;
+use wirecost_results::{Cell, Section};
+
+use crate::names::Names;
+use crate::number::{grouped, trimmed, whole_bytes};
+
+/// A smaller share of a figure does not explain it.
+const LEAST: f64 = 0.01;
+
+/// One line for each explanation that applies to any of the cells, with the stacks and their figures.
+pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
+    let line = |what: &str, why: &str, of: &dyn Fn(&Cell) -> Option<String>| {
+        let told = |cell: &Cell| Some(format!("{} {}", names.label(cell), of(cell)?));
+        let told: Vec<String> = cells.iter().filter_map(told).collect();
+        (!told.is_empty()).then(|| format!("{what}: {}{why}", told.join(", ")))
+    };
+    let early = if cells.iter().all(is_lossless) {
+        "; the link lost nothing: they left before the answer could arrive"
+    } else {
+        ""
+    };
+    let explanations = [
+        line("retransmissions", early, &|cell| {
+            share_of_cause(cell, "retransmission")
+        }),
+        line("padding", "", &|cell| share_of_cause(cell, "probe")),
+        line("connections made again", "", &made_again),
+        // The conclusion tells it of a single stack.
+        line("keep-alive within all-in", "", &|cell| {
+            keep_alive(cell).filter(|_| cells.len() > 1)
+        }),
+    ];
+    explanations.into_iter().flatten().collect()
+}
+
+/// The bytes of a cause among those of the connection and of a message: `2,775 of 5,381 B of the connection`.
+fn share_of_cause(cell: &Cell, cause: &str) -> Option<String> {
+    let of = |sections: [&Option<Section>; 2], what: &str| {
+        let sections = || sections.into_iter().flatten();
+        let all: f64 = sections()
+            .map(|section| section.up.wire.mean + section.down.wire.mean)
+            .sum();
+        let caused = sections().filter_map(|section| section.by_cause.get(cause));
+        let caused: f64 = caused.map(|bytes| bytes.up + bytes.down).sum();
+        (caused > all * LEAST).then(|| {
+            let caused = grouped(caused.round() as u64);
+            format!("{caused} of {} of {what}", whole_bytes(all))
+        })
+    };
+    let parts = [
+        of([&cell.connect, &cell.close], "the connection"),
+        of([&cell.message, &None], "the message"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}
+
+/// How many connections a device made, where it made more than one: a server or a network ends one that is silent.
+fn made_again(cell: &Cell) -> Option<String> {
+    let connects = cell.connect.as_ref()?.samples;
+    let devices = cell.close.as_ref()?.samples;
+    let is_again = devices > 0 && connects > devices && cell.messages_per_connection > 1;
+    is_again.then(|| {
+        let each = connects as f64 / devices as f64;
+        format!("{} per device, as the earlier one had ended", trimmed(each, 1))
+    })
+}
+
+fn keep_alive(cell: &Cell) -> Option<String> {
+    let parts = Parts::of(cell)?;
+    (parts.keep_alive > parts.message * LEAST).then(|| format!("{} a message", whole_bytes(parts.keep_alive)))
+}
+
+fn is_lossless(cell: &Cell) -> bool {
+    let link = &cell.link;
+    let achieved = link.achieved.as_ref();
+    let dropped = achieved.map_or(0, |achieved| {
+        achieved.queue_dropped_up.unwrap_or_default() + achieved.queue_dropped_down.unwrap_or_default()
+    });
+    let loses = |way: &wirecost_results::summary::LinkDirection| way.loss > 0.0 || way.corrupt > 0.0;
+    !loses(&link.up) && !loses(&link.down) && dropped == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_results::summary::{Bytes, CauseBytes, Count};
+
+    use super::*;
+
+    fn section(samples: u64, up: f64, down: f64) -> Section {
+        let bytes = |mean| Bytes {
+            wire: Count {
+                mean,
+                sum: (mean * samples as f64) as u64,
+                ..Count::default()
+            },
+            ..Bytes::default()
+        };
+        Section {
+            samples,
+            up: bytes(up),
+            down: bytes(down),
+            ..Section::default()
+        }
+    }
+
+    fn cell() -> Cell {
+        let mut connect = section(10, 3_000.0, 2_300.0);
+        let repeats = CauseBytes {
+            up: 1_775.0,
+            down: 1_000.0,
+        };
+        connect.by_cause.insert("retransmission".into(), repeats);
+        Cell {
+            stack: "coap-con+dtls1.3".into(),
+            connect: Some(connect),
+            message: Some(section(40, 200.0, 50.0)),
+            close: Some(section(10, 81.0, 0.0)),
+            ..Cell::default()
+        }
+    }
+
+    #[test]
+    fn retransmissions_are_told_with_the_figure_that_holds_them() {
+        let lines = lines(&Names::alone(), &[cell()]);
+        assert_eq!(lines.len(), 1);
+        let told =
+            "retransmissions: coap-con+dtls1.3 @ 2,775 of 5,381 B of the connection; the link lost nothing";
+        assert!(lines[0].starts_with(told), "{lines:?}");
+    }
+
+    #[test]
+    fn on_a_lossy_link_retransmissions_are_not_called_early() {
+        let mut lossy = cell();
+        lossy.link.down.loss = 0.01;
+        let lines = lines(&Names::alone(), &[lossy]);
+        assert!(lines[0].ends_with("of the connection"), "{lines:?}");
+    }
+
+    #[test]
+    fn connections_made_again_and_keep_alive_explain_all_in() {
+        let mut kept = cell();
+        kept.connect = Some(section(30, 300.0, 100.0));
+        kept.messages_per_connection = 4;
+        kept.keep_alive = Some(section(10, 100.0, 100.0));
+        let other = Cell {
+            stack: "udp".into(),
+            ..Cell::default()
+        };
+        let lines = lines(&Names::alone(), &[kept, other]);
+        let expected = [
+            "connections made again: coap-con+dtls1.3 @ 3 per device, as the earlier one had ended",
+            "keep-alive within all-in: coap-con+dtls1.3 @ 50 B a message",
+        ];
+        assert_eq!(lines, expected);
+    }
+}
