@@ -148,7 +148,7 @@ impl Column {
     }
 
     /// Whether the column describes a message alone, in a cell whose message shares its packets with the handshake.
-    const fn is_shared(self, cell: &Cell) -> bool {
+    pub(crate) const fn is_shared(self, cell: &Cell) -> bool {
         cell.early_message
             && matches!(
                 self,

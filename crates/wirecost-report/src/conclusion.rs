@@ -1,6 +1,7 @@
 //! The conclusion of a comparison in words: which stack takes the fewest bytes, and whether any answers faster. Plain
 //! and secured stacks have a sentence each. A sentence names a difference in time only where it is significant.
 
+use wirecost_proto::units::counted;
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 
@@ -69,43 +70,40 @@ fn of_one_group(cells: &[&Cell], names: &Names, per: Per) -> String {
 
 /// How often each stack takes the fewest bytes.
 fn of_many_groups(groups: &[Vec<&Cell>], names: &Names, per: Per) -> String {
-    let all: Vec<&Cell> = groups.iter().flatten().copied().collect();
-    let has_both_kinds =
-        all.iter().any(|cell| ends_with_arrival(cell)) && all.iter().any(|cell| !ends_with_arrival(cell));
-    let cheapest = |cells: Vec<&Cell>| {
-        let basis = Basis::of(&cells, per);
-        let best = basis.ascending(&cells).first().copied();
+    let is_answered = |cell: &Cell| !ends_with_arrival(cell);
+    let fewest = format!("fewest IP bytes: {}", winners(groups, names, per, |_| true));
+    let all = || groups.iter().flatten();
+    if all().any(|cell| is_answered(cell)) && all().any(|cell| !is_answered(cell)) {
+        let answered = winners(groups, names, per, is_answered);
+        return format!("{fewest}; of acknowledged messages: {answered}");
+    }
+    fewest
+}
+
+/// The stacks that take the fewest bytes of the competing ones, the most frequent first, with the numbers of their groups.
+fn winners(groups: &[Vec<&Cell>], names: &Names, per: Per, competes: fn(&Cell) -> bool) -> String {
+    let winner = |cells: &Vec<&Cell>| {
+        let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
+        let best = Basis::of(&cells, per).ascending(&cells).first().copied();
         best.map(|(cell, _)| names.contender(cell))
     };
-    let winners = |applies: fn(&Cell) -> bool| -> String {
-        let of_group =
-            |cells: &Vec<&Cell>| cheapest(cells.iter().copied().filter(|cell| applies(cell)).collect());
-        let winners: Vec<String> = groups.iter().filter_map(of_group).collect();
-        let mut counts: Vec<(usize, String)> = distinct(winners.iter().cloned())
-            .into_iter()
-            .map(|name| (winners.iter().filter(|winner| **winner == name).count(), name))
-            .collect();
-        counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        let others = counts.len().saturating_sub(LISTED);
-        let mut words: Vec<String> = counts
-            .into_iter()
-            .take(LISTED)
-            .map(|(count, name)| format!("{name} in {count} of {} cases", winners.len()))
-            .collect();
-        if others > 0 {
-            words.push(format!("{others} other stacks"));
-        }
-        words.join(", ")
+    let winners: Vec<String> = groups.iter().filter_map(winner).collect();
+    let count = |name: &String| winners.iter().filter(|winner| *winner == name).count();
+    let mut stacks = distinct(winners.iter().cloned());
+    stacks.sort_by_key(|name| std::cmp::Reverse(count(name)));
+    let word = |(place, name): (usize, &String)| match place {
+        0 => format!(
+            "{name} in {} of {}",
+            count(name),
+            counted(winners.len() as u64, "case")
+        ),
+        _ => format!("{name} in {}", count(name)),
     };
-    let fewest = format!("fewest IP bytes: {}", winners(|_| true));
-    if has_both_kinds {
-        format!(
-            "{fewest}; of acknowledged messages: {}",
-            winners(|cell| !ends_with_arrival(cell))
-        )
-    } else {
-        fewest
+    let mut words: Vec<String> = stacks.iter().take(LISTED).enumerate().map(word).collect();
+    if stacks.len() > LISTED {
+        words.push(counted((stacks.len() - LISTED) as u64, "other stack"));
     }
+    words.join(", ")
 }
 
 /// The bytes that a sentence compares: all-in bytes where a message has a share of the rest, else those of a message.
@@ -124,10 +122,11 @@ impl Basis {
         }
     }
 
-    /// The cells with their bytes, fewest first.
+    /// The cells with their bytes, fewest first; without those whose message has no bytes of its own.
     fn ascending<'a>(self, cells: &[&'a Cell]) -> Vec<(&'a Cell, f64)> {
         let with_bytes = cells
             .iter()
+            .filter(|cell| !self.column.is_shared(cell))
             .filter_map(|cell| Some((*cell, self.column.value(cell)?)));
         let mut all: Vec<(&Cell, f64)> = with_bytes.collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1));

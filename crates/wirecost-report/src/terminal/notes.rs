@@ -112,7 +112,7 @@ impl Notes<'_> {
         let invalid = capped(invalid(self.summary, &Names::of(self.summary)), MOST);
         let invalid = invalid.into_iter().flat_map(|reason| wrapped(&reason, width));
         lines.extend(invalid.map(|line| style.alarm(&line)));
-        lines.push(verdict(self.summary));
+        lines.extend(wrapped(&verdict(self.summary), width));
         lines
     }
 
