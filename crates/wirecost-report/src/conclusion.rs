@@ -221,7 +221,7 @@ impl Basis {
             let names = of_value(*bytes, &|cell| !ends_with_arrival(cell));
             text += &format!(", {names} {} (acknowledged)", self.short(*bytes));
         }
-        text + &format!("; most: {} {}", of_value(most.1, &|_| true), self.short(most.1))
+        text + &format!(", most: {} {}", of_value(most.1, &|_| true), self.short(most.1))
     }
 }
 
@@ -269,7 +269,7 @@ fn times(cells: &[&Cell], names: &Names) -> Option<String> {
                     some.len()
                 ),
             };
-            Some(format!("{fastest}; {slow}"))
+            Some(format!("{fastest}, {slow}"))
         }
     }
 }
