@@ -7,6 +7,7 @@ use wirecost_results::{Cell, Summary};
 
 use crate::columns::{Column, Rank, ends_with_arrival, shown};
 use crate::groups::Group;
+use crate::html::pays_off;
 use crate::names::{Names, distinct, is_modelled, is_secured};
 use crate::number::{self, whole_bytes};
 use crate::per::Per;
@@ -48,7 +49,20 @@ pub(crate) fn sentences(summary: &Summary, per: Per) -> Vec<String> {
             format!("{about}: {said}")
         })
     };
-    [false, true].into_iter().filter_map(sentence).collect()
+    let policies = pays_off(summary);
+    let beyond = policies.len().saturating_sub(LISTED);
+    let more = (beyond > 0).then(|| {
+        format!(
+            "{} on kept connections in report.html",
+            counted(beyond as u64, "more sentence")
+        )
+    });
+    [false, true]
+        .into_iter()
+        .filter_map(sentence)
+        .chain(policies.into_iter().take(LISTED))
+        .chain(more)
+        .collect()
 }
 
 /// The cells that a sentence may speak of. Live cells and simulated ones are never compared.
@@ -71,13 +85,28 @@ fn of_one_group(cells: &[&Cell], names: &Names, per: Per) -> String {
 /// How often each stack takes the fewest bytes.
 fn of_many_groups(groups: &[Vec<&Cell>], names: &Names, per: Per) -> String {
     let is_answered = |cell: &Cell| !ends_with_arrival(cell);
+    let all: Vec<&Cell> = groups.iter().flatten().copied().collect();
+    if let [name] = &distinct(all.iter().map(|cell| names.contender(cell)))[..] {
+        return range(&all, name, per);
+    }
     let fewest = format!("fewest IP bytes: {}", winners(groups, names, per, |_| true));
-    let all = || groups.iter().flatten();
-    if all().any(|cell| is_answered(cell)) && all().any(|cell| !is_answered(cell)) {
+    if all.iter().any(|cell| is_answered(cell)) && !all.iter().all(|cell| is_answered(cell)) {
         let answered = winners(groups, names, per, is_answered);
         return format!("{fewest}; of acknowledged messages: {answered}");
     }
     fewest
+}
+
+/// The least and the most bytes of a stack that has no competitor.
+fn range(cells: &[&Cell], name: &str, per: Per) -> String {
+    let basis = Basis::of(cells, per);
+    match &basis.ascending(cells)[..] {
+        [(_, least), .., (_, most)] if least != most => {
+            format!("{name} takes {} to {}", basis.short(*least), basis.words(*most))
+        }
+        [(_, bytes), ..] => format!("{name} takes {}", basis.words(*bytes)),
+        [] => format!("{name} sent nothing"),
+    }
 }
 
 /// The stacks that take the fewest bytes of the competing ones, the most frequent first, with the numbers of their groups.

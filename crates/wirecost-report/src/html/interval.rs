@@ -5,6 +5,7 @@
 //! a persistent connection pays off.
 
 mod crossing;
+mod policy;
 
 use serde::Serialize;
 use wirecost_results::{Cell, Summary};
@@ -21,6 +22,7 @@ use crate::figures::time;
 use crate::names::distinct;
 use crate::number;
 use crossing::Crossing;
+pub(crate) use policy::pays_off;
 
 /// The lines of a run over the interval.
 #[derive(Serialize)]
