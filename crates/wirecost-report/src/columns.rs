@@ -50,6 +50,8 @@ pub(crate) const INSEPARABLE: &str = "~";
 pub(crate) const LOW_N: &str = "°";
 /// The mark of a time that ends with arrival because nothing answers.
 pub(crate) const TO_ARRIVAL: &str = "→";
+/// The mark of all-in bytes of devices that could not send all their messages.
+pub(crate) const CUT_SHORT: &str = "†";
 /// The mark of the bytes of a message that shares its packets with the handshake.
 pub(crate) const EARLY: &str = "‡";
 
@@ -133,6 +135,7 @@ impl Column {
     pub(crate) fn marks(self, cell: &Cell, rank: Rank) -> String {
         let marks = [
             (self.is_shared(cell), EARLY),
+            (self.is_cut_short(cell), CUT_SHORT),
             (rank == Rank::Inseparable, INSEPARABLE),
             (self.is_low_n(cell), LOW_N),
             (
@@ -147,8 +150,18 @@ impl Column {
             .collect()
     }
 
+    /// Whether the value may be compared with others.
+    pub(crate) fn is_comparable(self, cell: &Cell) -> bool {
+        cell.valid && !self.is_shared(cell) && !self.is_cut_short(cell)
+    }
+
+    /// Whether the bytes of a connection were divided by fewer messages than it should have carried.
+    const fn is_cut_short(self, cell: &Cell) -> bool {
+        matches!(self, Self::AllIn(_)) && cell.outcomes.failed > 0
+    }
+
     /// Whether the column describes a message alone, in a cell whose message shares its packets with the handshake.
-    pub(crate) const fn is_shared(self, cell: &Cell) -> bool {
+    const fn is_shared(self, cell: &Cell) -> bool {
         cell.early_message
             && matches!(
                 self,

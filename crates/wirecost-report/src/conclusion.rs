@@ -12,6 +12,8 @@ use crate::names::{Names, distinct, is_modelled, is_secured};
 use crate::number::{self, whole_bytes};
 use crate::per::Per;
 
+/// Why there is nothing to compare.
+const CUT_SHORT: &str = "not all messages were sent, so that no bytes are compared";
 /// The largest number of stacks that a sentence lists.
 const LISTED: usize = 3;
 
@@ -105,7 +107,7 @@ fn range(cells: &[&Cell], name: &str, per: Per) -> String {
             format!("{name} takes {} to {}", basis.short(*least), basis.words(*most))
         }
         [(_, bytes), ..] => format!("{name} takes {}", basis.words(*bytes)),
-        [] => format!("{name} sent nothing"),
+        [] => CUT_SHORT.to_owned(),
     }
 }
 
@@ -151,11 +153,11 @@ impl Basis {
         }
     }
 
-    /// The cells with their bytes, fewest first; without those whose message has no bytes of its own.
+    /// The cells with their bytes, fewest first; without those that may not be compared.
     fn ascending<'a>(self, cells: &[&'a Cell]) -> Vec<(&'a Cell, f64)> {
         let with_bytes = cells
             .iter()
-            .filter(|cell| !self.column.is_shared(cell))
+            .filter(|cell| self.column.is_comparable(cell))
             .filter_map(|cell| Some((*cell, self.column.value(cell)?)));
         let mut all: Vec<(&Cell, f64)> = with_bytes.collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -190,6 +192,12 @@ impl Basis {
     fn in_full(self, cell: &Cell, names: &Names) -> String {
         let bytes = self.column.value(cell).unwrap_or_default();
         let name = names.contender(cell);
+        if !self.column.is_comparable(cell) {
+            return format!(
+                "{name} did not send all its messages; those that it sent take {}",
+                self.words(bytes)
+            );
+        }
         let text = format!("{name} takes {}{}", self.words(bytes), self.connection(cell));
         let Some(parts) = Parts::of(cell).filter(|_| self.column != Column::Total) else {
             return text;
@@ -215,6 +223,9 @@ impl Basis {
     /// Every cell with its bytes.
     fn each(self, cells: &[&Cell], names: &Names) -> String {
         let all = self.ascending(cells);
+        if all.is_empty() {
+            return CUT_SHORT.to_owned();
+        }
         let said = all.iter().enumerate().map(|(place, (cell, bytes))| {
             let name = names.contender(cell);
             let bytes = match place {
@@ -230,7 +241,7 @@ impl Basis {
     fn extremes(self, cells: &[&Cell], names: &Names) -> String {
         let all = self.ascending(cells);
         let (Some(fewest), Some(most)) = (all.first(), all.last()) else {
-            return "no bytes were measured".to_owned();
+            return CUT_SHORT.to_owned();
         };
         if fewest.1 == most.1 {
             return format!("all {} stacks take {}", all.len(), self.words(fewest.1));

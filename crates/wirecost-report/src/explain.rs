@@ -3,17 +3,32 @@
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Section};
 
-use crate::names::Names;
+use crate::names::{Names, distinct};
 use crate::number::{grouped, trimmed, whole_bytes};
 
 /// A smaller share of a figure does not explain it.
 const LEAST: f64 = 0.01;
 
-/// One line for each explanation that applies to any of the cells, with the stacks and their figures.
+/// What explains a figure of a cell, and its size.
+type Reason = (f64, String);
+
+/// One line for each explanation that applies to any of the cells, with the stacks and their figures. Of several cells of
+/// a stack it tells the largest figure.
 pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
-    let line = |what: &str, why: &str, of: &dyn Fn(&Cell) -> Option<String>| {
-        let told = |cell: &Cell| Some(format!("{} {}", names.label(cell), of(cell)?));
-        let told: Vec<String> = cells.iter().filter_map(told).collect();
+    let line = |what: &str, why: &str, of: &dyn Fn(&Cell) -> Option<Reason>| {
+        let reasons = cells
+            .iter()
+            .filter_map(|cell| Some((names.label(cell), of(cell)?)));
+        let reasons: Vec<(String, Reason)> = reasons.collect();
+        let told = distinct(reasons.iter().map(|(label, _)| label))
+            .into_iter()
+            .map(|label| {
+                let own = reasons.iter().filter(|(other, _)| other == label);
+                let up_to = if own.clone().count() > 1 { "up to " } else { "" };
+                let largest = own.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+                largest.map_or_else(String::new, |(label, (_, text))| format!("{label} {up_to}{text}"))
+            });
+        let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| format!("{what}: {}{why}", told.join(", ")))
     };
     let early = if cells.iter().all(is_lossless) {
@@ -21,6 +36,7 @@ pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
     } else {
         ""
     };
+    let kept = |cell: &Cell| keep_alive(cell).filter(|_| cells.len() > 1);
     let explanations = [
         line("retransmissions", early, &|cell| {
             share_of_cause(cell, "retransmission")
@@ -28,15 +44,13 @@ pub(crate) fn lines(names: &Names, cells: &[Cell]) -> Vec<String> {
         line("padding", "", &|cell| share_of_cause(cell, "probe")),
         line("connections made again", "", &made_again),
         // The conclusion tells it of a single stack.
-        line("keep-alive within all-in", "", &|cell| {
-            keep_alive(cell).filter(|_| cells.len() > 1)
-        }),
+        line("keep-alive within all-in", "", &kept),
     ];
     explanations.into_iter().flatten().collect()
 }
 
 /// The bytes of a cause among those of the connection and of a message: `2,775 of 5,381 B of the connection`.
-fn share_of_cause(cell: &Cell, cause: &str) -> Option<String> {
+fn share_of_cause(cell: &Cell, cause: &str) -> Option<Reason> {
     let of = |sections: [&Option<Section>; 2], what: &str| {
         let sections = || sections.into_iter().flatten();
         let all: f64 = sections()
@@ -45,32 +59,40 @@ fn share_of_cause(cell: &Cell, cause: &str) -> Option<String> {
         let caused = sections().filter_map(|section| section.by_cause.get(cause));
         let caused: f64 = caused.map(|bytes| bytes.up + bytes.down).sum();
         (caused > all * LEAST).then(|| {
+            let size = caused;
             let caused = grouped(caused.round() as u64);
-            format!("{caused} of {} of {what}", whole_bytes(all))
+            (size, format!("{caused} of {} of {what}", whole_bytes(all)))
         })
     };
     let parts = [
         of([&cell.connect, &cell.close], "the connection"),
         of([&cell.message, &None], "the message"),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" and "))
+    let parts: Vec<Reason> = parts.into_iter().flatten().collect();
+    let size = parts.iter().map(|(size, _)| size).sum();
+    let texts: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
+    (!parts.is_empty()).then(|| (size, texts.join(" and ")))
 }
 
 /// How many connections a device made, where it made more than one: a server or a network ends one that is silent.
-fn made_again(cell: &Cell) -> Option<String> {
+fn made_again(cell: &Cell) -> Option<Reason> {
     let connects = cell.connect.as_ref()?.samples;
     let devices = cell.close.as_ref()?.samples;
     let is_again = devices > 0 && connects > devices && cell.messages_per_connection > 1;
     is_again.then(|| {
         let each = connects as f64 / devices as f64;
-        format!("{} per device, as the earlier one had ended", trimmed(each, 1))
+        (
+            each,
+            format!("{} per device, as the earlier one had ended", trimmed(each, 1)),
+        )
     })
 }
 
-fn keep_alive(cell: &Cell) -> Option<String> {
-    let parts = Parts::of(cell)?;
-    (parts.keep_alive > parts.message * LEAST).then(|| format!("{} a message", whole_bytes(parts.keep_alive)))
+fn keep_alive(cell: &Cell) -> Option<Reason> {
+    let Parts {
+        message, keep_alive, ..
+    } = Parts::of(cell)?;
+    (keep_alive > message * LEAST).then(|| (keep_alive, format!("{} a message", whole_bytes(keep_alive))))
 }
 
 fn is_lossless(cell: &Cell) -> bool {

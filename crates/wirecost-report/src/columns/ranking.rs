@@ -89,7 +89,7 @@ impl Column {
 
     /// The value, negated if more is better.
     fn comparable(self, cell: &Cell) -> Option<f64> {
-        let value = self.value(cell).filter(|_| cell.valid && !self.is_shared(cell))?;
+        let value = self.value(cell).filter(|_| self.is_comparable(cell))?;
         Some(if self == Self::Goodput { -value } else { value })
     }
 

@@ -3,7 +3,7 @@
 use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, shown};
+use crate::columns::{CUT_SHORT, Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, shown};
 use crate::groups::Group;
 use crate::names::{Names, is_secured};
 use crate::per::Per;
@@ -66,6 +66,10 @@ fn footnote(tables: &str) -> String {
         (
             "\\~",
             format!("`{INSEPARABLE}` no significant difference from the best (95 % intervals overlap)"),
+        ),
+        (
+            CUT_SHORT,
+            format!("`{CUT_SHORT}` not all messages were sent: of those that were; not compared"),
         ),
         (LOW_N, format!("`{LOW_N}` low n and not ranked")),
         (

@@ -3,7 +3,7 @@
 use wirecost_results::{Cell, Summary};
 
 use super::layout::Layout;
-use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, TO_ARRIVAL};
+use crate::columns::{CUT_SHORT, Column, EARLY, INSEPARABLE, LOW_N, TO_ARRIVAL};
 use crate::groups::Group;
 use crate::names::{Key, Names, is_modelled};
 
@@ -26,6 +26,10 @@ pub(super) fn lines(run: &Summary, columns: &[Column], layout: &Layout, names: &
                 "{EARLY} early data: the message shares its packets with the handshake, whose headers count as \
                  connection; not compared"
             ),
+        ),
+        (
+            has(CUT_SHORT),
+            format!("{CUT_SHORT} not all messages were sent: of those that were; not compared"),
         ),
         (
             has(INSEPARABLE),

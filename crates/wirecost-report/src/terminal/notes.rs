@@ -94,14 +94,10 @@ impl Notes<'_> {
         let legend = legend.into_iter().chain(self.hidden(names));
         let legend = legend.flat_map(|note| wrapped(&note, width));
         lines.extend(legend.map(|line| style.faint(&line)));
-        let varying = run
-            .cells
-            .iter()
-            .filter_map(|cell| figures::varying_connect(names, cell));
         let remarks = [
             differences(run, names),
             self.reasons(names),
-            varying.collect(),
+            varying_connects(run, names),
             explain::lines(names, &run.cells),
             shortfalls(run, names),
             full_queues(run, names),
@@ -140,6 +136,17 @@ impl Notes<'_> {
         };
         self.summary.cells.iter().filter_map(reason).collect()
     }
+}
+
+/// The first connects of each stack that differ between samples.
+fn varying_connects(run: &Summary, names: &Names) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    let varying = run
+        .cells
+        .iter()
+        .filter_map(|cell| Some((names.label(cell), figures::varying_connect(names, cell)?)));
+    let first = varying.filter(|(label, _)| told.insert(label.clone()));
+    first.map(|(_, text)| text).collect()
 }
 
 /// The first lines of a long list, and the number of others.

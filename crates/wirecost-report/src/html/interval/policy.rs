@@ -34,7 +34,11 @@ pub(crate) fn pays_off(summary: &Summary) -> Vec<String> {
         })
         .collect()
     };
-    sweep.slices(&fixed).iter().flat_map(of_slice).collect()
+    let mut said: Vec<String> = sweep.slices(&fixed).iter().flat_map(of_slice).collect();
+    if let Some(last) = said.last_mut() {
+        last.push_str("; ×N: messages per connection");
+    }
+    said
 }
 
 /// The pairs of lines of one stack of which one is cheaper at every interval.
