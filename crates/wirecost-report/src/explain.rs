@@ -7,7 +7,7 @@ use crate::names::{Names, distinct};
 use crate::number::{grouped, trimmed, whole_bytes};
 
 /// A smaller share of a figure does not explain it.
-const LEAST: f64 = 0.01;
+const LEAST: f64 = 0.05;
 
 /// What explains a figure of a cell, and its size.
 type Reason = (f64, String);
