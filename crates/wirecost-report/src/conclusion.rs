@@ -5,7 +5,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{Column, Rank, ends_with_arrival, shown};
+use crate::columns::{Column, Rank, ends_with_arrival, is_lossy, shown};
 use crate::groups::Group;
 use crate::html::pays_off;
 use crate::names::{Names, distinct, is_modelled, is_secured};
@@ -80,7 +80,9 @@ fn of_one_group(cells: &[&Cell], names: &Names, per: Per) -> String {
         cells if cells.len() <= LISTED => basis.each(cells, names),
         cells => basis.extremes(cells, names),
     };
-    let parts = [Some(bytes), times(cells, names)];
+    let lossy = cells.iter().any(|cell| is_lossy(cell));
+    let note = lossy.then(|| "bytes are means under loss".to_owned());
+    let parts = [Some(bytes), note, times(cells, names)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
