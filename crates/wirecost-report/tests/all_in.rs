@@ -88,7 +88,7 @@ fn exports_hold_all_in_bytes() {
 }
 
 #[test]
-fn the_conclusion_says_from_when_on_a_kept_connection_costs_more() {
+fn the_conclusion_says_from_when_on_keeping_a_connection_costs() {
     let summary = common::intervals(&["mqtt-qos1"], &[60, 600, 3_600], &[1, 48]).summary;
     let text = table(&summary, &WIDE);
     let said = text

@@ -6,6 +6,7 @@ use wirecost_link::Counters;
 use wirecost_proto::{Direction, Instant};
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::summary::{Cell, Cpu, CpuSide};
+use wirecost_results::warning::Warning;
 use wirecost_results::{AllIn, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
@@ -121,11 +122,9 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         lateness: source.lateness,
         ipv6: options.ipv6,
     };
-    let warnings = if not_run.is_some() {
-        Vec::new()
-    } else {
-        let known = known::warnings(planned, link).filter(|_| source.engine == "sim");
-        verdict::warnings(&evidence).into_iter().chain(known).collect()
+    let warnings = match &not_run {
+        Some(_) => Vec::new(),
+        None => warnings(source, &evidence),
     };
     let as_asked = started_as_asked(devices);
     let devices = as_asked.as_slice();
@@ -162,6 +161,12 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         all_in: AllIn::of(&cell),
         ..cell
     }
+}
+
+/// The reasons to look before trusting the figures of a cell that was run.
+fn warnings(source: &Source<'_>, evidence: &Evidence<'_>) -> Vec<Warning> {
+    let known = known::warnings(source.planned, evidence.link).filter(|_| source.engine == "sim");
+    verdict::warnings(evidence).into_iter().chain(known).collect()
 }
 
 /// The devices that started as configured. Other devices count in the outcomes, and in nothing else.

@@ -31,6 +31,32 @@ struct Verdict {
     inseparable: String,
 }
 
+/// A question: its title, column and unit, and which cells compete.
+type Question = (&'static str, Column, &'static str, [Scope; 2]);
+
+const TIMES: [Scope; 2] = [Scope::Answered, Scope::Arrived];
+const QUESTIONS: [Question; 4] = [
+    (
+        "Cheapest message",
+        Column::Total,
+        "B",
+        [Scope::All, Scope::Answered],
+    ),
+    ("Fastest response", Column::Mean, "ms", TIMES),
+    (
+        "Cheapest connection",
+        Column::Connection,
+        "B",
+        [Scope::All, Scope::Connected],
+    ),
+    (
+        "Fewest round trips",
+        Column::FirstMessage,
+        "to the first acknowledgement",
+        TIMES,
+    ),
+];
+
 /// The cards of a group.
 pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     let names = &group.names;
@@ -41,45 +67,22 @@ pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     } else {
         &[Kind::Any]
     };
-    let times = [Scope::Answered, Scope::Arrived];
-    let questions = [
-        (
-            "Cheapest message",
-            Column::Total,
-            "B",
-            [Scope::All, Scope::Answered],
-        ),
-        ("Fastest response", Column::Mean, "ms", times),
-        (
-            "Cheapest connection",
-            Column::Connection,
-            "B",
-            [Scope::All, Scope::Connected],
-        ),
-        (
-            "Fewest round trips",
-            Column::FirstMessage,
-            "to the first acknowledgement",
-            times,
-        ),
-    ];
-    questions
+    QUESTIONS
         .into_iter()
         .map(|(title, column, unit, scopes)| {
             let entries: Vec<Entry<'_>> = cells
                 .iter()
                 .map(|(index, cell)| (*cell, interval(column, cell, samples.of_cell(*index))))
                 .collect();
-            let verdict = |(kind, scope): (&Kind, &Scope)| {
+            let of_kind = |kind: &Kind| {
                 let entries = entries.iter().copied();
                 let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| kind.holds(cell)).collect();
-                verdict((column, unit), (*kind, *scope), &entries, names)
+                let of_scope = |scope: &Scope| verdict((column, unit), (*kind, *scope), &entries, names);
+                let mut verdicts: Vec<Verdict> = scopes.iter().filter_map(of_scope).collect();
+                verdicts.dedup_by(|b, a| a.winners == b.winners);
+                verdicts
             };
-            let pairs = kinds
-                .iter()
-                .flat_map(|kind| scopes.iter().map(move |scope| (kind, scope)));
-            let mut verdicts: Vec<Verdict> = pairs.filter_map(verdict).collect();
-            verdicts.dedup_by(|b, a| a.winners == b.winners);
+            let verdicts = kinds.iter().flat_map(of_kind).collect();
             Card {
                 title,
                 verdicts,
