@@ -1,22 +1,30 @@
 //! The columns of every table: their values, their texts, and the ranking of cells.
 
+mod ranking;
+mod shown;
+
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, Section};
 
 use crate::figures::BothWays;
-use crate::names::is_modelled;
 use crate::number;
+use crate::per::Per;
+pub(crate) use ranking::{ANYTHING, Entry, Rank, overlap};
+pub(crate) use shown::shown;
 
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// Wire bytes of a message, device to server.
+    /// IP bytes of a message, device to server.
     Up,
-    /// Wire bytes of a message, server to device.
+    /// IP bytes of a message, server to device.
     Down,
-    /// Wire bytes of a message, both directions.
+    /// IP bytes of a message, both directions.
     Total,
-    /// Wire bytes of connect and close, both directions.
+    /// IP bytes of a message with the shares of connect, keep-alive and close, both directions; or those of a day or a
+    /// month.
+    AllIn(Per),
+    /// IP bytes of connect and close, both directions.
     Connection,
     /// Packets of a message, up + down.
     Packets,
@@ -32,45 +40,28 @@ pub(crate) enum Column {
     Mean,
     /// Payload bits / time to arrival.
     Goodput,
-    /// (Wire bytes - payload) / payload.
+    /// (IP bytes - payload) / payload.
     Ratio,
 }
 
-/// The rank of a cell in a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rank {
-    /// No value is better.
-    Best,
-    /// Another value is better, but the intervals overlap.
-    Inseparable,
-    /// Another value is better.
-    Behind,
-    /// Unknown: there are too few samples for an interval.
-    Unsure,
-    /// Not compared: no value, or an invalid cell.
-    Unranked,
-}
-
-/// A ranked cell with the 95 % interval of its value. An exact value has none.
-pub(crate) type Entry<'a> = (&'a Cell, Option<[f64; 2]>);
-
-/// The mark of a value that is not separable from the best.
+/// The mark of a value without a significant difference from the best.
 pub(crate) const INSEPARABLE: &str = "~";
-/// The interval of a mean from too few samples: any value is possible.
-pub(crate) const ANYTHING: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 /// The mark of a quantile from too few samples, and of a mean without an interval.
 pub(crate) const LOW_N: &str = "°";
 /// The mark of a time that ends with arrival because nothing answers.
 pub(crate) const TO_ARRIVAL: &str = "→";
+/// The mark of all-in bytes of devices that could not send all their messages.
+pub(crate) const CUT_SHORT: &str = "†";
 /// The mark of the bytes of a message that shares its packets with the handshake.
 pub(crate) const EARLY: &str = "‡";
 
 impl Column {
     /// Every column, in the order of the table.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Up,
         Self::Down,
         Self::Total,
+        Self::AllIn(Per::Message),
         Self::Connection,
         Self::Packets,
         Self::RoundTrips,
@@ -88,6 +79,7 @@ impl Column {
             Self::Up => ("up", "B/msg"),
             Self::Down => ("down", "B/msg"),
             Self::Total => ("total", "B/msg"),
+            Self::AllIn(per) => ("all-in", per.unit()),
             Self::Connection => ("connection", "B"),
             Self::Packets => ("packets", "up+down"),
             Self::RoundTrips => ("RTTs", "conn+msg"),
@@ -107,6 +99,7 @@ impl Column {
             Self::Up => Some(message.up.wire.mean),
             Self::Down => Some(message.down.wire.mean),
             Self::Total => Some(message.up.wire.mean + message.down.wire.mean),
+            Self::AllIn(per) => per.bytes(cell),
             Self::Connection => BothWays::of_connection(cell).map(|bytes| bytes.total()),
             Self::Packets => Some(message.up.packets.mean + message.down.packets.mean),
             Self::RoundTrips => round_trips(cell).map(|(connect, message)| connect + message),
@@ -131,16 +124,18 @@ impl Column {
             Self::P50 | Self::P99 => number::optional(self.value(cell), number::millis),
             Self::Goodput => number::optional(self.value(cell), number::kilobits),
             Self::Ratio => number::optional(self.value(cell), |ratio| format!("{ratio:.2}")),
+            Self::AllIn(per) => number::optional(self.value(cell), |bytes| per.text(bytes)),
             Self::Up | Self::Down | Self::Total | Self::Connection => {
                 number::optional(self.value(cell), number::bytes)
             }
         }
     }
 
-    /// The marks of the value: not separable, too few samples, no answer.
+    /// The marks of the value: no significant difference, too few samples, no answer.
     pub(crate) fn marks(self, cell: &Cell, rank: Rank) -> String {
         let marks = [
             (self.is_shared(cell), EARLY),
+            (self.is_cut_short(cell), CUT_SHORT),
             (rank == Rank::Inseparable, INSEPARABLE),
             (self.is_low_n(cell), LOW_N),
             (
@@ -155,46 +150,21 @@ impl Column {
             .collect()
     }
 
-    /// Ranks the cells. Invalid cells and times without an interval are not ranked. Times that end with an answer are
-    /// ranked apart from times that end with arrival, and simulated cells apart from live ones.
-    pub(crate) fn ranks(self, cells: &[&Cell]) -> Vec<Rank> {
-        let entries: Vec<Entry<'_>> = cells.iter().map(|cell| (*cell, self.interval(cell))).collect();
-        self.ranks_within(&entries)
+    /// Whether the value is shown as the best. Bytes under loss are means without an interval, so that no test says
+    /// whether they differ.
+    pub(crate) fn is_best(self, cell: &Cell, rank: Rank) -> bool {
+        let is_mean_of_bytes = is_lossy(cell) && !self.is_noisy() && !self.depends_on_response();
+        rank.is_among_the_best() && !is_mean_of_bytes
     }
 
-    /// Like [`Self::ranks`], with intervals from another source than the summary.
-    pub(crate) fn ranks_within(self, entries: &[Entry<'_>]) -> Vec<Rank> {
-        entries.iter().map(|entry| self.rank(*entry, entries)).collect()
+    /// Whether the value may be compared with others.
+    pub(crate) fn is_comparable(self, cell: &Cell) -> bool {
+        cell.valid && !self.is_shared(cell) && !self.is_cut_short(cell)
     }
 
-    fn rank(self, (cell, interval): Entry<'_>, entries: &[Entry<'_>]) -> Rank {
-        let Some(value) = self.comparable(cell) else {
-            return Rank::Unranked;
-        };
-        if self.is_noisy() && interval.is_none() {
-            return Rank::Unsure;
-        }
-        let rivals = entries.iter().filter(|(rival, _)| self.competes(cell, rival));
-        let Some((best, rival)) = rivals
-            .filter(|(_, interval)| !self.is_noisy() || interval.is_some())
-            .filter_map(|(rival, interval)| Some((self.comparable(rival)?, *interval)))
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-        else {
-            return Rank::Unranked;
-        };
-        if value <= best {
-            return Rank::Best;
-        }
-        match (interval, rival) {
-            (Some(own), Some(best)) if overlap(own, best) => Rank::Inseparable,
-            _ => Rank::Behind,
-        }
-    }
-
-    /// The value, negated if more is better.
-    fn comparable(self, cell: &Cell) -> Option<f64> {
-        let value = self.value(cell).filter(|_| cell.valid && !self.is_shared(cell))?;
-        Some(if self == Self::Goodput { -value } else { value })
+    /// Whether the bytes of a connection were divided by fewer messages than it should have carried.
+    const fn is_cut_short(self, cell: &Cell) -> bool {
+        matches!(self, Self::AllIn(_)) && cell.outcomes.failed > 0
     }
 
     /// Whether the column describes a message alone, in a cell whose message shares its packets with the handshake.
@@ -204,11 +174,6 @@ impl Column {
                 self,
                 Self::Up | Self::Down | Self::Total | Self::Packets | Self::Ratio
             )
-    }
-
-    fn competes(self, cell: &Cell, rival: &Cell) -> bool {
-        let alike = !self.depends_on_response() || ends_with_arrival(cell) == ends_with_arrival(rival);
-        alike && is_modelled(cell) == is_modelled(rival)
     }
 
     /// Whether a value is meaningless without its interval.
@@ -256,6 +221,11 @@ impl Column {
     }
 }
 
+/// Whether the link loses packets, so that bytes differ between samples.
+pub(crate) fn is_lossy(cell: &Cell) -> bool {
+    cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0
+}
+
 /// Whether a message's time ends with its arrival, because nothing answers.
 pub(crate) fn ends_with_arrival(cell: &Cell) -> bool {
     let kind = cell
@@ -293,9 +263,4 @@ fn mean(times: &Times) -> String {
         true => format!("{mean} ±{above}"),
         false => format!("{mean} -{below} +{above}"),
     }
-}
-
-/// Whether two intervals have a value in common.
-pub(crate) fn overlap(a: [f64; 2], b: [f64; 2]) -> bool {
-    a[0] <= b[1] && b[0] <= a[1]
 }

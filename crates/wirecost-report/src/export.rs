@@ -17,6 +17,7 @@
 //! | `valid` | | `true` where the figures may be used |
 //! | `not_run` | | why the cell could not be run |
 //! | `first_message_round_trips` | | round trips until the first message was acknowledged, or had arrived |
+//! | `all_in_up_bytes`, `all_in_down_bytes` | B | bytes per message with the shares of connect, keep-alive and close |
 //! | `phase` | | `connect`, `message`, `keep_alive`, `close` or `delivery` |
 //! | `samples` | | devices that reached the end of the phase |
 //! | `response_kind` | | `to_ack`, `to_reply` or `to_arrival` |
@@ -76,7 +77,7 @@ fn row(cell: &Cell, phase: &str, section: Option<&Section>) -> Vec<Field> {
 }
 
 fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
-    let agreement = cell.agreement.as_ref();
+    let (agreement, all_in) = (cell.agreement.as_ref(), cell.all_in());
     let difference = agreement.and_then(|a| a.first_difference.as_ref());
     vec![
         field("stack", &cell.stack),
@@ -94,6 +95,8 @@ fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
         field("valid", cell.valid),
         optional("not_run", cell.not_run.as_ref()),
         optional("first_message_round_trips", cell.first_message_round_trips),
+        optional("all_in_up_bytes", all_in.map(|bytes| bytes.up)),
+        optional("all_in_down_bytes", all_in.map(|bytes| bytes.down)),
         field("phase", phase),
     ]
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use wirecost_results::{Cell, Summary};
 
 use crate::figures::{link_words, time};
-use crate::names::{Names, is_modelled};
+use crate::names::{Names, is_modelled, is_secured};
 
 /// The cells of one payload size, link and schedule. Both engines of a stack are side by side.
 pub(crate) struct Group<'a> {
@@ -28,7 +28,7 @@ impl<'a> Group<'a> {
                 None => groups.push(Self::starting_with(indexed, &names)),
             }
         }
-        groups.iter_mut().for_each(Self::put_engines_side_by_side);
+        groups.iter_mut().for_each(Self::sort);
         groups
     }
 
@@ -51,18 +51,23 @@ impl<'a> Group<'a> {
         self.cells.first().is_some_and(|(_, first)| of_one_kind(first))
     }
 
-    /// Moves the simulated cell of a stack and start to the place after the live one.
-    fn put_engines_side_by_side(&mut self) {
+    /// Moves secured stacks behind plain ones, and the simulated cell of a stack and start behind the live one.
+    fn sort(&mut self) {
         let of_one_name = |a: &Cell, b: &Cell| a.stack == b.stack && a.start == b.start;
         let cells: Vec<&Cell> = self.iter().collect();
         let first = |cell: &Cell| cells.iter().position(|other| of_one_name(cell, other));
         self.cells
-            .sort_by_cached_key(|(_, cell)| (first(cell), is_modelled(cell)));
+            .sort_by_cached_key(|(_, cell)| (is_secured(cell), first(cell), is_modelled(cell)));
     }
 
     /// The cells without their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Cell> {
         self.cells.iter().map(|(_, cell)| *cell)
+    }
+
+    /// Whether there are plain and secured stacks.
+    pub(crate) fn has_both_protections(&self) -> bool {
+        self.iter().any(is_secured) && !self.iter().all(is_secured)
     }
 
     /// Whether there are cells of both engines.

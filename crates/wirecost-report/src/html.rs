@@ -41,6 +41,7 @@ use facts::Facts;
 use grid::Grid;
 use heat::HeatMaps;
 use interval::Intervals;
+pub(crate) use interval::pays_off;
 use ladder::Ladders;
 use samples::Samples;
 use selection::Selection;

@@ -8,7 +8,7 @@
 //!
 //! [`write_all`] reads a folder and writes all three into it. The parts that they share are `columns` (the value of a
 //! column, its text, its ranking), `figures` (bytes by layer of a cell), `groups` (cells that may be compared), `names`
-//! (the names of cells), `csv` and [`number`] (the format of quantities).
+//! (the names of cells), [`per`] (what all-in bytes are of), `conclusion` (the figures in a sentence), `csv` and [`number`] (the format of quantities).
 //!
 //! ```
 //! use wirecost_results::Cell;
@@ -24,8 +24,10 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod columns;
+mod conclusion;
 mod csv;
 mod error;
+mod explain;
 pub mod export;
 mod figures;
 mod groups;
@@ -34,6 +36,8 @@ pub mod link;
 pub mod load;
 mod names;
 pub mod number;
+pub mod per;
+pub mod rows;
 pub mod terminal;
 
 use wirecost_results::RunFolder;

@@ -169,6 +169,11 @@ pub(crate) fn is_modelled(cell: &Cell) -> bool {
     cell.engine == "sim"
 }
 
+/// Whether the stack protects its messages: by a channel, as protected objects, or because its transport does.
+pub(crate) fn is_secured(cell: &Cell) -> bool {
+    cell.stack.contains('+') || cell.stack.starts_with("http3")
+}
+
 fn engine(cell: &Cell) -> &'static str {
     if is_modelled(cell) { " (sim)" } else { "" }
 }

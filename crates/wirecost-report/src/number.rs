@@ -32,6 +32,14 @@ pub(crate) fn bytes(mean: f64) -> String {
     }
 }
 
+/// Bytes in a sentence, without decimals from 100 on: `1,287 B`, `8.4 B`.
+pub(crate) fn whole_bytes(bytes: f64) -> String {
+    if bytes < 100.0 {
+        return format!("{} B", trimmed(bytes, 1));
+    }
+    format!("{} B", grouped(bytes.round() as u64))
+}
+
 /// Nanoseconds as milliseconds, four or five digits.
 pub(crate) fn millis(nanos: f64) -> String {
     let millis = nanos / 1e6;

@@ -1,13 +1,15 @@
-//! The table on a terminal: one row per cell, never wrapped.
+//! The table on a terminal: the conclusion in words, then one row per stack, never wrapped.
 //!
-//! If the width does not suffice, columns are dropped in this order: header-to-payload ratio, goodput, packets, the
-//! mean with its interval, p99, round trips, round trips to the first acknowledgement, the bar, bytes per connection,
-//! the total, the agreement of live and simulated figures, the median response time. The stack and its bytes up and
-//! down always stay; a name that is still too long is clipped. A run of many cells shows only the best of each group.
+//! Columns that say nothing about the run are left out. If the width does not suffice, others are dropped in this order:
+//! header-to-payload ratio, goodput, packets, the mean with its interval, p99, round trips to the first
+//! acknowledgement, round trips, the bar, bytes per connection, the total, the agreement of live and simulated figures,
+//! the median response time. The stack, its bytes up and down, and its all-in bytes always stay; a name that is still too
+//! long is clipped. A run of many cells shows only the best of each group.
 
 mod bar;
 mod best;
 mod layout;
+mod legend;
 pub mod load;
 mod notes;
 mod style;
@@ -15,15 +17,18 @@ mod thresholds;
 
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{Column, Rank};
+use crate::columns::{Column, Rank, shown};
+use crate::conclusion;
 use crate::figures::{link_words, samples};
 use crate::groups::Group;
-use crate::names::Names;
+use crate::names::{Names, is_secured};
 use crate::number;
-use layout::{Layout, Row};
+use crate::per::Per;
+use crate::rows::Rows;
+use layout::{Layout, Row, wrapped};
 use style::Style;
 
-/// Above this number of cells the table shows only the best of each group.
+/// Above this number of rows the table shows only the best of each group.
 const MANY: usize = 96;
 
 /// Options of the table.
@@ -44,14 +49,35 @@ impl Default for TableOptions {
     }
 }
 
-/// The run as a table of one row per cell, grouped by payload size, link and schedule, with legend, footnotes,
-/// warnings, validity and thresholds below. A run of more than 96 cells has one row per group with the best cells.
+/// What a table shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The rows of a stack that both engines ran.
+    pub rows: Rows,
+    /// What all-in bytes are of.
+    pub per: Per,
+}
+
+/// [`table_of`] with one row per stack, and all-in bytes per message.
 pub fn table(summary: &Summary, options: &TableOptions) -> String {
+    table_of(summary, options, Contents::default())
+}
+
+/// The conclusion, then the run as a table of rows grouped by payload size, link and schedule, with legend, footnotes,
+/// warnings, validity and thresholds below. A run of more than 96 rows has one row per group with the best cells.
+pub fn table_of(summary: &Summary, options: &TableOptions, contents: Contents) -> String {
     let style = Style::new(options.color);
-    let mut lines = match summary.cells.len() {
-        many if many > MANY => best::lines(summary, &style, options.width),
-        _ => cells(summary, options, &style),
-    };
+    let rows = contents.rows.of(summary);
+    let conclusion = conclusion::sentences(&rows, contents.per);
+    let conclusion = conclusion.iter().flat_map(|text| wrapped(text, options.width));
+    let mut lines: Vec<String> = conclusion.map(|line| style.bold(&line)).collect();
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(match rows.cells.len() {
+        many if many > MANY => best::lines(summary, contents.per, &style, options.width),
+        _ => cells(summary, &rows, options, contents.per, &style),
+    });
     let has_invalid = summary
         .cells
         .iter()
@@ -65,28 +91,49 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
     finished(lines)
 }
 
-/// A row per cell, and the notes below.
-fn cells(summary: &Summary, options: &TableOptions, style: &Style) -> Vec<String> {
-    let groups: Vec<(Group<'_>, Vec<Row>)> = Group::all(summary)
+/// A row for each cell of `run`, and the notes below. `summary` has the cells without a row too.
+fn cells(summary: &Summary, run: &Summary, options: &TableOptions, per: Per, style: &Style) -> Vec<String> {
+    let all: Vec<&Cell> = run.cells.iter().collect();
+    let columns = shown(&all, per);
+    let groups: Vec<(Group<'_>, Vec<Row>)> = Group::all(run)
         .into_iter()
         .map(|group| {
-            let rows = rows(&group);
+            let rows = rows(&group, &columns);
             (group, rows)
         })
         .collect();
-    let layout = Layout::fit(
-        &Names::of(summary),
-        groups.iter().flat_map(|(_, rows)| rows),
-        options.width,
-    );
+    let rows = groups.iter().flat_map(|(_, rows)| rows);
+    let layout = Layout::fit(&Names::of(run), &columns, rows, options.width);
     let mut lines = Vec::new();
     for (group, rows) in &groups {
-        lines.push(style.bold(&number::clipped(&heading(summary, group), options.width)));
+        lines.push(style.bold(&number::clipped(&heading(run, group), options.width)));
         lines.extend(layout.head(style));
-        lines.extend(rows.iter().map(|row| layout.row(row, style)));
+        lines.extend(block(group, rows, &layout, style));
         lines.push(String::new());
     }
-    lines.extend(notes::below(summary, &layout, style, options.width));
+    let notes = notes::Notes {
+        summary,
+        run,
+        layout: &layout,
+        columns: &columns,
+    };
+    lines.extend(notes.below(style, options.width));
+    lines
+}
+
+/// The rows of a group; plain and secured stacks, which are ranked apart, under a heading each.
+fn block(group: &Group<'_>, rows: &[Row], layout: &Layout, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut kind = None;
+    for (cell, row) in group.iter().zip(rows) {
+        let secured = is_secured(cell);
+        if group.has_both_protections() && kind != Some(secured) {
+            kind = Some(secured);
+            let heading = if secured { "secured:" } else { "plain:" };
+            lines.push(style.faint(heading));
+        }
+        lines.push(layout.row(row, style));
+    }
     lines
 }
 
@@ -129,13 +176,14 @@ fn heading(summary: &Summary, group: &Group<'_>) -> String {
 }
 
 /// A group's rows, each value ranked among the cells of the group.
-fn rows(group: &Group<'_>) -> Vec<Row> {
+fn rows(group: &Group<'_>, columns: &[Column]) -> Vec<Row> {
     let cells: Vec<&Cell> = group.iter().collect();
-    let ranks = Column::ALL.map(|column| column.ranks(&cells));
+    let ranks: Vec<Vec<Rank>> = columns.iter().map(|column| column.ranks(&cells)).collect();
     let scale = bar::Scale::of(&cells);
     let row = |(index, cell): (usize, &&Cell)| {
-        let ranks = ranks.each_ref().map(|ranks| ranks[index]);
-        Row::new(cell, &group.names, ranks, scale)
+        let ranked = columns.iter().zip(&ranks);
+        let ranked = ranked.map(|(column, ranks)| (*column, ranks[index]));
+        Row::new(cell, &group.names, ranked, scale)
     };
     cells.iter().enumerate().map(row).collect()
 }

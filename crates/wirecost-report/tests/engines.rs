@@ -4,12 +4,23 @@ mod common;
 
 use wirecost_report::export::{csv, markdown};
 use wirecost_report::html::report;
-use wirecost_report::terminal::{TableOptions, cell_line, table};
+use wirecost_report::rows::Rows;
+use wirecost_report::terminal::{Contents, TableOptions, cell_line, table, table_of};
+use wirecost_results::Summary;
 
 const WIDE: TableOptions = TableOptions {
     width: 160,
     color: false,
 };
+
+/// The table with a row for each engine.
+fn both(summary: &Summary, options: &TableOptions) -> String {
+    let contents = Contents {
+        rows: Rows::Both,
+        ..Contents::default()
+    };
+    table_of(summary, options, contents)
+}
 
 /// The first words of the rows of a stack.
 fn rows(text: &str, stack: &str) -> Vec<Vec<String>> {
@@ -22,7 +33,7 @@ fn rows(text: &str, stack: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn both_engines_of_a_stack_stand_side_by_side() {
-    let text = table(&common::both_engines().summary, &WIDE);
+    let text = both(&common::both_engines().summary, &WIDE);
     assert_eq!(
         rows(&text, "mqtt-qos1"),
         [
@@ -41,6 +52,24 @@ fn both_engines_of_a_stack_stand_side_by_side() {
 }
 
 #[test]
+fn a_stack_has_one_row_which_is_live_where_it_was_measured() {
+    let mut summary = common::both_engines().summary;
+    let live = summary.cells.iter_mut().filter(|cell| cell.engine == "live");
+    for cell in live.filter(|cell| cell.stack == "udp") {
+        common::not_run(cell, "no permission");
+    }
+    let text = table(&summary, &WIDE);
+    assert_eq!(rows(&text, "mqtt-qos1"), [["mqtt-qos1", "live", "=", "1.00"]]);
+    assert_eq!(rows(&text, "udp")[0], ["udp", "sim", "156", "0"]);
+    assert!(text.contains("udp not run: no permission\n"), "{text}");
+    assert!(
+        text.contains("valid: 15 of 15 cells (7 live, 8 simulated), 1 not run\n"),
+        "{text}"
+    );
+    assert_eq!(markdown(&summary).matches("\n| mqtt-qos1 |").count(), 1);
+}
+
+#[test]
 fn what_differs_is_a_footnote() {
     let summary = common::both_engines().summary;
     let note = format!("¹ mqtt-qos2: {}", common::DIFFERENCE);
@@ -54,10 +83,11 @@ fn what_differs_is_a_footnote() {
 
 #[test]
 fn each_engine_has_its_own_best() {
-    let text = markdown(&common::both_engines().summary);
+    let color = TableOptions { color: true, ..WIDE };
+    let text = both(&common::both_engines().summary, &color);
     let bold: Vec<&str> = text
         .lines()
-        .filter(|line| line.starts_with("| udp ") && line.contains("**156**"))
+        .filter(|line| line.starts_with("udp ") && line.contains("\u{1b}[1m156\u{1b}[0m"))
         .collect();
     assert_eq!(bold.len(), 2, "{text}");
 }
@@ -96,7 +126,7 @@ fn simulated_cells_name_the_builtin_server() {
     for cell in summary.cells.iter_mut().filter(|cell| cell.engine == "live") {
         (cell.target, cell.agreement) = ("mosquitto".into(), None);
     }
-    let text = table(&summary, &WIDE);
+    let text = both(&summary, &WIDE);
     let named = |row: &str| text.lines().any(|line| line.starts_with(row));
     assert!(
         named("mqtt-qos1 @mosquitto") && named("mqtt-qos1 @builtin"),

@@ -118,7 +118,7 @@ fn a_stream_of_messages_is_labelled_so() {
     }
     let text = table(&summary, &TableOptions::default());
     assert!(
-        text.starts_with("128 B, rtt 25ms, 20 messages each, one per 50ms, 150 samples per cell\n"),
+        text.contains("\n128 B, rtt 25ms, 20 messages each, one per 50ms, 150 samples per cell\n"),
         "{text}"
     );
 }

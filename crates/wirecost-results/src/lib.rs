@@ -1,6 +1,7 @@
 //! The results folder: the output of a run, and the only input of a report.
 //!
-//! - [`summary`]: `summary.json`, the exact and the noisy figures of every cell
+//! - [`summary`]: `summary.json`, the exact and the noisy figures of every cell; [`all_in`]: a message with its share of
+//!   everything else
 //! - [`environment`]: `env.json`, the machine that measured them
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
 //! - [`cells`]: `cells/<key>.json`, the results of one cell
@@ -25,6 +26,7 @@
 //! - [`folder`]: the files and their names, written and read back
 
 pub mod agreement;
+pub mod all_in;
 pub mod assemble;
 pub mod cells;
 pub mod columns;
@@ -65,4 +67,4 @@ pub use ladder::{Ladder, LadderPacket};
 pub use load::{Load, LoadFile, LoadSummary};
 pub use open_run::{OpenRun, RunStart};
 pub use samples::SampleRow;
-pub use summary::{Cell, Section, Summary};
+pub use summary::{AllIn, Cell, Section, Summary};

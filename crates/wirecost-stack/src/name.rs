@@ -27,18 +27,20 @@ const NAMES: [(&str, Application); 14] = [
 /// The part of a name that means a protected object.
 const OBJECT: &str = "cose";
 
-/// The stacks that `compare` runs unless you name some.
-pub const DEFAULT: [&str; 11] = [
-    "tcp",
-    "udp",
+/// The stacks that `compare` runs unless you name some: each protocol plain and secured, so that both can be compared
+/// with their like. HTTP/3 has no plain form.
+pub const DEFAULT: [&str; 12] = [
     "mqtt-qos0",
     "mqtt-qos1",
     "mqtt-qos2",
-    "mqtt5-qos1",
     "coap-non",
     "coap-con",
     "amqp-unsettled",
     "http1",
+    "mqtt-qos1+tls1.3",
+    "coap-con+dtls1.3",
+    "amqp-unsettled+tls1.3",
+    "http1+tls1.3",
     "http3",
 ];
 

@@ -16,6 +16,7 @@ mod run;
 mod serve;
 mod shape;
 mod study;
+mod table;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ pub use run::{NewArguments, NewKind, RunArguments};
 pub use serve::{Protocol, ServeArguments};
 pub use shape::ShapeArguments;
 pub use study::{ClaimsArguments, DiffArguments, StudyArguments};
+pub use table::TableArguments;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
 #[derive(Debug, Parser)]

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use wirecost_link::Counters;
 use wirecost_proto::{Direction, Instant};
-use wirecost_results::SampleRow;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::summary::{Cell, Cpu, CpuSide};
+use wirecost_results::warning::Warning;
+use wirecost_results::{AllIn, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
 
@@ -122,17 +123,15 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         lateness: source.lateness,
         ipv6: options.ipv6,
     };
-    let warnings = if not_run.is_some() {
-        Vec::new()
-    } else {
-        let known = known::warnings(planned, link).filter(|_| source.engine == "sim");
-        verdict::warnings(&evidence).into_iter().chain(known).collect()
+    let warnings = match &not_run {
+        Some(_) => Vec::new(),
+        None => warnings(source, &evidence),
     };
     let as_asked = started_as_asked(devices);
     let devices = as_asked.as_slice();
     let measured = !devices.is_empty();
     let enough = verdict::enough_devices(link, counters);
-    Cell {
+    let cell = Cell {
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
@@ -156,9 +155,20 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         keep_alive: quiet_section(devices, |device| &device.keep_alive),
         close: quiet_section(devices, |device| &device.close),
         delivery: None,
+        all_in: None,
         cpu: (source.cpu)(devices),
         outcomes,
+    };
+    Cell {
+        all_in: AllIn::of(&cell),
+        ..cell
     }
+}
+
+/// The reasons to look before trusting the figures of a cell that was run.
+fn warnings(source: &Source<'_>, evidence: &Evidence<'_>) -> Vec<Warning> {
+    let known = known::warnings(source.planned, evidence.link).filter(|_| source.engine == "sim");
+    verdict::warnings(evidence).into_iter().chain(known).collect()
 }
 
 /// The devices that started as configured. Other devices count in the outcomes, and in nothing else.

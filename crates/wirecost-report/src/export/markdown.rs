@@ -1,22 +1,36 @@
-//! `summary.md`: the terminal table's columns as GitHub-flavoured Markdown.
+//! `summary.md`: the conclusion, and the terminal table's rows and columns, as GitHub-flavoured Markdown.
 
 use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL};
+use crate::columns::{CUT_SHORT, Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, shown};
 use crate::groups::Group;
-use crate::names::Names;
-use crate::{figures, number};
+use crate::names::{Names, is_secured};
+use crate::per::Per;
+use crate::rows::Rows;
+use crate::{conclusion, explain, figures, number};
 
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {
+    let command = &summary.command;
+    let summary = &Rows::One.of(summary);
     let names = &Names::of(summary);
     let groups = Group::all(summary);
-    let tables: Vec<String> = groups.iter().map(table).collect();
-    let footnote = format!(
-        "Bold: best. `{INSEPARABLE}` not separable from the best, `{LOW_N}` low n and not ranked, `{TO_ARRIVAL}` time until \
-         arrival, because nothing answers, `{EARLY}` early data, which shares its packets with the handshake.\n"
-    );
+    let all: Vec<&Cell> = summary.cells.iter().collect();
+    let columns = shown(&all, Per::Message);
+    let tables: Vec<String> = groups.iter().map(|group| table(group, &columns)).collect();
+    let conclusion = conclusion::sentences(summary, Per::Message);
+    let conclusion: String = conclusion
+        .iter()
+        .map(|text| format!("**{}**\n\n", escaped(text)))
+        .collect();
+    let tables = conclusion + &tables.join("\n");
+    let footnote = footnote(&tables);
+    let explanations = explain::lines(names, &summary.cells);
+    let explanations: String = explanations
+        .iter()
+        .map(|text| format!("\n- {}\n", escaped(text)))
+        .collect();
     let varying = summary
         .cells
         .iter()
@@ -38,24 +52,52 @@ pub fn markdown(summary: &Summary) -> String {
         .iter()
         .flat_map(|cell| warnings(names, cell))
         .collect();
-    let command = format!(
-        "\n```sh\n{}\n```\n",
-        number::plain(&summary.command).replace("```", "'''")
-    );
-    tables.join("\n") + "\n" + &footnote + &differences + &varying + &warnings + &command
+    let command = format!("\n```sh\n{}\n```\n", number::plain(command).replace("```", "'''"));
+    tables + "\n" + &footnote + &differences + &varying + &explanations + &warnings + &command
 }
 
-fn table(group: &Group<'_>) -> String {
+/// The meanings of the marks in these tables.
+fn footnote(tables: &str) -> String {
+    let marks = [
+        (
+            "**",
+            "Bold: best, or without a significant difference from it".to_owned(),
+        ),
+        (
+            "\\~",
+            format!("`{INSEPARABLE}` no significant difference from the best (95 % intervals overlap)"),
+        ),
+        (
+            CUT_SHORT,
+            format!("`{CUT_SHORT}` not all messages were sent: of those that were; not compared"),
+        ),
+        (LOW_N, format!("`{LOW_N}` low n and not ranked")),
+        (
+            TO_ARRIVAL,
+            format!("`{TO_ARRIVAL}` unacknowledged: one-way delay to the last byte"),
+        ),
+        (
+            EARLY,
+            format!("`{EARLY}` early data, which shares its packets with the handshake"),
+        ),
+    ];
+    let shown = marks.into_iter().filter(|(mark, _)| tables.contains(mark));
+    let meanings: Vec<String> = shown.map(|(_, meaning)| meaning).collect();
+    if meanings.is_empty() {
+        String::new()
+    } else {
+        meanings.join(". ") + ".\n"
+    }
+}
+
+fn table(group: &Group<'_>, columns: &[Column]) -> String {
     let names = &group.names;
     let cells: Vec<&Cell> = group.iter().collect();
-    let ranks = Column::ALL.map(|column| column.ranks(&cells));
-    let head: String = Column::ALL
-        .iter()
-        .map(|column| heading(column.heading()))
-        .collect();
-    let rule = "--:|".repeat(Column::ALL.len());
+    let ranks: Vec<Vec<Rank>> = columns.iter().map(|column| column.ranks(&cells)).collect();
+    let head: String = columns.iter().map(|column| heading(column.heading())).collect();
+    let rule = "--:|".repeat(columns.len());
     let rows = cells.iter().enumerate().map(|(index, cell)| {
-        let values = Column::ALL
+        let values = columns
             .iter()
             .zip(&ranks)
             .map(|(column, ranks)| value(*column, cell, ranks[index]));
@@ -64,7 +106,8 @@ fn table(group: &Group<'_>) -> String {
             .iter()
             .map(|key| format!(" {} |", escaped(&names.value(*key, cell))));
         let values = keys.chain(values).collect::<String>();
-        format!("| {} |{values}\n", name(names, cell))
+        let kind = kind(group, index, columns.len() + names.keys().len());
+        format!("{kind}| {} |{values}\n", name(names, cell))
     });
     let rows: String = rows.collect();
     let keys: String = names.keys().iter().map(|key| heading(key.heading())).collect();
@@ -73,6 +116,17 @@ fn table(group: &Group<'_>) -> String {
         "### {}\n\n| stack |{keys}{head}\n|:--|{key_rule}{rule}\n{rows}",
         group.heading
     )
+}
+
+/// The row before the first plain and the first secured stack, which are ranked apart; empty before others.
+fn kind(group: &Group<'_>, index: usize, columns: usize) -> String {
+    let secured: Vec<bool> = group.iter().map(is_secured).collect();
+    let before = index.checked_sub(1).map(|before| secured[before]);
+    if !group.has_both_protections() || before == Some(secured[index]) {
+        return String::new();
+    }
+    let name = if secured[index] { "secured" } else { "plain" };
+    format!("| *{name}* |{}\n", " |".repeat(columns))
 }
 
 fn heading((name, unit): (&str, &str)) -> String {
@@ -88,9 +142,10 @@ fn value(column: Column, cell: &Cell, rank: Rank) -> String {
     let marks = column.marks(cell, rank);
     // The mark is escaped, because two tildes would be a strike-through.
     let marks = marks.replace(INSEPARABLE, "\\~");
-    match rank {
-        Rank::Best => format!(" **{text}**{marks} |"),
-        Rank::Inseparable | Rank::Behind | Rank::Unsure | Rank::Unranked => format!(" {text}{marks} |"),
+    if column.is_best(cell, rank) {
+        format!(" **{text}**{marks} |")
+    } else {
+        format!(" {text}{marks} |")
     }
 }
 

@@ -1,9 +1,10 @@
-//! The mean cost of a message on a connection with N messages: (connect + close) / N + message, for N from 1 to 10,000,
+//! The mean cost of a message on a connection with N messages: (connect + close) / N + message + keep-alive, for N from 1 to 10,000,
 //! both axes logarithmic. A mark shows where one stack becomes cheaper than another.
 
 use serde::Serialize;
 use wirecost_proto::units::counted;
 use wirecost_results::Cell;
+use wirecost_results::all_in::Parts;
 
 use super::Figure;
 use super::logplot::{Curve, LogFigure, Mark};
@@ -46,15 +47,15 @@ pub(super) struct Quantity {
     interval: fn(&Cell) -> Option<[f64; 2]>,
 }
 
-/// Wire bytes of both directions.
+/// IP bytes of both directions. Keep-alive counts with the message: it lasts as long as the connection.
 pub(super) const BYTES: Quantity = Quantity {
-    name: "Wire bytes per message",
+    name: "All-in IP bytes per message",
     unit: "B",
     write: number::bytes,
     of: |cell| {
         Some((
             BothWays::of_connection(cell)?.total(),
-            BothWays::of_message(cell)?.total(),
+            BothWays::of_message(cell)?.total() + Parts::of(cell)?.keep_alive,
         ))
     },
     interval: |_| None,

@@ -6,7 +6,7 @@ use wirecost_results::{Cell, SampleRow};
 
 use super::estimate;
 use super::samples::Samples;
-use super::scope::Scope;
+use super::scope::{Kind, Scope};
 use crate::columns::{ANYTHING, Column, Entry, Rank};
 use crate::groups::Group;
 use crate::names::Names;
@@ -23,7 +23,7 @@ pub(super) struct Card {
 /// The answer among the cells of one scope.
 #[derive(Serialize)]
 struct Verdict {
-    scope: &'static str,
+    scope: String,
     winners: String,
     value: String,
     unit: &'static str,
@@ -31,45 +31,58 @@ struct Verdict {
     inseparable: String,
 }
 
+/// A question: its title, column and unit, and which cells compete.
+type Question = (&'static str, Column, &'static str, [Scope; 2]);
+
+const TIMES: [Scope; 2] = [Scope::Answered, Scope::Arrived];
+const QUESTIONS: [Question; 4] = [
+    (
+        "Cheapest message",
+        Column::Total,
+        "B",
+        [Scope::All, Scope::Answered],
+    ),
+    ("Fastest response", Column::Mean, "ms", TIMES),
+    (
+        "Cheapest connection",
+        Column::Connection,
+        "B",
+        [Scope::All, Scope::Connected],
+    ),
+    (
+        "Fewest round trips",
+        Column::FirstMessage,
+        "to the first acknowledgement",
+        TIMES,
+    ),
+];
+
 /// The cards of a group.
 pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     let names = &group.names;
     let cells = group.cells.iter().copied();
     let cells: Vec<(usize, &Cell)> = cells.filter(|(_, cell)| cell.not_run.is_none()).collect();
-    let times = [Scope::Answered, Scope::Arrived];
-    let questions = [
-        (
-            "Cheapest message",
-            Column::Total,
-            "B",
-            [Scope::All, Scope::Answered],
-        ),
-        ("Fastest response", Column::Mean, "ms", times),
-        (
-            "Cheapest connection",
-            Column::Connection,
-            "B",
-            [Scope::All, Scope::Connected],
-        ),
-        (
-            "Fewest round trips",
-            Column::FirstMessage,
-            "to the first acknowledgement",
-            times,
-        ),
-    ];
-    questions
+    let kinds: &[Kind] = if group.has_both_protections() {
+        &[Kind::Plain, Kind::Secured]
+    } else {
+        &[Kind::Any]
+    };
+    QUESTIONS
         .into_iter()
         .map(|(title, column, unit, scopes)| {
             let entries: Vec<Entry<'_>> = cells
                 .iter()
                 .map(|(index, cell)| (*cell, interval(column, cell, samples.of_cell(*index))))
                 .collect();
-            let mut verdicts: Vec<Verdict> = scopes
-                .iter()
-                .filter_map(|scope| verdict(column, unit, *scope, &entries, names))
-                .collect();
-            verdicts.dedup_by(|b, a| a.winners == b.winners);
+            let of_kind = |kind: &Kind| {
+                let entries = entries.iter().copied();
+                let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| kind.holds(cell)).collect();
+                let of_scope = |scope: &Scope| verdict((column, unit), (*kind, *scope), &entries, names);
+                let mut verdicts: Vec<Verdict> = scopes.iter().filter_map(of_scope).collect();
+                verdicts.dedup_by(|b, a| a.winners == b.winners);
+                verdicts
+            };
+            let verdicts = kinds.iter().flat_map(of_kind).collect();
             Card {
                 title,
                 verdicts,
@@ -87,6 +100,7 @@ fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64;
         Column::Connection => estimate::connection_bytes(cell, samples)?,
         Column::Up
         | Column::Down
+        | Column::AllIn(_)
         | Column::Packets
         | Column::RoundTrips
         | Column::FirstMessage
@@ -117,9 +131,8 @@ fn nothing(column: Column, entries: &[Entry<'_>]) -> &'static str {
 
 /// The answer among the valid cells of a scope; `None` without one.
 fn verdict(
-    column: Column,
-    unit: &'static str,
-    scope: Scope,
+    (column, unit): (Column, &'static str),
+    (kind, scope): (Kind, Scope),
     entries: &[Entry<'_>],
     names: &Names,
 ) -> Option<Verdict> {
@@ -133,9 +146,20 @@ fn verdict(
             .filter(|(_, rank)| wanted.contains(rank));
         ranked.map(|((cell, _), _)| *cell).collect()
     };
-    let best = of_rank(&[Rank::Best]);
+    let scope = format!("{}{}", scope.words(), kind.words());
+    let alike = of_rank(&[Rank::Alike]);
+    if let [first, _, ..] = &alike[..] {
+        return Some(Verdict {
+            scope,
+            value: column.text(first),
+            unit,
+            winners: "none: no significant difference".to_owned(),
+            inseparable: listed(&of_rank(&[Rank::Unsure]), names),
+        });
+    }
+    let best = of_rank(&[Rank::Best, Rank::Alike]);
     Some(Verdict {
-        scope: scope.words(),
+        scope,
         value: column.text(best.first()?),
         unit,
         winners: listed(&best, names),

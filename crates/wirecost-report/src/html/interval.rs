@@ -5,9 +5,10 @@
 //! a persistent connection pays off.
 
 mod crossing;
+mod policy;
 
 use serde::Serialize;
-use wirecost_results::{Cell, Section, Summary};
+use wirecost_results::{Cell, Summary};
 
 use super::Figure;
 use super::controls::{Control, Controls, panel_classes};
@@ -21,6 +22,7 @@ use crate::figures::time;
 use crate::names::distinct;
 use crate::number;
 use crossing::Crossing;
+pub(crate) use policy::pays_off;
 
 /// The lines of a run over the interval.
 #[derive(Serialize)]
@@ -63,7 +65,7 @@ struct Cost {
 
 const QUANTITIES: [Quantity; 2] = [
     Quantity {
-        name: "Wire bytes per message, connect, keep-alive and close included",
+        name: "All-in IP bytes per message",
         unit: "B",
         write: number::bytes,
         of: bytes,
@@ -76,14 +78,10 @@ const QUANTITIES: [Quantity; 2] = [
     },
 ];
 
-/// Wire bytes of both directions over all phases, per message.
+/// All-in bytes per message.
 fn bytes(cell: &Cell) -> Option<Cost> {
-    let messages = messages(cell)?;
-    let phases = [&cell.connect, &cell.message, &cell.keep_alive, &cell.close];
-    let sum = |section: &Section| section.up.wire.sum + section.down.wire.sum;
-    let all: u64 = phases.into_iter().flatten().map(sum).sum();
     Some(Cost {
-        each: all as f64 / messages,
+        each: cell.all_in()?.each(),
         interval: None,
     })
 }

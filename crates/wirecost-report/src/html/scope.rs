@@ -1,8 +1,10 @@
-//! Which cells compete: times that end with an answer are not compared with times that end with arrival.
+//! Which cells compete: times that end with an answer are not compared with times that end with arrival, nor plain stacks
+//! with secured ones.
 
 use wirecost_results::Cell;
 
 use crate::columns::ends_with_arrival;
+use crate::names::is_secured;
 
 /// Which cells compete.
 #[derive(Clone, Copy)]
@@ -31,6 +33,34 @@ impl Scope {
             Self::Answered => !ends_with_arrival(cell),
             Self::Arrived => ends_with_arrival(cell),
             Self::Connected => cell.connect.is_some(),
+        }
+    }
+}
+
+/// Whether stacks protect their messages; `Any` where all do or none does.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Any,
+    Plain,
+    Secured,
+}
+
+impl Kind {
+    /// The kind as text that follows a scope.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Any => "",
+            Self::Plain => ", plain",
+            Self::Secured => ", secured",
+        }
+    }
+
+    /// Whether the cell is of this kind.
+    pub(crate) fn holds(self, cell: &Cell) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Plain => !is_secured(cell),
+            Self::Secured => is_secured(cell),
         }
     }
 }

@@ -6,10 +6,11 @@ use wirecost_results::{Cell, Summary};
 use super::layout::wrapped;
 use super::notes;
 use super::style::Style;
-use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival};
+use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival, shown};
 use crate::groups::Group;
-use crate::names::is_modelled;
+use crate::names::{Names, is_modelled, is_secured};
 use crate::number;
+use crate::per::Per;
 
 /// The largest number of groups that are shown.
 const MOST: usize = 150;
@@ -18,18 +19,30 @@ const GAP: usize = 2;
 /// A question about each group: heading, column, and which cells compete.
 type Question = (&'static str, Column, fn(&Cell) -> bool);
 
-const QUESTIONS: [Question; 4] = [
-    ("cheapest message, B", Column::Total, |_| true),
-    ("cheapest answered, B", Column::Total, is_answered),
-    ("fastest answer, ms", Column::Mean, is_answered),
-    ("cheapest connect, B", Column::Connection, |cell| {
-        cell.connect.is_some()
-    }),
-];
+/// The questions about groups; all-in bytes where a message has a share of the rest.
+fn questions(cells: &[&Cell], per: Per) -> [Question; 4] {
+    let all_in = Column::AllIn(per);
+    let is_shown = shown(cells, per).contains(&all_in);
+    let (bytes, cheapest, answered) = match (is_shown, per) {
+        (false, _) => (Column::Total, "cheapest message, B", "cheapest answered, B"),
+        (true, Per::Message) => (all_in, "cheapest all-in, B", "cheapest answered, B"),
+        (true, Per::Day) => (all_in, "cheapest day", "cheapest answered"),
+        (true, Per::Month) => (all_in, "cheapest month", "cheapest answered"),
+    };
+    [
+        (cheapest, bytes, |_| true),
+        (answered, bytes, is_answered),
+        ("fastest answer, ms", Column::Mean, is_answered),
+        ("cheapest connect, B", Column::Connection, |cell| {
+            cell.connect.is_some()
+        }),
+    ]
+}
 
 /// The lines of a run.
-pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
+pub(super) fn lines(summary: &Summary, per: Per, style: &Style, width: usize) -> Vec<String> {
     let groups: Vec<Group<'_>> = Group::all(summary).iter().map(Group::charted).collect();
+    let rows: Vec<(String, Vec<&Cell>)> = groups.iter().flat_map(kinds).collect();
     let simulated = groups.iter().flat_map(Group::iter).any(is_modelled);
     let engine = if simulated { ", simulated" } else { "" };
     let head = format!(
@@ -37,24 +50,29 @@ pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<Strin
         counted(summary.cells.len() as u64, "cell"),
         counted(groups.len() as u64, "group")
     );
-    let rows: Vec<[String; 5]> = groups.iter().take(MOST).map(row).collect();
-    let headings = QUESTIONS.map(|(heading, _, _)| heading.to_owned());
+    let all: Vec<&Cell> = groups.iter().flat_map(Group::iter).collect();
+    let questions = questions(&all, per);
+    let names = groups.first().map(|group| std::rc::Rc::clone(&group.names));
+    let names = names.unwrap_or_default();
+    let table: Vec<[String; 5]> = rows
+        .iter()
+        .take(MOST)
+        .map(|(heading, cells)| row(heading, cells, &questions, &names))
+        .collect();
+    let headings = questions.map(|(heading, _, _)| heading.to_owned());
     let [a, b, c, d] = headings;
-    let table = columns([String::new(), a, b, c, d], &rows, width);
+    let table = columns([String::new(), a, b, c, d], &table, width);
     let mut lines = vec![style.bold(&number::clipped(&head, width))];
     lines.extend(table);
-    if groups.len() > MOST {
-        lines.push(format!(
-            "and {}",
-            counted((groups.len() - MOST) as u64, "more group")
-        ));
+    if rows.len() > MOST {
+        lines.push(format!("and {}", counted((rows.len() - MOST) as u64, "more row")));
     }
     lines.push(String::new());
     let notes = [
         format!(
-            "{INSEPARABLE}N: N others are not separable from it, as their 95 % intervals overlap or there are too few samples for one"
+            "{INSEPARABLE}N: N others without a significant difference (95 % intervals overlap, or too few samples for one)"
         ),
-        "bytes under loss are means: the maps of report.html tell which are separable".to_owned(),
+        "bytes under loss are means: the maps of report.html tell which differ significantly".to_owned(),
     ];
     lines.extend(
         notes
@@ -70,22 +88,37 @@ fn is_answered(cell: &Cell) -> bool {
     !ends_with_arrival(cell)
 }
 
-fn row(group: &Group<'_>) -> [String; 5] {
-    let [a, b, c, d] = QUESTIONS.map(|(_, column, competes)| answer(group, column, competes));
-    [group.heading.clone(), a, b, c, d]
+/// The cells of a group that compete; plain and secured stacks apart.
+fn kinds<'a>(group: &Group<'a>) -> Vec<(String, Vec<&'a Cell>)> {
+    if !group.has_both_protections() {
+        return vec![(group.heading.clone(), group.iter().collect())];
+    }
+    let kind = |(name, secured): (&str, bool)| {
+        let cells = group.iter().filter(|cell| is_secured(cell) == secured);
+        (format!("{}, {name}", group.heading), cells.collect())
+    };
+    [("plain", false), ("secured", true)].map(kind).into()
 }
 
-/// The best of the competing cells, its value, and the number of cells that are not separable from it.
-fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> String {
-    let cells: Vec<&Cell> = group.iter().filter(|cell| competes(cell)).collect();
+fn row(heading: &str, cells: &[&Cell], questions: &[Question; 4], names: &Names) -> [String; 5] {
+    let [a, b, c, d] = questions.map(|(_, column, competes)| answer(cells, names, column, competes));
+    [heading.to_owned(), a, b, c, d]
+}
+
+/// The best of the competing cells, its value, and the number of cells that do not differ significantly from it.
+fn answer(cells: &[&Cell], names: &Names, column: Column, competes: fn(&Cell) -> bool) -> String {
+    let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| competes(cell)).collect();
     let ranks = column.ranks(&cells);
-    let best = cells.iter().zip(&ranks).find(|(_, rank)| **rank == Rank::Best);
+    let best = cells
+        .iter()
+        .zip(&ranks)
+        .find(|(_, rank)| matches!(rank, Rank::Best | Rank::Alike));
     let Some((best, _)) = best else {
         return number::NONE.to_owned();
     };
     let others = ranks
         .iter()
-        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable | Rank::Unsure))
+        .filter(|rank| matches!(rank, Rank::Best | Rank::Inseparable | Rank::Alike | Rank::Unsure))
         .count()
         - 1;
     let tie = if others == 0 {
@@ -93,13 +126,13 @@ fn answer(group: &Group<'_>, column: Column, competes: fn(&Cell) -> bool) -> Str
     } else {
         format!(" {INSEPARABLE}{others}")
     };
-    let write = if column == Column::Mean {
-        number::millis
+    let value = if column == Column::Mean {
+        // Without its interval.
+        number::optional(column.value(best), number::millis)
     } else {
-        number::bytes
+        column.text(best)
     };
-    let value = number::optional(column.value(best), write);
-    format!("{} {value}{tie}", group.names.contender(best))
+    format!("{} {value}{tie}", names.contender(best))
 }
 
 /// The rows below their headings, columns dropped from the right where the width does not suffice.

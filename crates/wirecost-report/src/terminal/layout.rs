@@ -30,8 +30,8 @@ const DROP_ORDER: [Dropped; 12] = [
     Dropped::Column(Column::Packets),
     Dropped::Column(Column::Mean),
     Dropped::Column(Column::P99),
-    Dropped::Column(Column::RoundTrips),
     Dropped::Column(Column::FirstMessage),
+    Dropped::Column(Column::RoundTrips),
     Dropped::Bar,
     Dropped::Column(Column::Connection),
     Dropped::Column(Column::Total),
@@ -64,14 +64,17 @@ struct Entry {
 }
 
 impl Row {
-    /// The row of `cell` with its `ranks`.
-    pub(super) fn new(cell: &Cell, names: &Names, ranks: [Rank; Column::ALL.len()], scale: Scale) -> Self {
+    /// The row of `cell`, with its rank in each column.
+    pub(super) fn new(
+        cell: &Cell,
+        names: &Names,
+        ranked: impl Iterator<Item = (Column, Rank)>,
+        scale: Scale,
+    ) -> Self {
         let content = match &cell.not_run {
             Some(reason) => Content::NotRun(format!("not run: {}", number::plain(reason))),
             None => Content::Figures {
-                entries: Column::ALL
-                    .into_iter()
-                    .zip(ranks)
+                entries: ranked
                     .map(|(column, rank)| Entry::new(column, cell, rank))
                     .collect(),
                 bytes: BothWays::of_message(cell).unwrap_or_default().by_layer(),
@@ -99,7 +102,7 @@ impl Entry {
         Self {
             text: column.text(cell),
             marks: column.marks(cell, rank),
-            best: rank == Rank::Best,
+            best: column.is_best(cell, rank),
         }
     }
 }
@@ -112,8 +115,8 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(index: usize, rows: &[&Row]) -> Self {
-        let (name, unit) = Column::ALL[index].heading();
+    fn of(index: usize, column: Column, rows: &[&Row]) -> Self {
+        let (name, unit) = column.heading();
         let least = Self {
             text: chars(name).max(chars(unit)),
             marks: 0,
@@ -137,20 +140,27 @@ pub(super) struct Layout {
     label: usize,
     /// Heading, unit and characters of the columns between the name and the figures.
     keys: Vec<(&'static str, &'static str, usize)>,
-    columns: Vec<(usize, Widths)>,
+    /// Each column with its place in a row's entries.
+    columns: Vec<(usize, Column, Widths)>,
     bar: Option<usize>,
     width: usize,
 }
 
 impl Layout {
-    /// The layout of all `rows` in `width` characters.
-    pub(super) fn fit<'a>(names: &Names, rows: impl Iterator<Item = &'a Row>, width: usize) -> Self {
+    /// The layout of all `rows`, whose entries are those of `columns`, in `width` characters.
+    pub(super) fn fit<'a>(
+        names: &Names,
+        columns: &[Column],
+        rows: impl Iterator<Item = &'a Row>,
+        width: usize,
+    ) -> Self {
         let rows: Vec<&Row> = rows.collect();
         let label = rows
             .iter()
             .map(|row| chars(&row.label))
             .fold(chars("stack"), usize::max);
-        let columns = (0..Column::ALL.len()).map(|index| (index, Widths::of(index, &rows)));
+        let columns = columns.iter().enumerate();
+        let columns = columns.map(|(index, column)| (index, *column, Widths::of(index, *column, &rows)));
         let key = |(index, key): (usize, &Key)| {
             let (name, unit) = key.heading();
             let values = rows.iter().filter_map(|row| row.keys.get(index));
@@ -177,7 +187,7 @@ impl Layout {
                 return;
             }
             match dropped {
-                Dropped::Column(column) => self.columns.retain(|(index, _)| Column::ALL[*index] != column),
+                Dropped::Column(column) => self.columns.retain(|(_, placed, _)| *placed != column),
                 Dropped::Bar => self.bar = None,
                 // Only the last key is ever dropped.
                 Dropped::Key(key) => self.keys.retain(|(name, _, _)| *name != key.heading().0),
@@ -193,7 +203,7 @@ impl Layout {
     }
 
     fn total(&self) -> usize {
-        let columns: usize = self.columns.iter().map(|(_, widths)| widths.total()).sum();
+        let columns: usize = self.columns.iter().map(|(_, _, widths)| widths.total()).sum();
         self.names() + columns + self.bar.map_or(0, |bar| GAP + bar)
     }
 
@@ -212,19 +222,24 @@ impl Layout {
         left(&number::clipped(label, self.label), self.label) + &keys
     }
 
+    /// Whether the column is shown.
+    pub(super) fn has(&self, column: Column) -> bool {
+        self.columns.iter().any(|(_, placed, _)| *placed == column)
+    }
+
+    /// Whether the column between names and figures is shown.
+    pub(super) fn has_key(&self, key: Key) -> bool {
+        self.keys.iter().any(|(name, _, _)| *name == key.heading().0)
+    }
+
     /// Whether the bar is drawn.
     pub(super) const fn has_bar(&self) -> bool {
         self.bar.is_some()
     }
 
-    /// The names of the dropped columns.
-    pub(super) fn left_out(&self, names: &Names) -> Vec<&'static str> {
-        let has_place = |column: &Column| {
-            self.columns
-                .iter()
-                .any(|(index, _)| Column::ALL[*index] == *column)
-        };
-        let left_out = Column::ALL.iter().filter(|column| !has_place(column));
+    /// The names of those of `columns` that are dropped.
+    pub(super) fn hidden(&self, names: &Names, columns: &[Column]) -> Vec<&'static str> {
+        let left_out = columns.iter().filter(|column| !self.has(**column));
         let keys = names.keys().iter().map(|key| key.heading().0);
         let keys = keys.filter(|name| !self.keys.iter().any(|(placed, _, _)| placed == name));
         keys.chain(left_out.map(|column| column.heading().0)).collect()
@@ -239,8 +254,8 @@ impl Layout {
     pub(super) fn head(&self, style: &Style) -> [String; 2] {
         let line = |first: String, bar: &str, part: fn((&'static str, &'static str)) -> &'static str| {
             let mut line = first;
-            for (index, widths) in &self.columns {
-                let text = part(Column::ALL[*index].heading());
+            for (_, column, widths) in &self.columns {
+                let text = part(column.heading());
                 line += &format!(
                     "{:GAP$}{text:>width$}{:marks$}",
                     "",
@@ -248,7 +263,7 @@ impl Layout {
                     width = widths.text,
                     marks = widths.marks
                 );
-                line += &self.after_bytes(*index, |width| left(bar, width));
+                line += &self.after_bytes(*column, |width| left(bar, width));
             }
             line
         };
@@ -281,7 +296,7 @@ impl Layout {
     }
 
     fn figures(&self, entries: &[Entry], bytes: &ByLayer, scale: Scale, style: &Style) -> String {
-        let column = |(index, widths): &(usize, Widths)| {
+        let column = |(index, column, widths): &(usize, Column, Widths)| {
             let entry = &entries[*index];
             let pad = " ".repeat(GAP + widths.text - chars(&entry.text));
             let text = if entry.best {
@@ -289,16 +304,18 @@ impl Layout {
             } else {
                 entry.text.clone()
             };
-            let bar = self.after_bytes(*index, |width| bar::draw(scale.parts(bytes, width), width, style));
+            let bar = self.after_bytes(*column, |width| {
+                bar::draw(scale.parts(bytes, width), width, style)
+            });
             pad + &text + &left(&entry.marks, widths.marks) + &bar
         };
         self.columns.iter().map(column).collect()
     }
 
     /// The bar follows the last column of the bytes of a message.
-    fn after_bytes(&self, index: usize, draw: impl FnOnce(usize) -> String) -> String {
+    fn after_bytes(&self, column: Column, draw: impl FnOnce(usize) -> String) -> String {
         match self.bar {
-            Some(width) if Column::ALL[index] == Column::Total => " ".repeat(GAP) + &draw(width),
+            Some(width) if column == Column::Total => " ".repeat(GAP) + &draw(width),
             _ => String::new(),
         }
     }

@@ -6,14 +6,14 @@ use wirecost_proto::units::counted;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{Cell, Summary};
 
-use super::bar;
 use super::layout::{Layout, wrapped};
 use super::style::Style;
-use crate::columns::{Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, ends_with_arrival};
-use crate::figures;
+use super::{bar, legend};
+use crate::columns::Column;
 use crate::groups::{Group, heading};
-use crate::names::{INVALID, Key, Names, distinct, is_modelled};
+use crate::names::{INVALID, Names, distinct, is_modelled};
 use crate::number::{self, plain};
+use crate::{explain, figures};
 
 /// The largest number of lines of one kind.
 const MOST: usize = 12;
@@ -70,41 +70,83 @@ fn by_kind(summary: &Summary, names: &Names, invalidates: bool) -> Vec<String> {
     kinds.into_iter().map(line).collect()
 }
 
-/// The lines below the table.
-pub(super) fn below(summary: &Summary, layout: &Layout, style: &Style, width: usize) -> Vec<String> {
-    let names = &Names::of(summary);
-    let mut lines = Vec::new();
-    if layout.has_bar() {
-        lines.push(bar::legend(style));
+/// What the notes are about.
+pub(super) struct Notes<'a> {
+    /// The run.
+    pub(super) summary: &'a Summary,
+    /// The run with the cells that have a row.
+    pub(super) run: &'a Summary,
+    pub(super) layout: &'a Layout,
+    /// The columns that say something; the layout may hide some.
+    pub(super) columns: &'a [Column],
+}
+
+impl Notes<'_> {
+    /// The lines below the table.
+    pub(super) fn below(&self, style: &Style, width: usize) -> Vec<String> {
+        let (run, layout) = (self.run, self.layout);
+        let names = &Names::of(run);
+        let mut lines = Vec::new();
+        if layout.has_bar() {
+            lines.push(bar::legend(style));
+        }
+        let legend = legend::lines(run, self.columns, layout, names);
+        let legend = legend.into_iter().chain(self.hidden(names));
+        let legend = legend.flat_map(|note| wrapped(&note, width));
+        lines.extend(legend.map(|line| style.faint(&line)));
+        let remarks = [
+            differences(run, names),
+            self.reasons(names),
+            varying_connects(run, names),
+            explain::lines(names, &run.cells),
+            shortfalls(run, names),
+            full_queues(run, names),
+            warnings(run, names),
+        ];
+        let remarks = remarks.into_iter().flat_map(|lines| capped(lines, MOST));
+        lines.extend(remarks.flat_map(|remark| wrapped(&remark, width)));
+        let invalid = capped(invalid(self.summary, &Names::of(self.summary)), MOST);
+        let invalid = invalid.into_iter().flat_map(|reason| wrapped(&reason, width));
+        lines.extend(invalid.map(|line| style.alarm(&line)));
+        lines.extend(wrapped(&verdict(self.summary), width));
+        lines
     }
-    let footnotes = footnotes(summary, names)
-        .into_iter()
-        .chain(left_out(layout, names))
-        .flat_map(|note| wrapped(&note, width));
-    lines.extend(footnotes.map(|line| style.faint(&line)));
-    let varying = summary
+
+    /// The columns that the terminal is too narrow for.
+    fn hidden(&self, names: &Names) -> Option<String> {
+        let hidden = self.layout.hidden(names, self.columns);
+        (!hidden.is_empty()).then(|| {
+            format!(
+                "columns hidden (terminal too narrow): {}; report.html has them",
+                hidden.join(", ")
+            )
+        })
+    }
+
+    /// The reasons that do not fit into their rows, or whose rows the simulated cells have.
+    fn reasons(&self, names: &Names) -> Vec<String> {
+        let reason = |cell: &Cell| {
+            let reason = plain(cell.not_run.as_deref()?);
+            let is_told = if self.run.cells.contains(cell) {
+                self.layout.shows_reason(&reason)
+            } else {
+                is_modelled(cell)
+            };
+            (!is_told).then(|| format!("{} not run: {reason}", names.label(cell)))
+        };
+        self.summary.cells.iter().filter_map(reason).collect()
+    }
+}
+
+/// The first connects of each stack that differ between samples.
+fn varying_connects(run: &Summary, names: &Names) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    let varying = run
         .cells
         .iter()
-        .filter_map(|cell| figures::varying_connect(names, cell));
-    let remarks = [
-        differences(summary, names),
-        reasons(summary, names, layout),
-        varying.collect(),
-        figures::padded_connects(names, &summary.cells)
-            .into_iter()
-            .collect(),
-        shortfalls(summary, names),
-        full_queues(summary, names),
-        warnings(summary, names),
-    ];
-    let remarks = remarks.into_iter().flat_map(|lines| capped(lines, MOST));
-    lines.extend(remarks.flat_map(|remark| wrapped(&remark, width)));
-    let invalid = capped(invalid(summary, names), MOST)
-        .into_iter()
-        .flat_map(|reason| wrapped(&reason, width));
-    lines.extend(invalid.map(|line| style.alarm(&line)));
-    lines.push(verdict(summary));
-    lines
+        .filter_map(|cell| Some((names.label(cell), figures::varying_connect(names, cell)?)));
+    let first = varying.filter(|(label, _)| told.insert(label.clone()));
+    first.map(|(_, text)| text).collect()
 }
 
 /// The first lines of a long list, and the number of others.
@@ -128,85 +170,6 @@ fn differences(summary: &Summary, names: &Names) -> Vec<String> {
         format!("{number} {first}{others}: {text}")
     };
     names.differences(&summary.cells).into_iter().map(line).collect()
-}
-
-fn footnotes(summary: &Summary, names: &Names) -> Vec<String> {
-    let marks = all_marks(summary);
-    let any = |applies: fn(&Cell) -> bool| summary.cells.iter().any(applies);
-    let notes = [
-        (
-            marks.contains(EARLY),
-            format!(
-                "{EARLY} early data: the message shares its packets with the handshake, whose headers count as \
-                 connection; not compared"
-            ),
-        ),
-        (
-            marks.contains(INSEPARABLE),
-            format!("{INSEPARABLE} not separable from the best: the 95 % intervals overlap"),
-        ),
-        (
-            marks.contains(LOW_N),
-            format!("{LOW_N} low n: fewer than ten samples beyond the quantile"),
-        ),
-        (
-            any(|cell| Column::Mean.marks(cell, Rank::Unranked).contains(LOW_N)),
-            format!("{LOW_N} at a mean: too few samples for its 95 % interval; nothing is ranked by it"),
-        ),
-        (
-            any(ends_with_arrival),
-            format!(
-                "{TO_ARRIVAL} nothing answers: time until the last byte arrived; compared apart from answers"
-            ),
-        ),
-        (
-            any(is_modelled),
-            "sim: modelled in virtual time on wirecost's own server, not measured; no CPU time".to_owned(),
-        ),
-        (
-            names.keys().contains(&Key::Agreement),
-            "= packets and bytes of each phase are as simulated, ≠ they differ, neither: not compared under loss; then the \
-             medians, live by simulated"
-                .to_owned(),
-        ),
-    ];
-    notes
-        .into_iter()
-        .filter(|(applies, _)| *applies)
-        .map(|(_, note)| note)
-        .collect()
-}
-
-fn left_out(layout: &Layout, names: &Names) -> Option<String> {
-    let left_out = layout.left_out(names);
-    (!left_out.is_empty()).then(|| {
-        format!(
-            "left out for lack of width: {}; report.html has them",
-            left_out.join(", ")
-        )
-    })
-}
-
-fn all_marks(summary: &Summary) -> String {
-    let of_group = |group: Group<'_>| {
-        let cells: Vec<&Cell> = group.iter().collect();
-        let of_column = |column: Column| -> String {
-            let ranked = cells.iter().zip(column.ranks(&cells));
-            ranked.map(|(cell, rank)| column.marks(cell, rank)).collect()
-        };
-        Column::ALL.map(of_column).concat()
-    };
-    Group::all(summary).into_iter().map(of_group).collect()
-}
-
-/// The reasons that do not fit into their rows.
-fn reasons(summary: &Summary, names: &Names, layout: &Layout) -> Vec<String> {
-    let reason = |cell: &Cell| {
-        let reason = plain(cell.not_run.as_deref()?);
-        let line = || format!("{} not run: {reason}", names.label(cell));
-        (!layout.shows_reason(&reason)).then(line)
-    };
-    summary.cells.iter().filter_map(reason).collect()
 }
 
 /// The cells with messages that were neither acknowledged nor delivered, with the outcomes.
@@ -325,8 +288,15 @@ fn verdict(summary: &Summary) -> String {
         0 => String::new(),
         cells => format!(", {cells} not run"),
     };
+    let live = run.clone().filter(|cell| !is_modelled(cell)).count();
+    let all = run.count();
+    let engines = match all - live {
+        0 => String::new(),
+        simulated if simulated == all => String::new(),
+        simulated => format!(" ({live} live, {simulated} simulated)"),
+    };
     format!(
-        "valid: {valid} of {}{not_run}{interrupted}",
-        counted(run.count() as u64, "cell")
+        "valid: {valid} of {}{engines}{not_run}{interrupted}",
+        counted(all as u64, "cell")
     )
 }

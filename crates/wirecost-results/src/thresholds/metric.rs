@@ -102,6 +102,11 @@ impl Metric {
         match self.name {
             _ if self.shape == Shape::Distribution => times(self.times_of_cell(cell)?, aggregation),
             "bytes_per_msg" => both_ways(message?, |bytes| bytes.wire, aggregation),
+            "all_in" => match (cell.all_in()?, aggregation) {
+                (all_in, Aggregation::Mean) => Some(all_in.each()),
+                (all_in, Aggregation::Sum) => Some(all_in.sum()),
+                _ => None,
+            },
             "packets_per_msg" => both_ways(message?, |bytes| bytes.packets, aggregation),
             "connect_bytes" => both_ways(connect?, |bytes| bytes.wire, aggregation),
             "connect_packets" => both_ways(connect?, |bytes| bytes.packets, aggregation),
@@ -224,7 +229,7 @@ pub fn all(of_loads: bool) -> Vec<&'static Metric> {
 }
 
 /// Every metric.
-pub static METRICS: [Metric; 41] = [
+pub static METRICS: [Metric; 42] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -234,6 +239,7 @@ pub static METRICS: [Metric; 41] = [
     of_cells("bytes_per_msg", Quantity::Bytes, Shape::PerMessage),
     of_cells("bytes_up_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
     of_cells("bytes_down_per_msg", Quantity::Bytes, Shape::PerMessageEachWay),
+    of_cells("all_in", Quantity::Bytes, Shape::PerMessage),
     of_cells("packets_per_msg", Quantity::Number, Shape::PerMessage),
     of_cells("connect_bytes", Quantity::Bytes, Shape::PerMessage),
     of_cells("connect_packets", Quantity::Number, Shape::PerMessage),

@@ -13,8 +13,8 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
 
-use super::PacketPath;
 use super::count::at_least_one;
+use super::{PacketPath, TableArguments};
 
 /// `wirecost compare`.
 #[derive(Debug, Args)]
@@ -209,6 +209,10 @@ pub struct OutputArguments {
     /// Also write summary.json to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+
+    /// What the table shows.
+    #[command(flatten)]
+    pub table: TableArguments,
 
     /// Print only errors and the table
     #[arg(short, long)]

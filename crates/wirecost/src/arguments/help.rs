@@ -49,8 +49,8 @@ const COMPARE: &[Group] = &[
     },
     Group {
         heading: "Results",
-        common: &["out", "json", "resume", "quiet"],
-        further: &["resume_changed", "record_hosts", "no_keys", "no_color"],
+        common: &["out", "json", "per", "resume", "quiet"],
+        further: &["rows", "resume_changed", "record_hosts", "no_keys", "no_color"],
     },
 ];
 

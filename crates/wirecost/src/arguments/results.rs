@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::TableArguments;
+
 /// `wirecost pcap`.
 #[derive(Debug, Args)]
 #[command(
@@ -53,4 +55,8 @@ pub struct MergeArguments {
     /// Folder for the combined results [default: runs/TIME]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// What the table of comparisons shows.
+    #[command(flatten)]
+    pub table: TableArguments,
 }

@@ -53,6 +53,7 @@ impl Job<'_> {
     /// Runs the comparison, writes its results folder, and prints its table. Returns the exit code.
     pub fn run(self, interrupt: Interrupt) -> Result<u8, Failure> {
         let Job { options, output, .. } = self;
+        output.table.check(options)?;
         output::check_files(&[("--json", output.json.as_deref())])?;
         let out = resume::folder(output)?.unwrap_or_else(default_folder);
         if !output.quiet {
@@ -174,7 +175,8 @@ fn ran(summary: &Summary) -> impl Iterator<Item = &Cell> {
 fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFolder) -> Result<(), Failure> {
     let internal = |error: &dyn std::fmt::Display| Failure::new(exit::INTERNAL, error);
     let json = || serde_json::to_string_pretty(summary).map_err(|error| internal(&error));
-    let table = || terminal::table(summary, &output::table_options(arguments.no_color));
+    let layout = output::table_options(arguments.no_color);
+    let table = || terminal::table_of(summary, &layout, arguments.table.contents());
     match arguments.json.as_deref() {
         Some(path) if output::is_stdout(path) => output::data(format_args!("{}\n", json()?)),
         Some(path) => {

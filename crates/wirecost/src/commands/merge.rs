@@ -48,14 +48,14 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
             "warning: thresholds are not judged, their scenario cannot be read: {why}"
         ));
     }
-    Ok(ExitCode::from(print(&merged, &into)))
+    Ok(ExitCode::from(print(arguments, &merged, &into)))
 }
 
 /// Prints the combined table and the path of its report. Returns the exit code of a run with these figures.
-fn print(merged: &Merged, folder: &RunFolder) -> u8 {
+fn print(arguments: &MergeArguments, merged: &Merged, folder: &RunFolder) -> u8 {
     let options = output::table_options(false);
     output::data(match merged {
-        Merged::Comparison(summary) => terminal::table(summary, &options),
+        Merged::Comparison(summary) => terminal::table_of(summary, &options, arguments.table.contents()),
         Merged::Loads(summary) => terminal::load::table(summary, &options),
     });
     output::note(format_args!("report:  {}", folder.file("report.html").display()));

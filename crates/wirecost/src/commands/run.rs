@@ -138,6 +138,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             job.run(interrupt)
         }
         Work::Loads(loads) => {
+            refuse_flags_of_comparisons(arguments)?;
             let permitted = |load: &LoadOptions| LoadOptions {
                 is_permitted: arguments.i_own_this_target,
                 ..load.clone()
@@ -170,6 +171,15 @@ fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
     .with_hint(
         "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
     ))
+}
+
+/// Refuses options of the table of comparisons for loads.
+fn refuse_flags_of_comparisons(arguments: &RunArguments) -> Result<(), Failure> {
+    let Some(flag) = arguments.output.table.given() else {
+        return Ok(());
+    };
+    let why = format!("{flag} applies to comparisons only, and this scenario has phases of a load");
+    Err(Failure::usage(why).with_hint("leave it out"))
 }
 
 /// Warns about thresholds whose `abort_on_fail` has no effect.

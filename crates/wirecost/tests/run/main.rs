@@ -57,6 +57,54 @@ fn accepts(yaml: &str) -> Result<(), String> {
 }
 
 #[test]
+fn a_day_needs_an_interval_and_a_load_has_no_such_table() {
+    let home = common::open_folder();
+    scenario(home.path(), "");
+    let said = run(home.path(), "a.yaml --per day --out run");
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("hint: add --interval 5min, or interval to the scenario"),
+        "{}",
+        said.stderr
+    );
+    scenario(home.path(), "interval: 1min\n");
+    let said = run(home.path(), "a.yaml --per day --rows both --out run");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("simulated: "), "{}", said.stdout);
+    assert!(said.stdout.contains("a day"), "{}", said.stdout);
+    let load = "wirecost: 1\nengine: sim\nstack: tcp\nclients: 1\nphases: [{do: publish, rate: 1/s, duration: 1s}]\n";
+    std::fs::write(home.path().join("load.yaml"), load).expect("a file");
+    let said = run(home.path(), "load.yaml --rows both --out load");
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("--rows applies to comparisons only"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_threshold_judges_all_in_bytes() {
+    let home = common::open_folder();
+    let thresholds = "interval: 1min\nthresholds:\n  all_in: [mean<10B, mean<10kB, sum<1MB]\n";
+    scenario(home.path(), thresholds);
+    let said = run(home.path(), "a.yaml --out run");
+    assert_eq!(said.code, Some(99), "{}", said.stderr);
+    for line in [
+        "FAIL  all_in  mean<10B",
+        "pass  all_in  mean<10kB",
+        "pass  all_in  sum<1MB",
+    ] {
+        assert!(said.stdout.contains(line), "{}", said.stdout);
+    }
+    for cell in summary(home.path(), "run").cells {
+        let all_in = cell.all_in.expect("all-in bytes");
+        assert_eq!(Some(all_in), wirecost_results::AllIn::of(&cell), "{}", cell.stack);
+    }
+}
+
+#[test]
 fn examples_and_their_resolved_forms_are_equivalent() {
     let home = common::open_folder();
     for path in examples() {

@@ -6,11 +6,11 @@ use wirecost_cost::Totals;
 use wirecost_link::Counters;
 use wirecost_load::outcome::LoadOutcome;
 use wirecost_proto::{Direction, Phase, units};
-use wirecost_results::Cell;
 use wirecost_results::figures::Interval;
 use wirecost_results::link::achieved;
 use wirecost_results::summary::{Count, Cpu, Section, Times};
 use wirecost_results::warning::{Warning, WarningKind};
+use wirecost_results::{AllIn, Cell};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::target::Target;
@@ -71,6 +71,7 @@ pub(super) fn cell(options: &Options, planned: &PlannedCell, played: &Played) ->
     cell.keep_alive = untimed(bytes(totals, Phase::KeepAlive, u64::from(options.samples)));
     let closed = counted.connects.established - counted.connects.lost;
     cell.close = untimed(bytes(totals, Phase::Close, closed));
+    cell.all_in = AllIn::of(&cell);
     cell.outcomes = counted.outcomes;
     let responses = counted
         .response_time

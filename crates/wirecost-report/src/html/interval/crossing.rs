@@ -10,7 +10,7 @@ pub(super) struct Crossing {
     pub(super) at: f64,
     pub(super) cost: f64,
     pub(super) cheaper: usize,
-    dearer: usize,
+    pub(super) dearer: usize,
 }
 
 impl Crossing {

@@ -1,0 +1,94 @@
+//! What all-in bytes are of: a message, a day or a month.
+
+use wirecost_results::Cell;
+
+use crate::number;
+
+/// What all-in bytes are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Per {
+    /// One message.
+    #[default]
+    Message,
+    /// The messages of 24 hours, at the interval of the cell.
+    Day,
+    /// The messages of 30 days, at the interval of the cell.
+    Month,
+}
+
+const DAY_NS: f64 = 86_400e9;
+/// Days of a month.
+const DAYS: f64 = 30.0;
+
+impl Per {
+    /// The unit of a column of all-in bytes. The bytes of a day or a month have their own unit each.
+    pub(crate) const fn unit(self) -> &'static str {
+        match self {
+            Self::Message => "B/msg",
+            Self::Day => "a day",
+            Self::Month => "a month",
+        }
+    }
+
+    /// The all-in bytes of a cell, both directions. A day and a month need an interval.
+    pub(crate) fn bytes(self, cell: &Cell) -> Option<f64> {
+        let each = cell.all_in()?.each();
+        let nanos = match self {
+            Self::Message => return Some(each),
+            Self::Day => DAY_NS,
+            Self::Month => DAY_NS * DAYS,
+        };
+        let interval = cell.interval_ns.filter(|nanos| *nanos > 0)?;
+        Some(each * nanos / interval as f64)
+    }
+
+    /// All-in bytes as text, without the unit of the column.
+    pub(crate) fn text(self, bytes: f64) -> String {
+        match self {
+            Self::Message if bytes < 100.0 => number::bytes(bytes),
+            Self::Message => format!("{bytes:.0}"),
+            Self::Day | Self::Month => number::data(bytes.round() as u64),
+        }
+    }
+
+    /// All-in bytes in a sentence: `1,287 B a message all-in`.
+    pub(crate) fn words(self, bytes: f64) -> String {
+        match self {
+            Self::Message => format!("{} a message all-in", number::whole_bytes(bytes)),
+            Self::Day => format!("{} a day", self.text(bytes)),
+            Self::Month => format!("{} a month", self.text(bytes)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wirecost_results::AllIn;
+
+    use super::*;
+
+    #[test]
+    fn a_month_has_thirty_days_of_messages_at_the_interval() {
+        let all_in = AllIn {
+            messages: 288,
+            up: 800.0,
+            down: 486.9,
+        };
+        let mut cell = Cell {
+            all_in: Some(all_in),
+            interval_ns: Some(300_000_000_000),
+            ..Cell::default()
+        };
+        let words = |per: Per, cell: &Cell| per.bytes(cell).map(|bytes| per.words(bytes));
+        let expected = [
+            (Per::Message, "1,287 B a message all-in"),
+            (Per::Day, "371 kB a day"),
+            (Per::Month, "11.1 MB a month"),
+        ];
+        for (per, text) in expected {
+            assert_eq!(words(per, &cell).as_deref(), Some(text));
+        }
+        cell.interval_ns = None;
+        assert_eq!(words(Per::Month, &cell), None, "no interval, no month");
+    }
+}
