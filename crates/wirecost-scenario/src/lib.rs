@@ -16,15 +16,19 @@
 //! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
+//! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
 
 pub mod comparison;
 pub mod consent;
+pub mod device;
 pub mod edit;
+pub mod electric;
 pub mod error;
 pub mod expected;
+pub mod figure;
 pub mod identity;
 pub mod labels;
 pub mod link;
@@ -35,6 +39,7 @@ pub mod options;
 pub mod plan;
 pub mod selector;
 pub mod table;
+pub mod tariff;
 pub mod thresholds;
 
 use serde::{Serialize, Serializer};
