@@ -81,6 +81,21 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
+/// An observer, or none.
+impl<T: Observer> Observer for Option<T> {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        self.iter_mut().for_each(|observer| observer.packet(packet));
+    }
+
+    fn event(&mut self, at: Instant, event: DeviceEvent) {
+        self.iter_mut().for_each(|observer| observer.event(at, event));
+    }
+
+    fn end(&mut self, at: Instant) {
+        self.iter_mut().for_each(|observer| observer.end(at));
+    }
+}
+
 impl<T: Observer + ?Sized> Observer for &mut T {
     fn packet(&mut self, packet: &ObservedPacket<'_>) {
         (**self).packet(packet);
@@ -100,6 +115,8 @@ impl<T: Observer + ?Sized> Observer for &mut T {
 pub struct Observed {
     first: Option<Instant>,
     last: Instant,
+    /// Packets.
+    pub packets: u64,
     /// Connections that the device started.
     pub connects: u64,
     /// Replies for which the device stopped waiting.
@@ -121,6 +138,7 @@ impl Observed {
 
 impl Observer for Observed {
     fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        self.packets += 1;
         self.saw(packet.at);
     }
 

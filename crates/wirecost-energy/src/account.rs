@@ -102,12 +102,55 @@ pub struct Purpose {
     pub packet: Option<(Phase, Cause)>,
 }
 
+/// Energy by what it was for. In a mean power, it is energy per second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Purposes(BTreeMap<Purpose, Energy>);
+
+impl Purposes {
+    pub(crate) fn add(&mut self, purpose: Purpose, energy: Energy) {
+        *self.0.entry(purpose).or_default() += energy;
+    }
+
+    /// Every purpose with its energy.
+    pub fn iter(&self) -> impl Iterator<Item = (&Purpose, &Energy)> {
+        self.0.iter()
+    }
+
+    /// The energy of all purposes.
+    pub fn total(&self) -> Energy {
+        self.sum_of(|_| true)
+    }
+
+    /// The energy of the purposes that `wanted` selects.
+    pub fn sum_of(&self, wanted: impl Fn(&Purpose) -> bool) -> Energy {
+        let mut sum = Energy::default();
+        let chosen = self.0.iter().filter(|(purpose, _)| wanted(purpose));
+        chosen.for_each(|(_, energy)| sum += *energy);
+        sum
+    }
+
+    /// The energy of one part.
+    pub fn of_part(&self, part: Part) -> Energy {
+        self.sum_of(|purpose| purpose.part == part)
+    }
+
+    /// The energy of one phase, with its tails and wake-ups.
+    pub fn of_phase(&self, phase: Phase) -> Energy {
+        self.sum_of(|purpose| purpose.packet.is_some_and(|(of, _)| of == phase))
+    }
+
+    /// The energy of one cause, with its tails and wake-ups.
+    pub fn of_cause(&self, cause: Cause) -> Energy {
+        self.sum_of(|purpose| purpose.packet.is_some_and(|(_, of)| of == cause))
+    }
+}
+
 /// What a device spent. The states' times sum to the time observed, and the energy by purpose to the energy by state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
     nanos: [u64; State::ALL.len()],
     energy: [Energy; State::ALL.len()],
-    purposes: BTreeMap<Purpose, Energy>,
+    purposes: Purposes,
 }
 
 impl Account {
@@ -119,7 +162,7 @@ impl Account {
         let energy = Energy::of(level, nanos);
         self.nanos[state as usize] += nanos;
         self.energy[state as usize] += energy;
-        *self.purposes.entry(purpose).or_default() += energy;
+        self.purposes.add(purpose, energy);
     }
 
     /// Nanoseconds in a state.
@@ -144,26 +187,8 @@ impl Account {
         sum
     }
 
-    /// Energy of the purposes that `wanted` selects.
-    pub fn sum_of(&self, wanted: impl Fn(&Purpose) -> bool) -> Energy {
-        let mut sum = Energy::default();
-        let chosen = self.purposes.iter().filter(|(purpose, _)| wanted(purpose));
-        chosen.for_each(|(_, energy)| sum += *energy);
-        sum
-    }
-
-    /// Energy of one part.
-    pub fn of_part(&self, part: Part) -> Energy {
-        self.sum_of(|purpose| purpose.part == part)
-    }
-
-    /// Energy of one phase, with its tails and wake-ups.
-    pub fn of_phase(&self, phase: Phase) -> Energy {
-        self.sum_of(|purpose| purpose.packet.is_some_and(|(of, _)| of == phase))
-    }
-
-    /// Energy of one cause, with its tails and wake-ups.
-    pub fn of_cause(&self, cause: Cause) -> Energy {
-        self.sum_of(|purpose| purpose.packet.is_some_and(|(_, of)| of == cause))
+    /// Energy by purpose.
+    pub const fn purposes(&self) -> &Purposes {
+        &self.purposes
     }
 }

@@ -4,6 +4,7 @@
 //! - [`radio`]: [`Radio`]: how long a packet is on the air: Wi-Fi, Ethernet, cellular, NB-IoT
 //! - [`meter`]: [`Meter`]: observes a device and adds up its states
 //! - [`account`]: [`Account`]: time and energy by state, energy by part, phase and cause
+//! - [`repeat`]: the mean power of a device whose traffic repeats
 //! - [`battery`]: [`Battery`]: years until it is empty
 //!
 //! ```
@@ -22,9 +23,11 @@ pub mod battery;
 pub mod device;
 pub mod meter;
 pub mod radio;
+pub mod repeat;
 
-pub use account::{Account, Energy, Part};
+pub use account::{Account, Energy, Part, Purposes};
 pub use battery::Battery;
 pub use device::{Device, Level, State};
 pub use meter::Meter;
 pub use radio::Radio;
+pub use repeat::{Repeated, mean_power};

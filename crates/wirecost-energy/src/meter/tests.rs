@@ -86,11 +86,14 @@ fn one_packet_has_the_charge_computed_by_hand() {
     let account = meter.account();
     // 0.5 s at 0.4 W, 10 ms at 1 W, 1 s at 0.2 W, 2 s at 0.05 W, 7 s at 1 mW.
     assert_near(account.total().joules, 0.2 + 0.01 + 0.2 + 0.1 + 0.007);
-    assert_near(account.of_part(Part::Layer(Layer::Ip)).joules, 0.003);
-    assert_near(account.of_part(Part::Layer(Layer::Security)).joules, 0.007);
-    assert_near(account.of_part(Part::Wake).joules, 0.2);
-    assert_near(account.of_part(Part::Tail).joules, 0.3);
-    assert_near(account.of_part(Part::Rest).joules, 0.007);
+    assert_near(account.purposes().of_part(Part::Layer(Layer::Ip)).joules, 0.003);
+    assert_near(
+        account.purposes().of_part(Part::Layer(Layer::Security)).joules,
+        0.007,
+    );
+    assert_near(account.purposes().of_part(Part::Wake).joules, 0.2);
+    assert_near(account.purposes().of_part(Part::Tail).joules, 0.3);
+    assert_near(account.purposes().of_part(Part::Rest).joules, 0.007);
     assert_eq!(account.total_nanos(), 10_510_000_000);
     assert_eq!(account.nanos(State::Sleep), 7_000_000_000);
     assert_near(account.total().low, account.total().joules * 0.9);
@@ -112,9 +115,15 @@ fn a_packet_during_a_tail_starts_the_tail_anew() {
     let account = meter.finish();
     assert_eq!(account.nanos(State::Sleep), 0);
     // 0.5 s of the first tail, then both tails.
-    assert_near(account.of_part(Part::Tail).joules, 0.1 + 0.2 + 0.1);
-    assert_near(account.of_cause(Cause::Acknowledgement).joules, 0.3 * 0.001 + 0.3);
-    assert_near(account.of_phase(Phase::KeepAlive).joules, account.total().joules);
+    assert_near(account.purposes().of_part(Part::Tail).joules, 0.1 + 0.2 + 0.1);
+    assert_near(
+        account.purposes().of_cause(Cause::Acknowledgement).joules,
+        0.3 * 0.001 + 0.3,
+    );
+    assert_near(
+        account.purposes().of_phase(Phase::KeepAlive).joules,
+        account.total().joules,
+    );
 }
 
 #[test]
@@ -126,7 +135,7 @@ fn a_device_that_rests_wakes_before_its_packet() {
     send(&mut meter, 10_001, Direction::Up, &spans);
     // 10 s after the first packet: 3 s of tails, 0.5 s of wake-up.
     assert_eq!(meter.account().nanos(State::Sleep), 6_500_000_000);
-    assert_near(meter.account().of_part(Part::Wake).joules, 0.4);
+    assert_near(meter.account().purposes().of_part(Part::Wake).joules, 0.4);
 }
 
 #[test]
@@ -140,7 +149,7 @@ fn paging_is_time_of_the_rest_that_is_listened() {
     let spans = [span(100, Layer::Payload, Phase::Message, Cause::Original)];
     send(&mut meter, 0, Direction::Up, &spans);
     meter.end(Instant::from_millis(103_001));
-    let rest = meter.account().of_part(Part::Rest).joules;
+    let rest = meter.account().purposes().of_part(Part::Rest).joules;
     assert_near(rest, 99.0 * 0.001 + 1.0 * 0.2);
     assert_near(rest, 100.0 * device.floor().watts);
 }
@@ -163,7 +172,7 @@ fn cycles_are_time_of_the_processor() {
     let account = meter.finish();
     // (100,000 + 100 x 1,000 + 1,000,000) cycles at 100 MHz.
     assert_eq!(account.nanos(State::Compute), 12_000_000);
-    assert_near(account.of_part(Part::Compute).joules, 0.006);
+    assert_near(account.purposes().of_part(Part::Compute).joules, 0.006);
 }
 
 proptest! {
@@ -189,10 +198,10 @@ proptest! {
         // Frames and wake-ups that could not begin in time lengthen the run.
         let asked = Duration::from_millis(at + rest - first_at);
         prop_assert!(meter.run_time() >= asked);
-        let parts: f64 = Part::ALL.iter().map(|part| account.of_part(*part).joules).sum();
+        let parts: f64 = Part::ALL.iter().map(|part| account.purposes().of_part(*part).joules).sum();
         prop_assert!((parts - account.total().joules).abs() <= 1e-9 * parts);
-        let phases: f64 = Phase::ALL.iter().map(|phase| account.of_phase(*phase).joules).sum();
-        let whole = phases + account.of_part(Part::Rest).joules;
+        let phases: f64 = Phase::ALL.iter().map(|phase| account.purposes().of_phase(*phase).joules).sum();
+        let whole = phases + account.purposes().of_part(Part::Rest).joules;
         prop_assert!((whole - account.total().joules).abs() <= 1e-9 * whole);
     }
 }
