@@ -14,6 +14,7 @@ fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
 
 pub mod command_line;
 pub mod compare;
+pub mod cost;
 pub mod doctor;
 pub mod link;
 pub mod link_flags;
