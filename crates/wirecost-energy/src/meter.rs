@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A packet is on the air from its time on, or from the end of the packet before it. The wake-up ends when the first packet
-//! begins. What a packet causes (its wake-up, its tail) has its phase and cause.
+//! begins and has its phase and cause. A tail has those of the packet that it follows, or, where that acknowledges another one, of
+//! the last packet that does not.
 
 use core::time::Duration;
 
@@ -28,6 +29,8 @@ pub struct Meter<'a> {
     since: Option<Instant>,
     /// Phase and cause of the last packet.
     last: (Phase, Cause),
+    /// The same of the last packet that is no acknowledgement.
+    asked: (Phase, Cause),
 }
 
 impl<'a> Meter<'a> {
@@ -39,6 +42,7 @@ impl<'a> Meter<'a> {
             until: None,
             since: None,
             last: (Phase::Connect, Cause::Original),
+            asked: (Phase::Connect, Cause::Original),
         }
     }
 
@@ -99,6 +103,7 @@ impl<'a> Meter<'a> {
     /// Accounts tails in a gap. Returns how much of the gap is rest, `None` if the gap ends before the tails do.
     fn tails(&mut self, gap: Duration) -> Option<Duration> {
         let mut left = gap;
+        self.last = self.asked;
         for tail in 0..self.device.tails.len() {
             let Tail { state, level, time } = self.device.tails[tail];
             self.spend(state, level, time.min(left), Part::Tail);
@@ -160,6 +165,9 @@ impl Observer for Meter<'_> {
         let next = (packet.phase, packet.cause);
         let begins = self.pass(packet.at, next);
         self.last = next;
+        if packet.cause != Cause::Acknowledgement {
+            self.asked = next;
+        }
         let bytes = packet.wire_bytes();
         let airtime = self.device.radio.airtime(packet.direction, bytes);
         self.frame(packet, &airtime);

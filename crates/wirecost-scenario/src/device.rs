@@ -333,10 +333,10 @@ fn inner<'a>(
 
 fn modulation(text: &str) -> Result<Modulation, ValueError> {
     match text {
-        "b" => Ok(Modulation::B),
-        "g" => Ok(Modulation::G),
-        "n" => Ok(Modulation::N),
-        _ => Err(ValueError::form(text, "a standard of Wi-Fi: b, g or n")),
+        "802.11b" => Ok(Modulation::B),
+        "802.11g" => Ok(Modulation::G),
+        "802.11n" => Ok(Modulation::N),
+        _ => Err(ValueError::form(text, "a standard of Wi-Fi: 802.11b, 802.11g or 802.11n")),
     }
 }
 

@@ -40,5 +40,11 @@ fn read<T>(
         Failure::usage(format!("cannot read {name}: {error}"))
             .with_hint(format!("write one: wirecost schema {kind} has its keys"))
     })?;
-    read(name, &text).map_err(|error| Failure::from(error.in_file(name)))
+    read(name, &text).map_err(|error| {
+        let hint = error.hint().map_or_else(
+            || format!("wirecost schema {kind} has the keys of such a file, with their units"),
+            str::to_owned,
+        );
+        Failure::from(error.in_file(name)).with_hint(hint)
+    })
 }

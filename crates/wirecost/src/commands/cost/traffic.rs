@@ -142,6 +142,18 @@ fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source,
             counted(other, "packet")
         ));
     }
+    let undescribed = reading
+        .report
+        .unattributed
+        .iter()
+        .filter(|left| left.why != "no flow");
+    let undescribed: u64 = undescribed.map(|left| left.bytes).sum();
+    if undescribed > 0 {
+        source.notes.push(format!(
+            "{} could not be described (wirecost pcap says why): they count as application, and their messages are not seen",
+            counted(undescribed, "byte")
+        ));
+    }
     devices(arguments, device, &sightings, &mut source)?;
     Ok(source)
 }
