@@ -111,6 +111,12 @@ impl Purposes {
         *self.0.entry(purpose).or_default() += energy;
     }
 
+    pub(crate) fn scale(&mut self, times: f64) {
+        for energy in self.0.values_mut() {
+            *energy = energy.scaled(times);
+        }
+    }
+
     /// Every purpose with its energy.
     pub fn iter(&self) -> impl Iterator<Item = (&Purpose, &Energy)> {
         self.0.iter()

@@ -152,6 +152,14 @@ impl Device {
         }
     }
 
+    /// The highest power of a state, a tail or the wake-up, in watts.
+    pub fn highest_watts(&self) -> f64 {
+        let tails = self.tails.iter().map(|tail| tail.level);
+        let levels = self.levels.into_iter().chain(tails);
+        let all = levels.chain(self.wake.map(|wake| wake.level));
+        all.map(|level| level.watts).fold(0.0, f64::max)
+    }
+
     /// How long the tails last after the last packet.
     pub fn tail_time(&self) -> Duration {
         self.tails.iter().map(|tail| tail.time).sum()

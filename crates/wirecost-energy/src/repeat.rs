@@ -16,7 +16,8 @@ pub struct Repeated<'a> {
 ///
 /// `P = sum(E / T) + floor max(0, 1 - sum(t / T))` over its traffic, with energy E and time t of each, repeated every T. Each has
 /// its own wake-up and its tails in full. So the figure is an upper bound where traffic overlaps, and no longer interval gives
-/// more of it: no state has less power than the floor.
+/// more of it: no state has less power than the floor. The bound is at most the highest power that the device has; where it is
+/// that, the purposes keep their proportions.
 pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
     let mut power = Purposes::default();
     let mut busy = 0.0;
@@ -32,6 +33,10 @@ pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
     };
     let floor = Energy::of(device.floor(), 1_000_000_000);
     power.add(rest, floor.scaled((1.0 - busy).max(0.0)));
+    let excess = power.total().joules / device.highest_watts();
+    if excess > 1.0 {
+        power.scale(1.0 / excess);
+    }
     power
 }
 
@@ -119,6 +124,20 @@ mod tests {
         let floor = 0.999 * 0.001 + 0.001 * 0.2;
         assert!((watts.joules - (once / 100.0 + floor * (1.0 - 1.32 / 100.0))).abs() < 1e-12);
         assert!((watts.low / watts.joules - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn readings_that_overlap_have_at_most_the_highest_power() {
+        let device = device(0.001, 0.2, 1_000);
+        let account = cost(&device, 10);
+        let reading = Repeated {
+            account: &account,
+            every: 0.001,
+        };
+        let power = mean_power(&device, &[reading]);
+        assert!((power.total().joules - 1.0).abs() < 1e-9);
+        let tail = power.of_part(Part::Tail).joules;
+        assert!((tail - 0.2 / account.total().joules).abs() < 1e-3, "{tail}");
     }
 
     proptest! {
