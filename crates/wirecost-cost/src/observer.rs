@@ -59,7 +59,8 @@ impl Observer for Totals {
         for span in packet.spans {
             self.add_span(packet.direction, span);
         }
-        self.add_headers(packet.direction, packet.phase, packet.cause);
+        let original = packet.spans.iter().map(Span::original_payload_bytes).sum();
+        self.add_headers(packet.direction, packet.phase, packet.cause, original);
     }
 }
 
