@@ -336,7 +336,10 @@ fn modulation(text: &str) -> Result<Modulation, ValueError> {
         "802.11b" => Ok(Modulation::B),
         "802.11g" => Ok(Modulation::G),
         "802.11n" => Ok(Modulation::N),
-        _ => Err(ValueError::form(text, "a standard of Wi-Fi: 802.11b, 802.11g or 802.11n")),
+        _ => Err(ValueError::form(
+            text,
+            "a standard of Wi-Fi: 802.11b, 802.11g or 802.11n",
+        )),
     }
 }
 

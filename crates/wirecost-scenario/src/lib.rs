@@ -96,8 +96,14 @@ const LATER: [(&str, &str); 6] = [
         "agents",
         "run a shard on each machine: wirecost run --shard 1/2, then wirecost merge",
     ),
-    ("device", "leave it out: bytes are measured, their energy not yet"),
-    ("tariff", "leave it out: bytes are measured, their price not yet"),
+    (
+        "device",
+        "leave it out, and give the results folder to wirecost cost --device",
+    ),
+    (
+        "tariff",
+        "leave it out, and give the results folder to wirecost cost --tariff",
+    ),
     ("stats", "leave it out: intervals are those of 95 %"),
     ("repeat", "count says how many samples a cell has"),
     ("order", "leave it out: samples are shuffled by the seed"),

@@ -1,6 +1,7 @@
 //! What is priced: the devices of a capture, or the cells of a comparison.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use wirecost_cost::{Observed, Observer, Usage};
@@ -107,8 +108,10 @@ fn cycle(
 
 fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
     let path = &arguments.source;
-    let unreadable =
-        |path: &std::path::Path, error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+    let unreadable = |path: &Path, error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()))
+            .with_hint("give a capture file, or the results folder of a comparison")
+    };
     let file = File::open(path).map_err(|error| unreadable(path, error))?;
     let key_log = match &arguments.keylog {
         Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
