@@ -166,7 +166,9 @@ impl Account {
             return;
         }
         let energy = Energy::of(level, nanos);
-        self.nanos[state as usize] += nanos;
+        // A damaged capture may claim centuries.
+        let sum = &mut self.nanos[state as usize];
+        *sum = sum.saturating_add(nanos);
         self.energy[state as usize] += energy;
         self.purposes.add(purpose, energy);
     }
@@ -183,7 +185,7 @@ impl Account {
 
     /// Nanoseconds of all states.
     pub fn total_nanos(&self) -> u64 {
-        self.nanos.iter().sum()
+        self.nanos.iter().fold(0, |sum, nanos| sum.saturating_add(*nanos))
     }
 
     /// Energy of all states.

@@ -13,7 +13,7 @@ use crate::electric::{Draw, count, draw, frequency, voltage};
 use crate::error::ScenarioError;
 use crate::figure::{Figure, Figures, versioned};
 use crate::node::{Node, Value};
-use crate::table::{Table, meant, parsed, text, time, whole};
+use crate::table::{Table, meant, parsed, text, whole};
 
 /// The device files that are part of the program: name and text.
 pub const BUILT_IN: [(&str, &str); 6] = [
@@ -189,6 +189,12 @@ impl Reader {
         let Value::List(entries) = &node.value else {
             return Err(table.error("tails", format!("a list is expected, this is {}", node.kind())));
         };
+        if entries.len() > MAX_TAILS {
+            return Err(table.error(
+                "tails",
+                format!("at most {MAX_TAILS} tails, this has {}", entries.len()),
+            ));
+        }
         let one = |node: &Node| {
             let tail = Table::new(node, "tails.", &["state", "power", "time"])?;
             let state = tail.required("state", state)?;
@@ -208,10 +214,10 @@ impl Reader {
         };
         let keys = ["clock", "cycles_per_packet", "cycles_per_byte"];
         let processor = Table::new(node, "processor.", &keys)?;
-        let cycles = |key| {
+        let work = |key| {
             Ok(self
                 .figures
-                .required(&processor, ("processor.", key), count)?
+                .required(&processor, ("processor.", key), cycles)?
                 .value)
         };
         Ok(Some(Processor {
@@ -219,8 +225,8 @@ impl Reader {
                 .figures
                 .required(&processor, ("processor.", "clock"), frequency)?
                 .value,
-            cycles_per_packet: cycles("cycles_per_packet")?,
-            cycles_per_byte: cycles("cycles_per_byte")?,
+            cycles_per_packet: work("cycles_per_packet")?,
+            cycles_per_byte: work("cycles_per_byte")?,
         }))
     }
 
@@ -251,10 +257,8 @@ impl Reader {
     }
 
     fn link_bytes(&self, table: &Table<'_>, prefix: &str) -> Result<u64, ScenarioError> {
-        let bytes = self
-            .figures
-            .required(table, (prefix, "link_bytes"), parsed::<ByteSize>)?;
-        Ok(bytes.value.bytes())
+        let bytes = self.figures.required(table, (prefix, "link_bytes"), header)?;
+        Ok(bytes.value)
     }
 
     fn time(&self, table: &Table<'_>, prefix: &str, key: &str) -> Result<Duration, ScenarioError> {
@@ -329,6 +333,45 @@ fn inner<'a>(
         return Err(ScenarioError::new(&name.place, message).with_hint(meant(&name.name, keys)));
     }
     Ok(Table::at(node, ""))
+}
+
+/// The longest time of a device file.
+const MAX_TIME: Duration = Duration::from_secs(86_400);
+
+/// The most tails.
+const MAX_TAILS: usize = 16;
+
+/// A time of at most a day.
+fn time(text: &str) -> Result<Duration, ValueError> {
+    let time = crate::table::time(text)?;
+    (time <= MAX_TIME)
+        .then_some(time)
+        .ok_or_else(|| ValueError::Range {
+            range: "at most 1d",
+            got: text.to_owned(),
+        })
+}
+
+/// Bytes of headers: no more than a packet has.
+fn header(text: &str) -> Result<u64, ValueError> {
+    let bytes = parsed::<ByteSize>(text)?.bytes();
+    (bytes <= 65_535)
+        .then_some(bytes)
+        .ok_or_else(|| ValueError::Range {
+            range: "at most 65535B",
+            got: text.to_owned(),
+        })
+}
+
+/// Cycles of at most a second at 1 GHz.
+fn cycles(text: &str) -> Result<f64, ValueError> {
+    let cycles = count(text)?;
+    (cycles <= 1e9)
+        .then_some(cycles)
+        .ok_or_else(|| ValueError::Range {
+            range: "at most 1000000000",
+            got: text.to_owned(),
+        })
 }
 
 fn modulation(text: &str) -> Result<Modulation, ValueError> {

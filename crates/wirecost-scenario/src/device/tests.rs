@@ -54,6 +54,8 @@ fn a_wrong_device_file_is_refused_with_its_line() {
         ("state: listen", "state: doze", "is not a state"),
         ("rest: idle", "rest: transmit", "does not rest in"),
         ("{value: 3ms", "{value: 3s", "cannot listen longer"),
+        ("value: 50ms", "value: 2d", "must be at most 1d"),
+        ("value: 54B", "value: 1MB", "must be at most 65535B"),
         (", 2022-07\"", "\"", "a source needs a date"),
         (
             "wirecost_device: 1",

@@ -10,6 +10,8 @@ use wirecost_results::{Cell, Section};
 const TLS13_RECORD_BYTES: u32 = 22;
 /// The same in TLS 1.2 with AES-GCM: header 5, nonce 8, tag 16 (RFC 5288).
 const TLS12_RECORD_BYTES: u32 = 29;
+/// The most packets of a close. Each stack needs fewer than ten.
+const MAX_CLOSE_PACKETS: f64 = 1_000.0;
 /// PINGREQ and PINGRESP.
 const PING_BYTES: u32 = 2;
 
@@ -80,7 +82,7 @@ fn ladder_packet(at: u64, packet: &LadderPacket, observer: &mut dyn Observer) {
 
 /// Tells the packets of a close, of which only means are known, as packets of equal size.
 fn mean_packets(at: u64, direction: Direction, bytes: &Bytes, observer: &mut dyn Observer) {
-    let packets = bytes.packets.mean.round();
+    let packets = bytes.packets.mean.round().min(MAX_CLOSE_PACKETS);
     if packets < 1.0 {
         return;
     }
