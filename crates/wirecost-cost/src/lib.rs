@@ -6,6 +6,7 @@
 //! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
 //! - [`traffic`]: [`Traffic`] adds up packets and bytes of one direction
 //! - [`totals`]: [`Totals`] adds them up by phase and direction
+//! - [`observer`]: [`Observer`] is told what a device does; [`tariff`]: what a data plan charges for it
 //! - [`sequence`]: [`SendSequence`] finds retransmissions and probes among the segments of a TCP direction
 //! - [`arrivals`]: [`Arrivals`] finds when the link delivered a message's last byte
 //! - [`flights`](mod@flights): the round trips on the critical path
@@ -40,7 +41,9 @@ pub mod arrivals;
 pub mod flights;
 mod flow;
 pub mod ledger;
+pub mod observer;
 pub mod sequence;
+pub mod tariff;
 pub mod totals;
 pub mod traffic;
 mod verdict;
@@ -49,7 +52,9 @@ pub use arrivals::Arrivals;
 pub use flights::{PacketTime, flights, round_trips};
 pub use flow::Ports;
 pub use ledger::{DatagramId, Describer, DeviceLedger};
+pub use observer::{DeviceEvent, Observed, ObservedPacket, Observer};
 pub use sequence::SendSequence;
+pub use tariff::{Tariff, Usage};
 pub use totals::Totals;
 pub use traffic::Traffic;
 pub use verdict::{Content, PacketVerdict};

@@ -2,7 +2,7 @@
 
 use core::ops::AddAssign;
 
-use wirecost_proto::{Direction, Phase, Span};
+use wirecost_proto::{Cause, Direction, Phase, Span};
 
 use crate::PacketVerdict;
 use crate::traffic::{Traffic, add};
@@ -42,9 +42,15 @@ impl Totals {
     /// Counts a packet. Add its bytes with [`Totals::add_span`].
     pub fn add_verdict(&mut self, direction: Direction, verdict: &PacketVerdict) {
         let way = direction as usize;
-        self.traffic[verdict.phase as usize][way].add_packet(verdict.cause);
-        self.payload_bytes_original[way] += u64::from(verdict.payload_bytes_original);
+        let original = verdict.payload_bytes_original;
+        self.add_headers(direction, verdict.phase, verdict.cause, original);
         self.unattributed_bytes[way] += u64::from(verdict.unattributed_bytes);
+    }
+
+    /// Counts a packet by the phase and the cause of its headers, and its payload bytes that were not sent before.
+    pub(crate) fn add_headers(&mut self, direction: Direction, phase: Phase, cause: Cause, original: u32) {
+        self.traffic[phase as usize][direction as usize].add_packet(cause);
+        self.payload_bytes_original[direction as usize] += u64::from(original);
     }
 
     /// The traffic of one phase and direction.
@@ -76,7 +82,7 @@ impl AddAssign<&Self> for Totals {
 
 #[cfg(test)]
 mod tests {
-    use wirecost_proto::{Cause, Layer};
+    use wirecost_proto::Layer;
 
     use super::*;
     use crate::Content;

@@ -177,8 +177,8 @@ impl Connection {
     }
 
     /// Keeps the headers of a packet until `direction` is described up to `until`.
-    pub(crate) fn hold(&mut self, direction: Direction, until: u64, headers: &[u8]) {
-        self.held.push(direction, until, headers);
+    pub(crate) fn hold(&mut self, direction: Direction, until: u64, headers: &[u8], at_ns: Option<u64>) {
+        self.held.push(direction, until, headers, at_ns);
     }
 
     /// Whether more packets wait than the limit allows. If so, their bytes are given up for good.
@@ -187,7 +187,7 @@ impl Connection {
     }
 
     /// Moves the headers of the next packet that can be accounted into `out`. With `all` set, it takes any packet.
-    pub(crate) fn release(&mut self, all: bool, out: &mut Vec<u8>) -> Option<Direction> {
+    pub(crate) fn release(&mut self, all: bool, out: &mut Vec<u8>) -> Option<(Direction, Option<u64>)> {
         let halves = &self.halves;
         let described = |direction| {
             if all {

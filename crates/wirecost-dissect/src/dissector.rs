@@ -13,6 +13,7 @@ use crate::flow::{Buffers, Flow, Key};
 use crate::fragments::{Fragmented, Fragments};
 use crate::frame;
 use crate::report::{Builder, Report};
+use crate::sightings::Sightings;
 
 /// The most flows at a time. Beyond it, the quarter that was silent longest ends.
 const MAX_FLOWS: usize = 16_384;
@@ -45,6 +46,13 @@ impl Dissector {
         Self::default()
     }
 
+    /// A dissector that also keeps every packet for an observer.
+    pub fn observing() -> Self {
+        let mut dissector = Self::default();
+        dissector.buffers.sightings = Some(Sightings::default());
+        dissector
+    }
+
     /// Adds the secrets of a key log (RFC 9850, SSLKEYLOGFILE).
     pub fn add_secrets(&mut self, key_log: &str) {
         self.secrets.add(key_log);
@@ -53,6 +61,7 @@ impl Dissector {
     /// Handles the next packet of a capture.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         self.builder.packet(packet);
+        self.buffers.now_ns = packet.timestamp_ns;
         match frame::ip_packet(packet.link_type, packet.bytes) {
             Ok(bytes) => self.ip_packet(bytes),
             Err(what) => self.builder.no_packet(what, u64::from(packet.original_bytes)),
@@ -60,14 +69,21 @@ impl Dissector {
     }
 
     /// Ends every flow and returns the report.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(self) -> Report {
+        self.finish_observed().0
+    }
+
+    /// Ends every flow and returns the report, and the packets if the dissector keeps them.
+    pub fn finish_observed(mut self) -> (Report, Sightings) {
         while let Some(fragmented) = self.fragments.give_up() {
             self.fragmented(&fragmented);
         }
         for flow in std::mem::take(&mut self.flows).into_values() {
             self.end(flow);
         }
-        self.builder.finish(&self.secrets)
+        let mut sightings = self.buffers.sightings.take().unwrap_or_default();
+        sightings.sort();
+        (self.builder.finish(&self.secrets), sightings)
     }
 
     fn ip_packet(&mut self, bytes: &[u8]) {
@@ -81,7 +97,10 @@ impl Dissector {
             .fragment()
             .filter(|_| packet.protocol() == ip::Protocol::Udp)
         {
-            if let Some(fragmented) = self.fragments.take(&packet, fragment, bytes) {
+            if let Some(fragmented) = self
+                .fragments
+                .take(&packet, fragment, (self.buffers.now_ns, bytes))
+            {
                 self.fragmented(&fragmented);
             }
             return;
@@ -117,7 +136,9 @@ impl Dissector {
         let number = self.builder.packets();
         let flow = self.flows.entry(key).or_insert_with(|| {
             let (client, server) = ends_of_connection(source, destination, segment.flags());
-            Box::new(Flow::connection(client, server))
+            let flow = Flow::connection(client, server);
+            flow.start(&mut self.buffers);
+            Box::new(flow)
         });
         flow.last_packet = number;
         self.kept_bytes -= flow.kept_bytes();
@@ -151,7 +172,12 @@ impl Dissector {
 
     fn datagram(&mut self, packet: &ip::Packet<'_>, bytes: &[u8], datagram: &udp::Datagram<'_>) {
         self.builder.offload.datagram(packet);
-        let (flow, direction) = flow_of_datagram(&mut self.flows, packet, datagram, self.builder.packets());
+        let (flow, direction) = flow_of_datagram(
+            (&mut self.flows, &mut self.buffers),
+            packet,
+            datagram,
+            self.builder.packets(),
+        );
         if packet.is_truncated() {
             flow.other(direction, bytes, &mut self.buffers);
         } else {
@@ -159,14 +185,14 @@ impl Dissector {
                 .offload
                 .checksum(datagram.checksum(&packet.addresses()));
             flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
-            flow.account(direction, bytes, &mut self.buffers);
+            flow.account(direction, self.buffers.now_ns, bytes, &mut self.buffers);
         }
         self.make_room();
     }
 
     /// Handles the packets of a fragmented datagram, complete or given up.
     fn fragmented(&mut self, fragmented: &Fragmented) {
-        let first = fragmented.packets.iter().find_map(|bytes| {
+        let first = fragmented.packets.iter().find_map(|(_, bytes)| {
             let packet = ip::Packet::new(bytes).ok()?;
             packet.has_upper_header().then_some(packet)
         });
@@ -175,14 +201,19 @@ impl Dissector {
             let packets = fragmented
                 .packets
                 .iter()
-                .filter_map(|bytes| ip::Packet::new(bytes).ok());
+                .filter_map(|(_, bytes)| ip::Packet::new(bytes).ok());
             packets.for_each(|packet| self.builder.no_flow(&packet));
             return;
         };
-        let (flow, direction) = flow_of_datagram(&mut self.flows, &first, &datagram, self.builder.packets());
+        let (flow, direction) = flow_of_datagram(
+            (&mut self.flows, &mut self.buffers),
+            &first,
+            &datagram,
+            self.builder.packets(),
+        );
         flow.describe(direction, datagram.payload(), (&self.secrets, &mut self.buffers));
-        for bytes in &fragmented.packets {
-            flow.account(direction, bytes, &mut self.buffers);
+        for (at_ns, bytes) in &fragmented.packets {
+            flow.account(direction, *at_ns, bytes, &mut self.buffers);
         }
         self.make_room();
     }
@@ -230,7 +261,7 @@ impl Dissector {
 
 /// The flow of a datagram and the datagram's direction. Creates the flow for its first datagram.
 fn flow_of_datagram<'a>(
-    flows: &'a mut BTreeMap<Key, Box<Flow>>,
+    (flows, buffers): (&'a mut BTreeMap<Key, Box<Flow>>, &mut Buffers),
     packet: &ip::Packet<'_>,
     datagram: &udp::Datagram<'_>,
     number: u64,
@@ -241,7 +272,9 @@ fn flow_of_datagram<'a>(
         .entry(Key::new(source, destination, false))
         .or_insert_with(|| {
             let (client, server) = ends_by_port(source, destination);
-            Box::new(Flow::datagrams(client, server, datagram.payload()))
+            let flow = Flow::datagrams(client, server, datagram.payload());
+            flow.start(buffers);
+            Box::new(flow)
         });
     flow.last_packet = number;
     let direction = flow.direction(source);

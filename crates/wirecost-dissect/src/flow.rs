@@ -10,6 +10,7 @@ use wirecost_wire::{ip, tcp};
 use crate::connection::{Connection, Workspace};
 use crate::datagram::Datagrams;
 use crate::offload::SegmentLimits;
+use crate::sightings::Sightings;
 use crate::span_list::SpanList;
 use crate::stream::Context;
 
@@ -39,6 +40,10 @@ pub(crate) struct Buffers {
     described: Vec<Span>,
     headers: Vec<u8>,
     scratch: Vec<u8>,
+    /// When the packet at hand was captured, in nanoseconds since 1970.
+    pub(crate) now_ns: Option<u64>,
+    /// The packets for an observer, if there is one.
+    pub(crate) sightings: Option<Sightings>,
 }
 
 #[derive(Debug)]
@@ -99,6 +104,13 @@ impl Flow {
         }
     }
 
+    /// Tells the observer that the device has started the flow.
+    pub(crate) fn start(&self, buffers: &mut Buffers) {
+        if let Some(sightings) = &mut buffers.sightings {
+            sightings.connect(buffers.now_ns, self.client.ip());
+        }
+    }
+
     /// The direction of a packet from `source`.
     pub(crate) fn direction(&self, source: SocketAddr) -> Direction {
         if source == self.client {
@@ -138,11 +150,12 @@ impl Flow {
         };
         let wait = connection.segment(direction, segment, len, &mut workspace);
         let Some(until) = wait else {
-            self.account(direction, ip_bytes, buffers);
+            self.account(direction, buffers.now_ns, ip_bytes, buffers);
             return;
         };
         let header_bytes = packet.header_bytes() + segment.header_bytes();
-        connection.hold(direction, until, ip_bytes.get(..header_bytes).unwrap_or(ip_bytes));
+        let headers = ip_bytes.get(..header_bytes).unwrap_or(ip_bytes);
+        connection.hold(direction, until, headers, buffers.now_ns);
         let all = connection.is_overfull();
         self.release(all, buffers);
     }
@@ -151,9 +164,9 @@ impl Flow {
     fn release(&mut self, all: bool, buffers: &mut Buffers) {
         let mut headers = std::mem::take(&mut buffers.headers);
         while let Carried::Connection(connection) = &mut self.carried
-            && let Some(direction) = connection.release(all, &mut headers)
+            && let Some((direction, at_ns)) = connection.release(all, &mut headers)
         {
-            self.account(direction, &headers, buffers);
+            self.account(direction, at_ns, &headers, buffers);
         }
         buffers.headers = headers;
     }
@@ -190,18 +203,33 @@ impl Flow {
     pub(crate) fn other(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
         match &mut self.carried {
             Carried::Connection(connection) => {
-                connection.hold(direction, 0, ip_bytes);
+                connection.hold(direction, 0, ip_bytes, buffers.now_ns);
                 self.release(false, buffers);
             }
-            Carried::Datagrams(_) => self.account(direction, ip_bytes, buffers),
+            Carried::Datagrams(_) => self.account(direction, buffers.now_ns, ip_bytes, buffers),
         }
     }
 
-    /// Accounts a packet whose content is described or stays undescribed.
-    pub(crate) fn account(&mut self, direction: Direction, ip_bytes: &[u8], buffers: &mut Buffers) {
+    /// Accounts a packet whose content is described or stays undescribed. It was captured at `at_ns`.
+    pub(crate) fn account(
+        &mut self,
+        direction: Direction,
+        at_ns: Option<u64>,
+        ip_bytes: &[u8],
+        buffers: &mut Buffers,
+    ) {
         buffers.spans.clear();
         let verdict: PacketVerdict = self.ledger.packet(direction, ip_bytes, &mut buffers.spans);
         self.totals.add_packet(direction, &verdict, buffers.spans.spans());
+        if let Some(sightings) = &mut buffers.sightings {
+            sightings.packet(
+                at_ns,
+                self.client.ip(),
+                direction,
+                &verdict,
+                buffers.spans.spans(),
+            );
+        }
         let unattributed = u64::from(verdict.unattributed_bytes);
         self.unattributed_packets += u64::from(unattributed > 0);
         self.unattributed_bytes += unattributed;

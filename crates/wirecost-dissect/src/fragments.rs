@@ -27,8 +27,8 @@ pub(crate) struct Fragmented {
     present: usize,
     /// The datagram's length, known once the last fragment has arrived.
     total: Option<usize>,
-    /// The packets, in order of arrival.
-    pub(crate) packets: Vec<Vec<u8>>,
+    /// The packets with their times, in order of arrival.
+    pub(crate) packets: Vec<(Option<u64>, Vec<u8>)>,
 }
 
 impl Fragmented {
@@ -37,7 +37,12 @@ impl Fragmented {
             .is_some_and(|total| self.present >= total && self.bytes.len() == total)
     }
 
-    fn add(&mut self, packet: &ip::Packet<'_>, fragment: ip::Fragment, ip_bytes: &[u8]) {
+    fn add(
+        &mut self,
+        packet: &ip::Packet<'_>,
+        fragment: ip::Fragment,
+        (at_ns, ip_bytes): (Option<u64>, &[u8]),
+    ) {
         let start = fragment.offset_bytes as usize;
         let end = start + packet.payload().len();
         if end > MAX_DATAGRAM_BYTES || self.packets.len() >= MAX_PACKETS {
@@ -53,7 +58,7 @@ impl Fragmented {
         if !fragment.more {
             self.total = Some(end);
         }
-        self.packets.push(ip_bytes.to_vec());
+        self.packets.push((at_ns, ip_bytes.to_vec()));
     }
 }
 
@@ -69,7 +74,7 @@ impl Fragments {
         &mut self,
         packet: &ip::Packet<'_>,
         fragment: ip::Fragment,
-        ip_bytes: &[u8],
+        (at_ns, ip_bytes): (Option<u64>, &[u8]),
     ) -> Option<Fragmented> {
         let key = (packet.addresses(), packet.protocol(), fragment.id);
         let known = self.waiting.iter().position(|known| known.key == key);
@@ -84,7 +89,7 @@ impl Fragments {
             self.waiting.len() - 1
         });
         if let Some(datagram) = self.waiting.get_mut(index) {
-            datagram.add(packet, fragment, ip_bytes);
+            datagram.add(packet, fragment, (at_ns, ip_bytes));
             if datagram.is_whole() {
                 return self.waiting.remove(index);
             }

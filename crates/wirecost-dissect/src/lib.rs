@@ -8,6 +8,7 @@
 //! - [`report`]: bytes by server and protocol, and unattributed bytes
 //! - [`table`](mod@table): a report for a terminal
 //! - [`read`](mod@read): a whole capture
+//! - [`sightings`]: [`Sightings`] tells an observer what a device of the capture did
 //! - [`offload`]: effects of segmentation and checksum offload on the capture
 //! - `frame`, `fragments`, `flow`, `connection`, `tcp`: from a frame to bytes in order
 //! - `stream`, `datagram`: protocols, from bytes to spans
@@ -45,6 +46,7 @@ mod hello;
 pub mod offload;
 pub mod read;
 pub mod report;
+pub mod sightings;
 mod span_list;
 mod stream;
 pub mod table;
@@ -52,6 +54,7 @@ mod tcp;
 
 pub use dissector::Dissector;
 pub use offload::Offload;
-pub use read::{Reading, read};
+pub use read::{Reading, observe, read};
 pub use report::Report;
+pub use sightings::Sightings;
 pub use table::table;

@@ -5,6 +5,7 @@ use std::io::Read;
 use wirecost_wire::capture::{Item, ReadError, Reader};
 use wirecost_wire::pcapng::SECRETS_TLS_KEY_LOG;
 
+use crate::sightings::Sightings;
 use crate::{Dissector, Report};
 
 /// The result of reading a capture.
@@ -22,8 +23,23 @@ pub struct Reading {
 /// The file is empty or not a capture. A file that is truncated or damaged further on is not an error: see
 /// [`Reading::fault`].
 pub fn read(source: impl Read, key_log: &str) -> Result<Reading, ReadError> {
+    read_with(Dissector::new(), source, key_log).map(|(reading, _)| reading)
+}
+
+/// Reads a file as [`read`] does, and keeps its packets for an observer.
+///
+/// # Errors
+/// As [`read`].
+pub fn observe(source: impl Read, key_log: &str) -> Result<(Reading, Sightings), ReadError> {
+    read_with(Dissector::observing(), source, key_log)
+}
+
+fn read_with(
+    mut dissector: Dissector,
+    source: impl Read,
+    key_log: &str,
+) -> Result<(Reading, Sightings), ReadError> {
     let mut reader = Reader::new(source)?;
-    let mut dissector = Dissector::new();
     dissector.add_secrets(key_log);
     let fault = loop {
         match reader.item() {
@@ -36,8 +52,6 @@ pub fn read(source: impl Read, key_log: &str) -> Result<Reading, ReadError> {
             Err(fault) => break Some(fault),
         }
     };
-    Ok(Reading {
-        report: dissector.finish(),
-        fault,
-    })
+    let (report, sightings) = dissector.finish_observed();
+    Ok((Reading { report, fault }, sightings))
 }

@@ -125,3 +125,20 @@ proptest! {
         assert_adds_up(&dissector.finish());
     }
 }
+
+#[test]
+fn observers_are_told_every_packet_of_every_flow() {
+    for Kept { name, file, keys } in corpus() {
+        let (reading, sightings) = wirecost_dissect::observe(&file[..], &keys).expect("a capture");
+        let mut totals = wirecost_cost::Totals::new();
+        for device in sightings.devices().into_keys() {
+            sightings.tell(device, &mut totals);
+        }
+        let expected = wirecost_dissect::report::Phases::from(&totals);
+        let of = |phases: &wirecost_dissect::report::Phases| {
+            [phases.connect, phases.message, phases.keep_alive, phases.close]
+        };
+        assert_eq!(of(&expected), of(&reading.report.total), "{name}");
+        assert_eq!(sightings.untimed(), 0, "{name}");
+    }
+}

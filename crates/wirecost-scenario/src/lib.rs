@@ -16,15 +16,19 @@
 //! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
+//! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
 
 pub mod comparison;
 pub mod consent;
+pub mod device;
 pub mod edit;
+pub mod electric;
 pub mod error;
 pub mod expected;
+pub mod figure;
 pub mod identity;
 pub mod labels;
 pub mod link;
@@ -35,6 +39,7 @@ pub mod options;
 pub mod plan;
 pub mod selector;
 pub mod table;
+pub mod tariff;
 pub mod thresholds;
 
 use serde::{Serialize, Serializer};
@@ -91,8 +96,14 @@ const LATER: [(&str, &str); 6] = [
         "agents",
         "run a shard on each machine: wirecost run --shard 1/2, then wirecost merge",
     ),
-    ("device", "leave it out: bytes are measured, their energy not yet"),
-    ("tariff", "leave it out: bytes are measured, their price not yet"),
+    (
+        "device",
+        "leave it out, and give the results folder to wirecost cost --device",
+    ),
+    (
+        "tariff",
+        "leave it out, and give the results folder to wirecost cost --tariff",
+    ),
     ("stats", "leave it out: intervals are those of 95 %"),
     ("repeat", "count says how many samples a cell has"),
     ("order", "leave it out: samples are shuffled by the seed"),

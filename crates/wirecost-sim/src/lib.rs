@@ -87,6 +87,6 @@ pub mod workers;
 pub mod world;
 
 pub use settings::{Settings, Wake};
-pub use tap::{Packet, Recording, Tally, Tap, Transport};
+pub use tap::{Packet, Recording, Tally, Tap, Transport, Watch};
 pub use workers::Workers;
 pub use world::{Finished, World};

@@ -2,6 +2,8 @@
 //!
 //! - [`recording`]: [`Recording`] stores every packet's bytes, as the recorder of the emulated link does
 //! - [`tally`]: [`Tally`] adds up packets and bytes without building the packets
+//! - [`watch`]: [`Watch`] tells an observer per device what it sends and what reaches it
+//! - `spans`: the spans that cover a packet
 
 use std::net::SocketAddr;
 
@@ -11,10 +13,13 @@ use wirecost_tcp::Segment;
 use wirecost_wire::tcp::Flags;
 
 pub mod recording;
+mod spans;
 pub mod tally;
+pub mod watch;
 
 pub use recording::Recording;
 pub use tally::Tally;
+pub use watch::Watch;
 
 /// The headers between the IP header and the payload.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@ use common::{OwnLinks, PORT, Talker, delay, device_on, end, settings, world};
 use script::{Counting, Exchanges};
 use wirecost_coap::client as coap;
 use wirecost_coap::server::{self, Server};
+use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Totals};
 use wirecost_link::{Loss, Reorder};
 use wirecost_mqtt::broker::{self, Broker};
 use wirecost_mqtt::client;
@@ -19,8 +20,8 @@ use wirecost_mqtt::quality::QoS;
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{device_address, server_address};
-use wirecost_proto::{Cause, Content, Direction, Endpoint, Phase, Probability, Rng, Script};
-use wirecost_sim::{Recording, Tally, World};
+use wirecost_proto::{Cause, Content, Direction, Endpoint, Instant, Phase, Probability, Rng, Script};
+use wirecost_sim::{Recording, Tally, Watch, World};
 
 #[test]
 fn bare_datagrams_are_tallied_as_the_ledger_counts_them() {
@@ -33,6 +34,37 @@ fn bare_datagrams_are_tallied_as_the_ledger_counts_them() {
         let (recording, tally) = finished.tap;
         let totals = recording.totals_of(&finished.devices[0], &finished.flows, PORT);
         assert_eq!(tally.totals(), [totals], "{bytes} bytes");
+    }
+}
+
+/// What an observer is told: sums, and the times of packets in the order of the calls.
+#[derive(Default)]
+struct Told(Totals, Vec<Instant>, u64);
+
+impl Observer for Told {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        self.0.packet(packet);
+        self.1.push(packet.at);
+    }
+
+    fn event(&mut self, _: Instant, event: DeviceEvent) {
+        self.2 += u64::from(event == DeviceEvent::Connect);
+    }
+}
+
+#[test]
+fn observers_are_told_each_packet_in_the_order_of_time() {
+    for transport in [Transport::Datagram, Transport::Stream] {
+        let devices = vec![device_on(0, transport, Talker::with(2_000, 20), false)];
+        let watch = Watch::new(|_| Some(Told::default()));
+        let tap = (Tally::new(|_| 0), watch);
+        let finished = world(settings(), devices, OwnLinks::new(1, delay(5), 3), tap).run(end());
+        let (tally, watch) = finished.tap;
+        let mut told = watch.finish(end());
+        let Told(totals, times, connects) = told.remove(&0).expect("device 0");
+        assert_eq!(tally.totals(), [totals], "{transport:?}");
+        assert!(times.is_sorted() && times.len() >= 20, "{transport:?}");
+        assert_eq!(connects, 1, "{transport:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
 mod compare;
+mod cost;
 mod count;
 mod emulation;
 mod guesses;
@@ -26,6 +27,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub use compare::{CompareArguments, OutputArguments};
+pub use cost::{CostArguments, SchemaArguments, SchemaKind};
 pub use emulation::PacketPath;
 pub use link::{LinkRunArguments, LinksArguments};
 pub use load::{LoadArguments, LoadOutputArguments};
@@ -143,8 +145,8 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Write a commented scenario file to start from
     New(NewArguments),
-    /// Print the JSON Schema of scenario files, for your editor
-    Schema,
+    /// Print the JSON Schema of scenario, device or tariff files, for your editor
+    Schema(SchemaArguments),
     /// Run any program behind an emulated, recorded link, with its server on the other side
     Link(Box<LinkRunArguments>),
     /// Load one target with many devices; response times count from when each message was due
@@ -153,6 +155,8 @@ pub enum Command {
     Probe(Box<ProbeArguments>),
     /// Attribute the bytes of an existing capture to layers, phases and causes
     Pcap(PcapArguments),
+    /// Model energy, battery life and the data plan's price of a capture or a comparison
+    Cost(Box<CostArguments>),
     /// Rebuild the report of a results folder
     Report(ReportArguments),
     /// Run a built-in server on its own, for other clients or for a load from a second machine

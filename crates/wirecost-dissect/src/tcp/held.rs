@@ -12,6 +12,8 @@ struct Waiting {
     until: u64,
     /// Bytes kept of the packet.
     bytes: usize,
+    /// When it was captured, in nanoseconds since 1970.
+    at_ns: Option<u64>,
 }
 
 /// Waiting packets in order. Only their headers are kept, because the ledger needs no more.
@@ -36,21 +38,22 @@ impl Held {
     }
 
     /// Keeps the headers of a packet until `direction` is described up to `until`.
-    pub(crate) fn push(&mut self, direction: Direction, until: u64, headers: &[u8]) {
+    pub(crate) fn push(&mut self, direction: Direction, until: u64, headers: &[u8], at_ns: Option<u64>) {
         self.bytes.extend(headers);
         self.packets.push_back(Waiting {
             direction,
             until,
             bytes: headers.len(),
+            at_ns,
         });
     }
 
-    /// Moves the first packet into `out` if its direction is described far enough.
+    /// Moves the first packet into `out` if its direction is described far enough. Returns its direction and its time.
     pub(crate) fn pop(
         &mut self,
         described: impl Fn(Direction) -> u64,
         out: &mut Vec<u8>,
-    ) -> Option<Direction> {
+    ) -> Option<(Direction, Option<u64>)> {
         let first = self.packets.front()?;
         if described(first.direction) < first.until {
             return None;
@@ -58,7 +61,7 @@ impl Held {
         let first = self.packets.pop_front()?;
         out.clear();
         out.extend(self.bytes.drain(..first.bytes.min(self.bytes.len())));
-        Some(first.direction)
+        Some((first.direction, first.at_ns))
     }
 }
 
@@ -70,12 +73,12 @@ mod tests {
     fn packets_leave_in_order_once_they_are_described() {
         let mut held = Held::default();
         let mut out = Vec::new();
-        held.push(Direction::Up, 5, b"up");
-        held.push(Direction::Down, 0, b"down");
+        held.push(Direction::Up, 5, b"up", Some(1));
+        held.push(Direction::Down, 0, b"down", None);
         assert_eq!(held.pop(|_| 4, &mut out), None);
-        assert_eq!(held.pop(|_| 5, &mut out), Some(Direction::Up));
+        assert_eq!(held.pop(|_| 5, &mut out), Some((Direction::Up, Some(1))));
         assert_eq!(out, b"up");
-        assert_eq!(held.pop(|_| 0, &mut out), Some(Direction::Down));
+        assert_eq!(held.pop(|_| 0, &mut out), Some((Direction::Down, None)));
         assert_eq!(out, b"down");
         assert!(held.is_empty());
     }

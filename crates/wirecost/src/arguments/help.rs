@@ -159,7 +159,7 @@ const RUN: &[Group] = &[
     Group {
         heading: "Results",
         common: &["out", "json", "junit", "resume", "quiet"],
-        further: &["resume_changed", "prometheus", "no_color"],
+        further: &["per", "rows", "resume_changed", "prometheus", "no_color"],
     },
 ];
 

@@ -16,6 +16,7 @@ pub mod claims;
 pub mod command_line;
 pub mod compare;
 pub mod completions;
+pub mod cost;
 pub mod diff;
 pub mod doctor;
 pub mod link;

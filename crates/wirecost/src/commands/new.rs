@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::arguments::{NewArguments, NewKind};
+use crate::arguments::{NewArguments, NewKind, SchemaArguments, SchemaKind};
 use crate::exit::Failure;
 use crate::output;
 
@@ -11,6 +11,8 @@ const COMPARISON: &str = include_str!("../../../../examples/smart-meter.yaml");
 const LOAD: &str = include_str!("../../../../examples/load.yaml");
 const STORM: &str = include_str!("../../../../examples/storm.yaml");
 const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
+const DEVICE_SCHEMA: &str = include_str!("../../../../schema/device.schema.json");
+const TARIFF_SCHEMA: &str = include_str!("../../../../schema/tariff.schema.json");
 
 /// Writes a scenario.
 pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
@@ -33,8 +35,12 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the JSON Schema of scenarios.
-pub fn schema() -> Result<ExitCode, Failure> {
-    output::data(SCHEMA);
+/// Prints the JSON Schema of a kind of file.
+pub fn schema(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
+    output::data(match arguments.kind {
+        SchemaKind::Scenario => SCHEMA,
+        SchemaKind::Device => DEVICE_SCHEMA,
+        SchemaKind::Tariff => TARIFF_SCHEMA,
+    });
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,173 @@
+//! A device: its power states, the timers between them, and its radio.
+
+use core::time::Duration;
+
+use crate::radio::Radio;
+
+/// A state of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Everything is off that can be.
+    Sleep,
+    /// Ready, without a receiver.
+    Idle,
+    /// The receiver is on, and nothing arrives.
+    Listen,
+    /// A frame arrives.
+    Receive,
+    /// A frame is sent.
+    Transmit,
+    /// The processor works.
+    Compute,
+}
+
+impl State {
+    /// Every state, from the least power up.
+    pub const ALL: [Self; 6] = [
+        Self::Sleep,
+        Self::Idle,
+        Self::Listen,
+        Self::Receive,
+        Self::Transmit,
+        Self::Compute,
+    ];
+
+    /// Its name in device files and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sleep => "sleep",
+            Self::Idle => "idle",
+            Self::Listen => "listen",
+            Self::Receive => "receive",
+            Self::Transmit => "transmit",
+            Self::Compute => "compute",
+        }
+    }
+}
+
+/// A power, and how far the true one may be from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level {
+    /// Watts.
+    pub watts: f64,
+    /// The spread as a part of it, from 0 to 1.
+    pub spread: f64,
+}
+
+/// A state that a device keeps for some time after its last packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tail {
+    /// The state.
+    pub state: State,
+    /// Its power.
+    pub level: Level,
+    /// How long, unless a packet comes.
+    pub time: Duration,
+}
+
+/// Listening now and then while the device rests: paging, beacons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paging {
+    /// The time from one to the next.
+    pub every: Duration,
+    /// How long it listens each time.
+    pub listen: Duration,
+}
+
+/// What a device needs to leave its rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wake {
+    /// How long.
+    pub time: Duration,
+    /// The mean power.
+    pub level: Level,
+}
+
+/// The processor's work for packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Processor {
+    /// Cycles per second.
+    pub hertz: f64,
+    /// Cycles for each packet.
+    pub cycles_per_packet: f64,
+    /// Cycles for each byte of a packet.
+    pub cycles_per_byte: f64,
+}
+
+/// A figure of a device file and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// The key, e.g. `states.transmit`.
+    pub key: String,
+    /// Line of the file.
+    pub line: u64,
+    /// Source and date; `None` for a figure that is assumed.
+    pub source: Option<String>,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Name of its file.
+    pub name: String,
+    /// What it is.
+    pub title: String,
+    /// Power by [`State`] `as usize`.
+    pub levels: [Level; State::ALL.len()],
+    /// The state in which it rests: sleep or idle.
+    pub rest: State,
+    /// Paging while it rests.
+    pub paging: Option<Paging>,
+    /// What leaving the rest takes.
+    pub wake: Option<Wake>,
+    /// The states after a packet, in their order. Their power falls.
+    pub tails: Vec<Tail>,
+    /// The processor; `None` where its work is not modelled.
+    pub processor: Option<Processor>,
+    /// The radio, or the wire.
+    pub radio: Radio,
+    /// Where each figure comes from.
+    pub provenance: Vec<Provenance>,
+}
+
+impl Device {
+    /// The power of a state.
+    pub const fn level(&self, state: State) -> Level {
+        self.levels[state as usize]
+    }
+
+    /// The mean power while it rests, with its paging.
+    pub fn floor(&self) -> Level {
+        let rest = self.level(self.rest);
+        let Some(paging) = self.paging else {
+            return rest;
+        };
+        let part = paging.listen.as_secs_f64() / paging.every.as_secs_f64();
+        let listen = self.level(State::Listen);
+        let watts = rest.watts * (1.0 - part) + listen.watts * part;
+        let spread = rest.watts * (1.0 - part) * rest.spread + listen.watts * part * listen.spread;
+        Level {
+            watts,
+            spread: if watts > 0.0 { spread / watts } else { 0.0 },
+        }
+    }
+
+    /// The highest power of a state, a tail or the wake-up, in watts.
+    pub fn highest_watts(&self) -> f64 {
+        let tails = self.tails.iter().map(|tail| tail.level);
+        let levels = self.levels.into_iter().chain(tails);
+        let all = levels.chain(self.wake.map(|wake| wake.level));
+        all.map(|level| level.watts).fold(0.0, f64::max)
+    }
+
+    /// How long the tails last after the last packet.
+    pub fn tail_time(&self) -> Duration {
+        self.tails.iter().map(|tail| tail.time).sum()
+    }
+
+    /// How many figures are assumed, and how many there are.
+    pub fn assumed(&self) -> (usize, usize) {
+        let assumed = self.provenance.iter().filter(|figure| figure.source.is_none());
+        (assumed.count(), self.provenance.len())
+    }
+}

@@ -1,0 +1,33 @@
+//! Energy of a device, modelled from what it does on its link. Nothing here is measured; see docs/models/energy.md.
+//!
+//! - [`device`]: [`Device`]: power states, tails, wake-up, radio
+//! - [`radio`]: [`Radio`]: how long a packet is on the air: Wi-Fi, Ethernet, cellular, NB-IoT
+//! - [`meter`]: [`Meter`]: observes a device and adds up its states
+//! - [`account`]: [`Account`]: time and energy by state, energy by part, phase and cause
+//! - [`repeat`]: the mean power of a device whose traffic repeats
+//! - [`battery`]: [`Battery`]: years until it is empty
+//!
+//! ```
+//! use wirecost_energy::{Battery, Energy};
+//!
+//! // 2,400 mAh at 3.6 V without self-discharge, and a device of 1 mW.
+//! let battery = Battery { joules: 2.4 * 3.6 * 3_600.0, self_discharge: 0.0 };
+//! let years = battery.years(0.001).unwrap();
+//! assert!((years - 31_104.0 / 0.001 / 31_557_600.0).abs() < 1e-9);
+//! assert_eq!(battery.years(0.0), None);
+//! assert_eq!(Energy::default().joules, 0.0);
+//! ```
+
+pub mod account;
+pub mod battery;
+pub mod device;
+pub mod meter;
+pub mod radio;
+pub mod repeat;
+
+pub use account::{Account, Energy, Part, Purposes};
+pub use battery::Battery;
+pub use device::{Device, Level, State};
+pub use meter::Meter;
+pub use radio::Radio;
+pub use repeat::{Repeated, mean_power};

@@ -1,0 +1,168 @@
+//! The mean power of a device whose traffic repeats.
+
+use crate::account::{Account, Energy, Part, Purpose, Purposes};
+use crate::device::Device;
+
+/// Some traffic that repeats.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated<'a> {
+    /// What it costs once, from the wake-up to the end of its tails.
+    pub account: &'a Account,
+    /// Seconds from one to the next.
+    pub every: f64,
+}
+
+/// The mean power of a device by purpose, in watts. Between its traffic it rests.
+///
+/// `P = sum(E / T) + floor max(0, 1 - sum(t / T))` over its traffic, with energy E and time t of each, repeated every T. Each has
+/// its own wake-up and its tails in full. So the figure is an upper bound where traffic overlaps, and no longer interval gives
+/// more of it: no state has less power than the floor. The bound is at most the highest power that the device has; where it is
+/// that, the purposes keep their proportions.
+pub fn mean_power(device: &Device, traffic: &[Repeated<'_>]) -> Purposes {
+    let mut power = Purposes::default();
+    let mut busy = 0.0;
+    for repeated in traffic {
+        for (purpose, energy) in repeated.account.purposes().iter() {
+            power.add(*purpose, energy.scaled(1.0 / repeated.every));
+        }
+        busy += repeated.account.total_nanos() as f64 / 1e9 / repeated.every;
+    }
+    let rest = Purpose {
+        part: Part::Rest,
+        packet: None,
+    };
+    let floor = Energy::of(device.floor(), 1_000_000_000);
+    power.add(rest, floor.scaled((1.0 - busy).max(0.0)));
+    let excess = power.total().joules / device.highest_watts();
+    if excess > 1.0 {
+        power.scale(1.0 / excess);
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use proptest::prelude::*;
+    use wirecost_cost::{ObservedPacket, Observer as _};
+    use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+
+    use super::*;
+    use crate::battery::Battery;
+    use crate::device::{Level, Paging, State, Tail, Wake};
+    use crate::meter::Meter;
+    use crate::radio::{Cellular, Radio};
+
+    const fn level(watts: f64) -> Level {
+        Level { watts, spread: 0.2 }
+    }
+
+    fn device(rest: f64, tail: f64, tail_ms: u64) -> Device {
+        Device {
+            name: "test".to_owned(),
+            title: String::new(),
+            levels: [rest, 0.1, 0.2, 0.3, 1.0, 0.2].map(level),
+            rest: State::Sleep,
+            paging: Some(Paging {
+                every: Duration::from_secs(10),
+                listen: Duration::from_millis(10),
+            }),
+            wake: Some(Wake {
+                time: Duration::from_millis(300),
+                level: level(0.4),
+            }),
+            tails: vec![Tail {
+                state: State::Listen,
+                level: level(tail),
+                time: Duration::from_millis(tail_ms),
+            }],
+            processor: None,
+            radio: Radio::Cellular(Cellular {
+                up: "100kbit".parse().expect("a rate"),
+                down: "100kbit".parse().expect("a rate"),
+                link_bytes: 0,
+                grant: Duration::ZERO,
+            }),
+            provenance: Vec::new(),
+        }
+    }
+
+    /// What packets of 125 B (10 ms) cost, the second one `gap_ms` after the first.
+    fn cost(device: &Device, gap_ms: u64) -> Account {
+        let spans = [Span {
+            len: 125,
+            layer: Layer::Payload,
+            phase: Phase::Message,
+            cause: Cause::Original,
+        }];
+        let mut meter = Meter::new(device);
+        for at in [0, gap_ms] {
+            meter.packet(&ObservedPacket {
+                at: Instant::from_millis(at),
+                direction: Direction::Up,
+                phase: Phase::Message,
+                cause: Cause::Original,
+                spans: &spans,
+            });
+        }
+        meter.finish()
+    }
+
+    #[test]
+    fn mean_power_is_computed_by_hand() {
+        let device = device(0.001, 0.2, 1_000);
+        let account = cost(&device, 10);
+        // 0.3 s at 0.4 W, 20 ms at 1 W, 1 s at 0.2 W; then 0.999 of the time at 1 mW, 0.001 at 0.2 W.
+        let once = 0.12 + 0.02 + 0.2;
+        assert!((account.total().joules - once).abs() < 1e-9);
+        let reading = Repeated {
+            account: &account,
+            every: 100.0,
+        };
+        let watts = mean_power(&device, &[reading]).total();
+        let floor = 0.999 * 0.001 + 0.001 * 0.2;
+        assert!((watts.joules - (once / 100.0 + floor * (1.0 - 1.32 / 100.0))).abs() < 1e-12);
+        assert!((watts.low / watts.joules - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn readings_that_overlap_have_at_most_the_highest_power() {
+        let device = device(0.001, 0.2, 1_000);
+        let account = cost(&device, 10);
+        let reading = Repeated {
+            account: &account,
+            every: 0.001,
+        };
+        let power = mean_power(&device, &[reading]);
+        assert!((power.total().joules - 1.0).abs() < 1e-9);
+        let tail = power.of_part(Part::Tail).joules;
+        assert!((tail - 0.2 / account.total().joules).abs() < 1e-3, "{tail}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_longer_interval_never_shortens_battery_life(
+            rest in 0.0..0.05_f64,
+            tail in 0.06..0.2_f64,
+            tail_ms in 0..20_000_u64,
+            gap_ms in 0..60_000_u64,
+            interval in 0.01..1e5_f64,
+            longer in 1.0..10.0_f64,
+            keep_alive in 10.0..2_000.0_f64,
+        ) {
+            let device = device(rest, tail, tail_ms);
+            let reading = cost(&device, gap_ms);
+            let ping = cost(&device, 100);
+            let battery = Battery { joules: 31_104.0, self_discharge: 0.01 };
+            let years = |interval| {
+                let traffic = [
+                    Repeated { account: &reading, every: interval },
+                    Repeated { account: &ping, every: keep_alive },
+                ];
+                battery.years(mean_power(&device, &traffic).total().joules).unwrap_or(f64::INFINITY)
+            };
+            prop_assert!(years(interval * longer) >= years(interval) * (1.0 - 1e-12));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Electrical quantities and prices as files and flags write them.
+
+use std::str::FromStr;
+
+use wirecost_energy::Battery;
+use wirecost_results::value::ValueError;
+
+/// Splits a text into a number that is not negative and its unit.
+fn split<'a>(text: &'a str, expected: &'static str) -> Result<(f64, &'a str), ValueError> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !(letter.is_ascii_digit() || ".-+".contains(letter)));
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let number: f64 = number.parse().map_err(|_| ValueError::form(text, expected))?;
+    if number < 0.0 {
+        return Err(ValueError::Range {
+            range: "0 or more",
+            got: text.to_owned(),
+        });
+    }
+    Ok((number, unit.trim()))
+}
+
+fn quantity(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result<f64, ValueError> {
+    let (number, unit) = split(text, expected)?;
+    let factor = units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| factor);
+    factor
+        .map(|factor| number * factor)
+        .ok_or_else(|| ValueError::form(text, expected))
+}
+
+/// A power, or a current at the supply's voltage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Draw {
+    /// Watts.
+    Power(f64),
+    /// Amperes.
+    Current(f64),
+}
+
+impl Draw {
+    /// Watts at a voltage.
+    pub fn watts(self, volts: f64) -> f64 {
+        match self {
+            Self::Power(watts) => watts,
+            Self::Current(amperes) => amperes * volts,
+        }
+    }
+}
+
+/// Reads a power or a current: `90mW`, `2.7uA`.
+///
+/// # Errors
+/// It is neither, has no unit, or is negative.
+pub fn draw(text: &str) -> Result<Draw, ValueError> {
+    const EXPECTED: &str = "a current or a power: write 2.7uA, 283mA or 90mW";
+    let power = [("uW", 1e-6), ("mW", 1e-3), ("W", 1.0)];
+    let current = [("nA", 1e-9), ("uA", 1e-6), ("mA", 1e-3), ("A", 1.0)];
+    let unit = split(text, EXPECTED)?.1;
+    if unit.ends_with('W') {
+        quantity(text, &power, EXPECTED).map(Draw::Power)
+    } else {
+        quantity(text, &current, EXPECTED).map(Draw::Current)
+    }
+}
+
+/// Reads a voltage: `3.3V`. Returns volts.
+///
+/// # Errors
+/// It is not a voltage, or 0.
+pub fn voltage(text: &str) -> Result<f64, ValueError> {
+    let volts = quantity(text, &[("mV", 1e-3), ("V", 1.0)], "a voltage: write 3.3V")?;
+    above_zero(volts, text)
+}
+
+/// Reads a frequency: `80MHz`. Returns hertz.
+///
+/// # Errors
+/// It is not a frequency, or 0.
+pub fn frequency(text: &str) -> Result<f64, ValueError> {
+    let units = [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
+    above_zero(quantity(text, &units, "a frequency: write 80MHz")?, text)
+}
+
+/// Reads a number that is not negative, without a unit.
+///
+/// # Errors
+/// It is not such a number.
+pub fn count(text: &str) -> Result<f64, ValueError> {
+    quantity(text, &[("", 1.0)], "a number")
+}
+
+/// Reads a price: `0.40 EUR`. Returns the amount and the currency.
+///
+/// # Errors
+/// It has no currency of three letters, or is negative.
+pub fn price(text: &str) -> Result<(f64, String), ValueError> {
+    const EXPECTED: &str = "a price with its currency: write 0.40 EUR";
+    let (amount, currency) = split(text, EXPECTED)?;
+    let is_code = currency.len() == 3 && currency.bytes().all(|letter| letter.is_ascii_uppercase());
+    is_code
+        .then(|| (amount, currency.to_owned()))
+        .ok_or_else(|| ValueError::form(text, EXPECTED))
+}
+
+fn above_zero(value: f64, text: &str) -> Result<f64, ValueError> {
+    (value > 0.0).then_some(value).ok_or_else(|| ValueError::Range {
+        range: "above 0",
+        got: text.to_owned(),
+    })
+}
+
+/// A battery as `2400mAh@3.6V`, without its self-discharge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatterySize {
+    /// Ampere hours.
+    pub ampere_hours: f64,
+    /// Volts.
+    pub volts: f64,
+}
+
+impl BatterySize {
+    /// The battery with a self-discharge per year as a part of its capacity.
+    pub const fn battery(self, self_discharge: f64) -> Battery {
+        Battery {
+            joules: self.ampere_hours * 3_600.0 * self.volts,
+            self_discharge,
+        }
+    }
+}
+
+impl FromStr for BatterySize {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        const EXPECTED: &str = "a battery: write 2400mAh@3.6V";
+        let (charge, volts) = text
+            .split_once('@')
+            .ok_or_else(|| ValueError::form(text, EXPECTED))?;
+        let ampere_hours = quantity(charge, &[("mAh", 1e-3), ("Ah", 1.0)], EXPECTED)?;
+        Ok(Self {
+            ampere_hours: above_zero(ampere_hours, charge)?,
+            volts: voltage(volts)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_units_and_are_not_negative() {
+        assert_eq!(draw("90mW").map(|draw| draw.watts(3.0)), Ok(0.09));
+        assert_eq!(draw("0.5 A").map(|draw| draw.watts(3.0)), Ok(1.5));
+        assert_eq!(price("0.40 EUR"), Ok((0.4, "EUR".to_owned())));
+        for wrong in ["283", "mA", "", "1e3mA", "3mJ"] {
+            assert!(draw(wrong).is_err(), "{wrong}");
+        }
+        let negative = draw("-5mA").map_err(|error| error.to_string());
+        assert_eq!(negative, Err("must be 0 or more, got -5mA".to_owned()));
+        assert!(price("0.40").is_err() && price("-1 EUR").is_err() && voltage("0V").is_err());
+    }
+
+    #[test]
+    fn a_battery_is_charge_at_a_voltage() {
+        let size: BatterySize = "2400mAh@3.6V".parse().expect("a battery");
+        assert!((size.battery(0.01).joules - 31_104.0).abs() < 1e-6);
+        for wrong in ["2400mAh", "2400@3.6V", "0mAh@3.6V", "2400mAh@3.6"] {
+            assert!(wrong.parse::<BatterySize>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Figures with their sources, as device and tariff files write them: `{value: 283mA, source: datasheet, spread: 10%}`.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use wirecost_energy::device::Provenance;
+use wirecost_proto::Probability;
+
+use crate::error::{Place, ScenarioError};
+use crate::node::{Node, Value};
+use crate::table::{Read, Table, meant, parsed, text};
+
+/// The source of a figure that nobody measured.
+pub const ASSUMED: &str = "assumed";
+
+/// The spread of a figure whose file names none: of one with a source, and of an assumed one.
+const SPREADS: [f64; 2] = [0.1, 0.3];
+
+/// The sources of a file, and where its figures come from.
+#[derive(Debug, Default)]
+pub struct Figures {
+    sources: BTreeMap<String, String>,
+    provenance: RefCell<Vec<Provenance>>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure<T> {
+    /// The value.
+    pub value: T,
+    /// How far the true value may be from it, as a part of it.
+    pub spread: f64,
+    /// Whether it has a source.
+    pub is_sourced: bool,
+}
+
+impl Figures {
+    /// Reads the table `sources` of a file.
+    ///
+    /// # Errors
+    /// It is not a table of texts, or a source has no year.
+    pub fn new(file: &Node) -> Result<Self, ScenarioError> {
+        let mut sources = BTreeMap::new();
+        let Some(node) = file.get("sources") else {
+            return Ok(Self::default());
+        };
+        let entries = node.entries().ok_or_else(|| {
+            ScenarioError::new(&node.place, "sources must be a table of names and texts")
+                .with_hint("write sources: {datasheet: \"Maker, title, table, 2024\"}")
+        })?;
+        for (key, node) in entries {
+            let said = Table::at(node_of(file, "sources"), "sources.").required(&key.name, text)?;
+            if !has_year(&said) {
+                let message = format!("sources.{}: a source needs a date", key.name);
+                return Err(ScenarioError::new(&node.place, message)
+                    .with_hint("end the text with the year of the source, e.g. 2024"));
+            }
+            sources.insert(key.name.clone(), said);
+        }
+        Ok(Self {
+            sources,
+            ..Self::default()
+        })
+    }
+
+    /// The figure of a key, if there is one. `prefix` is before its name in errors.
+    ///
+    /// # Errors
+    /// It has no value or no source, its source is not listed, or the value cannot be read.
+    pub fn one<T>(
+        &self,
+        table: &Table<'_>,
+        (prefix, key): (&str, &str),
+        read: Read<T>,
+    ) -> Result<Option<Figure<T>>, ScenarioError> {
+        let Some(node) = table.get(key) else {
+            return Ok(None);
+        };
+        let name = format!("{prefix}{key}.");
+        if matches!(node.value, Value::Number(_) | Value::Text(_) | Value::Bool(_)) {
+            let message = format!("{prefix}{key}: the figure has no source");
+            let value = node.scalar().unwrap_or_default();
+            return Err(ScenarioError::new(&node.place, message)
+                .with_hint(format!("write {key}: {{value: {value}, source: {ASSUMED}}}")));
+        }
+        let inner = Table::new(node, &name, &["value", "source", "spread"])?;
+        let value = inner.required("value", read)?;
+        let source = self.source(&inner)?;
+        let is_sourced = source.is_some();
+        let spread = inner.one("spread", parsed::<Probability>)?;
+        let spread = spread.map_or(SPREADS[usize::from(!is_sourced)], Probability::value);
+        self.provenance.borrow_mut().push(Provenance {
+            key: format!("{prefix}{key}"),
+            line: line(&node.place),
+            source,
+        });
+        Ok(Some(Figure {
+            value,
+            spread,
+            is_sourced,
+        }))
+    }
+
+    /// The figure of a key that must be there.
+    ///
+    /// # Errors
+    /// As [`Figures::one`], or it is not there.
+    pub fn required<T>(
+        &self,
+        table: &Table<'_>,
+        (prefix, key): (&str, &str),
+        read: Read<T>,
+    ) -> Result<Figure<T>, ScenarioError> {
+        let missing = || {
+            table
+                .error(key, "the figure is missing")
+                .with_hint(format!("write {key}: {{value: ..., source: {ASSUMED}}}"))
+        };
+        self.one(table, (prefix, key), read)?.ok_or_else(missing)
+    }
+
+    fn source(&self, inner: &Table<'_>) -> Result<Option<String>, ScenarioError> {
+        let name = inner.required("source", text)?;
+        if name == ASSUMED {
+            return Ok(None);
+        }
+        self.sources.get(&name).cloned().map(Some).ok_or_else(|| {
+            let known: Vec<&str> = self.sources.keys().map(String::as_str).collect();
+            inner
+                .error("source", format!("{name:?} is not among the sources of the file"))
+                .with_hint(format!("the sources are {}, and {ASSUMED}", known.join(", ")))
+        })
+    }
+
+    /// Where the figures come from that were read so far.
+    pub fn into_provenance(self) -> Vec<Provenance> {
+        self.provenance.into_inner()
+    }
+}
+
+/// Checks the version of a file and its keys.
+///
+/// # Errors
+/// It is not a table, has an unknown key, or another version.
+pub fn versioned<'a>(
+    file: &'a Node,
+    what: &str,
+    version_key: &'static str,
+    keys: &[&'static str],
+) -> Result<Table<'a>, ScenarioError> {
+    let Some(entries) = file.entries() else {
+        let message = format!(
+            "a {what} file must be a table of keys and values, this is {}",
+            file.kind()
+        );
+        return Err(ScenarioError::new(&file.place, message).with_hint(format!(
+            "see wirecost schema {what}, or start from a file of {what}s/"
+        )));
+    };
+    let unknown = entries.iter().find(|(key, _)| !keys.contains(&key.name.as_str()));
+    if let Some((key, _)) = unknown {
+        let message = format!("unknown key {:?}", key.name);
+        return Err(ScenarioError::new(&key.place, message).with_hint(meant(&key.name, keys)));
+    }
+    let table = Table::at(file, "");
+    let version = table.required(version_key, text)?;
+    if version != "1" {
+        let message = format!("this version reads version 1, not {version}");
+        return Err(table.error(version_key, message));
+    }
+    Ok(table)
+}
+
+fn node_of<'a>(file: &'a Node, key: &str) -> &'a Node {
+    file.get(key).unwrap_or(file)
+}
+
+/// Whether a text has four digits that are a year.
+fn has_year(text: &str) -> bool {
+    let words = text.split(|letter: char| !letter.is_ascii_digit());
+    words
+        .into_iter()
+        .any(|word| word.len() == 4 && (word.starts_with("19") || word.starts_with("20")))
+}
+
+const fn line(place: &Place) -> u64 {
+    match place {
+        Place::Line(line) => *line,
+        Place::Flag(_) | Place::File => 0,
+    }
+}

@@ -1,0 +1,91 @@
+//! The arguments of `wirecost cost` and `wirecost schema`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use wirecost_proto::Probability;
+use wirecost_proto::units::parse_duration;
+use wirecost_scenario::electric::BatterySize;
+
+/// `wirecost cost`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Energy, battery life and money are modelled from packets, by the figures of the device and tariff files, which \
+    name the source of each. A capture repeats as it is, or once every --interval. A results folder has one reading every \
+    --interval; it is given twice for stacks with a connection: a new one for each reading, and one that is kept open.\n\n\
+    Devices: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet.\n\
+    Tariffs: 1nce, aws-iot-core, per-mb, per-session, soracom.\n\
+    A name with a dot or a slash is a file: see wirecost schema device and wirecost schema tariff.\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or nothing to price, \
+    14 the capture ends inside a packet (the figures cover the packets before it)."
+)]
+pub struct CostArguments {
+    /// Capture file (pcap or pcapng), or results folder of a comparison
+    #[arg(value_name = "CAPTURE|RUN")]
+    pub source: PathBuf,
+
+    /// Device whose energy is modelled: a name, or a file
+    #[arg(long, value_name = "NAME|FILE", required_unless_present = "tariff")]
+    pub device: Option<String>,
+
+    /// Battery, e.g. 2400mAh@3.6V: adds its life in years
+    #[arg(long, value_name = "CHARGE@VOLTS", requires = "device", value_parser = battery)]
+    pub battery: Option<BatterySize>,
+
+    /// Part of its charge that the battery loses by itself per year
+    #[arg(long, value_name = "P", default_value = "1%", requires = "battery")]
+    pub self_discharge: Probability,
+
+    /// Data plan or broker whose price is computed: a name, or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub tariff: Option<String>,
+
+    /// Time from one reading to the next [default: a capture repeats as it is; 15min for a results folder]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub interval: Option<Duration>,
+
+    /// Time between keep-alives of MQTT connections that are kept open; 0s for none
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub keep_alive: Duration,
+
+    /// Number of devices on the data plan: bytes and money of all
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub devices: u32,
+
+    /// Only this device of a capture, by its address
+    #[arg(long, value_name = "ADDRESS")]
+    pub client: Option<IpAddr>,
+
+    /// Secrets of the capture's connections, in the format of SSLKEYLOGFILE
+    #[arg(long, value_name = "FILE")]
+    pub keylog: Option<PathBuf>,
+
+    /// Also write the figures as JSON to FILE; - prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+fn battery(text: &str) -> Result<BatterySize, String> {
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+/// `wirecost schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// Kind of file
+    #[arg(value_name = "KIND", value_enum, default_value_t = SchemaKind::Scenario)]
+    pub kind: SchemaKind,
+}
+
+/// The kinds of files that have a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaKind {
+    /// Scenarios, for wirecost run
+    Scenario,
+    /// Devices, for wirecost cost --device
+    Device,
+    /// Tariffs, for wirecost cost --tariff
+    Tariff,
+}

@@ -1,0 +1,51 @@
+//! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder.
+
+mod files;
+mod ladder;
+mod outcome;
+mod table;
+mod traffic;
+
+use std::process::ExitCode;
+
+use crate::arguments::CostArguments;
+use crate::exit::{self, Failure};
+use crate::output;
+use outcome::{Asked, Outcome};
+use traffic::Source;
+
+/// Runs the command.
+pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
+    if arguments.interval.is_some_and(|interval| interval.is_zero()) {
+        return Err(Failure::usage("--interval must be above 0s")
+            .with_hint("write the time from one reading to the next, e.g. 15min"));
+    }
+    let device = arguments.device.as_deref().map(files::device).transpose()?;
+    let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
+    let source = Source::read(arguments, device.as_ref())?;
+    let asked = Asked {
+        device: device.as_ref(),
+        tariff: tariff.as_ref(),
+        battery: arguments
+            .battery
+            .map(|size| size.battery(arguments.self_discharge.value())),
+        devices: arguments.devices,
+    };
+    let outcomes = source
+        .traffic
+        .iter()
+        .map(|traffic| asked.outcome(traffic))
+        .collect::<Result<Vec<Outcome>, Failure>>()?;
+    output::table_or_json(
+        arguments.json.as_deref(),
+        || serde_json::to_string_pretty(&asked.json(arguments, &source, &outcomes)),
+        || table::table(arguments, &asked, &source, &outcomes),
+    )?;
+    let Some(fault) = &source.fault else {
+        return Ok(ExitCode::from(exit::OK));
+    };
+    let shown = arguments.source.display();
+    output::note(format_args!("error: {shown}: {fault}"));
+    output::note("hint: the packets before it are priced; the rest of the file is not");
+    Ok(ExitCode::from(exit::INVALID))
+}

@@ -1,0 +1,176 @@
+//! The packets of a comparison's cell, as an observer is told them.
+
+use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Usage};
+use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+use wirecost_results::ladder::{Ladder, LadderPacket};
+use wirecost_results::summary::Bytes;
+use wirecost_results::{Cell, Section};
+
+/// Bytes that TLS 1.3 adds to a small record: header 5, content type 1, tag 16 (RFC 8446 section 5.2).
+const TLS13_RECORD_BYTES: u32 = 22;
+/// The same in TLS 1.2 with AES-GCM: header 5, nonce 8, tag 16 (RFC 5288).
+const TLS12_RECORD_BYTES: u32 = 29;
+/// The most packets of a close. Each stack needs fewer than ten.
+const MAX_CLOSE_PACKETS: f64 = 1_000.0;
+/// PINGREQ and PINGRESP.
+const PING_BYTES: u32 = 2;
+
+/// Tells an observer the packets of one device: those of the connect and the first message, or of the message alone, then those
+/// of the close, if there are any. A packet up counts when it is sent, one down when it arrives; a lost one down never does.
+pub fn tell(ladder: &Ladder, cell: &Cell, is_kept: bool, observer: &mut dyn Observer) {
+    let wanted = |packet: &&LadderPacket| !is_kept || packet.phase == "message";
+    let mut told: Vec<(u64, &LadderPacket)> = ladder
+        .packets
+        .iter()
+        .filter(wanted)
+        .filter_map(|packet| Some((time(packet)?, packet)))
+        .collect();
+    told.sort_by_key(|(at, _)| *at);
+    let Some((first, _)) = told.first() else {
+        return;
+    };
+    if !is_kept {
+        observer.event(Instant::from_nanos(*first), DeviceEvent::Connect);
+    }
+    for (at, packet) in &told {
+        ladder_packet(*at, packet, observer);
+    }
+    let last = told.last().map_or(0, |(at, _)| *at);
+    if let Some(close) = cell.close.as_ref().filter(|_| !is_kept) {
+        for (direction, bytes) in [(Direction::Up, &close.up), (Direction::Down, &close.down)] {
+            mean_packets(last, direction, bytes, observer);
+        }
+    }
+}
+
+fn time(packet: &LadderPacket) -> Option<u64> {
+    if packet.direction == "up" {
+        Some(packet.sent_ns)
+    } else {
+        packet.delivered_ns
+    }
+}
+
+fn ladder_packet(at: u64, packet: &LadderPacket, observer: &mut dyn Observer) {
+    let phase = if packet.phase == "connect" {
+        Phase::Connect
+    } else {
+        Phase::Message
+    };
+    let cause = Cause::ALL.into_iter().find(|cause| cause.name() == packet.cause);
+    let cause = cause.unwrap_or(Cause::Original);
+    let bytes = [
+        packet.ip,
+        packet.transport,
+        packet.security,
+        packet.application,
+        packet.payload,
+    ];
+    let spans = spans_of(bytes.map(|bytes| bytes as u32), phase, cause);
+    observer.packet(&ObservedPacket {
+        at: Instant::from_nanos(at),
+        direction: if packet.direction == "up" {
+            Direction::Up
+        } else {
+            Direction::Down
+        },
+        phase,
+        cause,
+        spans: &spans,
+    });
+}
+
+/// Tells the packets of a close, of which only means are known, as packets of equal size.
+fn mean_packets(at: u64, direction: Direction, bytes: &Bytes, observer: &mut dyn Observer) {
+    let packets = bytes.packets.mean.round().min(MAX_CLOSE_PACKETS);
+    if packets < 1.0 {
+        return;
+    }
+    let layers = [
+        &bytes.ip,
+        &bytes.transport,
+        &bytes.security,
+        &bytes.application,
+        &bytes.payload,
+    ];
+    let each = layers.map(|layer| (layer.mean / packets).round() as u32);
+    let spans = spans_of(each, Phase::Close, Cause::Original);
+    for _ in 0..packets as u64 {
+        observer.packet(&ObservedPacket {
+            at: Instant::from_nanos(at),
+            direction,
+            phase: Phase::Close,
+            cause: Cause::Original,
+            spans: &spans,
+        });
+    }
+}
+
+/// Bytes by layer as spans of one phase and cause.
+fn spans_of(bytes: [u32; Layer::ALL.len()], phase: Phase, cause: Cause) -> Vec<Span> {
+    let layers = Layer::ALL.into_iter().zip(bytes);
+    let spans = layers.filter(|(_, len)| *len > 0).map(|(layer, len)| Span {
+        len,
+        layer,
+        phase,
+        cause,
+    });
+    spans.collect()
+}
+
+/// The usage of one reading: means over the cell's devices.
+pub fn usage(cell: &Cell, is_kept: bool) -> Usage {
+    let mut usage = Usage {
+        messages: 1.0,
+        payload_bytes: cell.payload_bytes as f64,
+        sessions: f64::from(u8::from(!is_kept)),
+        ..Usage::default()
+    };
+    let connection = [&cell.connect, &cell.close];
+    let sections = connection
+        .into_iter()
+        .filter(|_| !is_kept)
+        .chain([&cell.message])
+        .flatten();
+    for Section { up, down, .. } in sections {
+        for (way, bytes) in [up, down].into_iter().enumerate() {
+            usage.packets[way] += bytes.packets.mean;
+            usage.bytes[way] += bytes.wire.mean;
+        }
+    }
+    usage
+}
+
+/// Tells the packets of one keep-alive of MQTT: PINGREQ, PINGRESP after a round trip, and its ACK. Their headers are those of the
+/// cell's packets.
+pub fn tell_keep_alive(ladder: &Ladder, observer: &mut dyn Observer) {
+    let record = match &ladder.stack {
+        stack if stack.contains("+tls1.3") => TLS13_RECORD_BYTES,
+        stack if stack.contains("+tls1.2") => TLS12_RECORD_BYTES,
+        _ => 0,
+    };
+    let messages = || ladder.packets.iter().filter(|packet| packet.phase == "message");
+    let ip = messages().map(|packet| packet.ip).min().unwrap_or(20) as u32;
+    let transport = messages().map(|packet| packet.transport).min().unwrap_or(20) as u32;
+    let sent = messages().find(|packet| packet.direction == "up");
+    let answered = messages().find(|packet| packet.direction == "down");
+    let reply = answered.and_then(|packet| packet.delivered_ns);
+    let rtt = sent
+        .zip(reply)
+        .map_or(0, |(sent, reply)| reply.saturating_sub(sent.sent_ns));
+    let ping = [ip, transport, record, PING_BYTES, 0];
+    let acknowledgement = [ip, transport, 0, 0, 0];
+    for (at, direction, bytes, cause) in [
+        (0, Direction::Up, ping, Cause::Original),
+        (rtt, Direction::Down, ping, Cause::Original),
+        (rtt, Direction::Up, acknowledgement, Cause::Acknowledgement),
+    ] {
+        observer.packet(&ObservedPacket {
+            at: Instant::from_nanos(at),
+            direction,
+            phase: Phase::KeepAlive,
+            cause,
+            spans: &spans_of(bytes, Phase::KeepAlive, cause),
+        });
+    }
+}

@@ -1,0 +1,257 @@
+//! The figures for a terminal. Every line ends with a line end; what is modelled has a star.
+
+use std::fmt::Write as _;
+
+use wirecost_cost::tariff::Charge;
+use wirecost_energy::{Part, Purposes};
+use wirecost_proto::units::counted;
+use wirecost_proto::{Cause, Layer, Phase};
+
+use super::outcome::{Asked, Outcome};
+use super::traffic::{Source, Traffic};
+use crate::arguments::CostArguments;
+
+/// A share of the energy, by the heading of its column.
+type Share = (&'static str, fn(&Purposes) -> f64);
+
+/// Shares that sum to 100 %.
+const PARTS: [Share; 6] = [
+    ("security", |all| part(all, Part::Layer(Layer::Security))),
+    ("other bytes", |all| {
+        let others = [Layer::Ip, Layer::Transport, Layer::Application, Layer::Payload];
+        let sum: f64 = others
+            .into_iter()
+            .map(|layer| part(all, Part::Layer(layer)))
+            .sum();
+        sum + part(all, Part::Compute)
+    }),
+    ("link", |all| part(all, Part::Link)),
+    ("wake", |all| part(all, Part::Wake)),
+    ("tail", |all| part(all, Part::Tail)),
+    ("rest", |all| part(all, Part::Rest)),
+];
+
+/// Shares with their tails and wake-ups, which are also in the parts.
+const WHOLES: [Share; 3] = [
+    ("connect", |all| all.of_phase(Phase::Connect).joules),
+    ("keep-alive", |all| all.of_phase(Phase::KeepAlive).joules),
+    ("acknowledgement", |all| {
+        all.of_cause(Cause::Acknowledgement).joules
+    }),
+];
+
+fn part(all: &Purposes, part: Part) -> f64 {
+    all.of_part(part).joules
+}
+
+/// The figures, where the energy goes, and what they are modelled by.
+pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outcomes: &[Outcome]) -> String {
+    let mut text = heading(arguments, source);
+    let mut rows = vec![heads(asked)];
+    let each = source.traffic.iter().zip(outcomes);
+    rows.extend(
+        each.clone()
+            .map(|(traffic, outcome)| row(asked, traffic, outcome)),
+    );
+    draw(&rows, &mut text);
+    if asked.device.is_some() {
+        text.push_str("\nwhere the energy goes*\n");
+        let names = PARTS.iter().chain(&WHOLES).map(|(name, _)| (*name).to_owned());
+        let mut rows = vec![
+            ["traffic", "repeated"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(names)
+                .collect(),
+        ];
+        rows.extend(each.map(|(traffic, outcome)| shares(traffic, outcome)));
+        draw(&rows, &mut text);
+        text.push_str("The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.\n");
+    }
+    footer(asked, source, outcomes, &mut text);
+    text
+}
+
+fn heading(arguments: &CostArguments, source: &Source) -> String {
+    let shown = arguments.source.display();
+    let readings = source.traffic.first().and_then(|traffic| traffic.cycles.first());
+    let every = readings.map_or(0.0, |cycle| cycle.every);
+    match source.traffic.first().map(|traffic| traffic.mode) {
+        Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
+        Some("each interval") => format!("{shown}: the capture is repeated every {}\n\n", time(every)),
+        _ => format!("{shown}: one reading every {}\n\n", time(every)),
+    }
+}
+
+fn time(seconds: f64) -> String {
+    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
+    let unit = units
+        .into_iter()
+        .find(|(unit, _)| seconds >= *unit && seconds % unit == 0.0);
+    unit.map_or_else(
+        || format!("{seconds}s"),
+        |(unit, name)| format!("{}{name}", seconds / unit),
+    )
+}
+
+fn heads(asked: &Asked<'_>) -> Vec<String> {
+    let mut heads = ["traffic", "repeated", "bytes"].map(str::to_owned).to_vec();
+    if asked.device.is_some() {
+        heads.extend(["mJ*", "mean mW*"].map(str::to_owned));
+    }
+    if asked.battery.is_some() {
+        heads.push("battery years*".to_owned());
+    }
+    heads.push("MB/month".to_owned());
+    if let Some(tariff) = asked.tariff {
+        heads.push(match tariff.charge {
+            Charge::Bytes { .. } => "charged MB".to_owned(),
+            Charge::Messages { .. } => "messages".to_owned(),
+        });
+        heads.push(format!("{}/month*", tariff.currency));
+    }
+    heads
+}
+
+fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
+    let fleet = f64::from(asked.devices);
+    let readings = traffic.cycles.first();
+    let bytes = readings.map_or(0.0, |cycle| cycle.usage.wire_bytes());
+    let mut row = vec![traffic.label.clone(), traffic.mode.to_owned(), number(bytes)];
+    if let Some(power) = &outcome.power {
+        let account = readings.and_then(|cycle| cycle.account.as_ref());
+        row.push(account.map_or_else(String::new, |account| number(account.total().joules * 1e3)));
+        let mark = if outcome.overlaps { "<= " } else { "" };
+        row.push(format!("{mark}{}", number(power.total().joules * 1e3)));
+    }
+    if let Some([years, low, high]) = outcome.years {
+        row.push(format!("{} ({} to {})", number(years), number(low), number(high)));
+    }
+    row.push(number(outcome.month.wire_bytes() * fleet / 1e6));
+    if let (Some(bill), Some(tariff)) = (&outcome.bill, asked.tariff) {
+        row.push(match tariff.charge {
+            Charge::Bytes { .. } => number(bill.charged_bytes * fleet / 1e6),
+            Charge::Messages { .. } => number(bill.charged_messages * fleet),
+        });
+        row.push(number(bill.amount * fleet));
+    }
+    row
+}
+
+fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
+    let mut row = vec![traffic.label.clone(), traffic.mode.to_owned()];
+    if let Some(power) = &outcome.power {
+        let whole = power.total().joules;
+        let share = |(_, of): &Share| {
+            if whole > 0.0 {
+                format!("{:.1} %", of(power) / whole * 100.0)
+            } else {
+                "-".to_owned()
+            }
+        };
+        row.extend(PARTS.iter().chain(&WHOLES).map(share));
+    }
+    row
+}
+
+fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut String) {
+    // Writing to a String cannot fail.
+    if let Some(device) = asked.device {
+        let (assumed, all) = device.assumed();
+        let figures = counted(all as u64, "figure");
+        let _ = writeln!(
+            text,
+            "\n* modelled from the packets by {}: {}; {assumed} of {figures} assumed",
+            device.name, device.title
+        );
+    }
+    if let Some(tariff) = asked.tariff {
+        let price = if tariff.is_sourced {
+            "from its source"
+        } else {
+            "an example"
+        };
+        let _ = writeln!(
+            text,
+            "* priced by {}: {}; the price is {price}",
+            tariff.name, tariff.title
+        );
+    }
+    if let Some(battery) = asked.battery {
+        let percent = battery.self_discharge * 100.0;
+        let _ = writeln!(
+            text,
+            "battery: {} J, loses {} % per year by itself; in parentheses, the range of the spread of the powers",
+            number(battery.joules),
+            number(percent)
+        );
+    }
+    if asked.devices > 1 {
+        let _ = writeln!(
+            text,
+            "bytes and money per month are those of {}",
+            counted(asked.devices.into(), "device")
+        );
+    }
+    if outcomes.iter().any(|outcome| outcome.overlaps) {
+        text.push_str("<= the tails of one reading reach into the next, and are counted in full\n");
+    }
+    for note in &source.notes {
+        let _ = writeln!(text, "{note}");
+    }
+}
+
+/// A number with four digits, or all digits before its point.
+fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = value.abs().log10().floor() as i32;
+    let decimals = (3 - digits).clamp(0, 9) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Draws rows with two columns of text on the left and numbers on the right.
+fn draw(rows: &[Vec<String>], text: &mut String) {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| match column {
+                0 | 1 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+        let line = cells.collect::<Vec<String>>().join("  ");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let texts = [0.0, 0.000_123_456, 0.5, 12.0, 123.456, 98_765.4].map(number);
+        assert_eq!(texts, ["0", "0.0001235", "0.5", "12", "123.5", "98765"]);
+        assert_eq!(
+            [900.0, 7_200.0, 90.0, 0.5].map(time),
+            ["15min", "2h", "90s", "0.5s"]
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! What is priced: the devices of a capture, or the cells of a comparison.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use wirecost_cost::{Observed, Observer, Usage};
+use wirecost_dissect::Sightings;
+use wirecost_energy::{Account, Device, Meter};
+use wirecost_proto::units::counted;
+use wirecost_results::ladder::Ladder;
+use wirecost_results::summary::Summary;
+use wirecost_results::{Cell, RunFolder};
+
+use super::ladder;
+use crate::arguments::CostArguments;
+use crate::exit::Failure;
+
+/// The interval between the readings of a results folder.
+const INTERVAL: Duration = Duration::from_secs(15 * 60);
+
+/// The most devices of a capture that have rows.
+const MAX_DEVICES: usize = 40;
+
+/// Traffic that repeats.
+#[derive(Debug)]
+pub struct Cycle {
+    /// What it costs once; `None` without a device.
+    pub account: Option<Account>,
+    /// What it uses once.
+    pub usage: Usage,
+    /// Seconds from one to the next.
+    pub every: f64,
+}
+
+impl Cycle {
+    /// Seconds that the traffic takes once, with its tails; 0 without a device.
+    pub fn seconds(&self) -> f64 {
+        self.account
+            .as_ref()
+            .map_or(0.0, |account| account.total_nanos() as f64 / 1e9)
+    }
+}
+
+/// The traffic of one device.
+#[derive(Debug)]
+pub struct Traffic {
+    /// The device's address, or the cell.
+    pub label: String,
+    /// How it is repeated: `as captured`, `each interval`, `a connection each`, `kept open`.
+    pub mode: &'static str,
+    /// Readings first, then keep-alives.
+    pub cycles: Vec<Cycle>,
+}
+
+/// A capture or a results folder.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// What is in it.
+    pub traffic: Vec<Traffic>,
+    /// What to know about the figures.
+    pub notes: Vec<String>,
+    /// Why the capture could not be read to its end.
+    pub fault: Option<String>,
+}
+
+impl Source {
+    /// Reads what the command line names.
+    pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Self, Failure> {
+        let source = if arguments.source.is_dir() {
+            cells(arguments, device)?
+        } else {
+            capture(arguments, device)?
+        };
+        if source.traffic.is_empty() {
+            let shown = arguments.source.display();
+            return Err(
+                Failure::usage(format!("{shown} has no packets of a device")).with_hint(
+                    "give a capture with TCP or UDP packets, or the folder of a comparison whose cells were run",
+                ),
+            );
+        }
+        Ok(source)
+    }
+}
+
+/// What some traffic costs once.
+fn cycle(
+    device: Option<&Device>,
+    every: Option<f64>,
+    tell: impl FnOnce(&mut dyn Observer),
+) -> (Cycle, Observed) {
+    let mut observers = (device.map(Meter::new), (Usage::default(), Observed::default()));
+    tell(&mut observers);
+    let (meter, (usage, observed)) = observers;
+    let account = match every {
+        // Its tails are over before it comes again.
+        Some(_) => meter.map(Meter::finish),
+        None => meter.map(|meter| meter.account().clone()),
+    };
+    let cycle = Cycle {
+        account,
+        usage,
+        every: every.unwrap_or_else(|| observed.duration().as_secs_f64()),
+    };
+    (cycle, observed)
+}
+
+fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
+    let path = &arguments.source;
+    let unreadable = |path: &Path, error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()))
+            .with_hint("give a capture file, or the results folder of a comparison")
+    };
+    let file = File::open(path).map_err(|error| unreadable(path, error))?;
+    let key_log = match &arguments.keylog {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
+        None => String::new(),
+    };
+    let (reading, sightings) = wirecost_dissect::observe(file, &key_log).map_err(|error| {
+        Failure::usage(format!("{}: {error}", path.display()))
+            .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote, or the folder of a comparison")
+    })?;
+    if sightings.untimed() > 0 {
+        let untimed = counted(sightings.untimed(), "packet");
+        return Err(
+            Failure::usage(format!("{}: {untimed} without a time", path.display()))
+                .with_hint("capture with times: energy depends on when a packet is sent"),
+        );
+    }
+    let mut source = Source {
+        fault: reading.fault.map(|fault| fault.to_string()),
+        ..Source::default()
+    };
+    let other: u64 = reading
+        .report
+        .unattributed
+        .iter()
+        .filter(|left| left.why == "no flow")
+        .map(|left| left.packets)
+        .sum();
+    if other > 0 {
+        source.notes.push(format!(
+            "{} belong to no device and are left out",
+            counted(other, "packet")
+        ));
+    }
+    let undescribed = reading
+        .report
+        .unattributed
+        .iter()
+        .filter(|left| left.why != "no flow");
+    let undescribed: u64 = undescribed.map(|left| left.bytes).sum();
+    if undescribed > 0 {
+        source.notes.push(format!(
+            "{} could not be described (wirecost pcap says why): they count as application, and their messages are not seen",
+            counted(undescribed, "byte")
+        ));
+    }
+    devices(arguments, device, &sightings, &mut source)?;
+    Ok(source)
+}
+
+/// Adds the devices of a capture, most bytes first.
+fn devices(
+    arguments: &CostArguments,
+    device: Option<&Device>,
+    sightings: &Sightings,
+    source: &mut Source,
+) -> Result<(), Failure> {
+    let mut found: Vec<_> = sightings.devices().into_iter().collect();
+    found.sort_by_key(|(address, bytes)| (std::cmp::Reverse(*bytes), *address));
+    if let Some(client) = arguments.client {
+        found.retain(|(address, _)| *address == client);
+    }
+    if found.len() > MAX_DEVICES {
+        let left_out = found.len() - MAX_DEVICES;
+        source
+            .notes
+            .push(format!("{left_out} more devices with fewer bytes are left out"));
+        found.truncate(MAX_DEVICES);
+    }
+    let every = arguments.interval.map(|interval| interval.as_secs_f64());
+    for (address, _) in found {
+        let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
+        let (cycle, observed) = cycle(device, every, tell);
+        if every.is_none() && observed.duration().is_zero() {
+            return Err(Failure::usage(format!(
+                "all packets of {address} have the same time, so they have no rate"
+            ))
+            .with_hint("say how often they are sent with --interval"));
+        }
+        source.traffic.push(Traffic {
+            label: address.to_string(),
+            mode: if every.is_some() {
+                "each interval"
+            } else {
+                "as captured"
+            },
+            cycles: vec![cycle],
+        });
+    }
+    Ok(())
+}
+
+fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
+    let folder = RunFolder::open(&arguments.source);
+    if wirecost_report::load::is_load(&folder) {
+        let shown = arguments.source.display();
+        return Err(Failure::usage(format!(
+            "{shown} is a load, which keeps no packets of single devices"
+        ))
+        .with_hint("record it with --capture, and give that file"));
+    }
+    let summary: Summary = folder.read_json("summary.json")?;
+    let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
+    let mut source = Source::default();
+    for (position, ladder) in ladders.iter().enumerate() {
+        let index = ladder.cell.map_or(position, |cell| cell as usize);
+        let Some(cell) = summary.cells.get(index).filter(|cell| cell.message.is_some()) else {
+            continue;
+        };
+        cell_traffic(arguments, device, cell, ladder, &mut source.traffic);
+    }
+    if device.is_some() {
+        source.notes.push(
+            "the energy of a cell is that of one device's connect and first message; bytes are means over its devices"
+                .to_owned(),
+        );
+    }
+    Ok(source)
+}
+
+/// Adds a cell: a connection for each reading, and one that is kept open, where there is a connection.
+fn cell_traffic(
+    arguments: &CostArguments,
+    device: Option<&Device>,
+    cell: &Cell,
+    ladder: &Ladder,
+    to: &mut Vec<Traffic>,
+) {
+    let every = arguments.interval.unwrap_or(INTERVAL).as_secs_f64();
+    let label = format!(
+        "{} {} {}B {} {}",
+        cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
+    );
+    let has_connection = cell.connect.is_some();
+    let ways: &[(bool, &str)] = if has_connection {
+        &[(false, "a connection each"), (true, "kept open")]
+    } else {
+        &[(true, "no connection")]
+    };
+    for (is_kept, mode) in ways.iter().copied() {
+        let (mut reading, _) = cycle(device, Some(every), |observer| {
+            ladder::tell(ladder, cell, is_kept, observer);
+        });
+        reading.usage = ladder::usage(cell, is_kept);
+        let mut cycles = vec![reading];
+        let keep_alive = arguments.keep_alive.as_secs_f64();
+        if is_kept && cell.stack.starts_with("mqtt") && keep_alive > 0.0 {
+            cycles.push(cycle(device, Some(keep_alive), |to| ladder::tell_keep_alive(ladder, to)).0);
+        }
+        to.push(Traffic {
+            label: label.clone(),
+            mode,
+            cycles,
+        });
+    }
+}

@@ -1,0 +1,202 @@
+//! `wirecost cost`: energy, battery life and money of a comparison in virtual time and of its capture.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod files;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use common::{Said, open_folder, said, wirecost};
+
+/// A comparison in the folder `run` of a home.
+fn compared(home: &Path) {
+    let arguments = [
+        "compare",
+        "coap-con,mqtt-qos1+tls1.3",
+        "--engine",
+        "sim",
+        "-n",
+        "2",
+        "--size",
+        "48B",
+        "--out",
+        "run",
+    ];
+    let said = said(wirecost(home).args(arguments));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+}
+
+fn cost(home: &Path, arguments: &str) -> Said {
+    said(wirecost(home).arg("cost").args(arguments.split_whitespace()))
+}
+
+/// The rows of `--json -`.
+fn rows(home: &Path, arguments: &str) -> Vec<Value> {
+    let said = cost(home, &format!("{arguments} --json -"));
+    assert_eq!(said.code, Some(0), "{arguments}: {}", said.stderr);
+    let value: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    value["rows"].as_array().expect("rows").clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The sum of the means of the entries of a table.
+fn sum(table: &Value) -> f64 {
+    let entries = table.as_object().expect("a table").values();
+    entries.map(|entry| number(&entry["mean"])).sum()
+}
+
+fn assert_near(got: f64, expected: f64) {
+    assert!(
+        (got - expected).abs() <= 1e-9 * expected.abs().max(1e-9),
+        "{got}, {expected}"
+    );
+}
+
+#[test]
+fn splits_sum_to_the_whole_and_states_to_the_time() {
+    let home = open_folder();
+    compared(home.path());
+    for device in [
+        "esp32s3-wifi",
+        "nrf9160-lte-m",
+        "nrf9160-nb-iot",
+        "raspberry-pi-2b-3g",
+    ] {
+        for row in rows(home.path(), &format!("run --device {device} --interval 1h")) {
+            let power = &row["mean_power_w"];
+            let total = number(&power["total"]["mean"]);
+            assert_near(sum(&power["part"]), total);
+            let rest = number(&power["part"]["rest"]["mean"]);
+            assert_near(sum(&power["phase"]) + rest, total);
+            assert_near(sum(&power["cause"]) + rest, total);
+            let states = row["once"]["states"].as_object().expect("states");
+            let seconds: f64 = states.values().map(|state| number(&state["seconds"])).sum();
+            assert_near(seconds, number(&row["once"]["seconds"]));
+        }
+    }
+}
+
+#[test]
+fn a_month_has_the_bytes_of_its_readings() {
+    let home = open_folder();
+    compared(home.path());
+    let summary = common::summary_in(&home.path().join("run"));
+    let cell = &summary.cells[0];
+    let message = cell.message.as_ref().expect("a message");
+    let [coap, fresh, kept] = &rows(home.path(), "run --tariff per-mb --interval 15min")[..] else {
+        panic!("three rows")
+    };
+    assert_eq!(coap["mode"], "no connection");
+    assert_near(
+        number(&coap["month"]["bytes_up"]),
+        message.up.wire.mean * 2_629_800.0 / 900.0,
+    );
+    assert_eq!(
+        (&fresh["mode"], &kept["mode"]),
+        (&"a connection each".into(), &"kept open".into())
+    );
+    // PINGREQ, PINGRESP and an ACK: 12 B of timestamps each, two records of 24 B; one a minute.
+    let kept_bytes = number(&kept["month"]["bytes_up"]) + number(&kept["month"]["bytes_down"]);
+    let pings = (3.0 * 52.0 + 2.0 * 24.0) * 2_629_800.0 / 60.0;
+    let readings = number(&kept["bytes_once"]) * 2_629_800.0 / 900.0;
+    assert_near(kept_bytes, readings + pings);
+}
+
+#[test]
+fn longer_intervals_and_fewer_keep_alives_lengthen_battery_life() {
+    let home = open_folder();
+    compared(home.path());
+    let battery = "run --device nrf9160-lte-m --battery 2400mAh@3.6V";
+    let years = |arguments: &str| -> Vec<f64> {
+        let rows = rows(home.path(), &format!("{battery} {arguments}"));
+        rows.iter()
+            .map(|row| {
+                let years = &row["battery_years"];
+                assert!(number(&years["low"]) < number(&years["years"]));
+                assert!(number(&years["years"]) < number(&years["high"]));
+                number(&years["years"])
+            })
+            .collect()
+    };
+    let mut before = vec![0.0; 3];
+    for interval in ["1s", "9s", "11s", "1min", "15min", "1d", "30d"] {
+        let now = years(&format!("--interval {interval}"));
+        assert!(
+            now.iter().zip(&before).all(|(now, before)| now >= before),
+            "{interval}"
+        );
+        before = now;
+    }
+    let kept = |keep_alive: &str| years(&format!("--keep-alive {keep_alive}"))[2];
+    assert!(kept("25min") > kept("60s") && kept("0s") > kept("25min"));
+}
+
+#[test]
+fn the_table_marks_what_is_modelled_and_names_the_files() {
+    let home = open_folder();
+    compared(home.path());
+    let said = cost(
+        home.path(),
+        "run --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff soracom",
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for expected in [
+        "run: one reading every 15min",
+        "battery years*",
+        "USD/month*",
+        "* modelled from the packets by devices/nrf9160-lte-m.yaml",
+        "figures assumed",
+        "* priced by tariffs/soracom.yaml",
+        "the price is an example",
+    ] {
+        assert!(said.stdout.contains(expected), "{expected}:\n{}", said.stdout);
+    }
+}
+
+#[test]
+fn a_capture_has_the_bytes_that_pcap_counts() {
+    let home = open_folder();
+    compared(home.path());
+    let capture = "run/capture/sim.pcapng";
+    let pcap = said(wirecost(home.path()).args(["pcap", capture, "--json", "-"]));
+    let pcap: Value = serde_json::from_str(&pcap.stdout).expect("JSON");
+    let rows = rows(home.path(), &format!("{capture} --device esp32s3-wifi"));
+    // Two stacks with two devices each.
+    assert_eq!(rows.len(), 4);
+    let bytes: f64 = rows.iter().map(|row| number(&row["bytes_once"])).sum();
+    assert_near(bytes, number(&pcap["wire_bytes"]));
+}
+
+#[test]
+#[ignore = "needs tshark"]
+fn a_capture_has_the_bytes_that_tshark_counts() {
+    let home = open_folder();
+    compared(home.path());
+    let capture = home.path().join("run/capture/sim.pcapng");
+    let fields = common::tshark::fields(&capture, "ip", &["ip.len"]);
+    let tshark: f64 = fields
+        .iter()
+        .map(|row| row[0].parse::<f64>().expect("a length"))
+        .sum();
+    let rows = rows(home.path(), "run/capture/sim.pcapng --tariff per-mb");
+    let bytes: f64 = rows.iter().map(|row| number(&row["bytes_once"])).sum();
+    assert_near(bytes, tshark);
+}
+
+#[test]
+fn published_microjoules_are_below_what_the_airtime_needs() {
+    let home = open_folder();
+    let arguments = "compare coap-con --engine sim -n 1 --size 128B --out run";
+    let compared = said(wirecost(home.path()).args(arguments.split(' ')));
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    let rows = rows(home.path(), "run --device esp32s3-wifi");
+    let transmit = &rows[0]["once"]["states"]["transmit"];
+    // 1.8 uJ were published for a CoAP message of 128 B on an ESP32-S3.
+    let microjoules = number(&transmit["joules"]["low"]) * 1e6;
+    assert!(microjoules > 20.0 * 1.8, "{microjoules}");
+}
