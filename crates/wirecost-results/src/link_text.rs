@@ -452,6 +452,22 @@ mod tests {
     }
 
     #[test]
+    fn nat_time_outs_are_read_back_from_their_text() {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        link.nat = nat_timeouts("udp=60s,tcp=20min").expect("time-outs");
+        let json = serde_json::to_string(&LinkText(link)).expect("JSON");
+        assert!(json.contains(r#""nat_timeout":{"tcp":""#), "{json}");
+        assert_eq!(
+            serde_json::from_str::<LinkText>(&json).expect("a link"),
+            LinkText(link)
+        );
+        assert_eq!(nat_timeouts("tcp=5s").expect("one").udp, None);
+        for wrong in ["60s", "udp=60", "sctp=60s", "udp=0s", "tcp=25h", ""] {
+            assert!(nat_timeouts(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_link_is_read_back_from_its_text() {
         let rtt = Duration::from_millis(25);
         let mut link = LinkConfig::symmetric(rtt);

@@ -57,7 +57,8 @@ fn set_word(bytes: &mut [u8], at: usize, value: u16) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, Ipv6Addr};
+    use alloc::vec::Vec;
+    use core::net::{Ipv4Addr, Ipv6Addr};
 
     use super::*;
     use crate::internet::Addresses;
@@ -92,7 +93,7 @@ mod tests {
                 replace(&mut bytes, Port::Destination, !port);
                 let packet = ip::Packet::new(&bytes).expect("a packet");
                 assert_eq!(packet.ports(), Some((port, !port)));
-                let datagram = udp::Packet::new(packet.payload()).expect("a datagram");
+                let datagram = udp::Datagram::new(packet.payload()).expect("a datagram");
                 assert!(datagram.is_checksum_valid(&addresses), "{port}");
             }
         }

@@ -240,3 +240,40 @@ fn each_connect_costs_the_same_whatever_its_number() {
     assert_eq!((kept.outcomes.acknowledged, kept.outcomes.failed), (3, 15));
     assert_eq!(wire_sum(&kept.connect) * 6, wire_sum(&cells[0].cell.connect));
 }
+
+/// The only cell of `stack` with a message every 150 s behind a NAT that forgets TCP connections after 100 s.
+fn behind_nat(stack: &str, keep_alive: u16) -> wirecost_results::Cell {
+    let change = |options: &mut Options| {
+        six_messages_every(150)(options);
+        options.starts = vec![Start::Cold];
+        options.keep_alive = keep_alive;
+        options.links[0].nat.tcp = Some(Duration::from_secs(100));
+        options.links[0].nat.udp = Some(Duration::from_secs(30));
+    };
+    simulated(&[stack], change, 1).remove(0).cell
+}
+
+#[test]
+fn a_connection_that_the_nat_forgot_is_reset_and_made_again() {
+    for stack in ["mqtt-qos1", "mqtt-qos1+tls1.3", "http1", "mqtt5-qos2"] {
+        let cell = behind_nat(stack, 0);
+        let told = (stack, &cell.outcomes, &cell.warnings);
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        // Every second message meets the RST. The one after it is on a new connection.
+        assert_eq!(
+            (cell.outcomes.acknowledged, cell.outcomes.unknown),
+            (9, 9),
+            "{told:?}"
+        );
+        assert_eq!(cell.connect.expect("connects").samples, 9, "{stack}");
+    }
+}
+
+#[test]
+fn keep_alives_below_the_nat_time_out_keep_the_connection() {
+    for (stack, keep_alive) in [("mqtt-qos1", 60), ("amqp-unsettled", 0), ("coap-con", 0)] {
+        let cell = behind_nat(stack, keep_alive);
+        assert_eq!(cell.outcomes.acknowledged, 18, "{stack}: {:?}", cell.warnings);
+        assert_eq!(cell.connect.map_or(3, |connect| connect.samples), 3, "{stack}");
+    }
+}
