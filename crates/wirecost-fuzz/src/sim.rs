@@ -67,6 +67,7 @@ impl Setting {
         let link = LinkConfig {
             up: direction(script, mtu)?,
             down: direction(script, mtu)?,
+            ..LinkConfig::default()
         };
         let count = script.byte()? % MOST_DEVICES + 1;
         let is_stream = choice & 1 == 0;

@@ -7,6 +7,7 @@ use wirecost_proto::{BitRate, Direction, Probability};
 
 use crate::delay::{DelayDistribution, DelayVariation};
 use crate::loss::Loss;
+use crate::nat::NatTimeouts;
 use crate::queue::QueueLimit;
 use crate::reorder::Reorder;
 
@@ -29,6 +30,8 @@ pub struct LinkConfig {
     pub up: DirectionConfig,
     /// From the server to the device.
     pub down: DirectionConfig,
+    /// When the address translator at the network's end forgets a mapping.
+    pub nat: NatTimeouts,
 }
 
 /// One direction of a link.
@@ -89,6 +92,7 @@ impl LinkConfig {
         Self {
             up: direction(up),
             down: direction(rtt - up),
+            nat: NatTimeouts::default(),
         }
     }
 
@@ -97,6 +101,7 @@ impl LinkConfig {
         Self {
             up: direction,
             down: direction,
+            nat: NatTimeouts { udp: None, tcp: None },
         }
     }
 

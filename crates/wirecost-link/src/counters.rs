@@ -46,6 +46,8 @@ pub struct Counters {
     pub queue_dropped: u64,
     /// Packets above the MTU.
     pub too_large: u64,
+    /// Packets to the device without a mapping of the address translator: they do not enter the link.
+    pub unmapped: u64,
     /// Packets delivered twice.
     pub duplicated: u64,
     /// Copies delivered with a flipped bit.
@@ -81,6 +83,7 @@ impl AddAssign for Counters {
         self.lost += other.lost;
         self.queue_dropped += other.queue_dropped;
         self.too_large += other.too_large;
+        self.unmapped += other.unmapped;
         self.duplicated += other.duplicated;
         self.corrupted += other.corrupted;
         self.reordered += other.reordered;
@@ -106,6 +109,7 @@ mod tests {
             lost: factor * 3,
             queue_dropped: factor * 2,
             too_large: factor,
+            unmapped: factor * 8,
             duplicated: factor * 4,
             corrupted: factor * 5,
             reordered: factor * 6,

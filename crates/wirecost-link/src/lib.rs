@@ -16,6 +16,7 @@
 //!
 //! - [`config`]: the configuration of a link and its validation
 //! - [`link`]: the link itself
+//! - [`nat`]: an address translator, which forgets mappings that nothing uses
 //! - [`medium`]: the interfaces of an emulated link on a real machine
 //! - [`counters`]: counters of packets and their fates
 //! - [`achieved`]: compares the behaviour of a link with its configuration
@@ -48,6 +49,7 @@ pub mod duplicate;
 pub mod link;
 pub mod loss;
 pub mod medium;
+pub mod nat;
 pub mod queue;
 pub mod reorder;
 
@@ -58,5 +60,6 @@ pub use delay::{DelayDistribution, DelayVariation};
 pub use link::Link;
 pub use loss::{GilbertElliott, Loss};
 pub use medium::Medium;
+pub use nat::NatTimeouts;
 pub use queue::QueueLimit;
 pub use reorder::Reorder;

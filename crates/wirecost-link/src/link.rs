@@ -1,5 +1,8 @@
 //! The link: one lane per direction, each a sequence of stages.
 
+use std::net::IpAddr;
+
+use wirecost_proto::bare::Transport;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Rng};
 
 use crate::config::LinkConfig;
@@ -9,6 +12,7 @@ use crate::delay::DelayStage;
 use crate::dice::{Dice, Purpose};
 use crate::duplicate::DuplicateStage;
 use crate::loss::LossStage;
+use crate::nat::Nat;
 use crate::queue::Queue;
 use crate::reorder::ReorderStage;
 
@@ -17,6 +21,7 @@ use crate::reorder::ReorderStage;
 #[derive(Clone, Debug)]
 pub struct Link {
     config: LinkConfig,
+    nat: Nat,
     up: Lane,
     down: Lane,
 }
@@ -28,6 +33,7 @@ impl Link {
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Self {
             config,
+            nat: Nat::new(config.nat),
             up: Lane::new(&config, rng, Direction::Up),
             down: Lane::new(&config, rng, Direction::Down),
         }
@@ -69,6 +75,20 @@ impl Path for Link {
             Direction::Down => &mut self.down,
         };
         lane.enter(wire_bytes, now, deliveries)
+    }
+
+    fn translate(
+        &mut self,
+        direction: Direction,
+        end: (Transport, IpAddr),
+        port: u16,
+        now: Instant,
+    ) -> Option<u16> {
+        let translated = self.nat.translate(direction, end, port, now);
+        if translated.is_none() {
+            self.down.counters.unmapped += 1;
+        }
+        translated
     }
 }
 

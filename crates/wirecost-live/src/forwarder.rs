@@ -18,12 +18,14 @@ use std::time::Duration;
 
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
+use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, device_of};
 use wirecost_proto::path::Links;
 use wirecost_proto::record::RecordedDelivery;
-use wirecost_proto::{Delivery, Direction, Fate, Instant};
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Path};
 use wirecost_stats::Histogram;
-use wirecost_wire::ip;
+use wirecost_wire::ip::{self, Protocol};
+use wirecost_wire::port::{self, Port};
 
 use crate::activity::Activity;
 use crate::clock::{Clock, thread_cpu_time};
@@ -260,18 +262,26 @@ impl<L: Links + Send> Forwarder<L> {
             let Some(len) = port.receive(buffer)? else {
                 return Ok(taken > 0);
             };
-            self.enter(direction, &buffer[..len]);
+            self.enter(direction, &mut buffer[..len]);
         }
         Ok(true)
     }
 
-    fn enter(&mut self, direction: Direction, bytes: &[u8]) {
+    /// Decides upon a packet. It is recorded with the device's own port: up before the address translator, down after it.
+    fn enter(&mut self, direction: Direction, bytes: &mut [u8]) {
         let now = self.clock.now();
-        self.statistics.entered += 1;
         self.deliveries.clear();
         let host = device_host(direction, bytes);
-        let link = host.and_then(|host| self.links.link(host));
+        let mut link = host.and_then(|host| self.links.link(host));
         let host = link.as_ref().and(host);
+        let leaves_from = match &mut link {
+            Some(link) => match translated(*link, direction, bytes, now) {
+                Ok(seen) => seen,
+                Err(NoMapping) => return,
+            },
+            None => None,
+        };
+        self.statistics.entered += 1;
         let fate = match link {
             Some(link) => link.offer(direction, bytes.len(), now, &mut self.deliveries),
             None => {
@@ -290,6 +300,9 @@ impl<L: Links + Send> Forwarder<L> {
         if let Some(host) = host {
             let last = self.deliveries.iter().map(|delivery| delivery.at).max();
             self.activity.note(host, last.unwrap_or(now).max(now));
+        }
+        if let Some(seen) = leaves_from {
+            port::replace(bytes, Port::Source, seen);
         }
         let head_start = self.activity.head_start();
         for copy in 0..self.deliveries.len() {
@@ -359,6 +372,44 @@ impl<L: Links + Send> Forwarder<L> {
             self.free.push(slot);
         }
     }
+}
+
+/// A packet to a device for which the address translator has no mapping.
+struct NoMapping;
+
+/// Passes a packet through its link's address translator. A packet to the device gets the device's own port at once. Returns
+/// the port that the server sees of a packet from the device, if it is another one.
+fn translated(
+    link: &mut dyn Path,
+    direction: Direction,
+    bytes: &mut [u8],
+    now: Instant,
+) -> Result<Option<u16>, NoMapping> {
+    let Ok(packet) = ip::Packet::new(bytes) else {
+        return Ok(None);
+    };
+    let Some((source, destination)) = packet.ports() else {
+        return Ok(None);
+    };
+    let transport = if packet.protocol() == Protocol::Tcp {
+        Transport::Stream
+    } else {
+        Transport::Datagram
+    };
+    let (address, port) = match direction {
+        Direction::Up => (packet.source(), source),
+        Direction::Down => (packet.destination(), destination),
+    };
+    let other = link.translate(direction, (transport, address), port, now);
+    let other = other.ok_or(NoMapping)?;
+    if other == port {
+        return Ok(None);
+    }
+    if direction == Direction::Down {
+        port::replace(bytes, Port::Destination, other);
+        return Ok(None);
+    }
+    Ok(Some(other))
 }
 
 /// The device that a packet comes from (up) or goes to (down).

@@ -1,8 +1,10 @@
 //! Paths: the interface between packets and the link that carries them.
 
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use crate::Instant;
+use crate::bare::Transport;
 use crate::hosts::HostIndex;
 
 /// The direction in which a packet travels.
@@ -89,6 +91,19 @@ pub trait Path {
         now: Instant,
         deliveries: &mut Vec<Delivery>,
     ) -> Fate;
+
+    /// Translates a port of a packet at the path's address translator (NAT), before [`Path::offer`]. `end` is the device's
+    /// end of the flow. Up, `port` is the device's own one, and the result the one that the server sees; down it is the other
+    /// way round, and `None` means that there is no mapping: the packet ends there, and does not enter the path.
+    fn translate(
+        &mut self,
+        _direction: Direction,
+        _end: (Transport, IpAddr),
+        port: u16,
+        _now: Instant,
+    ) -> Option<u16> {
+        Some(port)
+    }
 }
 
 /// The links of the devices, chosen by the device's address.

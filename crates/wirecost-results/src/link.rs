@@ -38,6 +38,8 @@ pub fn link_of(link: &LinkConfig, achieved: Option<Achieved>) -> Link {
     Link {
         up: link_direction(link, Direction::Up),
         down: link_direction(link, Direction::Down),
+        nat_udp_timeout_ns: link.nat.udp.map(|timeout| timeout.as_nanos() as u64),
+        nat_tcp_timeout_ns: link.nat.tcp.map(|timeout| timeout.as_nanos() as u64),
         achieved,
     }
 }

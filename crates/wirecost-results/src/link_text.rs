@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatTimeouts};
 use wirecost_link::{
     DelayDistribution, DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
 };
@@ -33,10 +35,14 @@ pub struct LinkText(pub LinkConfig);
 impl Serialize for LinkText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rtt = self.0.rtt();
-        serializer.collect_map([
-            ("up", Direction(texts(&self.0.up, rtt))),
-            ("down", Direction(texts(&self.0.down, rtt))),
-        ])
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("up", &Direction(texts(&self.0.up, rtt)))?;
+        map.serialize_entry("down", &Direction(texts(&self.0.down, rtt)))?;
+        if !self.0.nat.is_none() {
+            let texts: BTreeMap<&str, String> = nat_texts(self.0.nat).collect();
+            map.serialize_entry("nat_timeout", &texts)?;
+        }
+        map.end()
     }
 }
 
@@ -55,8 +61,14 @@ impl<'de> Deserialize<'de> for LinkText {
         struct Directions {
             up: BTreeMap<String, String>,
             down: BTreeMap<String, String>,
+            #[serde(default)]
+            nat_timeout: BTreeMap<String, String>,
         }
-        let Directions { up, down } = Directions::deserialize(deserializer)?;
+        let Directions {
+            up,
+            down,
+            nat_timeout,
+        } = Directions::deserialize(deserializer)?;
         let mut link = LinkConfig::default();
         let both = [(&mut link.up, &up), (&mut link.down, &down)];
         let mut rtt = Duration::ZERO;
@@ -68,8 +80,60 @@ impl<'de> Deserialize<'de> for LinkText {
                 set(direction, key, text, rtt).map_err(de::Error::custom)?;
             }
         }
+        for (key, text) in &nat_timeout {
+            set_nat(&mut link.nat, key, text).map_err(de::Error::custom)?;
+        }
         Ok(Self(link))
     }
+}
+
+/// The keys of the time-outs of an address translator.
+pub const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
+
+fn nat_texts(nat: NatTimeouts) -> impl Iterator<Item = (&'static str, String)> {
+    let NatTimeouts { udp, tcp } = nat;
+    let timeouts = NAT_KEYS.into_iter().zip([udp, tcp]);
+    timeouts.filter_map(|(key, timeout)| Some((key, DisplayDuration(timeout?).to_string())))
+}
+
+/// Reads the time-outs of an address translator: `udp=60s,tcp=20min`, or one of them.
+///
+/// # Errors
+/// A key is unknown, or its text is not a time from above 0 to 24 h.
+pub fn nat_timeouts(text: &str) -> Result<NatTimeouts, ValueError> {
+    let mut nat = NatTimeouts::default();
+    for setting in text.split(',') {
+        let (key, value) = setting
+            .split_once('=')
+            .ok_or_else(|| ValueError::form(setting, "KEY=TIME: write udp=60s,tcp=20min"))?;
+        set_nat(&mut nat, key.trim(), value.trim())?;
+    }
+    Ok(nat)
+}
+
+/// Sets one time-out of an address translator.
+///
+/// # Errors
+/// As [`nat_timeouts`].
+pub fn set_nat(nat: &mut NatTimeouts, key: &str, text: &str) -> Result<(), ValueError> {
+    let timeout = time(text)?;
+    if timeout.is_zero() || timeout > MAX_NAT_TIMEOUT {
+        return Err(ValueError::Range {
+            range: "above 0 s and at most 24 h",
+            got: text.to_owned(),
+        });
+    }
+    match key {
+        "udp" => nat.udp = Some(timeout),
+        "tcp" => nat.tcp = Some(timeout),
+        _ => {
+            return Err(ValueError::UnknownKey {
+                key: key.to_owned(),
+                known: NAT_KEYS.join(", "),
+            });
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Display for LinkText {
@@ -90,6 +154,9 @@ impl fmt::Display for LinkText {
                 (true, false) => write!(f, "{comma}{name} {up}")?,
                 (false, _) => write!(f, "{comma}{name} {up} up {down} down")?,
             }
+        }
+        for (transport, timeout) in nat_texts(self.0.nat) {
+            write!(f, ", NAT forgets {transport} after {timeout}")?;
         }
         Ok(())
     }
@@ -368,12 +435,36 @@ mod tests {
             loss: Loss::None,
             ..up
         };
-        let one_way = LinkText(LinkConfig { up, down });
+        let one_way = LinkText(LinkConfig {
+            up,
+            down,
+            ..LinkConfig::default()
+        });
         assert_eq!(one_way.to_string(), "delay 12500us, loss 5% up 0% down");
-        let both = LinkText(LinkConfig { up, down: up });
+        let both = LinkText(LinkConfig {
+            up,
+            down: up,
+            ..LinkConfig::default()
+        });
         assert_eq!(both.to_string(), "delay 12500us, loss 5%");
         let perfect = LinkText(LinkConfig::default());
         assert_eq!(perfect.to_string(), "delay 0ms");
+    }
+
+    #[test]
+    fn nat_time_outs_are_read_back_from_their_text() {
+        let mut link = LinkConfig::symmetric(Duration::from_millis(25));
+        link.nat = nat_timeouts("udp=60s,tcp=20min").expect("time-outs");
+        let json = serde_json::to_string(&LinkText(link)).expect("JSON");
+        assert!(json.contains(r#""nat_timeout":{"tcp":""#), "{json}");
+        assert_eq!(
+            serde_json::from_str::<LinkText>(&json).expect("a link"),
+            LinkText(link)
+        );
+        assert_eq!(nat_timeouts("tcp=5s").expect("one").udp, None);
+        for wrong in ["60s", "udp=60", "sctp=60s", "udp=0s", "tcp=25h", ""] {
+            assert!(nat_timeouts(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

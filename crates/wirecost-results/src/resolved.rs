@@ -35,6 +35,10 @@ pub struct ResolvedScenario {
     pub resource: String,
     /// MQTT client id prefix and keep-alive, e.g. `60s`.
     pub keep_alive: String,
+    /// What a device does when its connection has ended before its last message: `as-needed` or `never`. A folder that does
+    /// not say it was written when devices never reconnected.
+    #[serde(default = "never")]
+    pub reconnect: String,
     /// Messages per connection, the warm-up message not counted.
     pub messages_per_connection: u64,
     /// Whether a message goes before the measured ones on each connection.
@@ -103,6 +107,10 @@ pub struct ResolvedSchedule {
     /// Time between the intended sends of one device's messages; absent in the settled case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<String>,
+}
+
+fn never() -> String {
+    "never".into()
 }
 
 const fn yes() -> bool {

@@ -121,6 +121,12 @@ pub struct Link {
     pub up: LinkDirection,
     /// From the server to the device.
     pub down: LinkDirection,
+    /// After how long without a packet the address translator forgets a UDP port, in nanoseconds; absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat_udp_timeout_ns: Option<u64>,
+    /// The same of a TCP connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat_tcp_timeout_ns: Option<u64>,
     /// Measurements of the link before and during the run; null if it was not checked.
     pub achieved: Option<Achieved>,
 }

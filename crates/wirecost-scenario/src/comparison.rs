@@ -15,11 +15,11 @@ use super::load::ScenarioInputs;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
 use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
-use crate::options::compare::{Engine, Medium, Options, Schedule, SharedLink, Target};
+use crate::options::compare::{Engine, Medium, Options, Reconnect, Schedule, SharedLink, Target};
 use crate::plan;
 
 /// The keys of a comparison.
-pub const KEYS: [&str; 28] = [
+pub const KEYS: [&str; 29] = [
     "stack",
     "stacks",
     "start",
@@ -40,6 +40,7 @@ pub const KEYS: [&str; 28] = [
     "warm_up",
     "interval",
     "schedules",
+    "reconnect",
     "client_certificates",
     "dtls_cookie",
     "shared_link",
@@ -78,6 +79,7 @@ impl Options {
             dtls_cookie: false,
             record_hosts: 1,
             one_cpu: false,
+            reconnect: Reconnect::AsNeeded,
             shared_link: None,
             exclude: Vec::new(),
             shard: None,
@@ -107,6 +109,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
         table.one("client_certificates", flag)?,
     );
     set(&mut options.dtls_cookie, table.one("dtls_cookie", flag)?);
+    set(&mut options.reconnect, table.one("reconnect", parsed)?);
     set(&mut options.medium, table.one("packet_path", medium)?);
     set(&mut options.one_cpu, table.one("one_cpu", flag)?);
     options.shared_link = shared_link(&table)?;

@@ -9,13 +9,14 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use wirecost_link::nat::NatTimeouts;
 use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
-use wirecost_results::link_text::set;
 pub use wirecost_results::link_text::{
     DIRECTION_KEYS, ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder,
 };
+use wirecost_results::link_text::{NAT_KEYS, nat_timeouts, set, set_nat};
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
@@ -23,7 +24,7 @@ use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
 use named::{NamedLink, NamedLinkError};
 
 /// The keys of a link in a file.
-pub const KEYS: [&str; 14] = [
+pub const KEYS: [&str; 15] = [
     "name",
     "rtt",
     "delay",
@@ -36,6 +37,7 @@ pub const KEYS: [&str; 14] = [
     "rate",
     "queue",
     "mtu",
+    "nat_timeout",
     "up",
     "down",
 ];
@@ -98,6 +100,11 @@ pub struct LinkLists {
     /// Size of the largest IP packet [default: 1500B]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = mtu, allow_hyphen_values = true)]
     pub mtu: Vec<u16>,
+
+    /// How long an address translator (NAT) keeps a mapping that no packet uses: udp=60s,tcp=20min, or one of them
+    /// [default: for ever]
+    #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
+    pub nat_timeout: Option<NatTimeouts>,
 
     /// Different settings for the direction from device to server: delay=5ms,loss=1%,rate=50kbit,queue=10packets,...
     #[arg(long, value_name = "KEY=VALUE,...")]
@@ -206,6 +213,7 @@ impl LinkLists {
             duplicate: self.duplicate.or(base.duplicate),
             corrupt: self.corrupt.or(base.corrupt),
             mtu: first(&self.mtu, &base.mtu),
+            nat_timeout: self.nat_timeout.or(base.nat_timeout),
             up: either(&self.up, &base.up),
             down: either(&self.down, &base.down),
         }
@@ -272,6 +280,7 @@ impl LinkLists {
         let mut link = LinkConfig {
             up: both(symmetric.up.delay),
             down: both(symmetric.down.delay),
+            nat: self.nat_timeout.unwrap_or_default(),
         };
         for (way, own, direction) in [
             ("up", &self.up, &mut link.up),
@@ -403,9 +412,25 @@ fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
         corrupt: table.one("corrupt", parsed)?,
         rate: table.many("rate", rate)?,
         mtu: table.many("mtu", mtu)?,
+        nat_timeout: nat(&table)?,
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,
     })
+}
+
+/// The time-outs of an address translator.
+fn nat(table: &Table<'_>) -> Result<Option<NatTimeouts>, ScenarioError> {
+    const KEY: &str = "nat_timeout";
+    let Some(node) = table.get(KEY) else {
+        return Ok(None);
+    };
+    let own = Table::new(node, "nat_timeout.", &NAT_KEYS)?;
+    let mut nat = NatTimeouts::default();
+    for (key, node) in node.entries().unwrap_or_default() {
+        let text = node.scalar().unwrap_or_default();
+        set_nat(&mut nat, &key.name, &text).map_err(|error| own.error(&key.name, error))?;
+    }
+    Ok(Some(nat))
 }
 
 /// The round-trip times asked for: `rtt`, or `delay`, which is that of one way.

@@ -16,7 +16,8 @@ pub(crate) mod streams;
 
 use wirecost_proto::bare::Transport as Kind;
 use wirecost_proto::path::Links;
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Span};
+use wirecost_wire::tcp::Flags;
 
 use crate::queue::Queue;
 use crate::settings::Settings;
@@ -62,6 +63,29 @@ struct Entering<'a> {
     wire_bytes: usize,
     payload: &'a [u8],
     spans: &'a [Span],
+}
+
+/// Passes a packet through its link's address translator. Returns whether it has a mapping.
+fn translate(link: &mut dyn Path, flow: &mut Flow, entering: &Entering<'_>, now: Instant) -> bool {
+    let own = flow.client;
+    let (kind, is_reset) = match entering.transport {
+        Transport::Tcp { segment, .. } => (Kind::Stream, segment.flags.contains(Flags::RST)),
+        Transport::Udp | Transport::Fragment(_) => (Kind::Datagram, false),
+        Transport::Unreachable => return true,
+    };
+    let end = (kind, own.ip());
+    match entering.direction {
+        Direction::Up => {
+            let seen = link.translate(Direction::Up, end, own.port(), now);
+            flow.seen_port = seen.unwrap_or(own.port());
+            true
+        }
+        Direction::Down => {
+            // The server's connection sends to the first port. Only the answer to an unknown segment goes to a later one.
+            let to = if is_reset { flow.seen_port } else { own.port() };
+            link.translate(Direction::Down, end, to, now).is_some()
+        }
+    }
 }
 
 impl<L: Links, T: Tap> Network<L, T> {
@@ -124,7 +148,12 @@ impl<L: Links, T: Tap> Network<L, T> {
         flow.phase = packet.phase();
         let (now, wire_bytes) = (self.now, entering.wire_bytes);
         let fate = match self.links.link(flow.host) {
-            Some(link) => link.offer(entering.direction, wire_bytes, now, &mut self.deliveries),
+            Some(link) => {
+                if !translate(link, flow, entering, now) {
+                    return;
+                }
+                link.offer(entering.direction, wire_bytes, now, &mut self.deliveries)
+            }
             None => Fate::Lost,
         };
         self.tap.packet(&packet, now, fate, &self.deliveries);

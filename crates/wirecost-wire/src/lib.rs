@@ -41,6 +41,7 @@ pub mod ip;
 pub mod pcap;
 #[cfg(feature = "captures")]
 pub mod pcapng;
+pub mod port;
 pub mod tcp;
 pub mod udp;
 pub mod upper;

@@ -49,8 +49,10 @@ pub struct DeviceMeasurement {
     pub sample: u32,
     /// Its notes.
     pub report: DeviceReport<Sampler>,
-    /// The traffic of the connect phase.
+    /// The connect phase's traffic of the first measured connection.
     pub connect: BothWays,
+    /// That of each later connection, which the device made because the one before it had ended.
+    pub reconnects: Vec<BothWays>,
     /// The warm-up message and then the measured ones.
     pub messages: Vec<BothWays>,
     /// The traffic of keep-alive.
@@ -81,12 +83,14 @@ pub struct DeviceMeasurement {
 impl DeviceMeasurement {
     /// The state before the first packet of a device.
     fn before(cell: usize, sample: u32, report: DeviceReport<Sampler>) -> Self {
-        let messages = report.script.notes().messages.len();
+        let notes = report.script.notes();
+        let (messages, reconnects) = (notes.messages.len(), notes.reconnects.len());
         Self {
             cell,
             sample,
             report,
             connect: BothWays::default(),
+            reconnects: vec![BothWays::default(); reconnects],
             messages: vec![BothWays::default(); messages],
             keep_alive: BothWays::default(),
             close: BothWays::default(),

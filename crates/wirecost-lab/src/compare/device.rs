@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
-use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::options::compare::{Options, Reconnect};
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_security::Start;
 use wirecost_stack::Application;
@@ -30,6 +30,7 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         warm_up: cell.schedule.warm_up && !(cell.start == Start::ZeroRtt && cell.stack.has_early_message()),
         early: cell.stack.has_early_message(),
         server_closes: closes_after_answer(cell),
+        reconnects: options.reconnect == Reconnect::AsNeeded,
     }
 }
 

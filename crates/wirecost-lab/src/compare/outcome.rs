@@ -182,6 +182,7 @@ mod tests {
             end: end.map(|(millis, end)| (at(millis), end)),
             cpu: Duration::ZERO,
             transmitted_before: 0,
+            connection: 0,
         };
         let mut traffic = BothWays::default();
         (0..packets).for_each(|_| traffic[Direction::Up as usize].add_packet(Cause::Original));

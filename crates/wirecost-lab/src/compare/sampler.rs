@@ -12,6 +12,14 @@
 //! A step has settled when the device's link has been quiet for the settle time, because an acknowledgement that
 //! waits 40 ms belongs to its message. With an interval, the measured messages leave at their intended times
 //! whether or not the earlier ones are answered.
+//!
+//! A measured connection that ends before the last message (the server closes it, or it is reset) is made again when the
+//! next message is due, and that message leaves as soon as the client may send. Messages that were open end as unknown:
+//! nothing is sent again that the protocol does not repeat.
+//!
+//! ```text
+//! the connection ends -> Down (or Settling without an interval) -> Connecting -> Ready -> Sending
+//! ```
 
 mod notes;
 mod timing;
@@ -21,7 +29,7 @@ use wirecost_proto::{Endpoint, Instant, ResetReason};
 use wirecost_security::Start;
 use wirecost_stack::{Command, Event};
 
-pub use notes::{End, Mark, Notes};
+pub use notes::{End, Mark, Notes, Reconnect};
 pub use timing::Timing;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +56,10 @@ enum State {
     Draining {
         until: Instant,
     },
+    /// The connection has ended. The next message is due at an interval after `first`.
+    Down {
+        first: Instant,
+    },
     Done,
 }
 
@@ -55,7 +67,7 @@ enum State {
 enum Next {
     /// Close the connection that got the ticket.
     CloseFirst,
-    /// Open the measured connection.
+    /// Open the measured connection, for the first time or again.
     Connect,
     Send,
     Close,
@@ -126,10 +138,59 @@ impl Sampler {
         }
         self.broken = true;
         self.notes.failure.get_or_insert(why);
+        self.end_open_messages(now);
+        self.settle(now, Next::Finish);
+    }
+
+    /// The end of messages without an answer is unknown once their connection is gone.
+    fn end_open_messages(&mut self, now: Instant) {
         for mark in self.notes.messages.iter_mut().filter(|mark| mark.end.is_none()) {
             mark.end = self.timing.answered.then_some((now, End::Unknown));
         }
-        self.settle(now, Next::Finish);
+    }
+
+    /// The connection has ended. If the device may reconnect, it waits until the next message is due. A connect that
+    /// fails ends the sample.
+    fn lost(&mut self, why: String, now: Instant) {
+        let was_open = self.notes.ready.is_some() && !matches!(self.state, State::Connecting { .. });
+        if !self.timing.reconnects || !was_open {
+            return self.break_off(why, now);
+        }
+        if self.closing || self.broken || self.is_down() {
+            return;
+        }
+        self.end_open_messages(now);
+        let first = self.notes.messages.get(self.timing.first_measured());
+        match (self.all_sent(), self.timing.interval, first) {
+            (true, ..) => {
+                self.closing = true;
+                self.settle(now, Next::Finish);
+            }
+            (false, Some(_), Some(first)) => {
+                self.state = State::Down {
+                    first: first.intended,
+                }
+            }
+            (false, ..) => self.settle(now, Next::Connect),
+        }
+    }
+
+    /// Whether the device has no connection and waits to make the next one.
+    const fn is_down(&self) -> bool {
+        matches!(
+            self.state,
+            State::Down { .. }
+                | State::Settling {
+                    then: Next::Connect,
+                    ..
+                }
+        )
+    }
+
+    /// When the next message is due, with an interval.
+    fn due(&self, first: Instant) -> Instant {
+        let sent = (self.notes.messages.len() - self.timing.first_measured()) as u32;
+        first + self.timing.interval.unwrap_or_default() * sent
     }
 
     fn end_message(&mut self, message: u64, now: Instant, end: End) {
@@ -166,6 +227,7 @@ impl Sampler {
             end: None,
             cpu: context.cpu,
             transmitted_before: context.transmitted,
+            connection: self.notes.reconnects.len(),
         });
         let streaming = self.timing.interval.is_some() && message >= self.timing.first_measured() as u64;
         self.state = match (streaming, self.all_sent()) {
@@ -211,6 +273,9 @@ impl Sampler {
                 Step::Command(Command::Close)
             }
             Next::Finish => {
+                if self.notes.closed.is_none() && !self.broken {
+                    self.notes.cpu_after_messages = context.cpu;
+                }
                 self.notes.done = Some(context.now);
                 self.state = State::Done;
                 Step::Finished
@@ -219,8 +284,15 @@ impl Sampler {
     }
 
     fn connect(&mut self, intended: Instant, context: Context) -> Step<Command> {
-        if !self.before_ticket {
-            self.notes.connect_started = Some((intended, context.now));
+        let started = context.now;
+        if self.notes.connect_started.is_some() {
+            self.notes.reconnects.push(Reconnect {
+                intended,
+                started,
+                ready: None,
+            });
+        } else if !self.before_ticket {
+            self.notes.connect_started = Some((intended, started));
             self.notes.cpu_before_connect = context.cpu;
         }
         self.state = State::Connecting {
@@ -237,6 +309,11 @@ impl Sampler {
         if self.before_ticket {
             return self.settle(now, Next::CloseFirst);
         }
+        if let Some(again) = self.notes.reconnects.last_mut() {
+            again.ready = Some(now);
+            self.state = State::Ready { at: again.intended };
+            return;
+        }
         self.notes.ready = Some(now);
         if self.timing.sends_at_once() {
             self.state = State::Ready { at: now };
@@ -250,26 +327,25 @@ impl Sampler {
         if self.before_ticket {
             return;
         }
-        self.notes.start = Some(start);
         let asked = self.timing.start;
+        let again = if self.notes.reconnects.is_empty() {
+            self.notes.start = Some(start);
+            ""
+        } else {
+            " again"
+        };
         if start != asked {
-            self.break_off(format!("asked for {asked}, the server granted {start}"), now);
+            let why = format!("asked for {asked}{again}, the server granted {start}");
+            self.break_off(why, now);
         }
     }
 
     /// The server has closed. This is expected if it does so after its answer, and for the connection that got the
     /// ticket.
     fn closed(&mut self, now: Instant) {
-        let expected = matches!(
-            self.state,
-            State::Settling {
-                then: Next::Connect,
-                ..
-            }
-        );
         let answered = self.timing.server_closes && self.all_sent() && self.is_answered();
-        if !expected && !answered {
-            self.break_off("the server closed the connection".into(), now);
+        if !self.is_down() && !answered {
+            self.lost("the server closed the connection".into(), now);
         }
     }
 
@@ -279,6 +355,7 @@ impl Sampler {
             self.state,
             State::Waiting
                 | State::Connecting { .. }
+                | State::Down { .. }
                 | State::Done
                 | State::Settling {
                     then: Next::Finish | Next::Connect,
@@ -326,7 +403,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             Event::TimedOut { message } => self.end_message(message, now, End::Unknown),
             Event::Rejected { reason } => self.break_off(reason, now),
             Event::Closed => self.closed(now),
-            Event::Lost { reason } => self.break_off(reason, now),
+            Event::Lost { reason } => self.lost(reason, now),
             Event::Sent { .. }
             | Event::Subscribed
             | Event::SubscriptionRefused { .. }
@@ -371,13 +448,14 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
                 at if now < at => Step::Wait(Some(at)),
                 at => self.after_settling(then, at, context),
             },
-            State::Streaming { first } => {
-                let sent = (self.notes.messages.len() - self.timing.first_measured()) as u32;
-                match first + self.timing.interval.unwrap_or_default() * sent {
-                    at if now < at => Step::Wait(Some(at)),
-                    at => self.send(at, context),
-                }
-            }
+            State::Streaming { first } => match self.due(first) {
+                at if now < at => Step::Wait(Some(at)),
+                at => self.send(at, context),
+            },
+            State::Down { first } => match self.due(first) {
+                at if now < at => Step::Wait(Some(at)),
+                at => self.connect(at, context),
+            },
             State::AwaitAnswer { until } | State::Draining { until } => {
                 if self.is_answered() && matches!(self.state, State::Draining { .. }) {
                     self.settle(now, self.next_step());

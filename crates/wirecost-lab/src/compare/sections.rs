@@ -13,7 +13,7 @@ use super::analysis::{BothWays, DeviceMeasurement};
 use super::outcome::{Message, messages};
 use super::sampler::Mark;
 
-/// The figures of connects. `enough` has the meaning of [`Times::of_devices`].
+/// The figures of connects, of which a device that reconnects has several. `enough` has the meaning of [`Times::of_devices`].
 pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Section {
     let connected: Vec<&DeviceMeasurement> = devices
         .iter()
@@ -23,7 +23,12 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
     let since = |of: fn((Instant, Instant)) -> Instant| {
         let durations = connected.iter().filter_map(|device| {
             let notes = device.report.script.notes();
-            Some(vec![nanos_between(of(notes.connect_started?), notes.ready?)])
+            let first = nanos_between(of(notes.connect_started?), notes.ready?);
+            let again = notes.reconnects.iter().filter_map(|again| {
+                let started = of((again.intended, again.started));
+                Some(nanos_between(started, again.ready?))
+            });
+            Some(std::iter::once(first).chain(again).collect::<Vec<_>>())
         });
         Times::of_devices(&durations.collect::<Vec<_>>(), enough)
     };
@@ -31,7 +36,10 @@ pub(super) fn connect_section(devices: &[&DeviceMeasurement], enough: u64) -> Se
         .iter()
         .map(|device| device.connect_round_trips)
         .collect::<Vec<_>>();
-    let traffic: Vec<&BothWays> = connected.iter().map(|device| &device.connect).collect();
+    let traffic: Vec<&BothWays> = connected
+        .iter()
+        .flat_map(|device| std::iter::once(&device.connect).chain(&device.reconnects))
+        .collect();
     let figures = Figures {
         response_time: since(|(intended, _)| intended),
         response_kind: "to_reply",

@@ -40,7 +40,9 @@ const LATENESS_FLOOR: Duration = Duration::from_micros(500);
 /// Whether round trips can be counted: the link must not lose packets by configuration, and no queue may have dropped
 /// any.
 pub fn has_round_trips(link: &LinkConfig, counters: &[Counters; 2]) -> bool {
-    let dropped_none = |counters: &Counters| counters.offered.packets == counters.delivered.packets;
+    let dropped_none = |counters: &Counters| {
+        counters.offered.packets == counters.delivered.packets && counters.unmapped == 0
+    };
     link.is_lossless() && counters.iter().all(dropped_none)
 }
 

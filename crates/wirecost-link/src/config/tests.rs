@@ -11,7 +11,13 @@ fn rate(bits: u64) -> Option<BitRate> {
 
 fn fault(config: DirectionConfig) -> String {
     let down = DirectionConfig::default();
-    let error = LinkConfig { up: config, down }.validate().unwrap_err();
+    let error = LinkConfig {
+        up: config,
+        down,
+        ..LinkConfig::default()
+    }
+    .validate()
+    .unwrap_err();
     error.to_string()
 }
 

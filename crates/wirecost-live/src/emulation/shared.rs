@@ -1,10 +1,12 @@
 //! The link that all devices share, the links of its checks, and their counters.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use wirecost_link::{Counters, Link, LinkConfig};
+use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, MAX_DEVICES};
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
@@ -85,6 +87,16 @@ impl Path for MeteredLink {
         let fate = self.link.offer(direction, wire_bytes, now, deliveries);
         self.meter.show(direction, self.link.counters(direction));
         fate
+    }
+
+    fn translate(
+        &mut self,
+        direction: Direction,
+        end: (Transport, IpAddr),
+        port: u16,
+        now: Instant,
+    ) -> Option<u16> {
+        self.link.translate(direction, end, port, now)
     }
 }
 

@@ -125,6 +125,8 @@ pub(crate) fn linked() -> LoadResults {
         };
         load.link = Some(Box::new(LinkFigures {
             link: Link {
+                nat_udp_timeout_ns: None,
+                nat_tcp_timeout_ns: None,
                 up: way(rate_bps),
                 down: way(None),
                 achieved: Some(Achieved {

@@ -377,6 +377,8 @@ fn link(half: u64) -> Link {
         ..LinkDirection::default()
     };
     Link {
+        nat_udp_timeout_ns: None,
+        nat_tcp_timeout_ns: None,
         up: direction.clone(),
         down: direction,
         achieved: Some(Achieved {

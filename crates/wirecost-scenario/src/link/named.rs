@@ -33,7 +33,7 @@ const FILES: [(&str, &str); 9] = [
     ),
     ("lossy", include_str!("../../../../links/lossy.yaml")),
 ];
-/// The key of the times after which an address translator forgets a flow. They are shown; no link emulates them yet.
+/// The key of the times after which an address translator forgets a flow.
 const NAT: &str = "nat_timeout";
 /// The keys of those times.
 const NAT_KEYS: [&str; 2] = ["udp", "tcp"];
@@ -194,8 +194,10 @@ fn without_sources(node: &Node, prefix: &str, values: &mut Vec<SourcedValue>) ->
         let value = match key.name.as_str() {
             "about" => continue,
             NAT => {
-                values.extend(nat_timeouts(node)?);
-                continue;
+                let sourced = nat_timeouts(node)?;
+                let plain = nat_node(node, &sourced);
+                values.extend(sourced);
+                plain
             }
             "up" | "down" if prefix.is_empty() => {
                 let within = format!("{name}.");
@@ -226,6 +228,16 @@ fn nat_timeouts(node: &Node) -> Result<Vec<SourcedValue>, ScenarioError> {
             Ok(value)
         })
         .collect()
+}
+
+/// The same times without their sources.
+fn nat_node(node: &Node, sourced: &[SourcedValue]) -> Node {
+    let entries = node.entries().unwrap_or_default().iter().zip(sourced);
+    let plain = entries.map(|((key, node), sourced)| {
+        let value = Value::Text(sourced.value.clone());
+        (key.clone(), Node::at(&node.place, value))
+    });
+    Node::at(&node.place, Value::Table(plain.collect()))
 }
 
 /// A value with its source, from a table, or a value by itself.

@@ -3,6 +3,8 @@
 mod engine;
 mod valid;
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 pub use wirecost_link::{
@@ -54,6 +56,8 @@ pub struct Options {
     pub keep_alive: u16,
     /// How devices send.
     pub schedules: Vec<Schedule>,
+    /// What a device does when its connection has ended before its last message.
+    pub reconnect: Reconnect,
     /// Whether the capture holds the secrets of its connections.
     pub keys: bool,
     /// Whether servers demand a certificate of devices.
@@ -77,6 +81,42 @@ pub struct Options {
 pub struct SharedLink {
     /// The time over which the starts of devices are evenly spread; `None` spreads them over the interval.
     pub spread: Option<Duration>,
+}
+
+/// What a device does when its connection has ended before its last message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reconnect {
+    /// It connects again when its next message is due.
+    #[default]
+    AsNeeded,
+    /// It does not send the remaining messages.
+    Never,
+}
+
+impl Reconnect {
+    /// Its name in files and flags.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AsNeeded => "as-needed",
+            Self::Never => "never",
+        }
+    }
+}
+
+impl fmt::Display for Reconnect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Reconnect {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = [Self::AsNeeded, Self::Never];
+        let found = known.into_iter().find(|known| known.name() == text);
+        found.ok_or_else(|| format!("unknown value {text:?}, expected as-needed or never"))
+    }
 }
 
 /// The messages of one connection and their times.
@@ -160,6 +200,9 @@ pub enum OptionsError {
     /// Devices that share a link do not start cold.
     #[error("devices that share a link start cold, so far: leave out --start")]
     SharedLinkStart,
+    /// Devices that share a link would not reconnect.
+    #[error("devices that share a link connect again as needed: leave out --reconnect never")]
+    SharedLinkNever,
     /// No stack can start as asked; why the first one cannot.
     #[error("nothing to run: {0}")]
     NothingToRun(String),
@@ -246,6 +289,7 @@ impl Options {
             seed: self.seed,
             resource: self.resource.clone(),
             keep_alive: duration(Duration::from_secs(self.keep_alive.into())),
+            reconnect: self.reconnect.to_string(),
             messages_per_connection: first.messages_per_connection,
             warm_up: first.warm_up,
             client_certificates: self.client_certificates,

@@ -14,7 +14,7 @@ use wirecost_stack::target::Target;
 
 use super::PlannedCell;
 use crate::labels::labels_of_link;
-use crate::options::compare::{Options, Schedule, resolved_schedule};
+use crate::options::compare::{Options, Reconnect, Schedule, resolved_schedule};
 use crate::selector::Labels;
 
 /// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
@@ -48,6 +48,8 @@ struct Identity<'a> {
     spread: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     one_cpu: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    never_reconnects: bool,
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -87,6 +89,7 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
             .shared_link
             .map(|shared| shared.spread.map_or("interval".into(), text)),
         one_cpu: options.one_cpu,
+        never_reconnects: options.reconnect == Reconnect::Never,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }
@@ -188,11 +191,12 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 7] = [
+        let changes: [fn(&mut Options); 8] = [
             |options| options.seed = 43,
             |options| options.samples = 11,
             |options| options.settle = Duration::from_secs(2),
             |options| options.keep_alive = 30,
+            |options| options.reconnect = Reconnect::Never,
             |options| {
                 options.schedules = vec![Schedule {
                     messages: 2,

@@ -16,6 +16,8 @@ pub(crate) struct Flow {
     pub(crate) host: HostIndex,
     /// The device's address and port.
     pub(crate) client: SocketAddr,
+    /// The device's port as the server sees it, which an address translator may change.
+    pub(crate) seen_port: u16,
     /// The service's address and port, or an address at which no service listens.
     pub(crate) server: SocketAddr,
     /// Index of the service; `None` if no service listens.
@@ -53,6 +55,12 @@ pub(crate) struct ServerEnd {
 }
 
 impl Flow {
+    /// Whether the server's end belongs to a mapping that the address translator has forgotten: packets that come in now
+    /// belong to no connection.
+    pub(crate) const fn is_unknown_to_server(&self) -> bool {
+        self.seen_port != self.client.port()
+    }
+
     /// The sender and the receiver in `direction`.
     pub(crate) const fn addresses(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
         match direction {

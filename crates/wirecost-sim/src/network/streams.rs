@@ -137,6 +137,9 @@ impl<L: Links, T: Tap> Network<L, T> {
         let Some(entry) = self.flows.get_mut(flow) else {
             return;
         };
+        if direction == Direction::Up && entry.is_unknown_to_server() {
+            return self.refuse(flow, receiver, segment, payload.len());
+        }
         if segment.flags.contains(Flags::ACK)
             && let Some(stream) = entry.spans_mut(receiver)
         {

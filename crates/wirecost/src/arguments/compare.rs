@@ -7,7 +7,7 @@ use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::LinkLists;
-use wirecost_scenario::options::compare::Engine;
+use wirecost_scenario::options::compare::{Engine, Reconnect};
 use wirecost_scenario::table::{clients, whole};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
@@ -112,6 +112,11 @@ pub struct CompareArguments {
         allow_hyphen_values = true
     )]
     pub interval: Vec<Duration>,
+
+    /// What a device does when its connection has ended before its last message: as-needed (it connects again when the next
+    /// message is due, by --start) or never (the remaining messages are not sent)
+    #[arg(long, value_name = "WHEN", default_value_t = Reconnect::AsNeeded)]
+    pub reconnect: Reconnect,
 
     /// Devices per cell in the capture if the run has more than 10,000 messages; shorter runs record all devices
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one::<u32>, allow_hyphen_values = true)]

@@ -22,6 +22,7 @@ const LINK: Group = Group {
         "duplicate",
         "corrupt",
         "mtu",
+        "nat_timeout",
     ],
 };
 
@@ -33,7 +34,7 @@ const COMPARE: &[Group] = &[
     },
     Group {
         heading: "Connections and server",
-        common: &["start", "target"],
+        common: &["start", "target", "reconnect"],
         further: &["client_certificates", "dtls_cookie", "ipv6"],
     },
     LINK,

@@ -76,7 +76,10 @@ impl Account {
         let mut measurement = DeviceMeasurement::before(index, sample, report);
         let report = &measurement.report;
         let has_failed = report.script.notes().failure.is_some();
-        for (local, log) in &report.logs {
+        let reconnected = !report.script.notes().reconnects.is_empty();
+        for (index, (local, log)) in report.logs.iter().enumerate() {
+            // The connection of a device that reconnected has ended at an unexpected time, as that of a failed one.
+            let has_ended = has_failed || (reconnected && index + 1 < report.logs.len());
             let ports = Ports {
                 client: local.port(),
                 server: server_port,
@@ -86,7 +89,7 @@ impl Account {
             measurement.server_cpu = servers.by_address.get(&local.ip()).copied().unwrap_or_default();
             let down = server.map_or(&log.down, |server| &server.down);
             if let Some(server) = server {
-                measurement.disagreements += disagreements_of(log, server, cell, has_failed);
+                measurement.disagreements += disagreements_of(log, server, cell, has_ended);
             }
             datagram_ids.push((ports, ledger.log_spans(ports, Direction::Up, &log.up)));
             ledger.log_spans(ports, Direction::Down, down);
@@ -145,7 +148,13 @@ impl Account {
             return Some(&mut measurement.ticket);
         }
         match phase {
-            Phase::Connect => Some(&mut measurement.connect),
+            Phase::Connect => {
+                let reconnects = &measurement.report.script.notes().reconnects;
+                match reconnects.iter().rposition(|again| again.started <= entered) {
+                    Some(again) => measurement.reconnects.get_mut(again),
+                    None => Some(&mut measurement.connect),
+                }
+            }
             Phase::KeepAlive => Some(&mut measurement.keep_alive),
             Phase::Close => Some(&mut measurement.close),
             Phase::Message => {

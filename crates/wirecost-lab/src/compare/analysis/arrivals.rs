@@ -7,6 +7,7 @@ use wirecost_cost::{DatagramId, Ports};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::log::DirectionLog;
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
+use wirecost_security::Start;
 
 use super::account::Account;
 use crate::compare::sampler::Mark;
@@ -15,12 +16,16 @@ impl Account {
     /// When the link had delivered the last payload byte of message `index` in its flow; `None` if its payload was not
     /// sent completely.
     pub(super) fn arrival_of(&self, marks: &[Mark], index: usize) -> Option<Instant> {
-        let (_, log) = self.measurement.report.logs.last()?;
-        let (ports, ids) = self.datagram_ids.last()?;
-        let start = marks[index].transmitted_before;
-        let end = marks
-            .get(index + 1)
-            .map_or(u64::MAX, |next| next.transmitted_before);
+        let mark = &marks[index];
+        let report = &self.measurement.report;
+        // The connection for a ticket is before the measured ones.
+        let before = usize::from(report.script.timing().start != Start::Cold);
+        let (_, log) = report.logs.get(before + mark.connection)?;
+        let (ports, ids) = self.datagram_ids.get(before + mark.connection)?;
+        let start = mark.transmitted_before;
+        let next = marks.get(index + 1);
+        let next = next.filter(|next| next.connection == mark.connection);
+        let end = next.map_or(u64::MAX, |next| next.transmitted_before);
         match log.transport {
             Transport::Stream => {
                 let end = message_end(&log.up.stream, start, end, self.payload_bytes)?;

@@ -18,8 +18,21 @@ pub struct Mark {
     pub end: Option<(Instant, End)>,
     /// CPU time used for the device when it was sent.
     pub cpu: Duration,
-    /// Bytes of the flow handed out before it.
+    /// Bytes of its flow handed out before it.
     pub transmitted_before: u64,
+    /// The number of its connection among the measured ones, from 0.
+    pub connection: usize,
+}
+
+/// A connect after an earlier measured connection had ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reconnect {
+    /// When the message was due that needs the connection.
+    pub intended: Instant,
+    /// When the connect started.
+    pub started: Instant,
+    /// When the client could send.
+    pub ready: Option<Instant>,
 }
 
 /// The end of a message.
@@ -38,6 +51,8 @@ pub enum End {
 pub struct Notes {
     /// The intended and the actual start of the measured connect.
     pub connect_started: Option<(Instant, Instant)>,
+    /// The connects after the first one, each because the connection before it had ended.
+    pub reconnects: Vec<Reconnect>,
     /// The start of the measured connection, if it has a handshake.
     pub start: Option<Start>,
     /// When the client could send.

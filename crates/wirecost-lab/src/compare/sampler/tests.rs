@@ -23,6 +23,7 @@ fn timing() -> Timing {
         warm_up: true,
         early: false,
         server_closes: false,
+        reconnects: false,
     }
 }
 
@@ -399,4 +400,110 @@ fn a_server_that_closes_after_its_answer_as_asked_is_fine() {
     bench.report(Event::Closed);
     bench.run_until(at(20_000));
     assert!(bench.finished && bench.notes().failure.is_none());
+}
+
+/// Five messages every 100 ms, which leave from 2.2 s on, on connections that are made again.
+fn reconnecting() -> Timing {
+    Timing {
+        messages: 5,
+        interval: Some(Duration::from_millis(100)),
+        reconnects: true,
+        ..timing()
+    }
+}
+
+/// A device of [`reconnecting`] with an answer to its first measured message.
+fn with_one_answer(timing: Timing) -> Bench {
+    let mut bench = connected(timing);
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_250));
+    bench.report(Event::Acknowledged { message: 1 });
+    bench
+}
+
+#[test]
+fn a_lost_connection_is_made_again_when_the_next_is_due() {
+    let mut bench = with_one_answer(reconnecting());
+    bench.report(Event::Closed);
+    bench.run_until(at(2_299));
+    assert_eq!(bench.connects, [START]);
+    bench.run_until(at(2_340));
+    assert_eq!(bench.connects, [START, at(2_300)]);
+    bench.report(READY);
+    bench.run_until(at(2_350));
+    assert_eq!(bench.sent.last(), Some(&(at(2_340), 2)), "at once");
+    let notes = bench.notes();
+    assert_eq!(notes.ready, Some(at(150)), "of the first connect");
+    let again = Reconnect {
+        intended: at(2_300),
+        started: at(2_300),
+        ready: Some(at(2_340)),
+    };
+    assert_eq!(notes.reconnects, [again]);
+    let mark = notes.messages[2];
+    assert_eq!((mark.intended, mark.connection), (at(2_300), 1));
+    bench.run_until(at(2_700));
+    (2..=5).for_each(|message| bench.report(Event::Acknowledged { message }));
+    bench.run_until(at(10_000));
+    assert!(bench.finished && bench.closed.is_some());
+    assert_eq!(bench.notes().failure, None);
+}
+
+#[test]
+fn a_message_lost_with_its_connection_is_not_sent_again() {
+    let mut bench = connected(reconnecting());
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.run_until(at(2_250));
+    bench.report(Event::Lost {
+        reason: "reset".into(),
+    });
+    bench.run_until(at(2_310));
+    bench.report(READY);
+    bench.run_until(at(2_320));
+    assert!(matches!(bench.notes().messages[1].end, Some((_, End::Unknown))));
+    assert_eq!(bench.sent.last(), Some(&(at(2_310), 2)));
+}
+
+#[test]
+fn without_an_interval_a_connection_is_made_after_a_settle() {
+    let mut bench = connected(Timing {
+        messages: 2,
+        interval: None,
+        ..reconnecting()
+    });
+    bench.run_until(at(1_200));
+    bench.report(Event::Acknowledged { message: 0 });
+    bench.report(Event::Closed);
+    bench.run_until(at(2_250));
+    assert_eq!(bench.connects, [START, at(2_200)]);
+    bench.report(READY);
+    bench.run_until(at(2_260));
+    assert_eq!(bench.sent.last(), Some(&(at(2_250), 1)));
+}
+
+#[test]
+fn a_connection_is_not_made_again_for_no_message() {
+    let mut bench = with_one_answer(Timing {
+        messages: 1,
+        ..reconnecting()
+    });
+    bench.report(Event::Closed);
+    bench.run_until(at(10_000));
+    assert_eq!(bench.connects, [START]);
+    assert!(bench.finished && bench.notes().failure.is_none());
+}
+
+#[test]
+fn a_connect_that_fails_again_ends_the_sample() {
+    let mut bench = with_one_answer(reconnecting());
+    bench.report(Event::Closed);
+    bench.run_until(at(60_000));
+    assert_eq!(bench.connects.len(), 2);
+    assert_eq!(
+        bench.notes().failure.as_deref(),
+        Some("no connection within 10 s")
+    );
+    assert!(bench.finished && bench.sent.len() == 2);
 }

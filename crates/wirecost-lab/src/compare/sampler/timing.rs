@@ -30,6 +30,8 @@ pub struct Timing {
     pub early: bool,
     /// Whether the server closes the connection after its answer.
     pub server_closes: bool,
+    /// Whether a connection that has ended is made again when the next message is due.
+    pub reconnects: bool,
 }
 
 impl Timing {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use wirecost_scenario::options::compare::{Reconnect, Schedule};
+use wirecost_security::Start;
+
 use super::*;
 use crate::compare::fixture::options;
 
@@ -162,4 +165,115 @@ fn a_handshake_takes_its_round_trips() {
     };
     assert_eq!(connect(0), (Some(1.0), Duration::from_millis(25)));
     assert_eq!(connect(1), (Some(1.0), Duration::from_millis(25)));
+}
+
+/// Six messages every `seconds`, on connections that servers end after 300 s (HTTP/1.1) and 60 s (HTTP/3) of silence.
+fn six_messages_every(seconds: u64) -> impl FnOnce(&mut Options) {
+    move |options| {
+        options.schedules = vec![Schedule {
+            messages: 6,
+            warm_up: true,
+            interval: Some(Duration::from_secs(seconds)),
+        }];
+        options.starts = vec![Start::Cold, Start::Resumed, Start::ZeroRtt];
+    }
+}
+
+/// The IP bytes of a section, both directions together.
+fn wire_sum(section: &Option<wirecost_results::Section>) -> u64 {
+    section
+        .as_ref()
+        .map_or(0, |section| section.up.wire.sum + section.down.wire.sum)
+}
+
+#[test]
+fn a_connection_that_the_server_ends_is_made_again() {
+    for result in simulated(
+        &["http1", "http1+tls1.3", "http1+tls1.2", "http3"],
+        six_messages_every(305),
+        2,
+    ) {
+        let cell = &result.cell;
+        let told = (&cell.stack, &cell.start, &cell.warnings, &cell.outcomes);
+        if cell.not_run.is_some() {
+            continue;
+        }
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        assert_eq!(cell.outcomes.acknowledged, 18, "{told:?}");
+        let connect = cell.connect.as_ref().expect("connects");
+        assert_eq!(connect.samples, 18, "{told:?}");
+        assert_eq!(cell.close.as_ref().expect("closes").samples, 3, "{told:?}");
+    }
+}
+
+#[test]
+fn a_kept_connection_is_not_made_again() {
+    let cells = simulated(&["http1", "http3"], six_messages_every(50), 2);
+    for cell in cells
+        .iter()
+        .map(|result| &result.cell)
+        .filter(|cell| cell.not_run.is_none())
+    {
+        let connect = cell.connect.as_ref().expect("connects");
+        assert_eq!(
+            (connect.samples, cell.outcomes.acknowledged),
+            (3, 18),
+            "{}",
+            cell.stack
+        );
+    }
+}
+
+#[test]
+fn each_connect_costs_the_same_whatever_its_number() {
+    let cells = simulated(&["http1"], six_messages_every(305), 1);
+    let connect = cells[0].cell.connect.as_ref().expect("connects");
+    // SYN and ACK with options; the request leaves with the ACK on none of them.
+    assert_eq!((connect.up.wire.min, connect.up.wire.max), (112, 112));
+    assert_eq!(connect.round_trips, Some(1.0));
+    let never = |options: &mut Options| {
+        six_messages_every(305)(options);
+        options.reconnect = Reconnect::Never;
+    };
+    let kept = simulated(&["http1"], never, 1);
+    let kept = &kept[0].cell;
+    assert_eq!((kept.outcomes.acknowledged, kept.outcomes.failed), (3, 15));
+    assert_eq!(wire_sum(&kept.connect) * 6, wire_sum(&cells[0].cell.connect));
+}
+
+/// The only cell of `stack` with a message every 150 s behind a NAT that forgets TCP connections after 100 s.
+fn behind_nat(stack: &str, keep_alive: u16) -> wirecost_results::Cell {
+    let change = |options: &mut Options| {
+        six_messages_every(150)(options);
+        options.starts = vec![Start::Cold];
+        options.keep_alive = keep_alive;
+        options.links[0].nat.tcp = Some(Duration::from_secs(100));
+        options.links[0].nat.udp = Some(Duration::from_secs(30));
+    };
+    simulated(&[stack], change, 1).remove(0).cell
+}
+
+#[test]
+fn a_connection_that_the_nat_forgot_is_reset_and_made_again() {
+    for stack in ["mqtt-qos1", "mqtt-qos1+tls1.3", "http1", "mqtt5-qos2"] {
+        let cell = behind_nat(stack, 0);
+        let told = (stack, &cell.outcomes, &cell.warnings);
+        assert!(cell.valid && cell.outcomes.add_up(), "{told:?}");
+        // Every second message meets the RST. The one after it is on a new connection.
+        assert_eq!(
+            (cell.outcomes.acknowledged, cell.outcomes.unknown),
+            (9, 9),
+            "{told:?}"
+        );
+        assert_eq!(cell.connect.expect("connects").samples, 9, "{stack}");
+    }
+}
+
+#[test]
+fn keep_alives_below_the_nat_time_out_keep_the_connection() {
+    for (stack, keep_alive) in [("mqtt-qos1", 60), ("amqp-unsettled", 0), ("coap-con", 0)] {
+        let cell = behind_nat(stack, keep_alive);
+        assert_eq!(cell.outcomes.acknowledged, 18, "{stack}: {:?}", cell.warnings);
+        assert_eq!(cell.connect.map_or(3, |connect| connect.samples), 3, "{stack}");
+    }
 }

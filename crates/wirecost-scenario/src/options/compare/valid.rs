@@ -8,7 +8,7 @@ use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
 
-use super::{Engine, Options, OptionsError, SharedLink};
+use super::{Engine, Options, OptionsError, Reconnect, SharedLink};
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
@@ -99,6 +99,7 @@ impl Options {
                 Err(OptionsError::SharedLinkSettles)
             }
             Some(_) if self.starts != [Start::Cold] => Err(OptionsError::SharedLinkStart),
+            Some(_) if self.reconnect == Reconnect::Never => Err(OptionsError::SharedLinkNever),
             Some(SharedLink { spread: Some(spread) }) if spread > LONGEST_WAIT => {
                 Err(OptionsError::TooLarge {
                     flag: "--spread",

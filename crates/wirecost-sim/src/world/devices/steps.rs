@@ -100,6 +100,7 @@ where
             device: index as u32,
             host: slot.device.host,
             client,
+            seen_port: client.port(),
             server: slot.device.remote,
             service: slot.service,
             server_end: None,

@@ -26,6 +26,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         keep_alive: keep_alive_seconds(arguments.keep_alive)?,
         starts: arguments.start.clone(),
         schedules: Schedule::every(&arguments.interval, &arguments.messages_per_connection, None),
+        reconnect: arguments.reconnect,
         keys: !arguments.no_keys,
         client_certificates: arguments.client_certificates,
         dtls_cookie: arguments.dtls_cookie,
