@@ -15,6 +15,7 @@
 //!   name
 //! - [`patience`]: time limits of waits, which Ctrl-C ends
 //! - [`provenance`]: the measuring machine, in the results' format
+//! - [`relay`]: passes the bytes of devices behind the emulated link on to a server outside of it
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links other than the emulated one
 //! - [`limits`]: how many devices a process can hold
@@ -56,6 +57,7 @@ pub mod priority;
 pub mod process;
 pub mod provenance;
 pub mod recorder;
+pub mod relay;
 pub mod signals;
 pub mod sniffer;
 #[allow(unsafe_code)]

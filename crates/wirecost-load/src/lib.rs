@@ -46,6 +46,7 @@ pub mod error;
 pub mod keys;
 pub mod link;
 pub mod outcome;
+mod outside;
 pub mod part;
 pub mod parts;
 pub mod profile;

@@ -131,6 +131,15 @@ impl Server {
         })
     }
 
+    /// The server at a destination that runs already.
+    pub(super) const fn found_at(destination: Destination) -> Self {
+        Self {
+            destination,
+            kind: Kind::Found,
+            meter: None,
+        }
+    }
+
     /// Adds the meter of a link in front of the server.
     #[must_use]
     pub(super) fn behind(self, meter: Arc<Meter>) -> Self {
@@ -298,7 +307,11 @@ fn used_by(foreign: &Foreign) -> Option<Used> {
 }
 
 /// The server of a URL.
-fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result<Destination, ServerError> {
+pub(super) fn found(
+    options: &LoadOptions,
+    url: &Url,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Destination, ServerError> {
     let patience = Patience::new(RESOLVE_PATIENCE, is_over);
     let addresses = resolve(&url.host, url.port, None, patience)?;
     // The resolver returns the best address first, and at least one.

@@ -182,6 +182,10 @@ pub struct LinkFigures {
     pub emulator: Option<Emulator>,
     /// Packets that an interface dropped or refused. Any such packet makes the load invalid.
     pub dropped_packets: u64,
+    /// The address of the target to which a relay at the end of the link passed everything on; absent where the target was
+    /// started at the end of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<String>,
 }
 
 /// The figures of one phase.

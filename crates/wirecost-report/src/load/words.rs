@@ -386,8 +386,11 @@ pub(crate) fn link_kept(figures: &LinkFigures) -> String {
     let rtt = achieved.and_then(|achieved| achieved.rtt_p50_ns);
     let rtt = number::optional(rtt, |nanos| number::latency(nanos as f64));
     let late = number::duration(emulator.lateness_p99_ns as f64);
+    let relay = figures.relay.as_ref().map_or_else(String::new, |target| {
+        format!("; a relay at its end stands for {target}, and bytes are those between device and relay")
+    });
     format!(
-        "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}",
+        "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}{relay}",
         figures.packet_path
     )
 }

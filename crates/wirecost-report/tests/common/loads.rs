@@ -139,6 +139,7 @@ pub(crate) fn linked() -> LoadResults {
                 ..Emulator::default()
             }),
             dropped_packets: 0,
+            relay: None,
         }));
         load.phases[1].link = Some(LinkUse {
             up: used,
