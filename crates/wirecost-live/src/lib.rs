@@ -18,6 +18,7 @@
 //! - [`relay`]: passes the bytes of devices behind the emulated link on to a server outside of it
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links other than the emulated one
+//! - [`observer`]: records the packets of devices on the real path
 //! - [`limits`]: how many devices a process can hold
 //! - [`environment`], [`doctor`]: the machine for the record, and its abilities
 //! - [`error`]: refusals of the machine and their remedies
@@ -50,6 +51,7 @@ pub mod idle;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;
+pub mod observer;
 pub mod packet_socket;
 pub mod patience;
 pub mod port;

@@ -338,12 +338,24 @@ pub fn system_store() -> Option<&'static Path> {
 
 /// The authorities that devices trust; `None` accepts any certificate.
 pub(super) fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
-    if options.insecure {
+    let needs_any = options.stack.has_handshake();
+    trusted_authorities(options.ca.as_deref(), options.insecure, needs_any)
+}
+
+/// The certificates of a file, or of the system if any are needed; `None`, which accepts any certificate, if `insecure`.
+///
+/// # Errors
+/// The file is unreadable.
+pub fn trusted_authorities(
+    ca: Option<&Path>,
+    insecure: bool,
+    needs_any: bool,
+) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
+    if insecure {
         return Ok(None);
     }
-    let needs_any = options.stack.has_handshake();
     let default = || system_store().filter(|_| needs_any);
-    let Some(path) = options.ca.as_deref().or_else(default) else {
+    let Some(path) = ca.or_else(default) else {
         return Ok(Some(Vec::new()));
     };
     let error = |reason: String| ServerError::Authorities {

@@ -39,6 +39,7 @@ pub fn link_of(link: &LinkConfig, achieved: Option<Achieved>) -> Link {
         up: link_direction(link, Direction::Up),
         down: link_direction(link, Direction::Down),
         achieved,
+        path: None,
     }
 }
 

@@ -6,7 +6,7 @@ use wirecost_link::Counters;
 use wirecost_proto::{Direction, Instant};
 use wirecost_results::SampleRow;
 use wirecost_results::link::{achieved, link_of};
-use wirecost_results::summary::{Cell, Cpu, CpuSide};
+use wirecost_results::summary::{Cell, Cpu, CpuSide, Link};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
 
@@ -92,7 +92,7 @@ fn live_cell(
         options: context.options,
         planned,
         engine: "live",
-        target: context.options.target.to_string(),
+        target: context.options.target_name(),
         counters,
         round_trips: context.checks.get(planned.link).map_or(&[], Vec::as_slice),
         dropped_packets: context.dropped_packets,
@@ -144,7 +144,10 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,
         not_run,
-        link: link_of(link, measured.then_some(achieved)),
+        link: Link {
+            path: options.path().map(|path| path.name().to_owned()),
+            ..link_of(link, measured.then_some(achieved))
+        },
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
         early_message: devices
@@ -242,6 +245,9 @@ fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
         .iter()
         .filter(|cell| cell.not_run.is_none())
         .count();
+    if context.options.running.is_some() {
+        return Err("the CPU of a server that wirecost has not started is not measured");
+    }
     match (context.options.target.is_builtin(), running) {
         (true, _) => Ok(None),
         (false, 1) => context

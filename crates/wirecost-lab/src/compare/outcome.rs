@@ -169,6 +169,7 @@ mod tests {
             schedule: wirecost_scenario::options::compare::Schedule::default(),
             in_order: true,
             not_run: None,
+            port: 1_883,
             rng: Rng::new(1),
         }
     }

@@ -17,10 +17,17 @@ pub struct LinkArguments {
     pub shape: LinkLists,
 }
 
+impl LinkArguments {
+    /// Whether the user asked for a link.
+    pub fn is_given(&self) -> bool {
+        !self.rate.is_empty() || self.shape != LinkLists::default()
+    }
+}
+
 /// The link of a load, which has a different name for the rate: `--rate` is the message rate.
 #[derive(Debug, Args)]
 #[command(
-    next_help_heading = "Link between devices and the server of STACK; each of these options adds the link"
+    next_help_heading = "Link between devices and the server of STACK, or a relay to URL; each of these options adds the link"
 )]
 pub struct LoadLinkArguments {
     /// Rate in each direction, in bits of IP packets per second: 50kbit, 1Mbit [default: unlimited]

@@ -70,7 +70,7 @@ impl Account {
             sample,
             report,
         } = device;
-        let server_port = cell.stack.port();
+        let server_port = cell.port;
         let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
         let mut datagram_ids = Vec::new();
         let mut measurement = DeviceMeasurement::before(index, sample, report);
