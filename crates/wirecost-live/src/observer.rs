@@ -54,7 +54,7 @@ pub struct Observer {
 pub struct Observed {
     /// The packets of the devices.
     pub recording: Recording,
-    /// Packets that the machine did not show, because it was too busy.
+    /// Packets that the machine did not show, because it was too busy, and fragments that belong to no known flow.
     pub dropped: u64,
     /// The interface of the packets, if there were any.
     pub interface: Option<String>,
@@ -123,10 +123,12 @@ impl Observer {
     /// Takes the captured packets.
     fn take(&mut self) -> io::Result<()> {
         let servers = &self.servers;
-        let catch = self
-            .sniffer
-            .drain(|packet| direction_of(servers, &packet.bytes).is_some())?;
-        self.dropped += u64::from(catch.dropped) + catch.unkept;
+        let mut fragments = 0;
+        let catch = self.sniffer.drain(|packet| {
+            fragments += u64::from(is_later_fragment(servers, &packet.bytes));
+            direction_of(servers, &packet.bytes).is_some()
+        })?;
+        self.dropped += u64::from(catch.dropped) + catch.unkept + fragments;
         let now = self.clock.now();
         for packet in catch.packets {
             if let Some((direction, local)) = self.seen_once(&packet) {
@@ -222,6 +224,16 @@ fn direction_of(servers: &BTreeSet<SocketAddr>, packet: &[u8]) -> Option<(Direct
         (false, true) => Some((Direction::Down, destination)),
         (false, false) => None,
     }
+}
+
+/// Whether a packet is a fragment without ports, to or from a server: it cannot be told which device it belongs to.
+fn is_later_fragment(servers: &BTreeSet<SocketAddr>, packet: &[u8]) -> bool {
+    let Ok(packet) = ip::Packet::new(packet) else {
+        return false;
+    };
+    let ends = [packet.source(), packet.destination()];
+    let is_servers = || servers.iter().any(|server| ends.contains(&server.ip()));
+    packet.fragment().is_some() && packet.ports().is_none() && is_servers()
 }
 
 /// The device that had opened a flow from `local` at the time of a packet. The first packet may precede the note of its flow.

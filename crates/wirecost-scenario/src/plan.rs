@@ -13,7 +13,7 @@ use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use crate::options::compare::{Options, Schedule};
+use crate::options::compare::{Options, Schedule, ServerPath};
 use crate::selector::Labels;
 
 pub mod identity;
@@ -39,6 +39,8 @@ pub struct PlannedCell {
     pub not_run: Option<String>,
     /// The server's port.
     pub port: u16,
+    /// Whether packets are seen at the device's end of the path alone, so that nothing is known of the server's end.
+    pub sees_one_end: bool,
     /// The cell's random stream.
     pub rng: Rng,
 }
@@ -298,6 +300,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -
         in_order: is_in_order(config),
         not_run,
         port: port.unwrap_or_else(|_| stack.port()),
+        sees_one_end: options.path() == Some(ServerPath::Real),
         rng: Rng::new(options.seed).cell(identity::stream(options, dimensions)),
     }
 }

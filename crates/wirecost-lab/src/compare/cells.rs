@@ -120,6 +120,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         dropped_packets: source.dropped_packets,
         lateness: source.lateness,
         ipv6: options.ipv6,
+        is_emulated: !planned.sees_one_end,
     };
     let warnings = if not_run.is_some() {
         Vec::new()
@@ -146,7 +147,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         not_run,
         link: Link {
             path: options.path().map(|path| path.name().to_owned()),
-            ..link_of(link, measured.then_some(achieved))
+            ..link_of(link, (measured && !planned.sees_one_end).then_some(achieved))
         },
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),

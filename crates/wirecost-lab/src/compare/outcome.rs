@@ -170,6 +170,7 @@ mod tests {
             in_order: true,
             not_run: None,
             port: 1_883,
+            sees_one_end: false,
             rng: Rng::new(1),
         }
     }
