@@ -22,6 +22,7 @@
 //! - [`limits`]: how many devices a process can hold
 //! - [`environment`], [`doctor`]: the machine for the record, and its abilities
 //! - [`error`]: refusals of the machine and their remedies
+//! - [`wire_meter`]: counts the packets to and from a server on the real path
 //!
 //! This is the only crate with `unsafe` and system calls. Both are in one private module.
 //!
@@ -70,6 +71,7 @@ pub mod timerfd;
 pub mod topology;
 pub mod tun;
 pub mod veth;
+pub mod wire_meter;
 
 pub use clock::Clock;
 pub use error::EnvironmentError;

@@ -214,7 +214,7 @@ fn record_packet(recorder: &mut Recorder, host: HostIndex, packet: &RecordedPack
 }
 
 /// The direction of a packet to or from one of the servers, and the other address.
-fn direction_of(servers: &BTreeSet<SocketAddr>, packet: &[u8]) -> Option<(Direction, SocketAddr)> {
+pub(crate) fn direction_of(servers: &BTreeSet<SocketAddr>, packet: &[u8]) -> Option<(Direction, SocketAddr)> {
     let packet = ip::Packet::new(packet).ok()?;
     let (from, to) = packet.ports()?;
     let source = SocketAddr::new(packet.source(), from);

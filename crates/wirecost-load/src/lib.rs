@@ -63,6 +63,7 @@ pub mod target;
 pub mod tracker;
 pub mod verdict;
 pub mod watch;
+mod wire;
 pub mod workers;
 
 /// A time in nanoseconds.

@@ -108,6 +108,7 @@ fn run_here(
     let Some(mut server) = start_target(options, &context, clock, link.as_ref())? else {
         return Ok(None);
     };
+    server.count_wire(options, clock);
     let generator = Generator::start(options, &server, &limits, context.program)?;
     let keep_awake = KeepAwake::hold();
     let machine = MachineLoad::read();
@@ -121,6 +122,7 @@ fn run_here(
     let outside = link.as_ref().and_then(LoadLink::outside);
     outside.inspect(|outside| outside.note_silence(&mut outcome));
     let relayed = outside.and_then(Outside::warning);
+    let wire_not_counted = server.take_wire().end(&mut outcome);
     let link = end(options, server, link, &mut outcome)?;
     if outcome.has_not_begun() {
         return Ok(None);
@@ -132,6 +134,7 @@ fn run_here(
         loops: generator.loops,
         processes: generator.processes,
         idle_cpus: keep_awake.idle_cpus().to_string(),
+        wire_not_counted,
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
     load.warnings.extend(relayed);

@@ -22,6 +22,7 @@ use super::destination::{Destination, OnLink, Trust};
 use super::devices::LAST_WAIT;
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Measured, Used, Watched};
+use super::wire::Wire;
 
 /// The loopback address of other makers' servers. Hardly any program uses it, and these servers listen on the
 /// registered ports.
@@ -93,6 +94,8 @@ pub struct Server {
     kind: Kind,
     /// The meter of the link to it, if there is one.
     meter: Option<Arc<Meter>>,
+    /// The count of packets on the real path.
+    wire: Wire,
 }
 
 #[derive(Debug)]
@@ -128,6 +131,7 @@ impl Server {
             destination,
             kind,
             meter: None,
+            wire: Wire::NotAsked,
         })
     }
 
@@ -137,7 +141,18 @@ impl Server {
             destination,
             kind: Kind::Found,
             meter: None,
+            wire: Wire::NotAsked,
         }
+    }
+
+    /// Counts packets on the real path, if the load asks for that.
+    pub(super) fn count_wire(&mut self, options: &LoadOptions, clock: Clock) {
+        self.wire = Wire::start(options, self, clock);
+    }
+
+    /// Ends the count of packets on the real path.
+    pub(super) const fn take_wire(&mut self) -> Wire {
+        std::mem::replace(&mut self.wire, Wire::NotAsked)
     }
 
     /// Adds the meter of a link in front of the server.
@@ -211,7 +226,8 @@ impl Watched for Server {
     }
 
     fn meter(&self) -> Option<&Meter> {
-        self.meter.as_deref()
+        let counted = || self.wire.meter().map(|wire| &**wire.meter());
+        self.meter.as_deref().or_else(counted)
     }
 
     fn begin(&mut self, phase: &Measured) {

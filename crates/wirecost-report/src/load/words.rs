@@ -3,7 +3,9 @@
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::DirectionUse;
-use wirecost_results::load::{LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures};
+use wirecost_results::load::{
+    LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
+};
 use wirecost_results::summary::{Outcomes, Times};
 use wirecost_results::thresholds::failure_text;
 use wirecost_results::warning::Warning;
@@ -360,6 +362,15 @@ pub(crate) fn bottleneck(load: &Load) -> String {
     load.bottleneck.as_ref().map_or_else(
         || "not determined".to_owned(),
         |found| number::plain(&format!("{}: {}", found.who, found.why)),
+    )
+}
+
+/// Packets and bytes of one direction of the real path.
+pub(crate) fn wire_use(used: &WireWay) -> String {
+    let packets = counted(used.packets, "packet");
+    format!(
+        "{packets} of {} B, headers of IP included",
+        number::grouped(used.bytes)
     )
 }
 
