@@ -147,7 +147,7 @@ impl Server {
 
     /// Counts packets on the real path, if the load asks for that.
     pub(super) fn count_wire(&mut self, options: &LoadOptions, clock: Clock) {
-        self.wire = Wire::start(options, self, clock);
+        self.wire = Wire::start(options, self.destination.address, clock);
     }
 
     /// Ends the count of packets on the real path.

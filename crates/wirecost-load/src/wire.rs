@@ -1,12 +1,13 @@
 //! Packets and bytes of a load to a URL on the real path, where they can be counted.
 
+use std::net::SocketAddr;
+
 use wirecost_live::Clock;
 use wirecost_live::wire_meter::WireMeter;
 use wirecost_results::link_use::{DirectionUse, LinkUse};
 use wirecost_results::load::{WireUse, WireWay};
 use wirecost_scenario::options::load::{LoadOptions, LoadTarget, Offer, Phase};
 
-use super::server::Server;
 use crate::outcome::LoadOutcome;
 
 /// The highest rate of messages per second whose packets are counted. At higher rates the count would take CPU time from the
@@ -26,7 +27,7 @@ pub(super) enum Wire {
 
 impl Wire {
     /// Begins to count for a load to a URL.
-    pub(super) fn start(options: &LoadOptions, server: &Server, clock: Clock) -> Self {
+    pub(super) fn start(options: &LoadOptions, server: SocketAddr, clock: Clock) -> Self {
         if options.link.is_some() || !matches!(options.target, LoadTarget::Url(_)) {
             return Self::NotAsked;
         }
@@ -38,7 +39,7 @@ impl Wire {
                 "a load above {MOST_COUNTED_RATE} messages/s would lose CPU time to the count"
             ));
         }
-        match WireMeter::start(server.address(), clock) {
+        match WireMeter::start(server, clock) {
             Ok(meter) => Self::Counted(meter),
             Err(error) => Self::Uncounted(format!(
                 "packets cannot be seen ({error}): sudo, or CAP_NET_RAW, shows them"

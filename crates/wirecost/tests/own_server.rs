@@ -232,27 +232,48 @@ fn a_closed_port_is_an_unreachable_target_on_every_path() {
     }
 }
 
-#[test]
-#[ignore = "needs root and mosquitto"]
-fn a_load_of_a_url_counts_what_crosses_its_link() {
+/// A load of 50 messages to the server, and its phase of messages.
+fn load(server: &Server, more: &str, prepare: impl FnOnce(Command, &Path) -> Command) -> (Value, Value) {
     need_root();
-    let server = Server::mosquitto();
     let home = open_folder();
     let mut command = wirecost(home.path());
     command.args(["load", &server.url("mqtt")]);
-    command.args("-c 3 -n 50 -r 50/s --rtt 40ms --quiet --json - --out run".split(' '));
-    let said = said(&mut command);
+    command.args("-c 3 -n 50 -r 50/s --quiet --json - --out run".split(' '));
+    command.args(more.split_whitespace());
+    let said = said(&mut prepare(command, home.path()));
     assert!(matches!(said.code, Some(0 | 14)), "{}", said.stderr);
     let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
-    let load = &summary["loads"][0];
-    assert_eq!(load["link"]["relay"], server.address.to_string());
+    let load = summary["loads"][0].clone();
     let phases = load["phases"].as_array().expect("phases");
-    let publish = phases
-        .iter()
-        .find(|phase| phase["name"] == "publish")
-        .expect("it");
+    let publish = phases.iter().find(|phase| phase["name"] == "publish");
+    let publish = publish.expect("a phase of messages").clone();
     assert_eq!(publish["outcomes"]["acknowledged"], 50);
-    let bytes = |way: &str| publish["link"][way]["bytes"].as_u64().expect("a count");
-    // Each message, and each of the acknowledgements of MQTT, has an IP and a TCP header.
-    assert!(bytes("up") > 50 * (128 + 52) && bytes("down") >= 50 * (4 + 40));
+    (load, publish)
+}
+
+/// 50 messages of 128 B and their acknowledgements, each with an IP and a TCP header.
+fn has_all_bytes(ways: &Value) -> bool {
+    let bytes = |way: &str| ways[way]["bytes"].as_u64().expect("a count");
+    bytes("up") > 50 * (128 + 52) && bytes("down") >= 50 * (4 + 40)
+}
+
+#[test]
+#[ignore = "needs root and mosquitto"]
+fn a_load_counts_the_wire_where_it_may_see_packets() {
+    let server = Server::mosquitto();
+    let (of_root, publish) = load(&server, "", |command, _| command);
+    assert!(of_root["wire_not_counted"].is_null() && publish["link"].is_null());
+    assert!(has_all_bytes(&publish["wire"]), "{publish}");
+    let (of_nobody, publish) = load(&server, "", as_nobody);
+    let why = of_nobody["wire_not_counted"].as_str().expect("a reason");
+    assert!(why.contains("CAP_NET_RAW") && publish["wire"].is_null(), "{why}");
+}
+
+#[test]
+#[ignore = "needs root and mosquitto"]
+fn a_load_of_a_url_counts_what_crosses_its_link() {
+    let server = Server::mosquitto();
+    let (load, publish) = load(&server, "--rtt 40ms", |command, _| command);
+    assert_eq!(load["link"]["relay"], server.address.to_string());
+    assert!(has_all_bytes(&publish["link"]), "{publish}");
 }

@@ -1,14 +1,11 @@
 //! A server that runs already, as the target of a comparison.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use wirecost_stack::url::{Scheme, Url};
 use wirecost_stack::{Channel, Stack};
 
 use super::{Options, OptionsError};
-use crate::consent::STRANGERS_RATE;
 
 /// A server that wirecost has not started.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,12 +103,6 @@ impl Running {
         };
         self.url.scheme == Scheme::Https && h3.names(stack)
     }
-
-    /// Whether it is on this machine.
-    fn is_here(&self) -> bool {
-        let address = self.url.host.parse::<IpAddr>();
-        self.url.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    }
 }
 
 impl Options {
@@ -171,26 +162,6 @@ impl Options {
             _ => Ok(()),
         }
     }
-
-    /// Why the comparison needs the consent of the owner of its target; `None` if the target is on this machine, or if at
-    /// most [`STRANGERS_RATE`] messages and connects can happen in a second.
-    pub fn needs_consent(&self) -> Option<String> {
-        let running = self.running.as_ref().filter(|running| !running.is_here())?;
-        let steps = self.schedules.iter().map(|schedule| match schedule.interval {
-            Some(interval) => interval.min(self.settle),
-            None => self.settle,
-        });
-        let shortest = steps.min().unwrap_or(self.settle).max(Duration::from_micros(1));
-        let devices = (self.cells() * u64::from(self.samples)) as f64;
-        // Devices start at most one per gap, and each lives as long as its steps.
-        let started = self.longest_life().as_secs_f64() / crate::plan::START_GAP.as_secs_f64();
-        let rate = devices.min(started) / shortest.as_secs_f64();
-        let text = format!(
-            "{} is not on this machine, and up to {rate:.0} messages/s may harm it",
-            running.url.host
-        );
-        (rate > STRANGERS_RATE && !running.is_permitted).then_some(text)
-    }
 }
 
 #[cfg(test)]
@@ -222,18 +193,5 @@ mod tests {
         ] {
             assert!(port(url, stack).is_err(), "{url} {stack}");
         }
-    }
-
-    #[test]
-    fn more_than_100_messages_a_second_elsewhere_need_consent() {
-        let mut options = Options::new(vec!["mqtt-qos1".parse().expect("a stack")]);
-        options.running = Some(Running::new("mqtt://broker.lab".parse().expect("a URL")));
-        assert!(options.needs_consent().is_some());
-        options.samples = 10;
-        assert_eq!(options.needs_consent(), None);
-        options.settle = Duration::from_millis(1);
-        assert!(options.needs_consent().is_some());
-        options.running = Some(Running::new("mqtt://127.0.0.1".parse().expect("a URL")));
-        assert_eq!(options.needs_consent(), None);
     }
 }
