@@ -131,6 +131,7 @@ pub(crate) fn linked() -> LoadResults {
                     rtt_p50_ns: Some(40_012_000),
                     ..Achieved::default()
                 }),
+                path: None,
             },
             packet_path: "tun".into(),
             emulator: Some(Emulator {
