@@ -1,6 +1,8 @@
 //! State that the forwarder and the users of its link share while both run.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use wirecost_proto::Instant;
@@ -13,6 +15,19 @@ pub struct Activity {
     last: Vec<AtomicU64>,
     recording_failed: AtomicBool,
     head_start_nanos: AtomicU64,
+    /// The flows that devices have opened, in the order of opening.
+    flows: Mutex<Vec<OpenedFlow>>,
+}
+
+/// A flow of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenedFlow {
+    /// When it was opened.
+    pub at: Instant,
+    /// The device.
+    pub host: HostIndex,
+    /// The address of the device's socket.
+    pub local: SocketAddr,
 }
 
 impl Activity {
@@ -22,7 +37,19 @@ impl Activity {
             last: (0..devices).map(|_| AtomicU64::new(0)).collect(),
             recording_failed: AtomicBool::new(false),
             head_start_nanos: AtomicU64::new(0),
+            flows: Mutex::default(),
         }
+    }
+
+    /// Notes a flow that a device has opened.
+    pub(crate) fn open(&self, flow: OpenedFlow) {
+        self.with_flows(|flows| flows.push(flow));
+    }
+
+    /// Reads the flows so far, in the order of opening.
+    pub(crate) fn with_flows<T>(&self, read: impl FnOnce(&mut Vec<OpenedFlow>) -> T) -> T {
+        // A list is whole even if a thread panicked while it held the lock.
+        read(&mut self.flows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes that the link of `host` is busy until `until`.

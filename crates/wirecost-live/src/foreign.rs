@@ -70,7 +70,7 @@ fn recipe(
         })
     };
     let recipe = match target {
-        Target::Builtin => return Ok(None),
+        Target::Builtin | Target::Running => return Ok(None),
         Target::Mosquitto => Recipe {
             launch: mosquitto::launch(folder, at(1883), Some(files))?,
             probe: mosquitto::probe,

@@ -15,11 +15,14 @@
 //!   name
 //! - [`patience`]: time limits of waits, which Ctrl-C ends
 //! - [`provenance`]: the measuring machine, in the results' format
+//! - [`relay`]: passes the bytes of devices behind the emulated link on to a server outside of it
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
 //! - [`sniffer`]: packets on links other than the emulated one
+//! - [`observer`]: records the packets of devices on the real path
 //! - [`limits`]: how many devices a process can hold
 //! - [`environment`], [`doctor`]: the machine for the record, and its abilities
 //! - [`error`]: refusals of the machine and their remedies
+//! - [`wire_meter`]: counts the packets to and from a server on the real path
 //!
 //! This is the only crate with `unsafe` and system calls. Both are in one private module.
 //!
@@ -49,6 +52,7 @@ pub mod idle;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;
+pub mod observer;
 pub mod packet_socket;
 pub mod patience;
 pub mod port;
@@ -56,6 +60,7 @@ pub mod priority;
 pub mod process;
 pub mod provenance;
 pub mod recorder;
+pub mod relay;
 pub mod signals;
 pub mod sniffer;
 #[allow(unsafe_code)]
@@ -66,6 +71,7 @@ pub mod timerfd;
 pub mod topology;
 pub mod tun;
 pub mod veth;
+pub mod wire_meter;
 
 pub use clock::Clock;
 pub use error::EnvironmentError;

@@ -6,7 +6,7 @@
 //! its way in: [`Sniffed::outgoing`] tells the two apart.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
@@ -69,6 +69,12 @@ impl Catch {
             }
             None => self.unkept += 1,
         }
+    }
+}
+
+impl AsFd for Sniffer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

@@ -14,29 +14,43 @@ pub(crate) fn check(
     address: SocketAddr,
     outcome: &LoadOutcome,
 ) -> Result<(), LoadError> {
-    if let Some(mut why) = outcome.no_connection.clone() {
-        // A server that speaks another protocol or that is not trusted is running: it counts as a refusal.
-        let refused = |reason, hint| NoConnection {
-            refused: true,
-            reason,
-            hint,
-        };
-        if let Some(reason) = scheme::meant(options, address) {
-            why = refused(reason, None);
-        } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
-            why = refused(reason, Some(hint));
-        }
-        if options.engine == LoadEngine::Sim {
-            let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
-            why.hint = Some(hint.into());
-        }
+    if let Some(why) = outcome.no_connection.clone() {
         let target = target_name(options, address);
-        return Err(LoadError::NoConnection { target, why });
+        let error = LoadError::NoConnection { target, why };
+        let is_relayed = options.link.is_some() && matches!(options.target, LoadTarget::Url(_));
+        return Err(match is_relayed {
+            // The link has ended, and the target with it. Its own namespace still reaches it.
+            true => error,
+            false => explained(options, address, error),
+        });
     }
     match &outcome.failure {
         Some(failure) if outcome.phases.is_empty() => Err(failure.clone().into()),
         _ => Ok(()),
     }
+}
+
+/// The error with the cause that the target at `address` shows to one more connection, if no device could connect.
+pub(crate) fn explained(options: &LoadOptions, address: SocketAddr, error: LoadError) -> LoadError {
+    let LoadError::NoConnection { target, mut why } = error else {
+        return error;
+    };
+    // A server that speaks another protocol or that is not trusted is running: it counts as a refusal.
+    let refused = |reason, hint| NoConnection {
+        refused: true,
+        reason,
+        hint,
+    };
+    if let Some(reason) = scheme::meant(options, address) {
+        why = refused(reason, None);
+    } else if let Some([reason, hint]) = certificate::refused(options, address, &why.reason) {
+        why = refused(reason, Some(hint));
+    }
+    if options.engine == LoadEngine::Sim {
+        let hint = "the link let no connection come about: lower its loss, or raise the connect time-out";
+        why.hint = Some(hint.into());
+    }
+    LoadError::NoConnection { target, why }
 }
 
 fn target_name(options: &LoadOptions, address: SocketAddr) -> String {

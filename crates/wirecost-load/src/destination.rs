@@ -79,7 +79,7 @@ impl Destination {
     }
 
     /// The channels that devices offer to the server. `key_log` receives the secrets of connections, except for a
-    /// server with its own credentials on a link that is not recorded.
+    /// server with its own credentials without an emulated link.
     ///
     /// # Errors
     /// The credentials are unusable.
@@ -102,8 +102,11 @@ impl Destination {
                     None => tls::Trust::Anyone,
                 };
                 let psk = psk.clone().map(|(identity, key)| Psk { identity, key });
+                let key_log = self.link.map_or_else(KeyLog::disabled, |_| key_log.clone());
                 Ok(ClientChannels::offering(ClientOffer {
                     psk,
+                    key_log,
+                    datagram_bytes: OnLink::channel_options(self.link).datagram_bytes,
                     ..ClientOffer::new(clock.epoch(), server_name.as_str(), trust)
                 }))
             }

@@ -9,6 +9,7 @@ use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, Phase}
 
 use super::link::LinkReport;
 use super::verdict::{self, Evidence, Verdict};
+use super::wire::wire_use;
 use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
 /// The entry of a load with this `outcome`. `steal` is the processor time that the hypervisor gave to others, and
@@ -149,6 +150,8 @@ pub(super) fn phase_figures<'a>(
         _ if answered => Some("to_ack"),
         _ => None,
     };
+    // Without an emulated link, packets were counted on the real path.
+    let has_link = options.link.is_some() || options.engine == LoadEngine::Sim;
     let figures = PhaseFigures {
         name: phase.name().into(),
         begin_s: times.begin.as_secs_f64(),
@@ -158,7 +161,8 @@ pub(super) fn phase_figures<'a>(
         asked_rate: phase.rate(options.clients),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
-        link: times.link,
+        link: times.link.filter(|_| has_link),
+        wire: times.link.filter(|_| !has_link).as_ref().map(wire_use),
         ..PhaseFigures::default()
     };
     figures.counted(intervals)

@@ -46,6 +46,7 @@ pub mod error;
 pub mod keys;
 pub mod link;
 pub mod outcome;
+mod outside;
 pub mod part;
 pub mod parts;
 pub mod profile;
@@ -62,6 +63,7 @@ pub mod target;
 pub mod tracker;
 pub mod verdict;
 pub mod watch;
+mod wire;
 pub mod workers;
 
 /// A time in nanoseconds.

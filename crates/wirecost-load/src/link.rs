@@ -26,6 +26,7 @@ use wirecost_stack::channels::datagram_bytes;
 use super::destination::OnLink;
 use super::keys::KeyLines;
 use super::nanos;
+use super::outside::Outside;
 use super::server::{Server, Site};
 use crate::context::RunContext;
 use crate::error::LoadError;
@@ -38,6 +39,9 @@ pub(super) struct LoadLink {
     emulation: Emulation,
     config: LinkConfig,
     round_trips: Vec<Duration>,
+    /// The target that runs elsewhere, with its relay; `None` if wirecost starts the target on the link.
+    outside: Option<Outside>,
+    ipv6: bool,
     /// The results folder and the key of the load, which name the capture; `None` if packets are not recorded.
     capture: Option<(PathBuf, String)>,
 }
@@ -85,11 +89,13 @@ impl LoadLink {
     pub(super) fn start(
         config: &LinkConfig,
         options: &LoadOptions,
+        outside: Option<Outside>,
         context: &mut RunContext<'_>,
     ) -> Result<Self, EmulationError> {
+        let ipv6 = options.ipv6 || outside.as_ref().is_some_and(Outside::is_ipv6);
         let asked = EmulationOptions {
             link: config,
-            ipv6: options.ipv6,
+            ipv6,
             medium: None,
             resident: None,
             sockets_choose: false,
@@ -110,10 +116,18 @@ impl LoadLink {
             interrupted()
         })?;
         context.watcher.note(&said);
+        if outside.is_some() {
+            context.watcher.note(&format!(
+                "a relay on the emulated link stands in the place of {}: bytes and packets are those between device and relay",
+                options.target
+            ));
+        }
         Ok(Self {
             emulation,
             config: *config,
             round_trips,
+            outside,
+            ipv6,
             capture: options
                 .capture
                 .then(|| (context.folder.to_owned(), identity::key(options))),
@@ -130,7 +144,12 @@ impl LoadLink {
         Arc::clone(&self.emulation.meter)
     }
 
-    /// Starts the target on its side and moves to the devices' side: later threads and processes live there.
+    /// The target that runs elsewhere, if it does.
+    pub(super) const fn outside(&self) -> Option<&Outside> {
+        self.outside.as_ref()
+    }
+
+    /// Starts the target, or the relay to it, on its side, and moves to the devices' side: later threads and processes live there.
     ///
     /// # Errors
     /// The target does not start.
@@ -139,11 +158,16 @@ impl LoadLink {
         options: &LoadOptions,
         context: &RunContext<'_>,
     ) -> Result<Server, LoadError> {
-        self.emulation.server.enter().map_err(EmulationError::from)?;
         let on_link = OnLink {
-            datagram_bytes: datagram_bytes(self.config.up.mtu.min(self.config.down.mtu), options.ipv6),
+            datagram_bytes: datagram_bytes(self.config.up.mtu.min(self.config.down.mtu), self.ipv6),
         };
-        let site = Site::Link(server_address(options.ipv6), on_link);
+        if let Some(outside) = &self.outside {
+            let destination = outside.stand_on(&self.emulation.server, on_link)?;
+            self.emulation.device.enter().map_err(EmulationError::from)?;
+            return Ok(Server::found_at(destination).behind(self.meter()));
+        }
+        self.emulation.server.enter().map_err(EmulationError::from)?;
+        let site = Site::Link(server_address(self.ipv6), on_link);
         let server = Server::start(
             options,
             context.program,
@@ -186,6 +210,7 @@ impl LoadLink {
                 packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" }.into(),
                 emulator: Some(emulator(&left)),
                 dropped_packets: dropped,
+                relay: self.outside.as_ref().map(|outside| outside.address().to_string()),
             },
             config: self.config,
             counters,

@@ -24,6 +24,7 @@ use super::context::RunContext;
 use super::coordinator::{Coordinator, CoordinatorContext};
 use super::error::LoadError;
 use super::link::{LinkReport, LoadLink};
+use super::outside::Outside;
 use super::parts::Parts;
 use super::profile::{ProfileError, Recorder};
 use super::server::{Server, Site};
@@ -51,13 +52,25 @@ pub fn run(options: &LoadOptions, mut context: RunContext<'_>) -> Result<Option<
     let Some(config) = &options.link else {
         return run_here(options, context, None);
     };
+    let interrupted = context.interrupted;
+    let outside = match Outside::reach(options, interrupted) {
+        // The interruption ended the wait: the target is missing for no other reason.
+        Err(_) if interrupted() => return Ok(None),
+        reached => reached?,
+    };
+    let address = outside.as_ref().map(Outside::address);
     // The new thread moves between the sides of the link. This one stays in its namespace.
     let behind_link = move || {
-        let link = LoadLink::start(config, options, &mut context)?;
+        let link = LoadLink::start(config, options, outside, &mut context)?;
         run_here(options, context, Some(link))
     };
     let ended = thread::scope(|scope| scope.spawn(behind_link).join());
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let ended = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    // Only from here the target can be asked why.
+    ended.map_err(|error| match address {
+        Some(address) => checked::explained(options, address, error),
+        None => error,
+    })
 }
 
 /// The limits of the machine, after a check of the source addresses.
@@ -95,6 +108,7 @@ fn run_here(
     let Some(mut server) = start_target(options, &context, clock, link.as_ref())? else {
         return Ok(None);
     };
+    server.count_wire(options, clock);
     let generator = Generator::start(options, &server, &limits, context.program)?;
     let keep_awake = KeepAwake::hold();
     let machine = MachineLoad::read();
@@ -105,6 +119,10 @@ fn run_here(
     let (address, version) = (server.address(), server.version().map(str::to_owned));
     // Symbols are looked up while the target still lives.
     let profile = recorder.map(|recorder| recorder.and_then(Recorder::finish));
+    let outside = link.as_ref().and_then(LoadLink::outside);
+    outside.inspect(|outside| outside.note_silence(&mut outcome));
+    let relayed = outside.and_then(Outside::warning);
+    let wire_not_counted = server.take_wire().end(&mut outcome);
     let link = end(options, server, link, &mut outcome)?;
     if outcome.has_not_begun() {
         return Ok(None);
@@ -116,8 +134,10 @@ fn run_here(
         loops: generator.loops,
         processes: generator.processes,
         idle_cpus: keep_awake.idle_cpus().to_string(),
+        wire_not_counted,
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
+    load.warnings.extend(relayed);
     note_afterwards(&mut load, options, &outcome, address, link);
     Ok(Some(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),

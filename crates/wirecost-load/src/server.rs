@@ -22,6 +22,7 @@ use super::destination::{Destination, OnLink, Trust};
 use super::devices::LAST_WAIT;
 use super::sink::{Sink, SinkError, SinkOptions};
 use super::target::{Arrived, Measured, Used, Watched};
+use super::wire::Wire;
 
 /// The loopback address of other makers' servers. Hardly any program uses it, and these servers listen on the
 /// registered ports.
@@ -93,6 +94,8 @@ pub struct Server {
     kind: Kind,
     /// The meter of the link to it, if there is one.
     meter: Option<Arc<Meter>>,
+    /// The count of packets on the real path.
+    wire: Wire,
 }
 
 #[derive(Debug)]
@@ -128,7 +131,28 @@ impl Server {
             destination,
             kind,
             meter: None,
+            wire: Wire::NotAsked,
         })
+    }
+
+    /// The server at a destination that runs already.
+    pub(super) const fn found_at(destination: Destination) -> Self {
+        Self {
+            destination,
+            kind: Kind::Found,
+            meter: None,
+            wire: Wire::NotAsked,
+        }
+    }
+
+    /// Counts packets on the real path, if the load asks for that.
+    pub(super) fn count_wire(&mut self, options: &LoadOptions, clock: Clock) {
+        self.wire = Wire::start(options, self.destination.address, clock);
+    }
+
+    /// Ends the count of packets on the real path.
+    pub(super) const fn take_wire(&mut self) -> Wire {
+        std::mem::replace(&mut self.wire, Wire::NotAsked)
     }
 
     /// Adds the meter of a link in front of the server.
@@ -202,7 +226,8 @@ impl Watched for Server {
     }
 
     fn meter(&self) -> Option<&Meter> {
-        self.meter.as_deref()
+        let counted = || self.wire.meter().map(|wire| &**wire.meter());
+        self.meter.as_deref().or_else(counted)
     }
 
     fn begin(&mut self, phase: &Measured) {
@@ -298,7 +323,11 @@ fn used_by(foreign: &Foreign) -> Option<Used> {
 }
 
 /// The server of a URL.
-fn found(options: &LoadOptions, url: &Url, is_over: &dyn Fn() -> bool) -> Result<Destination, ServerError> {
+pub(super) fn found(
+    options: &LoadOptions,
+    url: &Url,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Destination, ServerError> {
     let patience = Patience::new(RESOLVE_PATIENCE, is_over);
     let addresses = resolve(&url.host, url.port, None, patience)?;
     // The resolver returns the best address first, and at least one.
@@ -325,12 +354,24 @@ pub fn system_store() -> Option<&'static Path> {
 
 /// The authorities that devices trust; `None` accepts any certificate.
 pub(super) fn authorities(options: &LoadOptions) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
-    if options.insecure {
+    let needs_any = options.stack.has_handshake();
+    trusted_authorities(options.ca.as_deref(), options.insecure, needs_any)
+}
+
+/// The certificates of a file, or of the system if any are needed; `None`, which accepts any certificate, if `insecure`.
+///
+/// # Errors
+/// The file is unreadable.
+pub fn trusted_authorities(
+    ca: Option<&Path>,
+    insecure: bool,
+    needs_any: bool,
+) -> Result<Option<Vec<Vec<u8>>>, ServerError> {
+    if insecure {
         return Ok(None);
     }
-    let needs_any = options.stack.has_handshake();
     let default = || system_store().filter(|_| needs_any);
-    let Some(path) = options.ca.as_deref().or_else(default) else {
+    let Some(path) = ca.or_else(default) else {
         return Ok(Some(Vec::new()));
     };
     let error = |reason: String| ServerError::Authorities {

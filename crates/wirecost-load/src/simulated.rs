@@ -121,6 +121,7 @@ fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
             packet_path: "virtual".into(),
             emulator: None,
             dropped_packets: 0,
+            relay: None,
         },
         network: Vec::new(),
         capture: None,

@@ -4,6 +4,7 @@
 //! - [`script`]: the steps; [`notes`]: what the script notes of them
 //! - [`resolve`](mod@resolve): from a name to addresses
 //! - `client`, `application`, `monitor`, [`event`]: the endpoint and its events
+//! - `resumption`: whether resumption and early data work, and what they save
 //! - `attempt`: one connection to one address; `facts`: what client and server negotiated
 //! - [`account`]: bytes by step and layer, from packets where they can be captured
 //! - [`failure`]: what went wrong, and what to do; `answer`: protocols by their first bytes
@@ -28,6 +29,7 @@ pub mod notes;
 pub mod options;
 pub mod report;
 pub mod resolve;
+mod resumption;
 pub mod script;
 pub mod x509;
 
@@ -172,6 +174,10 @@ impl Probe {
                 continue;
             }
             self.conclude(options, environment, attempt)?;
+            if self.report.failure.is_none() && resumption::is_possible(options) {
+                let fact = resumption::tried(options, environment, *remote, self.clock, &self.report)?;
+                self.report.facts.push(fact);
+            }
             break;
         }
         Ok(())

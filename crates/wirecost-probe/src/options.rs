@@ -53,6 +53,8 @@ pub struct Options {
     pub family: Option<Family>,
     /// Whether to keep the secrets of the connections for the capture.
     pub keeps_keys: bool,
+    /// Whether to try after a cold connection what resumption and early data save, each with a ticket and one more message.
+    pub tries_resumption: bool,
 }
 
 /// Why a probe cannot do what its options ask for.
@@ -96,6 +98,7 @@ impl Options {
             start: Start::Cold,
             family: None,
             keeps_keys: true,
+            tries_resumption: false,
         }
     }
 

@@ -134,11 +134,16 @@ pub(crate) fn padded_connects<'a>(
     (!found.is_empty()).then(|| format!("padding within the connects: {}", found.join(", ")))
 }
 
-/// The link in the form of the flags: `rtt 25ms, loss 5%`.
+/// The link in the form of the flags: `rtt 25ms, loss 5%`; or that there was none.
 pub(crate) fn link_words(link: &Link) -> String {
+    if link.path.as_deref() == Some("real") {
+        return "real path, no emulated link".into();
+    }
     let rtt = format!("rtt {}", time(rtt_ns(link)));
+    let relay = (link.path.as_deref() == Some("relay")).then(|| "to a relay to the target".to_owned());
     let words: Vec<String> = std::iter::once(rtt)
         .chain(impairments(link).into_iter().filter_map(|(_, words)| words))
+        .chain(relay)
         .collect();
     words.join(", ")
 }

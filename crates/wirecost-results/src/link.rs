@@ -41,6 +41,7 @@ pub fn link_of(link: &LinkConfig, achieved: Option<Achieved>) -> Link {
         nat_udp_timeout_ns: link.nat.udp.map(|timeout| timeout.as_nanos() as u64),
         nat_tcp_timeout_ns: link.nat.tcp.map(|timeout| timeout.as_nanos() as u64),
         achieved,
+        path: None,
     }
 }
 

@@ -113,6 +113,9 @@ pub struct Load {
     /// The folded stacks of the target's CPU profile, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// Why the packets to a target that ran already were not counted; absent where they were, and for other targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_not_counted: Option<String>,
     /// The packets on the link, below the results folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
@@ -182,6 +185,10 @@ pub struct LinkFigures {
     pub emulator: Option<Emulator>,
     /// Packets that an interface dropped or refused. Any such packet makes the load invalid.
     pub dropped_packets: u64,
+    /// The address of the target to which a relay at the end of the link passed everything on; absent where the target was
+    /// started at the end of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<String>,
 }
 
 /// The figures of one phase.
@@ -243,6 +250,28 @@ pub struct PhaseFigures {
     /// Use of the emulated link; absent without a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkUse>,
+    /// IP packets between this machine and a target that ran already, without an emulated link; absent where they were not
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireUse>,
+}
+
+/// IP packets on the real path in a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireUse {
+    /// To the target, as they leave this machine.
+    pub up: WireWay,
+    /// From the target, as they arrive.
+    pub down: WireWay,
+}
+
+/// One direction of the real path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireWay {
+    /// IP packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// CPU and memory of one side over the phases with work, warm-up included.

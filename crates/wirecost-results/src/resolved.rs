@@ -11,8 +11,18 @@ use crate::link_text::LinkText;
 pub struct ResolvedScenario {
     /// `auto`, `sim` or `live`.
     pub engine: String,
-    /// `builtin` or the name of a real server.
+    /// `builtin`, the name of a real server, or the URL of a server that was running already.
     pub target: String,
+    /// How devices reached a server that was running already: `real` (no emulated link) or `relay` (a relay at the end of the
+    /// emulated link); absent where wirecost started the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// A file with the certificate authorities of a server that was running already; absent for those of the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// Whether any certificate of a server that was running already was accepted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub insecure: bool,
     /// Names of the stacks, in order.
     pub stacks: Vec<String>,
     /// How connections start.

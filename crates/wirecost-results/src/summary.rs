@@ -129,6 +129,10 @@ pub struct Link {
     pub nat_tcp_timeout_ns: Option<u64>,
     /// Measurements of the link before and during the run; null if it was not checked.
     pub achieved: Option<Achieved>,
+    /// How devices reached a server that was running already: `real`, where no link was emulated and both directions are
+    /// placeholders, or `relay`, where a relay was at the end of the link; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// One direction of the link, as configured.

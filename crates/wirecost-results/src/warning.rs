@@ -111,6 +111,8 @@ kinds! {
     NoSocket => "no-socket",
     /// A URL names a port of another protocol.
     OtherProtocol => "other-protocol",
+    /// Connections or datagrams did not pass the relay to the target.
+    RelayShortfall => "relay-shortfall",
     /// The load was as fast as possible: times depend on its duration.
     Saturation => "saturation",
     /// The generator was late.

@@ -15,17 +15,23 @@ use super::load::ScenarioInputs;
 use super::node::{Node, Value};
 use super::selector::{Labels, Selector};
 use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, text, time, whole};
-use crate::options::compare::{Engine, Medium, Options, Reconnect, Schedule, SharedLink, Target};
+use crate::options::compare::{
+    Engine, Medium, Options, Reconnect, Running, Schedule, ServerPath, SharedLink, Target,
+};
+use crate::options::load::LoadTarget;
 use crate::plan;
 
 /// The keys of a comparison.
-pub const KEYS: [&str; 29] = [
+pub const KEYS: [&str; 32] = [
     "stack",
     "stacks",
     "start",
     "size",
     "engine",
     "target",
+    "path",
+    "ca",
+    "insecure",
     "link",
     "links",
     "count",
@@ -68,6 +74,7 @@ impl Options {
             settle: Duration::from_secs(1),
             timeout: Duration::from_secs(30),
             target: Target::Builtin,
+            running: None,
             ipv6: false,
             medium: None,
             seed: 42,
@@ -96,7 +103,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     let mut options = Options::new(stacks(&table)?);
     matrix(&table, &mut options, inputs.folder)?;
     set(&mut options.engine, table.one("engine", parsed)?);
-    set(&mut options.target, table.one("target", parsed)?);
+    target(&table, &mut options)?;
     set(&mut options.samples, one_of(&table, "count", "samples", whole)?);
     set(&mut options.settle, table.one("settle", time)?);
     set(&mut options.timeout, table.one("timeout", time)?);
@@ -128,6 +135,58 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     checked.map_err(|why| ScenarioError::new(&super::Place::File, why.to_string()))?;
     check_exclude(&table, &options)?;
     Ok(options)
+}
+
+/// Reads the target: the name of a server that wirecost starts, or the URL of one that runs already.
+fn target(table: &Table<'_>, options: &mut Options) -> Result<(), ScenarioError> {
+    let target = table.one("target", super::load::target)?;
+    let (path, ca) = (table.one("path", path)?, table.one("ca", text)?);
+    let insecure = table.one("insecure", flag)?;
+    let url = match target {
+        Some(LoadTarget::Url(url)) => url,
+        started => {
+            if let Some(LoadTarget::Started(started)) = started {
+                options.target = started;
+            }
+            let only_of_urls = [
+                ("path", path.is_some()),
+                ("ca", ca.is_some()),
+                ("insecure", insecure.is_some()),
+            ];
+            return match only_of_urls.into_iter().find(|(_, is_there)| *is_there) {
+                Some((key, _)) => Err(table.error(key, "it belongs to the URL of a target")),
+                None => Ok(()),
+            };
+        }
+    };
+    let has_link = ["link", "links"].iter().any(|key| table.get(key).is_some());
+    let path = path.unwrap_or(if has_link {
+        ServerPath::Relay
+    } else {
+        ServerPath::Real
+    });
+    if path == ServerPath::Real && !has_link {
+        options.links = vec![LinkConfig::default()];
+    }
+    options.target = Target::Running;
+    // Virtual time has only the built-in servers.
+    if options.engine == Engine::Auto {
+        options.engine = Engine::Live;
+    }
+    options.running = Some(Running {
+        path,
+        ca: ca.map(Into::into),
+        insecure: insecure.unwrap_or_default(),
+        ..Running::new(url)
+    });
+    Ok(())
+}
+
+fn path(text: &str) -> Result<ServerPath, ValueError> {
+    let found = ServerPath::ALL.into_iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, path)| path)
+        .ok_or_else(|| ValueError::form(text, "one of real, relay"))
 }
 
 /// The most cells of a scenario.

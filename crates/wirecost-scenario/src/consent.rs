@@ -1,11 +1,14 @@
-//! Whether a load may harm a server on another machine.
+//! Whether a load or a comparison may harm a server on another machine.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use wirecost_stack::url::Url;
 
 use crate::expected::deliveries_of;
+use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, LoadTarget, Offer, Phase};
+use crate::plan::START_GAP;
 
 /// The highest rate of messages per second to a server on another machine without the consent of its owner.
 pub const STRANGERS_RATE: f64 = 100.0;
@@ -50,9 +53,7 @@ impl LoadOptions {
         let LoadTarget::Url(url) = &self.target else {
             return None;
         };
-        let address = url.host.parse::<IpAddr>();
-        let is_here = url.host == "localhost" || address.is_ok_and(|address| address.is_loopback());
-        (!is_here).then_some(url)
+        (!is_on_this_machine(url)).then_some(url)
     }
 
     /// The work of the busiest phase.
@@ -95,6 +96,37 @@ impl Traffic {
     }
 }
 
+/// Whether a URL names this machine.
+fn is_on_this_machine(url: &Url) -> bool {
+    let address = url.host.parse::<IpAddr>();
+    url.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+impl Options {
+    /// Why the comparison needs the consent of the owner of its target; `None` if the target is on this machine, or if at
+    /// most [`STRANGERS_RATE`] messages and connects can happen in a second.
+    pub fn needs_consent(&self) -> Option<String> {
+        let running = self
+            .running
+            .as_ref()
+            .filter(|running| !is_on_this_machine(&running.url))?;
+        let steps = self.schedules.iter().map(|schedule| match schedule.interval {
+            Some(interval) => interval.min(self.settle),
+            None => self.settle,
+        });
+        let shortest = steps.min().unwrap_or(self.settle).max(Duration::from_micros(1));
+        let devices = (self.cells() * u64::from(self.samples)) as f64;
+        // Devices start at most one per gap, and each lives as long as its steps.
+        let started = self.longest_life().as_secs_f64() / START_GAP.as_secs_f64();
+        let rate = devices.min(started) / shortest.as_secs_f64();
+        let text = format!(
+            "{} is not on this machine, and up to {rate:.0} messages/s may harm it",
+            running.url.host
+        );
+        (rate > STRANGERS_RATE && !running.is_permitted).then_some(text)
+    }
+}
+
 impl std::fmt::Display for Traffic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { sent, delivered } = self;
@@ -112,6 +144,7 @@ impl std::fmt::Display for Traffic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::compare::Running;
     use crate::options::load::{Arrivals, Subscribers, Who};
 
     const CONNECT: Phase = Phase::Connect {
@@ -192,5 +225,18 @@ mod tests {
         assert_eq!(of(100.0).needs_consent(), None);
         let why = of(101.0).needs_consent().expect("too much");
         assert!(why.contains("and 101 messages/s may harm it"), "{why}");
+    }
+
+    #[test]
+    fn more_than_100_messages_a_second_elsewhere_need_consent() {
+        let mut options = Options::new(vec!["mqtt-qos1".parse().expect("a stack")]);
+        options.running = Some(Running::new("mqtt://broker.lab".parse().expect("a URL")));
+        assert!(options.needs_consent().is_some());
+        options.samples = 10;
+        assert_eq!(options.needs_consent(), None);
+        options.settle = Duration::from_millis(1);
+        assert!(options.needs_consent().is_some());
+        options.running = Some(Running::new("mqtt://127.0.0.1".parse().expect("a URL")));
+        assert_eq!(options.needs_consent(), None);
     }
 }

@@ -13,7 +13,7 @@ use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use crate::options::compare::{Options, Schedule};
+use crate::options::compare::{Options, Schedule, ServerPath};
 use crate::selector::Labels;
 
 pub mod identity;
@@ -37,6 +37,10 @@ pub struct PlannedCell {
     pub in_order: bool,
     /// Why it is not run. It has no devices in this case.
     pub not_run: Option<String>,
+    /// The server's port.
+    pub port: u16,
+    /// Whether packets are seen at the device's end of the path alone, so that nothing is known of the server's end.
+    pub sees_one_end: bool,
     /// The cell's random stream.
     pub rng: Rng,
 }
@@ -279,9 +283,10 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -
         ..
     } = dimensions;
     let config = &options.links[link];
-    let speaks = options.target.speaks(stack);
-    let not_spoken = (!speaks).then(|| format!("{} does not speak {stack}", options.target));
-    let not_run = not_spoken
+    let port = options.port_of(stack);
+    let not_run = port
+        .clone()
+        .err()
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
@@ -294,6 +299,8 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -
         schedule,
         in_order: is_in_order(config),
         not_run,
+        port: port.unwrap_or_else(|_| stack.port()),
+        sees_one_end: options.path() == Some(ServerPath::Real),
         rng: Rng::new(options.seed).cell(identity::stream(options, dimensions)),
     }
 }

@@ -94,6 +94,27 @@ impl Message {
         Self::sealed_by(stack, resource, payload, Entropy::system(), Preset::new)
     }
 
+    /// The same for a server that HTTP requests name `authority`: its host, with a port where it needs one.
+    ///
+    /// # Errors
+    /// As [`Message::new`].
+    pub fn to_host(
+        stack: Stack,
+        resource: &str,
+        authority: &str,
+        payload: &Arc<[u8]>,
+    ) -> Result<Self, ClientError> {
+        if stack.object || !stack.is_http() {
+            return Self::new(stack, resource, payload);
+        }
+        let to = Address {
+            authority,
+            ..Address::of(resource)
+        };
+        let template = template(stack, to, Arc::clone(payload).into())?;
+        Ok(Self::encoded(stack, resource, template))
+    }
+
     /// The same for a simulation. The keys of a protected object follow from `rng`.
     ///
     /// # Errors

@@ -20,10 +20,12 @@ pub enum Target {
     Libcoap,
     /// libcoap's coap-server on GnuTLS.
     LibcoapGnutls,
+    /// A server that runs already, which a URL names.
+    Running,
 }
 
 impl Target {
-    /// Every target with its name.
+    /// Every target that wirecost starts, with its name.
     pub const ALL: [(&'static str, Self); 6] = [
         ("builtin", Self::Builtin),
         ("mosquitto", Self::Mosquitto),
@@ -42,7 +44,8 @@ impl Target {
     pub const fn speaks(self, stack: Stack) -> bool {
         let is_plain_or_tls = matches!(stack.channel, Channel::Plain) || stack.channel.is_tls();
         match self {
-            Self::Builtin => true,
+            // The URL says what it speaks.
+            Self::Builtin | Self::Running => true,
             Self::Mosquitto => stack.is_mqtt() && is_plain_or_tls,
             // Its MQTT plug-in supports 3.1.1, and handles QoS 2 as QoS 1.
             Self::Rabbitmq => {
@@ -64,6 +67,7 @@ impl Target {
     pub const fn spoken(self) -> &'static str {
         match self {
             Self::Builtin => "every stack",
+            Self::Running => "the stacks of its URL",
             Self::Mosquitto => "the mqtt and mqtt5 stacks, plain, +tls1.2 and +tls1.3",
             Self::Rabbitmq => "the amqp stacks, mqtt-qos0 and mqtt-qos1, plain, +tls1.2 and +tls1.3",
             Self::Caddy => "http1, plain, +tls1.2 and +tls1.3, and http3",
@@ -75,7 +79,7 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Self::ALL.iter().find(|(_, target)| target == self);
-        f.write_str(name.map_or("?", |(name, _)| name))
+        f.write_str(name.map_or("a running server", |(name, _)| name))
     }
 }
 

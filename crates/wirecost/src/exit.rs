@@ -164,6 +164,14 @@ impl From<RunError> for Failure {
             RunError::Target(TargetError::Environment(error)) => error.into(),
             RunError::Target(error) => Self::new(INTERNAL, error),
             RunError::Results(error) => error.into(),
+            RunError::Unreachable { .. } => Self::new(UNREACHABLE, &error)
+                .with_hint("check address and port, or start the server; wirecost probe URL shows every step"),
+            RunError::Authorities(_) => {
+                Self::usage(error).with_hint("--cacert takes a file of certificates in PEM")
+            }
+            RunError::Unseen(_) => Self::new(PRIVILEGE, &error).with_hint(
+                "sudo, or CAP_NET_RAW, lets wirecost see them; with --rtt a relay behind an emulated link needs neither",
+            ),
             RunError::Client(error) => Self::usage(error),
             RunError::OpenFiles { needed, samples, .. } => Self::new(PRIVILEGE, &error).with_hint(format!(
                 "raise it: ulimit -n {needed}; or take -n {samples} or shorter lists"

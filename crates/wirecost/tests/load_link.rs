@@ -405,16 +405,3 @@ fn without_a_link_nothing_is_recorded() {
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     assert!(said.stderr.contains("there is none"), "{}", said.stderr);
 }
-
-#[test]
-#[ignore = "needs root"]
-fn a_url_cannot_be_behind_an_emulated_link() {
-    let said = run("mqtt://127.0.0.1 --rtt 40ms", |command, _| command);
-    assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(
-        said.stderr
-            .contains("wirecost link -- wirecost load mqtt://127.0.0.1/"),
-        "{}",
-        said.stderr
-    );
-}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_link::Counters;
 use wirecost_proto::{Direction, Instant};
 use wirecost_results::link::{achieved, link_of};
-use wirecost_results::summary::{Cell, Cpu, CpuSide};
+use wirecost_results::summary::{Cell, Cpu, CpuSide, Link};
 use wirecost_results::warning::Warning;
 use wirecost_results::{AllIn, SampleRow};
 use wirecost_scenario::options::compare::Options;
@@ -94,7 +94,7 @@ fn live_cell(
         options: context.options,
         planned,
         engine: "live",
-        target: context.options.target.to_string(),
+        target: context.options.target_name(),
         counters,
         round_trips: context.checks.get(planned.link).map_or(&[], Vec::as_slice),
         dropped_packets: context.dropped_packets,
@@ -122,6 +122,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         dropped_packets: source.dropped_packets,
         lateness: source.lateness,
         ipv6: options.ipv6,
+        is_emulated: !planned.sees_one_end,
     };
     let warnings = match &not_run {
         Some(_) => Vec::new(),
@@ -144,7 +145,10 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         valid: not_run.is_none() && warnings.iter().all(|warning| !warning.invalidates),
         warnings,
         not_run,
-        link: link_of(link, measured.then_some(achieved)),
+        link: Link {
+            path: options.path().map(|path| path.name().to_owned()),
+            ..link_of(link, (measured && !planned.sees_one_end).then_some(achieved))
+        },
         connect: (measured && planned.stack.has_connect()).then(|| connect_section(devices, enough)),
         first_message_round_trips: first_message_round_trips(devices).filter(|_| enough == 0),
         first_message_time_ns: first_message_time(devices, enough),
@@ -254,6 +258,9 @@ fn server_cpu(context: &Context<'_>) -> Result<Option<Duration>, &'static str> {
         .iter()
         .filter(|cell| cell.not_run.is_none())
         .count();
+    if context.options.running.is_some() {
+        return Err("the CPU of a server that wirecost has not started is not measured");
+    }
     match (context.options.target.is_builtin(), running) {
         (true, _) => Ok(None),
         (false, 1) => context

@@ -123,8 +123,9 @@ fn environment(assembly: &Assembly<'_>) -> Environment {
     }
 }
 
-/// How the emulator kept its deadlines in a run.
+/// How the emulator kept its deadlines in a run; `None` without an emulated link.
 pub(super) fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
+    let worked = run.seen.forwarder.as_ref()?;
     let sample = Sample::new(analysis.lateness_ns.clone())?;
     let quantile = |probability| sample.quantile(probability).map_or(0, |quantile| quantile.value);
     Some(Emulator {
@@ -132,9 +133,9 @@ pub(super) fn emulator(analysis: &Analysis, run: &Run) -> Option<Emulator> {
         lateness_p50_ns: quantile(0.5),
         lateness_p99_ns: quantile(0.99),
         lateness_max_ns: analysis.lateness_ns.last().copied().unwrap_or(0),
-        cpu_ns: run.forwarder.statistics.cpu.as_nanos() as u64,
-        head_start_ns: run.forwarder.head_start.as_nanos() as u64,
-        priority: run.forwarder.priority.to_string(),
-        idle_cpus: run.forwarder.idle_cpus.to_string(),
+        cpu_ns: worked.cpu.as_nanos() as u64,
+        head_start_ns: worked.head_start.as_nanos() as u64,
+        priority: worked.priority.clone(),
+        idle_cpus: worked.idle_cpus.clone(),
     })
 }

@@ -3,7 +3,9 @@
 //! The topology is made first, while the process has one thread. Then the forwarder, the servers and the devices each
 //! get a thread. This thread waits, reports progress, and stops them.
 
+pub mod reach;
 mod stage;
+mod wire;
 
 use std::sync::Arc;
 use std::thread;
@@ -13,9 +15,12 @@ use wirecost_link::Medium;
 use wirecost_live::activity::Activity;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::foreign::{Foreign, ForeignReport, TargetError};
-use wirecost_live::forwarder::{self, Forwarder};
+use wirecost_live::forwarder::Forwarder;
+use wirecost_live::observer::Observer;
 use wirecost_live::recorder::Recorder;
-use wirecost_live::{Clock, EnvironmentError, PacketPort, Topology, TopologyConfig};
+use wirecost_live::relay::RelayError;
+use wirecost_live::{Clock, EnvironmentError, PacketPort, Side, Topology, TopologyConfig};
+use wirecost_load::server::ServerError;
 use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::server_address;
 use wirecost_results::{ResultsError, RunFolder};
@@ -29,7 +34,10 @@ use wirecost_stack::{Channel, Credentials, Message};
 use super::device::channel_options;
 use super::sampler::Sampler;
 use super::simulated::SimulationError;
+use reach::Reached;
 use stage::{Sides, Stage};
+use wire::Wire;
+pub use wire::{Seen, Worked};
 
 /// Receives progress notifications of a run.
 pub trait Progress {
@@ -55,6 +63,20 @@ pub enum RunError {
     /// A target could not be started.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// A target that runs already cannot be reached.
+    #[error("cannot reach {target}: {reason}")]
+    Unreachable {
+        /// The target.
+        target: String,
+        /// The cause.
+        reason: String,
+    },
+    /// The certificates to trust are unreadable.
+    #[error(transparent)]
+    Authorities(#[from] ServerError),
+    /// The packets of the real path cannot be seen.
+    #[error("packets on the real path cannot be recorded: {0}")]
+    Unseen(std::io::Error),
     /// A client could not be made.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -87,6 +109,15 @@ impl From<EnvironmentError> for RunError {
     }
 }
 
+impl From<RelayError> for RunError {
+    fn from(error: RelayError) -> Self {
+        match error {
+            RelayError::Side(error) => error.into(),
+            RelayError::Io { action, source } => EmulationError::doing(action)(source).into(),
+        }
+    }
+}
+
 /// The results of a run, for the analysis.
 pub struct Run {
     /// The plan.
@@ -97,8 +128,8 @@ pub struct Run {
     pub devices: Vec<DeviceReport<Sampler>>,
     /// The logs of the built-in servers' flows, with the server's port.
     pub flows: Vec<(u16, FlowReport)>,
-    /// The result of the forwarder.
-    pub forwarder: forwarder::Finished<DeviceLinks>,
+    /// The packets, and how they were carried.
+    pub seen: Seen,
     /// The round-trip times of each link's check.
     pub checks: Vec<Vec<Duration>>,
     /// Facts about the network: settings, medium, warnings.
@@ -116,7 +147,7 @@ pub struct Run {
 /// The recorded facts of the topology.
 #[derive(Clone, Debug)]
 pub struct NetworkFacts {
-    /// `tun` or `veth`.
+    /// `tun` or `veth`; `real` without an emulated link.
     pub packet_path: &'static str,
     /// Settings of the devices' side.
     pub device_settings: std::collections::BTreeMap<String, String>,
@@ -127,6 +158,16 @@ pub struct NetworkFacts {
 }
 
 impl NetworkFacts {
+    /// The facts about the network of this machine, whose settings stay as they are.
+    fn of_real_path() -> Self {
+        Self {
+            packet_path: "real",
+            device_settings: std::collections::BTreeMap::new(),
+            server_settings: std::collections::BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     fn of(topology: &Topology) -> Self {
         Self {
             packet_path: match topology.medium {
@@ -140,7 +181,8 @@ impl NetworkFacts {
     }
 }
 
-/// Runs a plan. Call it before any thread starts.
+/// Runs a plan. Call it before any thread starts, or after [`wirecost_live::topology::prepare`]. `reached` is the server that
+/// runs already, if there is one.
 ///
 /// # Errors
 /// The machine refuses the namespaces, a target does not start, a loop fails.
@@ -148,19 +190,21 @@ pub fn run(
     options: &Options,
     plan: Plan,
     folder: &RunFolder,
+    mut reached: Option<&mut Reached>,
     progress: &mut dyn Progress,
 ) -> Result<Run, RunError> {
     // Messages that a protocol cannot carry are found before anything is built.
-    let messages = messages(options, &plan)?;
-    let topology = Topology::create(&topology_of(options))?;
-    let network = told_of(&topology, progress);
-    let clock = Clock::start();
+    let messages = messages(options, &plan, reached.as_deref())?;
+    let site = Site::of(options, &plan, folder, reached.as_deref_mut(), progress)?;
+    let Site {
+        sides,
+        wire,
+        network,
+        clock,
+        activity,
+    } = site;
     let credentials = Credentials::generate(clock.epoch(), options.keys)?;
     write_oscore_contexts(options, &plan, &credentials, folder)?;
-    let hosts = plan.devices.len() + options.links.len() + 1;
-    let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
-    let (sides, ports) = sides_of(topology);
-    let forwarder = forwarder(options, &plan, folder, ports, clock, &activity)?;
     let is_over = || progress.is_interrupted();
     let foreign = Foreign::start(
         options.target,
@@ -171,7 +215,10 @@ pub fn run(
         &is_over,
     )?;
     let channel_options = channel_options(options, options.mtu());
-    let channels = ClientChannels::new(&credentials, channel_options);
+    let channels = match reached.as_deref() {
+        Some(reached) => reached.channels(clock.epoch(), &credentials.key_log, channel_options),
+        None => ClientChannels::new(&credentials, channel_options),
+    };
     let server_channels = ServerChannels::new(credentials.clone(), channel_options, oscore_devices(&plan));
     let stage = Stage {
         options,
@@ -183,13 +230,18 @@ pub fn run(
         server_channels: &server_channels,
         channels: &channels,
         foreign,
+        reached: reached.as_deref(),
     };
-    let outcome = thread::scope(|scope| stage.play(scope, forwarder, progress))?;
+    let outcome = thread::scope(|scope| stage.play(scope, wire, progress))?;
+    let shortfall = reached.as_deref().and_then(Reached::shortfall);
+    for line in shortfall.iter().chain(&outcome.seen.notes) {
+        progress.note(line);
+    }
     Ok(Run {
         clock,
         devices: outcome.devices,
         flows: outcome.flows,
-        forwarder: outcome.forwarder,
+        seen: outcome.seen,
         checks: outcome.checks,
         network,
         key_log: credentials.key_log,
@@ -198,6 +250,63 @@ pub fn run(
         failure: outcome.failure,
         plan,
     })
+}
+
+/// Where a run takes place: both sides, and what is between them.
+struct Site {
+    sides: Sides,
+    wire: Wire,
+    network: NetworkFacts,
+    clock: Clock,
+    activity: Arc<Activity>,
+}
+
+impl Site {
+    /// The namespaces with the emulated link between them, or this machine's network for a server on the real path.
+    fn of(
+        options: &Options,
+        plan: &Plan,
+        folder: &RunFolder,
+        reached: Option<&mut Reached>,
+        progress: &mut dyn Progress,
+    ) -> Result<Self, RunError> {
+        let hosts = plan.devices.len() + options.links.len() + 1;
+        let activity = Arc::new(Activity::new(u32::try_from(hosts).unwrap_or(u32::MAX)));
+        reached
+            .as_deref()
+            .inspect(|reached| progress.note(&reached.said()));
+        if let Some(reached) = reached.as_deref().filter(|reached| reached.is_on_real_path()) {
+            let clock = Clock::start();
+            let servers = reached.servers(plan);
+            let observer = Observer::new(servers, folder.path(), clock, Arc::clone(&activity));
+            let links = DeviceLinks::new(plan, &options.links, options.seed);
+            return Ok(Self {
+                sides: Sides {
+                    device: Side::here()?,
+                    server: Side::here()?,
+                },
+                wire: Wire::Real(Box::new(observer.map_err(RunError::Unseen)?), links),
+                network: NetworkFacts::of_real_path(),
+                clock,
+                activity,
+            });
+        }
+        let topology = Topology::create(&topology_of(options))?;
+        let network = told_of(&topology, progress);
+        let clock = Clock::start();
+        let (sides, ports) = sides_of(topology);
+        let forwarder = forwarder(options, plan, folder, ports, clock, &activity)?;
+        if let Some(reached) = reached {
+            reached.listen(&sides.server, plan)?;
+        }
+        Ok(Self {
+            sides,
+            wire: Wire::Emulated(Box::new(forwarder)),
+            network,
+            clock,
+            activity,
+        })
+    }
 }
 
 /// The recorded facts of the topology. Its warnings go to the user.
@@ -263,10 +372,18 @@ fn oscore_devices(plan: &Plan) -> usize {
     }
 }
 
-fn messages(options: &Options, plan: &Plan) -> Result<Vec<Option<Message>>, ClientError> {
-    let runnable = |cell: &PlannedCell| match cell.not_run {
-        Some(_) => Ok(None),
-        None => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
+fn messages(
+    options: &Options,
+    plan: &Plan,
+    reached: Option<&Reached>,
+) -> Result<Vec<Option<Message>>, ClientError> {
+    let runnable = |cell: &PlannedCell| match (&cell.not_run, reached) {
+        (Some(_), _) => Ok(None),
+        (None, Some(reached)) => {
+            let authority = reached.authority();
+            Message::to_host(cell.stack, &options.resource, &authority, &cell.payload).map(Some)
+        }
+        (None, None) => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
     };
     plan.cells.iter().map(runnable).collect()
 }

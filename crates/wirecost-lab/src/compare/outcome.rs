@@ -169,6 +169,8 @@ mod tests {
             schedule: wirecost_scenario::options::compare::Schedule::default(),
             in_order: true,
             not_run: None,
+            port: 1_883,
+            sees_one_end: false,
             rng: Rng::new(1),
         }
     }

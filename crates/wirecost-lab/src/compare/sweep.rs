@@ -16,14 +16,16 @@ use std::time::Duration;
 use wirecost_live::EnvironmentError;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::provenance::Before;
+use wirecost_live::topology::prepare;
 use wirecost_proto::units::counted;
 use wirecost_results::resume::Earlier;
 use wirecost_results::{Cell, CellFile, ResultsError, RunFolder, Summary};
-use wirecost_scenario::options::compare::{Engine, MAX_DEVICES, Options};
+use wirecost_scenario::options::compare::{Engine, MAX_DEVICES, Options, ServerPath};
 use wirecost_scenario::plan::{Plan, identity};
 use wirecost_scenario::thresholds::Thresholds;
 
 use super::finish;
+use super::live::reach::Reached;
 use super::live::{self, Progress, RunError};
 use super::shared_link::{self, Pace, SharedLinkResult};
 use super::simulated::{CellResult, SimulationError, simulate};
@@ -181,6 +183,13 @@ impl<'a> Sweep<'a> {
 
     fn go_live(&self, plan: &Plan, store: &mut Store<'_>, progress: &mut dyn SweepProgress) -> Live {
         let mut live = Live::default();
+        let mut reached = match self.reach(plan, progress) {
+            Ok(reached) => reached,
+            Err(error) => {
+                live.error = Some(error);
+                return live;
+            }
+        };
         let cells = store.missing(plan, "live");
         let batches = batch::batches(self.options, plan, &cells, MAX_DEVICES);
         let pace = plan.starts_take(cells.iter().copied(), self.options);
@@ -199,7 +208,7 @@ impl<'a> Sweep<'a> {
                     counted(cells.len() as u64, "cell")
                 ));
             }
-            match self.batch(plan, cells, store, progress) {
+            match self.batch(plan, cells, store, reached.as_mut(), progress) {
                 Ok(facts) => {
                     live.interrupted |= facts.interrupted;
                     live.failure = live.failure.or_else(|| facts.failure.clone());
@@ -219,17 +228,27 @@ impl<'a> Sweep<'a> {
         live
     }
 
+    /// Finds the server that runs already, if there is one. Its relay stays in the namespace that the program is in now.
+    fn reach(&self, plan: &Plan, progress: &mut dyn SweepProgress) -> Result<Option<Reached>, RunError> {
+        if self.options.path() == Some(ServerPath::Relay) {
+            // While there is one thread: the relay is another.
+            prepare()?;
+        }
+        Reached::find(self.options, plan, &|| progress.is_interrupted())
+    }
+
     fn batch(
         &self,
         plan: &Plan,
         cells: &[usize],
         store: &mut Store<'_>,
+        reached: Option<&mut Reached>,
         progress: &mut dyn SweepProgress,
     ) -> Result<LiveFacts, RunError> {
         let (options, part) = plan.part(self.options, cells);
         batch::check_open_files(&options, &part)?;
         batch::wait_until_alone();
-        let run = live::run(&options, part, self.folder, progress)?;
+        let run = live::run(&options, part, self.folder, reached, progress)?;
         let capture = store.next_capture();
         let (results, facts) = analysed(progress, || batch::figures(&options, run, self.folder, &capture))?;
         for ((cell, rows, ladder), index) in results.into_iter().zip(cells) {

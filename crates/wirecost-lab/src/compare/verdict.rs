@@ -30,6 +30,8 @@ pub struct Evidence<'a> {
     pub lateness: Duration,
     /// Whether the echo requests were IPv6.
     pub ipv6: bool,
+    /// Whether there is an emulated link.
+    pub is_emulated: bool,
 }
 
 /// With fewer samples, a cell has a warning.
@@ -118,7 +120,8 @@ const fn carried(outcomes: &Outcomes) -> u64 {
 }
 
 fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
-    rtt_off(evidence.link, evidence.achieved, evidence.ipv6)
+    let off = || rtt_off(evidence.link, evidence.achieved, evidence.ipv6);
+    evidence.is_emulated.then(off)?
 }
 
 fn mean_delay(evidence: &Evidence<'_>) -> Option<Warning> {

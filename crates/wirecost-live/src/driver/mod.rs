@@ -16,6 +16,19 @@ pub mod sources;
 mod stream;
 mod wakes;
 
+use std::io;
+use std::net::SocketAddr;
+
+/// A listener at `address`, with the backlog of a server.
+pub(crate) fn listen_at(address: SocketAddr) -> io::Result<mio::net::TcpListener> {
+    server::listen_at(address, false)
+}
+
+/// A datagram socket at `address`, with the buffers of a server.
+pub(crate) fn bind_datagrams(address: SocketAddr) -> io::Result<mio::net::UdpSocket> {
+    datagram::bind(address, false)
+}
+
 /// Stops a loop from any thread.
 pub type Stopper = std::sync::Arc<mio::Waker>;
 

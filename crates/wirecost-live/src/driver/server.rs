@@ -3,6 +3,7 @@
 mod connections;
 mod flows;
 mod listening;
+pub(super) use listening::listen_at;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;

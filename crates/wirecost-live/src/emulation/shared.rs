@@ -164,6 +164,18 @@ impl Meter {
         }
     }
 
+    /// Counts a packet on the real path, where nothing else is known.
+    pub(crate) fn count(&self, way: Direction, bytes: usize, now: Instant) {
+        self.pass_mark(now);
+        let [up, down] = &self.gauges;
+        let gauge = match way {
+            Direction::Up => up,
+            Direction::Down => down,
+        };
+        gauge.packets.fetch_add(1, Ordering::Relaxed);
+        gauge.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// Sets the mark: packets that enter from `at` on are after it. There is one mark at a time.
     pub fn mark(&self, at: Instant) {
         let mut at_mark = self.at_mark();

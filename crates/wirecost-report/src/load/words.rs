@@ -3,7 +3,9 @@
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::DirectionUse;
-use wirecost_results::load::{LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures};
+use wirecost_results::load::{
+    LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
+};
 use wirecost_results::summary::{Outcomes, Times};
 use wirecost_results::thresholds::failure_text;
 use wirecost_results::warning::Warning;
@@ -363,6 +365,15 @@ pub(crate) fn bottleneck(load: &Load) -> String {
     )
 }
 
+/// Packets and bytes of one direction of the real path.
+pub(crate) fn wire_use(used: &WireWay) -> String {
+    let packets = counted(used.packets, "packet");
+    format!(
+        "{packets} of {} B, headers of IP included",
+        number::grouped(used.bytes)
+    )
+}
+
 /// The use of one direction of a link: `1,200 packets, 12 lost, 3 dropped by its queue, rate in use 40 % of the time`.
 pub(crate) fn direction_use(used: &DirectionUse) -> String {
     let mut text = counted(used.packets, "packet");
@@ -386,8 +397,11 @@ pub(crate) fn link_kept(figures: &LinkFigures) -> String {
     let rtt = achieved.and_then(|achieved| achieved.rtt_p50_ns);
     let rtt = number::optional(rtt, |nanos| number::latency(nanos as f64));
     let late = number::duration(emulator.lateness_p99_ns as f64);
+    let relay = figures.relay.as_ref().map_or_else(String::new, |target| {
+        format!("; a relay at its end stands for {target}, and bytes are those between device and relay")
+    });
     format!(
-        "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}",
+        "an echo took {rtt} ms before the load, packets were handed over {late} late (p99), by {}{relay}",
         figures.packet_path
     )
 }

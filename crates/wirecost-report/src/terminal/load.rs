@@ -78,6 +78,9 @@ impl Page {
         if let Some(figures) = &load.service {
             lines.extend(self.entry("server", &words::service(figures)));
         }
+        if let Some(why) = &load.wire_not_counted {
+            lines.extend(self.entry("wire", &format!("bytes on the wire are not counted: {why}")));
+        }
         if let Some(figures) = &load.link {
             lines.extend(self.entry("link", &words::link_kept(figures)));
         }
@@ -113,6 +116,11 @@ impl Page {
         }
         if phase.socket_bytes_up + phase.socket_bytes_down > 0 {
             lines.extend(self.entry("bytes", &bytes(phase)));
+        }
+        if let Some(used) = &phase.wire {
+            for (name, way) in [("wire up", &used.up), ("wire down", &used.down)] {
+                lines.extend(self.entry(name, &words::wire_use(way)));
+            }
         }
         if let Some(used) = &phase.link {
             for (name, way) in [("link up", &used.up), ("link down", &used.down)] {

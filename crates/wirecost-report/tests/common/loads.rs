@@ -133,6 +133,7 @@ pub(crate) fn linked() -> LoadResults {
                     rtt_p50_ns: Some(40_012_000),
                     ..Achieved::default()
                 }),
+                path: None,
             },
             packet_path: "tun".into(),
             emulator: Some(Emulator {
@@ -141,6 +142,7 @@ pub(crate) fn linked() -> LoadResults {
                 ..Emulator::default()
             }),
             dropped_packets: 0,
+            relay: None,
         }));
         load.phases[1].link = Some(LinkUse {
             up: used,

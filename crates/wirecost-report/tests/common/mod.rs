@@ -389,6 +389,7 @@ fn link(half: u64) -> Link {
             packets: 2_400,
             ..Achieved::default()
         }),
+        path: None,
     }
 }
 

@@ -124,10 +124,6 @@ fn what_cannot_be_run_is_refused_where_it_is_said() {
             "line 2: timeout: it must be above 0 s",
         ),
         (
-            "stack: mqtt-qos1\ntarget: mqtt://broker.lab\nlink: {rtt: 40ms}\n",
-            "line 3: link: mqtt://broker.lab/ is not behind an emulated link: name a stack",
-        ),
-        (
             "stack: tcp\nsources: [127.0.0.2]\nlink: {rtt: 40ms}\n",
             "line 3: link: devices on an emulated link have its addresses",
         ),

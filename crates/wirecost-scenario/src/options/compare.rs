@@ -1,6 +1,7 @@
 //! The options of a comparison.
 
 mod engine;
+mod running;
 mod valid;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub use wirecost_stack::target::Target;
 
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
+pub use running::{Running, ServerPath};
 pub use valid::MAX_DEVICES;
 
 /// The options of a comparison, every default filled in.
@@ -44,6 +46,8 @@ pub struct Options {
     pub timeout: Duration,
     /// The servers.
     pub target: Target,
+    /// The server that runs already, if `target` is [`Target::Running`].
+    pub running: Option<Running>,
     /// Whether devices speak IPv6.
     pub ipv6: bool,
     /// The packet path; `None` takes TUN if it is available.
@@ -178,7 +182,10 @@ pub enum OptionsError {
     ClientCertificates,
     /// A real server in virtual time.
     #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
-    SimulatedTarget(Target),
+    SimulatedTarget(String),
+    /// A server that runs already cannot be measured in this way.
+    #[error("{0}")]
+    Running(String),
     /// More devices than one run has addresses for.
     #[error(
         "a cell of {samples} samples is more than the {most} devices that one run holds: lower -n{instead}"
@@ -277,7 +284,13 @@ impl Options {
         let first = schedules.first().cloned().unwrap_or_default();
         ResolvedScenario {
             engine: self.engine.to_string(),
-            target: self.target.to_string(),
+            target: self.target_name(),
+            path: self.path().map(|path| path.name().to_owned()),
+            ca: self
+                .running
+                .as_ref()
+                .and_then(|running| Some(running.ca.as_ref()?.display().to_string())),
+            insecure: self.running.as_ref().is_some_and(|running| running.insecure),
             stacks: self.stacks.iter().map(Stack::to_string).collect(),
             start: self.starts.iter().map(Start::to_string).collect(),
             size: self.sizes.iter().map(ByteSize::to_string).collect(),

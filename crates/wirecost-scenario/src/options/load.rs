@@ -94,7 +94,7 @@ pub struct LoadOptions {
     /// Whether devices and a target that wirecost starts speak IPv6.
     #[serde(skip_serializing_if = "Not::not")]
     pub ipv6: bool,
-    /// The emulated link that all devices share to a started target.
+    /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "print::link")]
     pub link: Option<LinkConfig>,
     /// Certificate authorities of the target, in addition to those of the machine.
@@ -144,12 +144,6 @@ impl LoadOptions {
     /// Why the load cannot run over its link; `None` if it can, or has no link.
     pub fn cannot_cross(&self) -> Option<String> {
         let link = self.link.as_ref()?;
-        if let LoadTarget::Url(url) = &self.target {
-            return Some(format!(
-                "{url} is not behind an emulated link: name a stack, whose server is started there, or run \
-                 wirecost link -- wirecost load {url}"
-            ));
-        }
         if !self.sources.is_empty() {
             return Some(
                 "devices on an emulated link have its addresses: leave out the source addresses".into(),

@@ -67,14 +67,17 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
     let text = |duration: Duration| DisplayDuration(duration).to_string();
     // Virtual time has only the built-in servers.
     let target = if engine == "sim" {
-        Target::Builtin
+        Target::Builtin.to_string()
     } else {
-        options.target
+        let path = options
+            .path()
+            .map_or_else(String::new, |path| format!(" {}", path.name()));
+        options.target_name() + &path
     };
     let identity = Identity {
         question: question(options, cell),
         engine,
-        target: target.to_string(),
+        target,
         version: env!("CARGO_PKG_VERSION"),
         seed: options.seed,
         samples: options.samples,
@@ -126,7 +129,7 @@ pub(crate) fn labels(options: &Options, cell: Dimensions) -> Labels {
         ("start", cell.start.to_string()),
         ("size", cell.size.to_string()),
         ("messages_per_connection", cell.schedule.messages.to_string()),
-        ("target", options.target.to_string()),
+        ("target", options.target_name()),
     ])
     .into_iter()
     .chain(interval)

@@ -14,7 +14,7 @@ use rustls::{RootCertStore, SupportedProtocolVersion, version};
 
 use super::fault::certificate::complaint;
 use super::sessions::Sessions;
-use super::trust::Anyone;
+use super::trust::{Anyone, Named};
 use crate::certificate::Identity;
 use crate::provider::Clock;
 use crate::{Epoch, KeyLog, Start, provider};
@@ -73,7 +73,7 @@ pub enum Suites {
 #[derive(Clone, PartialEq, Eq)]
 pub enum Trust {
     /// Servers whose certificate one of these authorities (DER) issued, or whose self-signed certificate is one of
-    /// these.
+    /// these. A server that shows the certificate of one of the authorities itself has its key, and is accepted by any name.
     Authorities(Vec<Vec<u8>>),
     /// All servers, whatever their certificate. The channel is encrypted, but the peer is unknown.
     Anyone,
@@ -353,7 +353,8 @@ impl Trust {
         };
         let roots = roots(ders)?;
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(provider)).build();
-        Ok(verifier.map_err(unusable("authority"))?)
+        let verifier = verifier.map_err(unusable("authority"))?;
+        Ok(Arc::new(Named::new(verifier, ders.clone())))
     }
 }
 

@@ -7,11 +7,12 @@ use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::load;
 use wirecost_scenario::options::compare::{Engine, Reconnect};
+use wirecost_scenario::options::load::LoadTarget;
 use wirecost_scenario::table::{clients, whole};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
-use wirecost_stack::target::Target;
 
 use super::count::at_least_one;
 use super::{PacketPath, TableArguments};
@@ -158,9 +159,23 @@ pub struct CompareArguments {
     )]
     pub spread: Option<Duration>,
 
-    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap or libcoap-gnutls
-    #[arg(long, value_name = "TARGET", default_value = "builtin")]
-    pub target: Target,
+    /// Server: builtin, mosquitto, rabbitmq, caddy, libcoap or libcoap-gnutls; or the URL of one that runs already, on the
+    /// real path, or with --rtt and other link options behind a relay on the emulated link
+    #[arg(long, value_name = "TARGET", default_value = "builtin", value_parser = load::target)]
+    pub target: LoadTarget,
+
+    /// File with the certificate authorities that the server of a URL may have, in PEM [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+
+    /// Accept any certificate of the server of a URL, for tests only
+    #[arg(long, conflicts_with = "cacert")]
+    pub insecure: bool,
+
+    /// Confirm that you own the target of a URL or are permitted to load it; required for more than 100 messages or connects
+    /// per second to another machine
+    #[arg(long)]
+    pub i_own_this_target: bool,
 
     /// Use IPv6 between devices and server
     #[arg(long)]

@@ -35,7 +35,14 @@ const COMPARE: &[Group] = &[
     Group {
         heading: "Connections and server",
         common: &["start", "target", "reconnect"],
-        further: &["client_certificates", "dtls_cookie", "ipv6"],
+        further: &[
+            "cacert",
+            "insecure",
+            "i_own_this_target",
+            "client_certificates",
+            "dtls_cookie",
+            "ipv6",
+        ],
     },
     LINK,
     Group {
@@ -178,7 +185,7 @@ const PROBE: &[Group] = &[
     Group {
         heading: "Security",
         common: &["cacert", "insecure", "tls_version", "psk"],
-        further: &["cert", "key"],
+        further: &["cert", "key", "no_resumption"],
     },
     Group {
         heading: "Results",

@@ -81,6 +81,10 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "START", default_value = "cold")]
     pub start: Start,
 
+    /// Do not try resumption and early data after a cold connection on TLS or QUIC; each of them sends the message once more
+    #[arg(long)]
+    pub no_resumption: bool,
+
     /// Use IPv4 only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub ipv4: bool,

@@ -17,7 +17,7 @@ use wirecost_results::time::rfc3339;
 use wirecost_results::warning::Warning;
 use wirecost_results::{Cell, OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
-use wirecost_scenario::options::compare::Options;
+use wirecost_scenario::options::compare::{Options, ServerPath};
 
 use crate::arguments::{CompareArguments, OutputArguments};
 use crate::commands::{command_line, thresholds};
@@ -55,6 +55,7 @@ impl Job<'_> {
         let Job { options, output, .. } = self;
         output.table.check(options)?;
         output::check_files(&[("--json", output.json.as_deref())])?;
+        consent(options)?;
         let out = resume::folder(output)?.unwrap_or_else(default_folder);
         if !output.quiet {
             introduce(options, &out);
@@ -92,6 +93,16 @@ impl Job<'_> {
         }
         OpenRun::resume(out, start, self.output.resume_changed)
             .map_err(|error| resume::refused(error, "cells"))
+    }
+}
+
+/// Prevents a burst of messages to a foreign server by mistake.
+fn consent(options: &Options) -> Result<(), Failure> {
+    match options.needs_consent() {
+        Some(why) => Err(Failure::usage(why).with_hint(
+            "add --i-own-this-target if you may load it, or take fewer samples (-n) or a longer --settle or --interval",
+        )),
+        None => Ok(()),
     }
 }
 
@@ -205,7 +216,15 @@ fn introduce(options: &Options, out: &Path) {
         env!("CARGO_PKG_VERSION"),
         stacks.join(" "),
         counted(sizes as u64, "size"),
-        counted(links as u64, "link"),
+        match options.path() {
+            Some(ServerPath::Real) => format!("the real path to {}", options.target_name()),
+            Some(ServerPath::Relay) => format!(
+                "{} with a relay to {}",
+                counted(links as u64, "link"),
+                options.target_name()
+            ),
+            None => counted(links as u64, "link"),
+        },
         counted(options.samples.into(), "sample"),
         options.seed,
         out.display()

@@ -88,6 +88,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
             _ => None,
         },
         keeps_keys: arguments.out.is_some() && !arguments.no_keys,
+        tries_resumption: !arguments.no_resumption,
         ..Options::new(url)
     };
     options.check().map_err(Failure::usage)?;

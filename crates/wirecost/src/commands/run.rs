@@ -120,10 +120,13 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
     say_where_nothing_aborts(scenario);
     match &scenario.work {
         Work::Comparison(options) => {
-            let options = Options {
+            let mut options = Options {
                 shard: arguments.shard,
                 ..(**options).clone()
             };
+            if let Some(running) = &mut options.running {
+                running.is_permitted = arguments.i_own_this_target;
+            }
             if options.cells() == 0 {
                 let shard = arguments
                     .shard

@@ -71,6 +71,21 @@ fn mqtts_is_one_round_trip_longer_and_resumes() {
         "{facts}"
     );
     assert!(facts.contains("session new"), "{facts}");
+    let line = |report: &Value| {
+        let facts = report["facts"].as_array().expect("facts");
+        let of_resumption = facts.iter().find(|fact| fact["about"] == "resumption");
+        of_resumption.map(|fact| fact["text"].to_string())
+    };
+    let said = line(&cold).expect("a line about resumption");
+    assert!(
+        said.contains("works, ") && said.contains(" B less and 0 round trips less"),
+        "{said}"
+    );
+    assert!(said.contains("early data does not work"), "{said}");
+    assert_eq!(
+        line(&report(folder.path(), &format!("{arguments} --no-resumption"))),
+        None
+    );
     let older = report(folder.path(), &format!("{arguments} --tls-version 1.2"));
     assert_eq!(step(&older, "security")["round_trips"], 2.0);
     let resumed = report(folder.path(), &format!("{arguments} --start resumed"));

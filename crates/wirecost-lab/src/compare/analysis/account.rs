@@ -48,6 +48,8 @@ pub(super) struct Account {
     pub(super) cell: usize,
     /// Whether the response time of a message ends with its answer.
     answered: bool,
+    /// Whether nothing is known of the server's end of the path: when packets arrive there, and when they leave.
+    sees_one_end: bool,
     /// Whether the client has to do something before it may send.
     has_connect: bool,
     /// Whether a repeated payload has different bytes.
@@ -70,7 +72,7 @@ impl Account {
             sample,
             report,
         } = device;
-        let server_port = cell.stack.port();
+        let server_port = cell.port;
         let mut ledger = DeviceLedger::with_describer(cell.stack.describer());
         let mut datagram_ids = Vec::new();
         let mut measurement = DeviceMeasurement::before(index, sample, report);
@@ -97,6 +99,7 @@ impl Account {
         Self {
             cell: index,
             answered: cell.stack.is_answered(),
+            sees_one_end: cell.sees_one_end,
             has_connect: cell.stack.has_connect(),
             is_sealed: cell.stack.is_sealed(),
             payload_bytes: cell.payload.len() as u64,
@@ -186,7 +189,8 @@ impl Account {
             let trips = self.round_trips(started, ready, Direction::Down);
             // A client that may send at once has waited for nothing.
             let at_once = self.measurement.report.script.timing().sends_at_once();
-            self.measurement.connect_round_trips = trips.or(at_once.then_some(0.0));
+            let none = at_once && !self.sees_one_end;
+            self.measurement.connect_round_trips = trips.or(none.then_some(0.0));
         }
         let trips = |(mark, arrival): (&Mark, &Option<Instant>)| match (mark.end, arrival) {
             (Some((end, _)), _) if self.answered => self.round_trips(mark.actual, end, Direction::Down),
@@ -253,7 +257,11 @@ impl Account {
     }
 
     /// Half the flights from `start` to the last packet that `direction` had delivered by `end`.
+    /// `None` if it cannot be seen what a packet waited for.
     fn round_trips(&self, start: Instant, end: Instant, direction: Direction) -> Option<f64> {
+        if self.sees_one_end {
+            return None;
+        }
         let within = |packet: &&SeenPacket| packet.entered >= start && packet.entered <= end;
         let packets: Vec<&SeenPacket> = self.packets.iter().filter(within).collect();
         let last = packets.iter().rposition(|packet| {

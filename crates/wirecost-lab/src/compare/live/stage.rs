@@ -1,7 +1,7 @@
 //! The threads of a run: forwarder, servers, devices, and the thread that waits for them.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -16,7 +16,6 @@ use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::emulation::{EmulationError, echo};
 use wirecost_live::foreign::{Foreign, ForeignReport};
-use wirecost_live::forwarder::{self, Forwarder};
 use wirecost_live::priority::{self, Duty};
 use wirecost_live::timerfd::minimize_timer_slack;
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport};
@@ -24,11 +23,13 @@ use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::options::compare::Options;
-use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedDevice};
+use wirecost_scenario::plan::{Plan, PlannedDevice};
 use wirecost_stack::channels::{ClientChannels, ServerChannels};
 use wirecost_stack::server::{Discard, services};
 use wirecost_stack::{Client, Message, Stack};
 
+use super::reach::Reached;
+use super::wire::{Seen, Wire};
 use super::{Progress, RunError};
 use crate::compare::device::{client_config, timing};
 use crate::compare::sampler::Sampler;
@@ -66,6 +67,8 @@ pub(super) struct Stage<'a> {
     pub(super) channels: &'a ClientChannels,
     /// The foreign server, if there is one.
     pub(super) foreign: Option<Foreign>,
+    /// The server that runs already, if there is one.
+    pub(super) reached: Option<&'a Reached>,
 }
 
 /// The results of a run's threads.
@@ -74,8 +77,8 @@ pub(super) struct Played {
     pub(super) devices: Vec<DeviceReport<Sampler>>,
     /// The logs of the built-in servers' flows, with the server's port.
     pub(super) flows: ServerFlows,
-    /// The result of the forwarder.
-    pub(super) forwarder: forwarder::Finished<DeviceLinks>,
+    /// The packets, and how they were carried.
+    pub(super) seen: Seen,
     /// The round-trip times of each link's check.
     pub(super) checks: Vec<Vec<Duration>>,
     /// The report of the foreign server.
@@ -121,17 +124,14 @@ impl<'env> Stage<'env> {
     pub(super) fn play<'scope>(
         mut self,
         scope: &'scope Scope<'scope, 'env>,
-        forwarder: Forwarder<DeviceLinks>,
+        wire: Wire,
         progress: &mut dyn Progress,
     ) -> Result<Played, RunError> {
-        let stop_forwarder = StopOnDrop(forwarder.stopper());
-        let forwarding = scope.spawn(move || {
-            minimize_timer_slack()?;
-            forwarder.run()
-        });
+        let stop_wire = StopOnDrop(wire.stopper());
+        let carrying = scope.spawn(move || wire.run());
         let played = self.play_on_link(scope, progress);
-        drop(stop_forwarder);
-        let forwarder = join("link", forwarding)?;
+        drop(stop_wire);
+        let seen = join("link", carrying)?;
         let OnLink {
             watched,
             flows,
@@ -146,7 +146,7 @@ impl<'env> Stage<'env> {
         Ok(Played {
             devices,
             flows,
-            forwarder,
+            seen,
             checks,
             server,
             interrupted,
@@ -159,7 +159,10 @@ impl<'env> Stage<'env> {
         scope: &'scope Scope<'scope, 'env>,
         progress: &mut dyn Progress,
     ) -> Result<OnLink, RunError> {
-        let checks = self.check_links(scope, progress)?;
+        let checks = match self.reached {
+            Some(reached) if reached.is_on_real_path() => Vec::new(),
+            _ => self.check_links(scope, progress)?,
+        };
         for (link, round_trips) in self.options.links.iter().zip(&checks) {
             progress.note(&echo::asked_and_achieved(link, round_trips, self.options.ipv6));
             let rng = Rng::new(self.options.seed).purpose(key_of("link decisions"));
@@ -167,9 +170,9 @@ impl<'env> Stage<'env> {
                 progress.note(&line);
             }
         }
-        let serving = match self.foreign {
-            None => Some(self.serve(scope)?),
-            Some(_) => None,
+        let serving = match (&self.foreign, self.reached) {
+            (None, None) => Some(self.serve(scope)?),
+            _ => None,
         };
         let watched = self
             .start_devices(scope)
@@ -304,12 +307,24 @@ impl<'env> Stage<'env> {
         first: Instant,
     ) -> Result<Device<Client, Sampler>, RunError> {
         let (options, cell) = (self.options, &self.plan.cells[device.cell]);
-        let config = client_config(options, cell, host, device.sample);
-        let server = server_address(options.ipv6);
+        let mut config = client_config(options, cell, host, device.sample);
+        let (mut ipv6, mut remote) = (
+            options.ipv6,
+            SocketAddr::new(server_address(options.ipv6), cell.port),
+        );
+        if let Some(reached) = self.reached {
+            (ipv6, remote) = (reached.is_ipv6(), reached.destination(cell));
+            config.session = reached.session();
+            config.hostname = Some(reached.hostname());
+        }
+        let local = match self.reached {
+            Some(reached) if reached.is_on_real_path() => any_address(ipv6),
+            _ => device_address(host, ipv6).unwrap_or_else(|| server_address(ipv6)),
+        };
         Ok(Device {
             host,
-            local: SocketAddr::new(device_address(host, options.ipv6).unwrap_or(server), 0),
-            remote: SocketAddr::new(server, cell.stack.port()),
+            local: SocketAddr::new(local, 0),
+            remote,
             transport: cell.stack.transport(),
             endpoint: Client::new(message, &config, self.channels)?,
             script: Sampler::new(timing(options, cell, first + device.start)),
@@ -344,6 +359,14 @@ impl<'env> Stage<'env> {
             return Some("packets can no longer be recorded: the disk of the results folder is full".into());
         }
         self.foreign.as_mut().and_then(Foreign::death)
+    }
+}
+
+/// Any address of this machine.
+const fn any_address(ipv6: bool) -> IpAddr {
+    match ipv6 {
+        true => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        false => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 

@@ -108,7 +108,7 @@ pub(super) fn figures(
     let path = folder.file(capture);
     let mut capture = CaptureFile::create(&path, &run.plan, run.clock, recorded, drawn, &keys)
         .map_err(io("write the capture"))?;
-    let recording = &mut run.forwarder.recording;
+    let recording = &mut run.seen.recording;
     let reports = std::mem::take(&mut run.devices);
     let devices = reports
         .into_iter()
@@ -120,16 +120,13 @@ pub(super) fn figures(
     recording.discard().map_err(io("discard the recorded packets"))?;
     let cut_short = |error| format!("the capture is cut short: {error}");
     let failure = run.failure.take().or_else(|| capture_error.map(cut_short));
-    let dropped_packets = run
-        .forwarder
-        .dropped()
-        .map_err(io("read the interfaces' counters"))?;
+    let dropped_packets = run.seen.dropped;
     let emulator = emulator(&analysis, &run);
     let lateness = emulator.as_ref().map_or(0, |emulator| emulator.lateness_p50_ns);
     let context = Context {
         options,
         plan: &run.plan,
-        links: &run.forwarder.links,
+        links: &run.seen.links,
         checks: &run.checks,
         dropped_packets,
         lateness: Duration::from_nanos(lateness),

@@ -112,6 +112,7 @@ fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(WarningKind
         dropped_packets: 0,
         lateness: Duration::ZERO,
         ipv6: false,
+        is_emulated: true,
     });
     warning.map(|warning| (warning.kind, warning.invalidates))
 }
@@ -129,6 +130,7 @@ fn an_emulator_that_adds_over_2_percent_has_a_warning() {
             dropped_packets: 0,
             lateness,
             ipv6: false,
+            is_emulated: true,
         })
         .is_some()
     };

@@ -53,6 +53,7 @@ where
         }
         let setting = OnLink {
             activity,
+            clock,
             devices: noted,
             log_bytes: usize::MAX,
             lap: Duration::ZERO,

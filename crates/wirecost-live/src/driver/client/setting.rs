@@ -11,8 +11,8 @@ use wirecost_proto::script::Context;
 use wirecost_proto::{Buffer, Direction, Instant};
 
 use super::super::sources::{Origin, Sources};
-use crate::activity::Activity;
-use crate::clock::thread_cpu_time;
+use crate::activity::{Activity, OpenedFlow};
+use crate::clock::{Clock, thread_cpu_time};
 
 /// The mode of a loop, and the records of its devices.
 pub(super) trait Setting {
@@ -58,6 +58,7 @@ pub(super) trait Setting {
 #[derive(Debug)]
 pub struct OnLink {
     pub(super) activity: Arc<Activity>,
+    pub(super) clock: Clock,
     pub(super) devices: Vec<Noted>,
     /// Bytes of memory for the logged datagrams of a flow's direction.
     pub(super) log_bytes: usize,
@@ -107,6 +108,11 @@ impl Setting for OnLink {
     fn opened(&mut self, device: usize, address: SocketAddr, transport: Transport) {
         let log = FlowLog::bounded(transport, self.log_bytes);
         self.devices[device].logs.push((address, log));
+        self.activity.open(OpenedFlow {
+            at: self.clock.now(),
+            host: self.devices[device].host,
+            local: address,
+        });
     }
 
     fn transmitted(&mut self, device: usize, out: &Buffer) {

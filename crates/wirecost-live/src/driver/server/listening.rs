@@ -61,7 +61,7 @@ pub(super) fn listen<E>(
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
     let listener = match service.transport {
         Transport::Stream => {
-            let mut listener = listen_at(address, port).map_err(named)?;
+            let mut listener = listen_at(address, port == Port::Shared).map_err(named)?;
             if let Some(name) = congestion_control {
                 // Accepted connections inherit it. A refusal was reported by the run.
                 let _ = set_congestion_control(listener.as_fd(), name);
@@ -87,11 +87,12 @@ pub(super) fn listen<E>(
     })
 }
 
-fn listen_at(address: SocketAddr, port: Port) -> io::Result<TcpListener> {
+/// A listener. With `shared`, others may listen on the same port.
+pub(in crate::driver) fn listen_at(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     let kind = Type::STREAM.nonblocking();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
-    socket.set_reuse_port(port == Port::Shared)?;
+    socket.set_reuse_port(shared)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(TcpListener::from_std(socket.into()))

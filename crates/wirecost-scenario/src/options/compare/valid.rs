@@ -51,6 +51,7 @@ impl Options {
         if self.client_certificates && !self.target.is_builtin() {
             return Err(OptionsError::ClientCertificates);
         }
+        self.validate_running()?;
         self.validate_amount()?;
         for link in &self.links {
             link.validate()?;
@@ -78,7 +79,7 @@ impl Options {
     /// The engine must be able to run what is asked for.
     fn validate_engine(&self) -> Result<(), OptionsError> {
         if self.engine == Engine::Sim && !self.target.is_builtin() {
-            return Err(OptionsError::SimulatedTarget(self.target));
+            return Err(OptionsError::SimulatedTarget(self.target_name()));
         }
         let (samples, most) = (u64::from(self.samples), self.max_samples());
         if samples > most {

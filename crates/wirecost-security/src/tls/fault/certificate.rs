@@ -52,6 +52,11 @@ impl Flaw {
     }
 }
 
+/// Whether an error says that the certificate belongs to an authority.
+pub(in crate::tls) fn is_of_an_authority(error: &Error) -> bool {
+    matches!(error, Error::InvalidCertificate(CertificateError::Other(error)) if error.to_string() == CA_AS_END_ENTITY)
+}
+
 /// What an error says about the certificate.
 pub(crate) fn complaint(error: &Error) -> String {
     match error {

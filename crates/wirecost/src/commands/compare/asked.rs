@@ -1,6 +1,10 @@
 //! From the arguments of `wirecost compare` to the options of a comparison.
 
-use wirecost_scenario::options::compare::{Options, Schedule, SharedLink};
+use wirecost_scenario::options::compare::{
+    Engine, LinkConfig, Options, Running, Schedule, ServerPath, SharedLink, Target,
+};
+use wirecost_scenario::options::load::LoadTarget;
+use wirecost_stack::url::{Url, percent_decoded};
 
 use crate::arguments::CompareArguments;
 use crate::commands::keep_alive_seconds;
@@ -9,7 +13,7 @@ use crate::exit::Failure;
 
 /// The options of these arguments.
 pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> {
-    let options = Options {
+    let mut options = Options {
         engine: arguments.engine,
         stacks: arguments.stacks.clone(),
         sizes: arguments.size.clone(),
@@ -17,7 +21,8 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         samples: arguments.clients.unwrap_or(arguments.count),
         settle: arguments.settle,
         timeout: arguments.timeout,
-        target: arguments.target,
+        target: Target::Builtin,
+        running: None,
         ipv6: arguments.ipv6,
         medium: arguments.packet_path.medium(),
         one_cpu: arguments.one_cpu,
@@ -37,6 +42,45 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         exclude: Vec::new(),
         shard: None,
     };
+    match &arguments.target {
+        LoadTarget::Started(target) => options.target = *target,
+        LoadTarget::Url(url) => running(arguments, url, &mut options),
+    }
+    let is_url = options.running.is_some();
+    if !is_url && (arguments.cacert.is_some() || arguments.insecure || arguments.i_own_this_target) {
+        let text = "--cacert, --insecure and --i-own-this-target go with a URL: --target mqtts://HOST";
+        return Err(Failure::usage(text));
+    }
     options.validate()?;
     Ok(options)
+}
+
+/// Takes a server that runs already as the target: on the real path, or with options of a link behind a relay.
+fn running(arguments: &CompareArguments, url: &Url, options: &mut Options) {
+    let is_given = |name: &str| arguments.given.iter().any(|given| given == name);
+    let path = match arguments.link.is_given() {
+        true => ServerPath::Relay,
+        false => ServerPath::Real,
+    };
+    if path == ServerPath::Real {
+        options.links = vec![LinkConfig::default()];
+    }
+    // Virtual time has only the built-in servers.
+    if options.engine == Engine::Auto {
+        options.engine = Engine::Live;
+    }
+    if !is_given("stacks") && !arguments.vary.iter().any(|vary| vary.starts_with("stack=")) {
+        options.stacks = vec![url.scheme.stack()];
+    }
+    if !is_given("resource") && !url.resource.is_empty() {
+        options.resource = percent_decoded(&url.resource);
+    }
+    options.target = Target::Running;
+    options.running = Some(Running {
+        path,
+        ca: arguments.cacert.clone(),
+        insecure: arguments.insecure,
+        is_permitted: arguments.i_own_this_target,
+        ..Running::new(url.clone())
+    });
 }

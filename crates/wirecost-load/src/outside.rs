@@ -1,0 +1,129 @@
+//! A target that runs already, behind an emulated link: a relay stands in its place there, and passes everything on.
+//!
+//! The target is found, and the relay started, in the network namespace of the program. Only then the link is built.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+
+use wirecost_live::Side;
+use wirecost_live::emulation::EmulationError;
+use wirecost_live::relay::{Relay, Relayed, Route};
+use wirecost_proto::ResetReason;
+use wirecost_proto::bare::Transport;
+use wirecost_proto::hosts::server_address;
+use wirecost_results::warning::{Warning, WarningKind};
+use wirecost_scenario::options::load::{LoadOptions, LoadTarget};
+
+use super::destination::{Destination, OnLink};
+use super::error::LoadError;
+use super::server::found;
+use crate::outcome::{LoadOutcome, NoConnection};
+
+/// A found target, and the relay to it.
+pub(super) struct Outside {
+    relay: Relay,
+    destination: Destination,
+    transport: Transport,
+}
+
+impl Outside {
+    /// Finds the target of `options` and starts the relay to it; `None` if wirecost starts the target. Call it in the network
+    /// namespace from which the target can be reached.
+    ///
+    /// # Errors
+    /// The target has no address, or does not accept a connection.
+    pub(super) fn reach(
+        options: &LoadOptions,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, LoadError> {
+        let LoadTarget::Url(url) = &options.target else {
+            return Ok(None);
+        };
+        let destination = found(options, url, is_over)?;
+        let transport = options.stack.transport();
+        if transport == Transport::Stream {
+            let connected = TcpStream::connect_timeout(&destination.address, options.connect_timeout);
+            connected.map_err(|error| LoadError::NoConnection {
+                target: options.target.to_string(),
+                why: unconnected(error.kind(), error.to_string()),
+            })?;
+        }
+        Ok(Some(Self {
+            relay: Relay::start()?,
+            destination,
+            transport,
+        }))
+    }
+
+    /// The address of the target itself.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.destination.address
+    }
+
+    /// Whether the target is reached over IPv6: so are the relay's devices.
+    pub(super) const fn is_ipv6(&self) -> bool {
+        self.destination.address.is_ipv6()
+    }
+
+    /// Listens on the server's side of a link. Returns the destination of the devices there.
+    ///
+    /// # Errors
+    /// The side cannot be entered.
+    pub(super) fn stand_on(&self, side: &Side, on_link: OnLink) -> Result<Destination, LoadError> {
+        let target = self.destination.address;
+        let listen = SocketAddr::new(server_address(self.is_ipv6()), target.port());
+        let route = Route {
+            listen,
+            target,
+            transport: self.transport,
+        };
+        self.relay.listen(side, &[route])?;
+        Ok(Destination {
+            address: listen,
+            link: Some(on_link),
+            ..self.destination.clone()
+        })
+    }
+
+    /// Notes that no server runs if every datagram came back: behind a relay a device does not learn it.
+    pub(super) fn note_silence(&self, outcome: &mut LoadOutcome) {
+        let Relayed { lost_datagrams, .. } = self.relay.relayed();
+        let is_silent = outcome
+            .intervals
+            .iter()
+            .all(|interval| interval.socket_bytes[1] == 0);
+        if self.transport == Transport::Datagram && lost_datagrams > 0 && is_silent {
+            outcome.no_connection = Some(unconnected(ErrorKind::ConnectionRefused, String::new()));
+        }
+    }
+
+    /// A warning about what the relay could not pass on.
+    pub(super) fn warning(&self) -> Option<Warning> {
+        let text = self.relay.relayed().shortfall()?;
+        Some(Warning::note(WarningKind::RelayShortfall, text))
+    }
+}
+
+/// Why a target cannot be reached.
+fn unconnected(kind: ErrorKind, text: String) -> NoConnection {
+    let reason = match kind {
+        ErrorKind::ConnectionRefused => ResetReason::Refused.to_string(),
+        ErrorKind::TimedOut => "no answer".into(),
+        _ => text,
+    };
+    NoConnection {
+        refused: false,
+        reason,
+        hint: None,
+    }
+}
+
+impl From<wirecost_live::relay::RelayError> for LoadError {
+    fn from(error: wirecost_live::relay::RelayError) -> Self {
+        use wirecost_live::relay::RelayError::{Io, Side};
+        Self::Link(match error {
+            Side(error) => EmulationError::Environment(error),
+            Io { action, source } => EmulationError::doing(action)(source),
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! A server that runs already, as the target of a comparison.
+
+use std::path::PathBuf;
+
+use wirecost_stack::url::{Scheme, Url};
+use wirecost_stack::{Channel, Stack};
+
+use super::{Options, OptionsError};
+
+/// A server that wirecost has not started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Running {
+    /// Where it is, and its protocol.
+    pub url: Url,
+    /// How devices reach it.
+    pub path: ServerPath,
+    /// A file with the certificate authorities to trust; `None` takes those of the system.
+    pub ca: Option<PathBuf>,
+    /// Whether any certificate is accepted.
+    pub insecure: bool,
+    /// Whether the user has consented to load any target. It is not part of the scenario.
+    pub is_permitted: bool,
+}
+
+/// How devices reach a server that runs already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerPath {
+    /// On the network of this machine, without an emulated link.
+    Real,
+    /// Over an emulated link, with a relay at its end.
+    Relay,
+}
+
+impl ServerPath {
+    /// Every path with its name in scenarios and results.
+    pub const ALL: [(&'static str, Self); 2] = [("real", Self::Real), ("relay", Self::Relay)];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Relay => "relay",
+        }
+    }
+}
+
+impl Running {
+    /// The server at a URL, on the real path, which must show a certificate of a trusted authority.
+    pub const fn new(url: Url) -> Self {
+        Self {
+            url,
+            path: ServerPath::Real,
+            ca: None,
+            insecure: false,
+            is_permitted: false,
+        }
+    }
+
+    /// The server's port for a stack.
+    ///
+    /// # Errors
+    /// Why the stack cannot be measured with this server.
+    pub fn port_of(&self, stack: Stack) -> Result<u16, String> {
+        let url = &self.url;
+        if matches!(stack.channel, Channel::Oscore | Channel::Dtls12Psk) {
+            return Err(format!("{stack} needs a key that {url} and wirecost share"));
+        }
+        if self.path == ServerPath::Real && !stack.is_answered() {
+            return Err(format!(
+                "{stack} has no answers, and on the real path the arrival of a message is not seen: add --rtt, for a relay behind \
+                 an emulated link"
+            ));
+        }
+        if url.names(stack)
+            || stack.transport() != url.scheme.stack().transport() && self.is_h3_of_https(stack)
+        {
+            return Ok(url.port);
+        }
+        let other = url.scheme.counterpart();
+        let elsewhere = Url {
+            scheme: other,
+            port: other.port(),
+            ..url.clone()
+        };
+        if !elsewhere.names(stack) {
+            return Err(format!("{url} does not name a server of {stack}"));
+        }
+        if url.port != url.scheme.port() {
+            let at = url.by(other);
+            return Err(format!(
+                "the port of {stack} is not known, because {url} names another one than the registered one: compare with \
+                 --target {at} and its port"
+            ));
+        }
+        Ok(other.port())
+    }
+
+    /// HTTP/3 has the port number of HTTPS (RFC 9114, section 3.1.2).
+    fn is_h3_of_https(&self, stack: Stack) -> bool {
+        let h3 = Url {
+            scheme: Scheme::H3,
+            ..self.url.clone()
+        };
+        self.url.scheme == Scheme::Https && h3.names(stack)
+    }
+}
+
+impl Options {
+    /// The target's name in results: of a server that wirecost starts, or the URL without user and password.
+    pub fn target_name(&self) -> String {
+        match &self.running {
+            Some(running) => running.url.to_string(),
+            None => self.target.to_string(),
+        }
+    }
+
+    /// The path of a server that runs already; `None` if wirecost starts the server.
+    pub fn path(&self) -> Option<ServerPath> {
+        self.running.as_ref().map(|running| running.path)
+    }
+
+    /// The port of a stack's server.
+    ///
+    /// # Errors
+    /// Why the target does not have one.
+    pub(crate) fn port_of(&self, stack: Stack) -> Result<u16, String> {
+        match &self.running {
+            Some(running) => running.port_of(stack),
+            None if self.target.speaks(stack) => Ok(stack.port()),
+            None => Err(format!("{} does not speak {stack}", self.target)),
+        }
+    }
+
+    /// Checks what only a server that runs already limits.
+    pub(super) fn validate_running(&self) -> Result<(), OptionsError> {
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        let url = &running.url;
+        if self.ipv6 && url.host.parse::<std::net::Ipv6Addr>().is_err() {
+            let text =
+                format!("{url} says where the target is: name an IPv6 address in it, like mqtt://[::1]");
+            return Err(OptionsError::Running(text));
+        }
+        if running.path == ServerPath::Real && (self.one_cpu || self.medium.is_some()) {
+            let text = "--one-cpu and --packet-path belong to an emulated link: add --rtt, or leave them out";
+            return Err(OptionsError::Running(text.to_owned()));
+        }
+        if running.path == ServerPath::Real && self.links != [wirecost_link::LinkConfig::default()] {
+            let text = "the real path has no emulated link: leave out path, or the link";
+            return Err(OptionsError::Running(text.to_owned()));
+        }
+        let reasons: Vec<String> = self
+            .stacks
+            .iter()
+            .filter_map(|stack| running.port_of(*stack).err())
+            .collect();
+        match reasons.into_iter().next() {
+            Some(reason) if self.stacks.iter().all(|stack| running.port_of(*stack).is_err()) => {
+                Err(OptionsError::Running(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(url: &str, stack: &str) -> Result<u16, String> {
+        let running = Running::new(url.parse().expect("a URL"));
+        running.port_of(stack.parse().expect("a stack"))
+    }
+
+    #[test]
+    fn a_stack_has_the_port_of_the_url_or_the_registered_one() {
+        assert_eq!(port("mqtt://h:1884", "mqtt5-qos2"), Ok(1_884));
+        assert_eq!(port("mqtt://h", "mqtt-qos1+tls1.3"), Ok(8_883));
+        assert_eq!(port("mqtts://h:8884", "mqtt-qos1+tls1.2"), Ok(8_884));
+        assert_eq!(port("https://h:8443", "http3"), Ok(8_443));
+        assert_eq!(port("coaps://h", "coap-con+dtls1.3"), Ok(5_684));
+        assert_eq!(port("coap://h", "coap-con"), Ok(5_683));
+    }
+
+    #[test]
+    fn what_the_url_does_not_name_is_refused() {
+        for (url, stack) in [
+            ("mqtt://h:1884", "mqtt-qos1+tls1.3"),
+            ("mqtt://h", "coap-con"),
+            ("coap://h", "coap-con+oscore"),
+            ("coaps://h", "coap-con+dtls1.2-psk"),
+        ] {
+            assert!(port(url, stack).is_err(), "{url} {stack}");
+        }
+    }
+}
