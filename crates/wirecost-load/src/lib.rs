@@ -25,7 +25,7 @@
 //! - [`shared`]: sockets that devices share
 //! - [`simulated`]: a load in virtual time
 //! - [`sink`]: the counting target
-//! - [`sweep`]: one load after the other
+//! - [`sweep`]: one load after the other; [`search`]: the rates of a search for the highest one
 //! - [`watch`]: progress notifications
 //! - [`workers`]: parts in worker processes
 
@@ -52,6 +52,7 @@ pub mod profile;
 pub mod roles;
 pub mod run;
 mod scheme;
+pub mod search;
 pub mod server;
 pub mod share;
 pub mod shared;

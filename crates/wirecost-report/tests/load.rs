@@ -279,7 +279,7 @@ fn a_partial_second_has_its_own_rate_and_width() {
     let last = results.seconds.last_mut().expect("a second");
     (last.outcomes.offered, last.outcomes.acknowledged) = (200, 200);
     let page = html(&results).expect("a report");
-    assert!(page.contains("second,offered,carried\n"), "{page}");
+    assert!(page.contains("second,offered,acknowledged\n"), "{page}");
     for row in ["2.5,1000,1000", "3.5,1000,1000", "4.1,1000,1000"] {
         assert!(page.contains(&format!("{row}\n")), "{row}");
     }
@@ -321,7 +321,7 @@ fn junit_fails_where_messages_or_loads_are_missing() {
     let xml = junit(&summary, &[]);
     assert_eq!(ends(&xml), [1, 0]);
     assert!(
-        xml.contains("publish: 40 of 10,000 were not carried: 40 refused"),
+        xml.contains("publish: 40 of 10,000 were not acknowledged: 40 refused"),
         "{xml}"
     );
     let outcomes = &mut summary.loads[0].phases[1].outcomes;

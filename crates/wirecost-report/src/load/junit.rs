@@ -1,6 +1,6 @@
 //! `junit.xml`: loads as test cases, thresholds as test cases of their own.
 //!
-//! An invalid load, a load with messages that were not carried, and a load that could not be run are errors. A load
+//! An invalid load, a load with messages that were not acknowledged, and a load that could not be run are errors. A load
 //! that was not reached is skipped. A failed threshold is a failure. The format is the JUnit schema that continuous
 //! integration reads: `testsuites`, `testsuite`, `testcase` with at most one of `skipped`, `error` and `failure`.
 
@@ -82,8 +82,9 @@ fn of_load(load: &Load, label: &str) -> Case {
         .clone()
         .map(|reason| Verdict::Error("not-run", reason));
     let invalid = || words::invalid_somewhere(load).map(|reason| Verdict::Error("invalid", reason));
-    let not_carried = || words::not_carried(load).map(|reason| Verdict::Error("not-carried", reason));
-    let verdict = not_run.or_else(invalid).or_else(not_carried);
+    let not_acknowledged =
+        || words::not_acknowledged(load).map(|reason| Verdict::Error("not-acknowledged", reason));
+    let verdict = not_run.or_else(invalid).or_else(not_acknowledged);
     Case {
         class: "wirecost.load".into(),
         name: label.to_owned(),

@@ -11,7 +11,7 @@ use crate::number;
 pub fn markdown(summary: &LoadSummary) -> String {
     let labels = words::labels(&summary.loads);
     let mut text = format!("### {}\n\n", escaped(&summary.name));
-    text += "| load | offered/s | carried/s | outcomes | time | p50 (ms) | p99 (ms) | p99.9 (ms) | max (ms) | lag p99 | \
+    text += "| load | offered/s | acknowledged/s | outcomes | time | p50 (ms) | p99 (ms) | p99.9 (ms) | max (ms) | lag p99 | \
              generator CPU s/M | target CPU s/M | bottleneck |\n\
              |:--|--:|--:|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n";
     for (load, label) in summary.loads.iter().zip(&labels) {
@@ -45,7 +45,7 @@ fn row(load: &Load, label: &str) -> String {
     let ([p50, _, p99, p999, max], [generator, target]) = (values.times, values.cpu);
     let values = [
         values.offered,
-        values.carried,
+        values.acknowledged,
         outcomes(phase),
         time.to_owned(),
         p50,

@@ -8,6 +8,7 @@ use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::options::load::LoadEngine;
 use wirecost_scenario::table::clients;
 use wirecost_scenario::table::rate;
@@ -27,7 +28,7 @@ use super::{LoadLinkArguments, ShapeArguments};
     Each message has an intended time that does not depend on earlier messages, so a stall shows in the response times. \
     Only --closed-loop waits for answers.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 10 a limit of this machine, 11 target unreachable, 12 refused, \
-    13 some messages were not carried, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
+    13 some messages were not acknowledged, 14 measurement invalid, 99 a threshold failed, 130 interrupted."
 )]
 pub struct LoadArguments {
     /// URL of a server, or stacks whose built-in server wirecost starts
@@ -49,6 +50,12 @@ pub struct LoadArguments {
     /// Random (exponential) gaps between messages instead of equal ones, as from independent devices
     #[arg(long, conflicts_with = "closed_loop")]
     pub poisson: bool,
+
+    /// Find the highest rate at which the response times (delivery times, where nothing answers) fulfil this condition,
+    /// such as p(99)<50ms; the first load has --rate
+    #[arg(long, value_name = "CONDITION", value_parser = FindMax::read, conflicts_with_all = ["closed_loop", "count", "ramp",
+        "spread", "connect_only", "reconnect_storm"])]
+    pub find_max: Option<FindMax>,
 
     /// How long to send messages [default: 10s, or as long as --count takes]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]

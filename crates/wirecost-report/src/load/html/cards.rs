@@ -51,7 +51,7 @@ fn of_one(load: &Load) -> Vec<Card> {
     };
     let mut cards = Vec::new();
     if phase.outcomes.offered > 0 {
-        cards.push(carried(load));
+        cards.push(rate(load));
     }
     cards.push(time(load));
     if phase.outcomes.offered > 0 {
@@ -61,12 +61,12 @@ fn of_one(load: &Load) -> Vec<Card> {
     cards
 }
 
-fn carried(load: &Load) -> Card {
+fn rate(load: &Load) -> Card {
     let phase = words::main_phase(load);
     let rate = phase.and_then(|phase| phase.carried_rate);
     let offered = phase.and_then(|phase| phase.offered_rate);
     Card {
-        title: "Carried load",
+        title: "Acknowledged rate",
         value: number::optional(rate, number::rate),
         unit: match phase.map(words::offered) {
             Some("handshake") => "handshakes/s",
@@ -79,7 +79,8 @@ fn carried(load: &Load) -> Card {
             None if words::offer(load).is_empty() => "devices come back when they can".into(),
             None => format!("{}: it offers what is answered", words::offer(load)),
         },
-        scope: "answered in time or delivered, per second of the measured time".into(),
+        scope: "acknowledged in time, or delivered where nothing answers, per second of the measured time"
+            .into(),
         alarm: false,
     }
 }
@@ -195,7 +196,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
             .map(|(value, label)| (value, label.clone()))
     };
     cards.extend(best(&rate).map(|(value, label)| Card {
-        title: "Highest carried load",
+        title: "Highest acknowledged rate",
         value: number::rate(value),
         unit: "messages/s",
         winner: label,

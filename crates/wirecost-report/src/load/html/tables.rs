@@ -102,7 +102,7 @@ pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
         ("offered", "per s", |phase| {
             number::optional(phase.offered_rate, number::rate)
         }),
-        ("carried", "per s", |phase| {
+        ("acknowledged", "per s", |phase| {
             number::optional(phase.carried_rate, number::rate)
         }),
         ("up", "B each", |phase| bytes_each(phase, phase.socket_bytes_up)),
