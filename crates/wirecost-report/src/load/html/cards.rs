@@ -3,24 +3,28 @@
 use serde::Serialize;
 use wirecost_results::load::{Load, LoadSummary};
 
+use super::search;
 use crate::load::words;
 use crate::number;
 
 /// One question and its answer.
 #[derive(Default, Serialize)]
 pub(super) struct Card {
-    title: &'static str,
-    value: String,
-    unit: &'static str,
+    pub(super) title: &'static str,
+    pub(super) value: String,
+    pub(super) unit: &'static str,
     /// The load with the value, or an explanation.
-    winner: String,
-    scope: String,
+    pub(super) winner: String,
+    pub(super) scope: String,
     /// Whether it is shown as an alarm.
-    alarm: bool,
+    pub(super) alarm: bool,
 }
 
 /// The cards: the figures of one load, or the best of several loads.
 pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
+    if !summary.searches.is_empty() {
+        return search::cards(summary).collect();
+    }
     let mut cards = match summary.loads.as_slice() {
         [load] => of_one(load),
         loads => of_several(loads, labels),

@@ -58,24 +58,24 @@ impl TimeLine {
 
 /// The messages that a slot acknowledged, and the time in which it did: those whose acknowledgement arrived in it. Where
 /// nothing answers, or the results are of an earlier version, those that were intended in it and arrived.
-struct Acknowledged {
+pub(super) struct Acknowledged {
     is_by_arrival: bool,
 }
 
 impl Acknowledged {
-    fn of(slots: &[Slot]) -> Self {
+    pub(super) fn of(slots: &[Slot]) -> Self {
         let is_by_arrival = slots.iter().any(|slot| slot.row.acknowledged_then.is_some());
         Self { is_by_arrival }
     }
 
-    fn count(&self, row: &SecondRow) -> u64 {
+    pub(super) fn count(&self, row: &SecondRow) -> u64 {
         match self.is_by_arrival {
             true => row.acknowledged_then.unwrap_or_default(),
             false => row.outcomes.acknowledged + row.outcomes.delivered,
         }
     }
 
-    fn span(&self, slot: &Slot) -> [f64; 2] {
+    pub(super) fn span(&self, slot: &Slot) -> [f64; 2] {
         if self.is_by_arrival {
             slot.span
         } else {
@@ -188,7 +188,7 @@ fn line(
 ) -> Line {
     let point = |slot| (middle(span(slot)), value(slot));
     Line {
-        label,
+        label: label.to_owned(),
         number,
         points: slots.iter().map(point).collect(),
     }

@@ -72,6 +72,12 @@ pub(crate) fn bottleneck(search: &RateSearch, rate: f64) -> String {
     }
 }
 
+/// Why the first load at a rate that did not hold did not; nothing if all held.
+pub(crate) fn reason(search: &RateSearch, rate: f64) -> String {
+    let why = at(search, rate).find_map(|trial| trial.why.as_deref());
+    why.map_or(String::new(), number::plain)
+}
+
 fn at(search: &RateSearch, rate: f64) -> impl Iterator<Item = &RateTrial> {
     search.trials.iter().filter(move |trial| trial.rate == rate)
 }
