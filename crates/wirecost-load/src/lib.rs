@@ -18,7 +18,7 @@
 //! - [`devices`]: the devices of a loop: [`connections`] their connections, [`tracker`] their messages
 //! - [`activity`]: the interface of one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
-//! - `backlog`: messages that complete after the offer has ended
+//! - `backlog`: messages that complete after the offer has ended; `capture_label`: the phases of captured packets
 //! - [`link`]: the emulated link between devices and a started target; [`keys`]: the secrets of its connections
 //! - [`profile`]: takes CPU profiles with `perf`
 //! - [`roles`]: subscribers, attempts and phases
@@ -33,6 +33,7 @@ pub mod activities;
 pub mod activity;
 pub mod arrivals;
 mod backlog;
+mod capture_label;
 mod certificate;
 mod checked;
 pub mod clock;

@@ -27,6 +27,7 @@ use super::destination::OnLink;
 use super::keys::KeyLines;
 use super::nanos;
 use super::server::{Server, Site};
+use crate::capture_label::PhaseLabels;
 use crate::context::RunContext;
 use crate::error::LoadError;
 
@@ -156,7 +157,8 @@ impl LoadLink {
         Ok(server.behind(self.meter()))
     }
 
-    /// Stops the link, and writes its capture with the secrets: lines of a key log, and OSCORE contexts.
+    /// Stops the link, and writes its capture with the secrets (lines of a key log, and OSCORE contexts) and the phase of
+    /// each packet.
     ///
     /// # Errors
     /// The link's loop failed, its interfaces do not report their drops, or the capture cannot be written.
@@ -164,6 +166,7 @@ impl LoadLink {
         self,
         keys: &KeyLines,
         oscore_contexts: Option<&str>,
+        labels: &PhaseLabels,
     ) -> Result<LinkReport, EmulationError> {
         let network = self.emulation.warnings.clone();
         let mut left = self.emulation.stop()?;
@@ -174,7 +177,7 @@ impl LoadLink {
             .map_err(EmulationError::doing("read the interfaces' counters"))?;
         let capture = self.capture.map(|(folder, key)| {
             keep(&folder, &key, oscore_contexts, |path| {
-                Ok(capture::write(path, &mut left, keys.text())?.cut_short)
+                Ok(capture::write(path, &mut left, keys.text(), &|at| labels.at(at))?.cut_short)
             })
         });
         Ok(LinkReport {
