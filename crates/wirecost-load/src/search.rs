@@ -13,8 +13,8 @@ use wirecost_results::rate_search::{AtRate, RateTrial};
 const WIDTH: f64 = 1.02;
 /// How many loads each side of the border has.
 const REPEATS: u32 = 3;
-/// The lowest and the highest rate, in messages per second.
-const RATES: [f64; 2] = [1.0, 1_000_000.0];
+/// The highest rate, in messages per second.
+const HIGHEST: f64 = 1_000_000.0;
 /// The most loads of a search. Noise could move the border for ever.
 const MOST: usize = 60;
 
@@ -27,12 +27,13 @@ pub struct NextTrial {
     pub repeat: u32,
 }
 
-/// The next load after `trials`, of which the first is at the rate `first`; `None` at the end of the search.
-pub fn next(first: f64, trials: &[RateTrial]) -> Option<NextTrial> {
+/// The next load after `trials`, of which the first is at the rate `first` and none below the rate `least`; `None` at the
+/// end of the search.
+pub fn next(first: f64, least: f64, trials: &[RateTrial]) -> Option<NextTrial> {
     let all = AtRate::all(trials);
     let (Some(lowest), Some(highest)) = (all.first(), all.last()) else {
         return Some(NextTrial {
-            rate: first,
+            rate: first.max(rounded_up(least)),
             repeat: 0,
         });
     };
@@ -40,14 +41,14 @@ pub fn next(first: f64, trials: &[RateTrial]) -> Option<NextTrial> {
         return None;
     }
     let new = |rate: f64| NextTrial {
-        rate: rounded(rate.clamp(RATES[0], RATES[1])),
+        rate: rounded(rate).min(HIGHEST).max(rounded_up(least)),
         repeat: 0,
     };
     match AtRate::border(&all).map(|index| index.map(|index| all[index])) {
-        [_, None] => (highest.rate < RATES[1])
+        [_, None] => (highest.rate < HIGHEST)
             .then(|| new(highest.rate * 2.0))
             .or_else(|| again(*highest)),
-        [None, Some(_)] => (lowest.rate > RATES[0])
+        [None, Some(_)] => (lowest.rate > rounded_up(least))
             .then(|| new(lowest.rate / 2.0))
             .or_else(|| again(*lowest)),
         [Some(low), Some(high)] => {
@@ -69,15 +70,24 @@ fn again(at: AtRate) -> Option<NextTrial> {
     })
 }
 
-/// Three significant digits.
+/// Three significant digits, the nearest ones.
 fn rounded(rate: f64) -> f64 {
+    to_three_digits(rate, f64::round)
+}
+
+/// Three significant digits, not below `rate`.
+fn rounded_up(rate: f64) -> f64 {
+    to_three_digits(rate, f64::ceil)
+}
+
+fn to_three_digits(rate: f64, to_whole: fn(f64) -> f64) -> f64 {
     let unit = 10f64.powi(rate.log10().floor() as i32 - 2);
     // Below a unit of 1, the division is exact in decimal text, and the product is not.
     if unit >= 1.0 {
-        (rate / unit).round() * unit
+        to_whole(rate / unit) * unit
     } else {
         let parts = (1.0 / unit).round();
-        (rate * parts).round() / parts
+        to_whole(rate * parts) / parts
     }
 }
 
@@ -90,7 +100,7 @@ mod tests {
     /// Searches with loads that hold by `holds`, given the rate and the number of the load.
     fn search(first: f64, holds: impl Fn(f64, usize) -> bool) -> RateSearch {
         let mut trials: Vec<RateTrial> = Vec::new();
-        while let Some(NextTrial { rate, .. }) = next(first, &trials) {
+        while let Some(NextTrial { rate, .. }) = next(first, 1.0, &trials) {
             let held = holds(rate, trials.len());
             trials.push(RateTrial {
                 rate,
@@ -145,14 +155,15 @@ mod tests {
     #[test]
     fn a_search_without_a_border_ends_at_the_last_rate() {
         let held = search(1_000.0, |_, _| true);
-        assert_eq!((held.rate, held.interval[1]), (Some(RATES[1]), None));
+        assert_eq!((held.rate, held.interval[1]), (Some(HIGHEST), None));
         let failed = search(1_000.0, |_, _| false);
-        assert_eq!((failed.rate, failed.interval), (None, [None, Some(RATES[0])]));
+        assert_eq!((failed.rate, failed.interval), (None, [None, Some(1.0)]));
         assert!(failed.trials.len() < 20);
     }
 
     #[test]
     fn rates_have_three_digits() {
+        assert_eq!((rounded_up(100.4), rounded_up(0.3)), (101.0, 0.3));
         assert_eq!(
             [1.414_2, 44.72, 2_828.4, 123_456.0].map(rounded),
             [1.41, 44.7, 2_830.0, 123_000.0]

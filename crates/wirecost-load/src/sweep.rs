@@ -109,7 +109,8 @@ impl<'a> Sweep<'a> {
         for base in self.loads.iter().filter(is_ours) {
             let mut search = search_of(find_max, base);
             let first = FindMax::rate(base).unwrap_or_default();
-            while let Some(next) = search::next(first, &search.trials).filter(|_| ended.is_none()) {
+            let least = find_max.lowest_rate(base);
+            while let Some(next) = search::next(first, least, &search.trials).filter(|_| ended.is_none()) {
                 let options = FindMax::load_at(base, next.rate, next.repeat);
                 let key = identity::key(&options);
                 let load = match store.add(&key)? {

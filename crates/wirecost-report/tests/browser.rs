@@ -155,8 +155,8 @@ fn a_page_that_asks_the_network_is_noticed() {
 fn the_report_of_loads_draws_every_figure() {
     let browser = Browser::new();
     let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
-    // Rate, times, outcomes, connects, CPU, memory, percentiles and flame graph; no flame graph of the other loads of a matrix, none
-    // of which has seconds, but two figures for the one axis along which they differ.
+    // Rate, times, outcomes, connects, CPU, memory, percentiles and flame graph; of a matrix one figure for each quantity that
+    // its loads have, the keys of their lines, and two figures for the one axis along which they differ.
     for (name, results, figures) in [
         ("stalled", loads::stalled(), 8),
         ("storm", loads::storm(), 8),

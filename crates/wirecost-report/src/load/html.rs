@@ -33,6 +33,9 @@ use timeline::TimeLine;
 /// The largest number of loads that are drawn second by second.
 const DRAWN: usize = 12;
 
+/// Above this number of loads, tables with a row for each phase are collapsed.
+const FEW: usize = 3;
+
 /// The report as one HTML file.
 ///
 /// # Errors
@@ -59,6 +62,8 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
             .map(|(index, (load, label))| LoadView::of(results, index, load, label))
             .collect(),
         scaling: Scaling::all(&summary.loads),
+        table: tables::loads(&summary.loads, &labels),
+        is_long: summary.loads.len() > FEW,
         figures: tables::figures(&summary.loads, &labels),
         outcomes: tables::outcomes(&summary.loads, &labels),
         reasons: tables::reasons(&summary.loads, &labels),
@@ -90,6 +95,10 @@ struct Page<'a> {
     matrix: Option<Matrix>,
     loads: Vec<LoadView>,
     scaling: Vec<Scaling>,
+    /// A row for each of several loads.
+    table: Grid,
+    /// Whether tables with a row for each phase are collapsed.
+    is_long: bool,
     figures: Grid,
     outcomes: Grid,
     reasons: Grid,
