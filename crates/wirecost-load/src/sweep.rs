@@ -101,7 +101,7 @@ impl<'a> Sweep<'a> {
         run_one: &mut RunOne<'_, E>,
         watch: &mut dyn FnMut(&RateSearch, &RateTrial),
     ) -> Result<Measured<'a, E>, ResultsError> {
-        let is_ours = |load: &&LoadOptions| self.shard.is_none_or(|shard| shard.holds(&identity::key(*load)));
+        let is_ours = |load: &&LoadOptions| self.shard.is_none_or(|shard| shard.holds(&identity::key(load)));
         let environment = self.before.environment();
         let mut store = LoadStore::open(self.folder, self.heading, Vec::new(), self.earlier, &environment)?;
         let (mut ended, mut ran) = (None, 0);
