@@ -280,7 +280,12 @@ fn the_acknowledged_rate_is_the_same_everywhere() {
         .map(|interval| interval.acknowledged_then.unwrap_or_default())
         .collect();
     assert!(console.seconds.len() > 15, "{:?}", console.seconds);
-    assert_eq!(seconds[..console.seconds.len()], console.seconds);
+    // An acknowledgement at the very end of a second may be told with it.
+    let differ = seconds
+        .iter()
+        .zip(&console.seconds)
+        .filter(|(one, other)| one.abs_diff(**other) > 1);
+    assert_eq!(differ.count(), 0, "{seconds:?} {:?}", console.seconds);
     assert!(
         seconds[1..15].iter().all(|count| (245..=250).contains(count)),
         "{seconds:?}"
