@@ -189,6 +189,7 @@ impl<'a> Coordinator<'a> {
         self.clock_stepped = false;
         let arrived = self.context.target.arrived(self.context.interrupted);
         let used = self.read_both();
+        let from = self.now();
         let link = self.read_link();
         let at = self.now() + LEAD;
         self.counted_until = at;
@@ -208,6 +209,8 @@ impl<'a> Coordinator<'a> {
         let link = self.link_use(link, measured_from, has_warm_up, over);
         self.outcome.phases.push(PhaseTimes {
             link,
+            from,
+            measured_from: if has_warm_up { measured_from } else { from },
             begin: at.saturating_since(self.began),
             took,
             measured: phase.measured(
@@ -355,6 +358,8 @@ impl<'a> Coordinator<'a> {
         };
         let lasted = self.counted_until.saturating_since(at);
         let times = PhaseTimes {
+            from: at,
+            measured_from: at + phase.warm_up(),
             begin: at.saturating_since(self.began),
             took: lasted,
             measured: phase.measured(

@@ -18,14 +18,14 @@
 //! - [`devices`]: the devices of a loop: [`connections`] their connections, [`tracker`] their messages
 //! - [`activity`]: the interface of one phase; [`activities`]: connect, publish, hold, close
 //! - [`arrivals`]: when messages are intended
-//! - `backlog`: messages that complete after the offer has ended
+//! - `backlog`: messages that complete after the offer has ended; `capture_label`: the phases of captured packets
 //! - [`link`]: the emulated link between devices and a started target; [`keys`]: the secrets of its connections
 //! - [`profile`]: takes CPU profiles with `perf`
 //! - [`roles`]: subscribers, attempts and phases
 //! - [`shared`]: sockets that devices share
 //! - [`simulated`]: a load in virtual time
 //! - [`sink`]: the counting target
-//! - [`sweep`]: one load after the other
+//! - [`sweep`]: one load after the other; [`search`]: the rates of a search for the highest one
 //! - [`watch`]: progress notifications
 //! - [`workers`]: parts in worker processes
 
@@ -33,6 +33,7 @@ pub mod activities;
 pub mod activity;
 pub mod arrivals;
 mod backlog;
+mod capture_label;
 mod certificate;
 mod checked;
 pub mod clock;
@@ -53,6 +54,7 @@ pub mod profile;
 pub mod roles;
 pub mod run;
 mod scheme;
+pub mod search;
 pub mod server;
 pub mod share;
 pub mod shared;

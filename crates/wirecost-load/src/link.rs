@@ -28,6 +28,7 @@ use super::keys::KeyLines;
 use super::nanos;
 use super::outside::Outside;
 use super::server::{Server, Site};
+use crate::capture_label::PhaseLabels;
 use crate::context::RunContext;
 use crate::error::LoadError;
 
@@ -180,7 +181,8 @@ impl LoadLink {
         Ok(server.behind(self.meter()))
     }
 
-    /// Stops the link, and writes its capture with the secrets: lines of a key log, and OSCORE contexts.
+    /// Stops the link, and writes its capture with the secrets (lines of a key log, and OSCORE contexts) and the phase of
+    /// each packet.
     ///
     /// # Errors
     /// The link's loop failed, its interfaces do not report their drops, or the capture cannot be written.
@@ -188,6 +190,7 @@ impl LoadLink {
         self,
         keys: &KeyLines,
         oscore_contexts: Option<&str>,
+        labels: &PhaseLabels,
     ) -> Result<LinkReport, EmulationError> {
         let network = self.emulation.warnings.clone();
         let mut left = self.emulation.stop()?;
@@ -198,7 +201,7 @@ impl LoadLink {
             .map_err(EmulationError::doing("read the interfaces' counters"))?;
         let capture = self.capture.map(|(folder, key)| {
             keep(&folder, &key, oscore_contexts, |path| {
-                Ok(capture::write(path, &mut left, keys.text())?.cut_short)
+                Ok(capture::write(path, &mut left, keys.text(), &|at| labels.at(at))?.cut_short)
             })
         });
         Ok(LinkReport {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use wirecost_live::emulation::Readings;
+use wirecost_proto::Instant;
 use wirecost_results::figures::Interval;
 use wirecost_results::link_use::LinkUse;
 use wirecost_results::threshold::Threshold;
@@ -90,6 +91,10 @@ pub struct NoConnection {
 /// The times of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseTimes {
+    /// When its packets begin, on the clock of the load: just before the parts are told to begin.
+    pub from: Instant,
+    /// When its warm-up ends, on the clock of the load; `from` if it has none.
+    pub measured_from: Instant,
     /// From the start of the load.
     pub begin: Duration,
     /// How long it took.

@@ -33,6 +33,7 @@ use super::target::Used;
 use super::watch::Announcement;
 use super::workers::{self, Layout};
 use super::{checked, entry, keys, nanos, scheme, simulated};
+use crate::capture_label::PhaseLabels;
 use crate::outcome::LoadOutcome;
 
 /// The number of devices that justify one more loop.
@@ -253,7 +254,8 @@ fn end(
         return Ok(None);
     };
     let meter = link.meter();
-    let report = link.stop(&outcome.keys, oscore_contexts.as_deref())?;
+    let labels = PhaseLabels::of(options, outcome);
+    let report = link.stop(&outcome.keys, oscore_contexts.as_deref(), &labels)?;
     outcome.settle_link(&meter.read());
     Ok(Some(report))
 }

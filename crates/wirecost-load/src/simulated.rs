@@ -31,6 +31,7 @@ use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_sim::{Recording, Tap};
 
+use crate::capture_label::PhaseLabels;
 use crate::clock::{LoadClock, Origin};
 use crate::context::{Demands, RunContext};
 use crate::coordinator::{Coordinator, CoordinatorContext};
@@ -105,7 +106,15 @@ fn capture(
     let contexts = keys::oscore_contexts(options, &simulated.destination);
     let write = |path: &Path| {
         let utc_ns = Origin::simulated().utc_ns;
-        write_simulated(path, recording.records(), utc_ns, simulated.outcome.keys.text())
+        let labels = PhaseLabels::of(options, &simulated.outcome);
+        let label = |at| labels.at(at);
+        write_simulated(
+            path,
+            recording.records(),
+            utc_ns,
+            simulated.outcome.keys.text(),
+            &label,
+        )
     };
     let captured = keep(folder, &identity::key(options), contexts.as_deref(), write)?;
     Ok(Some(captured))

@@ -4,14 +4,20 @@
 use std::time::SystemTime;
 
 use wirecost_live::provenance::Before;
+use wirecost_proto::units::counted;
+use wirecost_results::link_text::LinkText;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
+use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::resume::Earlier;
 use wirecost_results::shard::Shard;
 use wirecost_results::store::{Heading, LoadStore};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::{ResultsError, RunFolder};
+use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
+
+use crate::search;
 
 /// The loads of a run, and their results folder.
 #[derive(Debug)]
@@ -73,38 +79,120 @@ impl<'a> Sweep<'a> {
             &environment,
         )?;
         let missing = store.missing();
-        let (mut failure, mut unkept) = (None, None);
+        let mut ended = None;
         for (place, index) in (1..).zip(&missing) {
-            match run_one(loads[*index], [place, missing.len()]) {
-                Ok(None) => break,
-                Ok(Some(mut file)) => {
-                    file.load.key.clone_from(&keys[*index]);
-                    let is_complete = file.is_complete();
-                    if let Err(error) = store.put(&file, &self.before.environment()) {
-                        let load = Box::new(file.load);
-                        unkept = Some(Unkept { load, error });
-                        break;
-                    }
-                    if !is_complete {
-                        break;
-                    }
-                }
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
+            let result = run_one(loads[*index], [place, missing.len()]);
+            if let Err(end) = keep(&mut store, self.before, &keys[*index], result) {
+                ended = Some(end);
+                break;
             }
         }
-        Ok(Measured {
-            store,
-            before: self.before,
-            failure,
-            unkept,
-        })
+        Ok(Measured::of(store, self.before, ended))
+    }
+
+    /// Searches the highest rate of each load. Runs the loads of the searches that are missing with `run_one`, and tells
+    /// `watch` of each load. Stops as [`Sweep::run`] does.
+    ///
+    /// # Errors
+    /// A file cannot be written before the first load, or an earlier load cannot be read.
+    pub fn find_max<E>(
+        self,
+        find_max: &FindMax,
+        run_one: &mut RunOne<'_, E>,
+        watch: &mut dyn FnMut(&RateSearch, &RateTrial),
+    ) -> Result<Measured<'a, E>, ResultsError> {
+        let is_ours = |load: &&LoadOptions| self.shard.is_none_or(|shard| shard.holds(&identity::key(load)));
+        let environment = self.before.environment();
+        let mut store = LoadStore::open(self.folder, self.heading, Vec::new(), self.earlier, &environment)?;
+        let (mut ended, mut ran) = (None, 0);
+        let mut searches: Vec<RateSearch> = Vec::new();
+        for base in self.loads.iter().filter(is_ours) {
+            let mut search = search_of(find_max, base);
+            let first = FindMax::rate(base).unwrap_or_default();
+            let least = find_max.lowest_rate(base);
+            while let Some(next) = search::next(first, least, &search.trials).filter(|_| ended.is_none()) {
+                let options = FindMax::load_at(base, next.rate, next.repeat);
+                let key = identity::key(&options);
+                let load = match store.add(&key)? {
+                    Some(file) => Ok(file.load),
+                    None => {
+                        ran += 1;
+                        keep(&mut store, self.before, &key, run_one(&options, [ran, 0]))
+                    }
+                };
+                match load {
+                    Ok(load) => {
+                        let trial = find_max.judge(&options, next.rate, &load);
+                        watch(&search, &trial);
+                        search.trials.push(trial);
+                    }
+                    Err(end) => ended = Some(end),
+                }
+            }
+            searches.push(search.concluded(ended.is_none()));
+        }
+        store.set_searches(searches);
+        Ok(Measured::of(store, self.before, ended))
     }
 }
 
-impl<E> Measured<'_, E> {
+/// A search without loads.
+fn search_of(find_max: &FindMax, base: &LoadOptions) -> RateSearch {
+    let clients = counted(base.clients.into(), "client");
+    let link = base
+        .link
+        .as_ref()
+        .map_or(String::new(), |link| format!(", {}", LinkText(*link)));
+    RateSearch {
+        name: format!("{} → {}, {clients}{link}", base.stack, base.target),
+        bound: find_max.text().to_owned(),
+        metric: FindMax::metric(base).name.to_owned(),
+        ..RateSearch::default()
+    }
+}
+
+/// Why no more loads are run.
+enum Ended<E> {
+    /// The load was interrupted, or a threshold ended it.
+    Stopped,
+    Failed(E),
+    Unkept(Unkept),
+}
+
+/// Stores a load that was run. An error ends the run.
+fn keep<E>(
+    store: &mut LoadStore<'_>,
+    before: &Before,
+    key: &str,
+    result: Result<Option<LoadFile>, E>,
+) -> Result<Load, Ended<E>> {
+    let mut file = result.map_err(Ended::Failed)?.ok_or(Ended::Stopped)?;
+    key.clone_into(&mut file.load.key);
+    if let Err(error) = store.put(&file, &before.environment()) {
+        let load = Box::new(file.load);
+        return Err(Ended::Unkept(Unkept { load, error }));
+    }
+    match file.is_complete() {
+        true => Ok(file.load),
+        false => Err(Ended::Stopped),
+    }
+}
+
+impl<'a, E> Measured<'a, E> {
+    fn of(store: LoadStore<'a>, before: &'a Before, ended: Option<Ended<E>>) -> Self {
+        let (failure, unkept) = match ended {
+            Some(Ended::Failed(error)) => (Some(error), None),
+            Some(Ended::Unkept(unkept)) => (None, Some(unkept)),
+            Some(Ended::Stopped) | None => (None, None),
+        };
+        Self {
+            store,
+            before,
+            failure,
+            unkept,
+        }
+    }
+
     /// The summary on disk without thresholds, as input for judging these.
     ///
     /// # Errors

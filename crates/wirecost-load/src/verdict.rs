@@ -6,6 +6,7 @@
 //! target carries (saturation) measures its own length: both are labelled and exempt from these rules.
 
 mod bottleneck;
+mod devices;
 mod link;
 mod modelled;
 mod phase;
@@ -18,7 +19,7 @@ use super::link::LinkReport;
 use crate::outcome::{LoadOutcome, PhaseTimes, Spent};
 
 /// The share of offered messages that the generator must send, or else it is the bottleneck. Also the share that must
-/// be carried for a load without a bottleneck.
+/// be acknowledged or delivered for a load without a bottleneck.
 const SENT_SHARE: f64 = 0.99;
 /// A thread that uses more than this share of a CPU has little left.
 const BUSY: f64 = 0.8;

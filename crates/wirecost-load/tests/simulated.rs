@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use wirecost_link::LinkConfig;
 use wirecost_load::context::RunContext;
 use wirecost_load::run::run;
+use wirecost_load::watch::{Announcement, Tick, Watcher};
 use wirecost_results::LoadFile;
 use wirecost_results::load::PhaseFigures;
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
@@ -46,6 +48,10 @@ fn served(service_time: &str, load: LoadOptions) -> LoadOptions {
 }
 
 fn play(options: &LoadOptions) -> LoadFile {
+    play_for(options, &mut ())
+}
+
+fn play_for(options: &LoadOptions, watcher: &mut (dyn Watcher + Send)) -> LoadFile {
     options.validate().expect("a load that can be run");
     let nowhere = Path::new("");
     let played = run(
@@ -53,7 +59,7 @@ fn play(options: &LoadOptions) -> LoadFile {
         RunContext {
             program: nowhere,
             folder: nowhere,
-            watcher: &mut (),
+            watcher,
             interrupted: &|| false,
             position: [1, 1],
             demands: None,
@@ -232,4 +238,64 @@ fn subscribers_receive_messages_in_virtual_time() {
     let file = play(&options);
     let deliveries = publish(&file).deliveries.expect("deliveries");
     assert_eq!((deliveries.expected, deliveries.arrived), (1_400, 1_400));
+}
+
+/// The acknowledged messages of each whole second of the second phase, as a watcher sees them.
+#[derive(Default)]
+struct Console {
+    seconds: Vec<u64>,
+}
+
+impl Watcher for Console {
+    fn begin(&mut self, _: &Announcement) {}
+
+    fn note(&mut self, _: &str) {}
+
+    fn second(&mut self, tick: &Tick<'_>) {
+        if tick.phase == 1 && tick.span == Duration::from_secs(1) {
+            self.seconds.push(tick.counted.outcomes.acknowledged);
+        }
+    }
+
+    fn end(&mut self) {}
+}
+
+/// Ten devices of one message each over 40 ms: console, seconds and phase have the same rate, and the devices are named.
+#[test]
+fn the_acknowledged_rate_is_the_same_everywhere() {
+    let mut options = load("coap-con", 1_000.0, 5_000);
+    (options.clients, options.link) = (10, Some(LinkConfig::symmetric(Duration::from_millis(40))));
+    let Phase::Publish(offer) = &mut options.phases[1] else {
+        panic!("messages");
+    };
+    offer.arrivals = Arrivals::Open {
+        rate: 1_000.0,
+        per_client: false,
+        poisson: false,
+    };
+    let mut console = Console::default();
+    let file = play_for(&options, &mut console);
+    let seconds: Vec<u64> = file
+        .phase(1)
+        .map(|interval| interval.acknowledged_then.unwrap_or_default())
+        .collect();
+    assert!(console.seconds.len() > 15, "{:?}", console.seconds);
+    // An acknowledgement at the very end of a second may be told with it.
+    let differ = seconds
+        .iter()
+        .zip(&console.seconds)
+        .filter(|(one, other)| one.abs_diff(**other) > 1);
+    assert_eq!(differ.count(), 0, "{seconds:?} {:?}", console.seconds);
+    assert!(
+        seconds[1..15].iter().all(|count| (245..=250).contains(count)),
+        "{seconds:?}"
+    );
+    assert_eq!(seconds.iter().sum::<u64>(), publish(&file).outcomes.acknowledged);
+    let rate = publish(&file).carried_rate.expect("a rate");
+    assert!((rate - 250.0).abs() < 1.0, "{rate}");
+    let found = file.load.bottleneck.expect("a bottleneck");
+    assert_eq!(found.who, "devices", "{}", found.why);
+    let said = "one message in flight each, and an answer takes a round trip of 40 ms: 10 x 1 / 40 ms = 250/s at most, of \
+                1000/s offered";
+    assert!(found.why.starts_with(said), "{}", found.why);
 }

@@ -155,18 +155,18 @@ fn a_page_that_asks_the_network_is_noticed() {
 fn the_report_of_loads_draws_every_figure() {
     let browser = Browser::new();
     let keep = std::env::var_os("SCREENSHOTS").map(PathBuf::from);
-    // Rate, times, outcomes, connects, CPU, memory, percentiles and flame graph; no flame graph of the other loads of a matrix, none
-    // of which has seconds, but two figures for the one axis along which they differ.
-    for (name, results, figures) in [
-        ("stalled", loads::stalled(), 8),
-        ("storm", loads::storm(), 8),
-        ("matrix", loads::matrix(), 2 + 12 + 1),
-        ("linked", loads::linked(), 2 + 1),
+    // Rate, times, outcomes, connects, CPU, memory, percentiles and flame graph; of a matrix one figure for each quantity that
+    // its loads have, the keys of their lines, and two figures for the one axis along which they differ.
+    for (name, results, figures, keys) in [
+        ("stalled", loads::stalled(), 8, 0),
+        ("storm", loads::storm(), 8, 0),
+        ("matrix", loads::matrix(), 2 + 1 + 1, 12),
+        ("linked", loads::linked(), 1 + 1, 2),
     ] {
         let html = wirecost_report::load::html(&results).unwrap();
         let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
         assert_eq!(console(&log), Vec::<&str>::new(), "{name}");
-        assert_eq!(dom.matches("<svg").count(), figures * 2, "{name}");
+        assert_eq!(dom.matches("<svg").count(), figures * 2 + keys, "{name}");
         assert_eq!(browser.requests_of(&html), Vec::<String>::new(), "{name}");
         let Some(keep) = &keep else { continue };
         std::fs::write(keep.join(format!("load-{name}.html")), &html).unwrap();

@@ -13,6 +13,7 @@ use wirecost_results::RunFolder;
 use wirecost_results::columns::Row as _;
 use wirecost_results::figures::Connects;
 use wirecost_results::load::{Asked, LoadSummary, PhaseFigures};
+use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::seconds::SecondRow;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::usage::UsageRow;
@@ -279,7 +280,7 @@ fn a_partial_second_has_its_own_rate_and_width() {
     let last = results.seconds.last_mut().expect("a second");
     (last.outcomes.offered, last.outcomes.acknowledged) = (200, 200);
     let page = html(&results).expect("a report");
-    assert!(page.contains("second,offered,carried\n"), "{page}");
+    assert!(page.contains("second,offered,acknowledged\n"), "{page}");
     for row in ["2.5,1000,1000", "3.5,1000,1000", "4.1,1000,1000"] {
         assert!(page.contains(&format!("{row}\n")), "{row}");
     }
@@ -321,7 +322,7 @@ fn junit_fails_where_messages_or_loads_are_missing() {
     let xml = junit(&summary, &[]);
     assert_eq!(ends(&xml), [1, 0]);
     assert!(
-        xml.contains("publish: 40 of 10,000 were not carried: 40 refused"),
+        xml.contains("publish: 40 of 10,000 were not acknowledged: 40 refused"),
         "{xml}"
     );
     let outcomes = &mut summary.loads[0].phases[1].outcomes;
@@ -446,4 +447,85 @@ fn junit_is_well_formed() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+/// Loads with seconds of their own are lines of the same figures, and all of them are named.
+#[test]
+fn a_matrix_has_one_figure_for_each_quantity() {
+    let mut results = loads::stalled();
+    let one = html(&results).unwrap().matches("<figure>").count();
+    let rows = results.seconds.clone();
+    for index in 1..12_u64 {
+        let mut load = results.summary.loads[0].clone();
+        load.clients += index;
+        load.profile = None;
+        results.summary.loads.push(load);
+        let own = rows.iter().map(|row| SecondRow {
+            load: index,
+            ..row.clone()
+        });
+        results.seconds.extend(own);
+    }
+    let page = html(&results).unwrap();
+    let several = page.matches("<figure>").count();
+    assert!(several <= one + 3, "{several} figures, {one} of one load");
+    assert_eq!(page.matches("<svg class=\"key\"").count(), 12);
+    let labels = ["</svg>12 mqtt-qos1, ", "series,second,messages&#x2f;s\n"];
+    assert!(labels.iter().all(|label| page.contains(label)), "{labels:?}");
+    assert!(
+        !page.contains("second,offered,acknowledged\n"),
+        "no figure of one load"
+    );
+}
+
+#[test]
+fn a_search_is_told_in_every_output() {
+    let mut results = loads::matrix();
+    let trial = |rate: f64, held: bool| RateTrial {
+        key: results.summary.loads[0].key.clone(),
+        rate,
+        held,
+        figure_s: Some(0.012),
+        why: (!held).then(|| "p(99) was 62.00 ms".to_owned()),
+        bottleneck: Some("devices".into()),
+    };
+    let trials = vec![trial(1_000.0, true), trial(2_000.0, false), trial(1_500.0, true)];
+    let search = RateSearch {
+        name: "mqtt-qos1 → builtin, 10 clients".into(),
+        bound: "p(99)<50ms".into(),
+        trials,
+        ..RateSearch::default()
+    };
+    results.summary.searches = vec![search.clone().concluded(true)];
+    let conclusion = "1,500/s with p(99)<50ms: every load up to 1,500/s held, and none from 2,000/s on";
+    let options = TableOptions {
+        width: 140,
+        color: false,
+    };
+    let text = table(&results.summary, &options);
+    assert!(text.contains(&format!("highest rate {conclusion}")), "{text}");
+    assert!(
+        text.contains("limit        devices: p(99) was 62.00 ms"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1,000              1 of 1     12.00     devices"),
+        "{text}"
+    );
+    let page = html(&results).unwrap();
+    assert!(page.contains("Highest rate") && page.contains("every load up to 1,500&#x2f;s held"));
+    assert!(markdown(&results.summary).contains("every load up to 1,500/s held"));
+    let passed = junit(&results.summary, &[]);
+    assert!(
+        passed.contains("wirecost.search") && !passed.contains("wirecost.load"),
+        "{passed}"
+    );
+    let none = RateSearch {
+        trials: vec![trial(1.0, false)],
+        ..search
+    };
+    results.summary.searches = vec![none.concluded(true)];
+    let text = table(&results.summary, &options);
+    assert!(text.contains("none with p(99)<50ms: 1/s did not hold"), "{text}");
+    assert!(junit(&results.summary, &[]).contains("<failure "));
 }

@@ -28,11 +28,35 @@ pub trait Row: Clone + Default {
 
     /// Reads a line that [`Row::line`] wrote; `None` where it is not one.
     fn from_line(line: &str) -> Option<Self> {
+        Self::from_columns(line, usize::MAX)
+    }
+
+    /// Reads the first `columns` columns of a line; `None` where it has others.
+    fn from_columns(line: &str, columns: usize) -> Option<Self> {
         let mut row = Self::default();
         let mut texts = line.split(',');
-        let mut is_read = true;
-        row.fields(&mut |_, field| is_read &= texts.next().and_then(|text| field.set(text)).is_some());
+        let (mut is_read, mut index) = (true, 0);
+        row.fields(&mut |_, field| {
+            if index < columns {
+                is_read &= texts.next().and_then(|text| field.set(text)).is_some();
+            }
+            index += 1;
+        });
         (is_read && texts.next().is_none()).then_some(row)
+    }
+
+    /// How many columns a file with this first line has; `None` where it is not one of [`Row::file`]. An earlier version
+    /// has fewer: of the last columns, numbers that may be missing are.
+    fn columns_of(head: &str) -> Option<usize> {
+        let (mut known, mut count) = (Vec::new(), 0);
+        Self::default().fields(&mut |name, field| {
+            known.push(name);
+            if !matches!(field, Field::Optional(_)) {
+                count = known.len();
+            }
+        });
+        let columns = head.split(',').count();
+        (columns >= count && known.get(..columns)?.join(",") == head).then_some(columns)
     }
 
     /// The whole file.
@@ -49,12 +73,10 @@ pub trait Row: Clone + Default {
     /// The number of the first line, from 1, that is not one of its.
     fn read(file: &str) -> Result<Vec<Self>, usize> {
         let mut lines = file.lines().zip(1..);
-        match lines.next() {
-            Some((first, _)) if first == Self::head() => {}
-            _ => return Err(1),
-        }
+        let head = lines.next().and_then(|(first, _)| Self::columns_of(first));
+        let columns = head.ok_or(1_usize)?;
         lines
-            .map(|(line, number)| Self::from_line(line).ok_or(number))
+            .map(|(line, number)| Self::from_columns(line, columns).ok_or(number))
             .collect()
     }
 }
@@ -116,6 +138,14 @@ mod tests {
         let file = Pair::file(&rows);
         assert_eq!(file, "one,other\n1,2\n3,\n");
         assert_eq!(Pair::read(&file), Ok(rows.to_vec()));
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_lacks_the_last_column() {
+        let earlier = Pair { one: 1, other: None };
+        assert_eq!(Pair::read("one\n1\n"), Ok(vec![earlier]));
+        assert_eq!(Pair::read("other\n1\n"), Err(1), "the first one is always there");
+        assert_eq!(Pair::read("one\n1,2\n"), Err(2));
     }
 
     #[test]

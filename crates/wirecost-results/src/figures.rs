@@ -33,6 +33,10 @@ pub struct Interval {
     /// had offered its last message: the backlog.
     #[serde(default)]
     pub worked_off: u64,
+    /// Messages that were acknowledged in time, in the second in which the acknowledgement arrived, whichever second they
+    /// were intended in. `None` if nothing was acknowledged in this second, or in results of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_then: Option<u64>,
     /// Connects, in the second in which they happened.
     pub connects: Connects,
     /// Expected and received deliveries, in the second of the send or of the arrival. A message with a stamp counts in
@@ -127,6 +131,9 @@ impl Interval {
         self.sent += other.sent;
         self.awaited += other.awaited;
         self.worked_off += other.worked_off;
+        if let Some(more) = other.acknowledged_then {
+            *self.acknowledged_then.get_or_insert_default() += more;
+        }
         self.connects += other.connects;
         self.deliveries += other.deliveries;
         self.deliveries_behind += other.deliveries_behind;

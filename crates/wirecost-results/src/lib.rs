@@ -45,6 +45,7 @@ pub mod metrics;
 pub mod missing;
 pub mod open_run;
 pub mod profile;
+pub mod rate_search;
 pub mod resolved;
 pub mod resume;
 pub mod samples;

@@ -11,6 +11,7 @@ use super::summary::{Link, Outcomes, Times};
 use super::usage::UsageRow;
 use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::LinkUse;
+use crate::rate_search::RateSearch;
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 
@@ -37,6 +38,9 @@ pub struct LoadSummary {
     /// The judged thresholds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<Threshold>,
+    /// The searches for the highest rate (`--find-max`); `loads` are those of the searches, in the order in which they ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<RateSearch>,
 }
 
 /// One combination of stack, start, payload, clients and rate against one target.
@@ -216,7 +220,8 @@ pub struct PhaseFigures {
     /// Messages offered per second of the measured time: fewer than requested in a ramp, about as many with random
     /// arrivals. Null in a closed loop and without messages.
     pub offered_rate: Option<f64>,
-    /// Messages acknowledged, or delivered if nothing answers, per second of the measured time, without the backlog.
+    /// The acknowledged rate: messages acknowledged, or delivered if nothing answers, per second of the measured time, without
+    /// the backlog.
     pub carried_rate: Option<f64>,
     /// How the messages ended; the parts sum to `offered`.
     pub outcomes: Outcomes,
@@ -392,13 +397,13 @@ impl PhaseFigures {
         matches!(self.name.as_str(), "publish" | "request" | "handshakes")
     }
 
-    /// Whether every message was carried, as far as is known.
-    pub fn is_carried(&self) -> bool {
-        self.not_carried().is_empty()
+    /// Whether every message was acknowledged or delivered, as far as is known.
+    pub fn is_acknowledged(&self) -> bool {
+        self.not_acknowledged().is_empty()
     }
 
-    /// The outcomes other than carried, with the number of messages; empty if every message was carried.
-    pub fn not_carried(&self) -> Vec<(&'static str, u64)> {
+    /// The outcomes of messages that were neither acknowledged nor delivered, with their numbers; empty if there are none.
+    pub fn not_acknowledged(&self) -> Vec<(&'static str, u64)> {
         let outcomes = &self.outcomes;
         // Without answers, unknown is the usual outcome.
         let is_answered = self.response_kind.is_some();
@@ -421,11 +426,11 @@ impl PhaseFigures {
         measured.for_each(|interval| sum.add(interval));
         let arrived = sum.outcomes.acknowledged + sum.outcomes.delivered;
         let per_second = |count: u64| (self.measured_s > 0.0).then(|| count as f64 / self.measured_s);
-        let carried = per_second(arrived.saturating_sub(sum.worked_off));
+        let rate = per_second(arrived.saturating_sub(sum.worked_off));
         let times = |histogram: &Option<_>| histogram.as_ref().and_then(Times::of_histogram);
         Self {
             offered_rate: self.asked_rate.and_then(|_| per_second(sum.outcomes.offered)),
-            carried_rate: carried.filter(|_| sum.outcomes.offered > 0),
+            carried_rate: rate.filter(|_| sum.outcomes.offered > 0),
             outcomes: sum.outcomes,
             sent: sum.sent,
             connects: sum.connects,

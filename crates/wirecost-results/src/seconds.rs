@@ -1,7 +1,7 @@
 //! `intervals.csv`: one row per load, phase and second, in that order.
 //!
 //! Outcomes and times belong to the second in which their messages were *intended*. Connects, deliveries and bytes
-//! belong to the second in which they happened. Times are in nanoseconds. A missing time is an empty field, and so is a
+//! belong to the second in which they happened, and so does `acknowledged_then`. Times are in nanoseconds. A missing time is an empty field, and so is a
 //! quantile pX of fewer than 1/(1-X) times.
 
 use wirecost_stats::Histogram;
@@ -23,6 +23,9 @@ pub struct SecondRow {
     pub warm_up: u64,
     /// The outcomes of the messages that were intended in this second.
     pub outcomes: Outcomes,
+    /// Messages that were acknowledged in time in this second, whichever second they were intended in. `None` if there were
+    /// none; the files of earlier versions do not hold it.
+    pub acknowledged_then: Option<u64>,
     /// Messages whose last byte the kernel has taken.
     pub sent: u64,
     /// How connections came about.
@@ -66,6 +69,7 @@ impl SecondRow {
             second: interval.second.into(),
             warm_up: interval.warm_up.into(),
             outcomes: interval.outcomes,
+            acknowledged_then: interval.acknowledged_then,
             sent: interval.sent,
             connects: interval.connects,
             deliveries: interval.deliveries,
@@ -126,6 +130,7 @@ impl Row for SecondRow {
         each("connect_p99_ns", Optional(&mut self.connect_p99_ns));
         each("delay_p50_ns", Optional(&mut self.delay_p50_ns));
         each("delay_p99_ns", Optional(&mut self.delay_p99_ns));
+        each("acknowledged_then", Optional(&mut self.acknowledged_then));
     }
 }
 
@@ -145,6 +150,7 @@ mod tests {
         let mut interval = Interval::new(1, 2, true);
         interval.outcomes.offered = 3;
         interval.outcomes.late = 2;
+        interval.acknowledged_then = Some(8);
         interval.connects.timed_out = 4;
         interval.deliveries.replayed = 5;
         interval.socket_bytes = [6, 7];

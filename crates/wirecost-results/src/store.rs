@@ -13,6 +13,7 @@ use crate::columns::Row as _;
 use crate::curves::CurveKind;
 use crate::journal::{self, Entry};
 use crate::load::{Load, LoadFile, LoadSummary, PhaseFigures};
+use crate::rate_search::RateSearch;
 use crate::resume::Earlier;
 use crate::seconds::SecondRow;
 use crate::summary::SCHEMA;
@@ -48,6 +49,8 @@ pub struct LoadStore<'a> {
     finished: BTreeSet<String>,
     /// Keys of the loads whose generator failed. A later run runs them again.
     failed: BTreeSet<String>,
+    /// The searches for the highest rate.
+    searches: Vec<RateSearch>,
 }
 
 impl<'a> LoadStore<'a> {
@@ -68,6 +71,7 @@ impl<'a> LoadStore<'a> {
             keys,
             finished: earlier.finished,
             failed: BTreeSet::new(),
+            searches: Vec::new(),
         };
         store.assemble(environment, true, Vec::new())?;
         Ok(store)
@@ -79,6 +83,25 @@ impl<'a> LoadStore<'a> {
         keys.filter(|(_, key)| !self.finished.contains(*key))
             .map(|(index, _)| index)
             .collect()
+    }
+
+    /// Adds a load that the run needs, and returns it if it is finished.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn add(&mut self, key: &str) -> Result<Option<LoadFile>, ResultsError> {
+        if !self.keys.iter().any(|known| known == key) {
+            self.keys.push(key.to_owned());
+        }
+        match self.finished.contains(key) {
+            true => LoadFile::read(self.folder, key),
+            false => Ok(None),
+        }
+    }
+
+    /// Sets the searches for the highest rate. A run with an incomplete search was interrupted.
+    pub fn set_searches(&mut self, searches: Vec<RateSearch>) {
+        self.searches = searches;
     }
 
     /// Stores a load: first its file, then its line of the journal, then all derived files.
@@ -117,7 +140,8 @@ impl<'a> LoadStore<'a> {
         ended: SystemTime,
     ) -> Result<LoadSummary, ResultsError> {
         let has_ended = |key: &String| self.finished.contains(key) || self.failed.contains(key);
-        let interrupted = !self.keys.iter().all(has_ended);
+        let is_whole = self.searches.iter().all(|search| search.complete);
+        let interrupted = !is_whole || !self.keys.iter().all(has_ended);
         let summary = self.assemble(environment, interrupted, thresholds)?;
         let at = rfc3339(ended);
         journal::append(self.folder, &Entry::Ended { at, interrupted })?;
@@ -176,6 +200,7 @@ impl<'a> LoadStore<'a> {
             interrupted,
             loads,
             thresholds,
+            searches: self.searches.clone(),
         };
         self.folder
             .write("intervals.csv", SecondRow::file(&seconds).as_bytes())?;

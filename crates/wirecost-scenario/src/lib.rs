@@ -12,7 +12,7 @@
 //! - [`consent`]: whether a load may harm a server on another machine
 //! - [`comparison`]: comparisons; [`link`]: the emulated link, from a file or from flags
 //! - [`load`]: loads: phases, payload, target
-//! - [`thresholds`]: thresholds on figures
+//! - [`thresholds`]: thresholds on figures; [`find_max`]: the condition of a search for the highest rate
 //! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
@@ -29,6 +29,7 @@ pub mod electric;
 pub mod error;
 pub mod expected;
 pub mod figure;
+pub mod find_max;
 pub mod identity;
 pub mod labels;
 pub mod link;
@@ -42,12 +43,15 @@ pub mod table;
 pub mod tariff;
 pub mod thresholds;
 
+use std::fmt::Display;
+
 use serde::{Serialize, Serializer};
 use wirecost_results::resolved::ResolvedScenario;
 
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
 pub use error::{Place, ScenarioError};
+use find_max::FindMax;
 use load::ScenarioInputs;
 pub use node::Node;
 use node::Value;
@@ -67,6 +71,8 @@ pub struct Scenario {
     pub work: Work,
     /// What is demanded of the figures.
     pub thresholds: Thresholds,
+    /// The condition at which the highest rate of each load is searched.
+    pub find_max: Option<FindMax>,
 }
 
 /// What is run.
@@ -88,7 +94,17 @@ pub struct Edits<'a> {
 }
 
 /// Keys of every scenario, beside those of comparisons and loads.
-pub const KEYS: [&str; 6] = ["wirecost", "name", "vary", "exclude", "thresholds", "loads"];
+pub const KEYS: [&str; 7] = [
+    "wirecost",
+    "name",
+    "vary",
+    "exclude",
+    "thresholds",
+    "find_max",
+    "loads",
+];
+/// Keys that only loads have.
+const OF_LOADS: [&str; 2] = ["find_max", "loads"];
 
 /// Keys of later versions, with a hint for this version.
 const LATER: [(&str, &str); 6] = [
@@ -128,6 +144,7 @@ impl Scenario {
             name: None,
             work: Work::Comparison(Box::new(options)),
             thresholds: Thresholds::default(),
+            find_max: None,
         }
     }
 
@@ -137,6 +154,7 @@ impl Scenario {
             name: None,
             work: Work::Loads(loads),
             thresholds: Thresholds::default(),
+            find_max: None,
         }
     }
 
@@ -169,16 +187,19 @@ impl Scenario {
             drop(edit::remove(&mut root, key));
         }
         let demands = edit::remove(&mut root, "thresholds");
+        let find_max = edit::remove(&mut root, "find_max");
         let work = if is_load {
             Work::Loads(loads(root, inputs)?)
         } else {
             Work::Comparison(Box::new(comparison::read(&root, inputs)?))
         };
         let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
+        let find_max = find_max.map(|node| searched(&node, &work, thresholds.as_ref()));
         Ok(Self {
             name,
             work,
             thresholds: thresholds.unwrap_or_default(),
+            find_max: find_max.transpose()?,
         })
     }
 
@@ -206,6 +227,7 @@ impl Serialize for Scenario {
             name: self.name.as_deref(),
             work,
             thresholds: &self.thresholds,
+            find_max: self.find_max.as_ref().map(FindMax::text),
         };
         file.serialize(serializer)
     }
@@ -221,6 +243,8 @@ struct File<'a> {
     work: FileWork<'a>,
     #[serde(skip_serializing_if = "Thresholds::is_empty")]
     thresholds: &'a Thresholds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    find_max: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -228,6 +252,25 @@ struct File<'a> {
 enum FileWork<'a> {
     Comparison(Box<ResolvedScenario>),
     Loads { loads: Vec<Resolved<'a>> },
+}
+
+/// Reads `find_max`, and checks that the highest rate of each load can be found.
+fn searched(node: &Node, work: &Work, thresholds: Option<&Thresholds>) -> Result<FindMax, ScenarioError> {
+    let at = |why: &dyn Display| ScenarioError::new(&node.place, format!("find_max: {why}"));
+    let text = node
+        .scalar()
+        .ok_or_else(|| at(&"a condition is expected, e.g. \"p(99)<50ms\""))?;
+    let find_max = FindMax::read(&text).map_err(|error| at(&error))?;
+    if thresholds.is_some() {
+        return Err(at(&"a search has one condition: leave out the thresholds"));
+    }
+    let Work::Loads(loads) = work else {
+        return Err(at(&"only loads have rates"));
+    };
+    match loads.iter().find_map(|load| find_max.cannot_search(load)) {
+        Some(why) => Err(at(&why)),
+        None => Ok(find_max),
+    }
 }
 
 fn check_version(root: &Node) -> Result<(), ScenarioError> {
@@ -257,7 +300,7 @@ pub fn all_keys(is_load: bool) -> Vec<&'static str> {
     let own: &[&'static str] = if is_load { &load::KEYS } else { &comparison::KEYS };
     let mut keys: Vec<&'static str> = KEYS
         .into_iter()
-        .filter(|key| is_load || *key != "loads")
+        .filter(|key| is_load || !OF_LOADS.contains(key))
         .collect();
     keys.extend(own.iter().filter(|key| !KEYS.contains(key)));
     keys

@@ -90,7 +90,7 @@ pub fn run(options: &Options, folder: &RunFolder, note: &mut dyn FnMut(&str)) ->
     let keys = key_log.secrets(server.secrets(), note);
     let description = server.description();
     server.stop();
-    let written = capture::write(&folder.file(CAPTURE), &mut left, &keys)?;
+    let written = capture::write(&folder.file(CAPTURE), &mut left, &keys, &|_| None)?;
     let failure = written.cut_short.clone();
     let Reading { report, .. } = read_back(&folder.file(CAPTURE), failure.as_deref())?;
     if written.dropped > 0 {

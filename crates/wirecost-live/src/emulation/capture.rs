@@ -14,6 +14,9 @@ use super::{EmulationError, LINK_CHECK_HOST, Left, PATH_CHECK_HOST};
 use crate::capture::{flush, writer};
 use crate::recorder::deliveries;
 
+/// What a packet that enters the link at a time belongs to, for its comment; `None` without a word about it.
+pub type Label<'a> = dyn Fn(Instant) -> Option<String> + 'a;
+
 /// The report of a capture.
 #[derive(Clone, Debug)]
 pub struct Written {
@@ -30,7 +33,7 @@ pub struct Written {
 ///
 /// # Errors
 /// The recording cannot be read back, or the capture cannot be created.
-pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, EmulationError> {
+pub fn write(path: &Path, left: &mut Left, keys: &str, label: &Label<'_>) -> Result<Written, EmulationError> {
     let reading = "read the recorded packets back";
     let dropped = left
         .forwarder
@@ -39,7 +42,7 @@ pub fn write(path: &Path, left: &mut Left, keys: &str) -> Result<Written, Emulat
     let recording = &mut left.forwarder.recording;
     let (delivered, _) = deliveries(recording).map_err(EmulationError::doing(reading))?;
     let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
-    let mut sink = Sink::new(file, left.clock.utc_nanos(Instant::START));
+    let mut sink = Sink::new(file, left.clock.utc_nanos(Instant::START), label);
     let packets = recording.records().map_err(EmulationError::doing(reading))?;
     let packets = packets.filter_map(|record| match record {
         Ok(Record::Packet(packet)) => Some(Ok(packet)),
@@ -72,9 +75,10 @@ pub fn write_simulated(
     records: &[Record],
     utc_ns: u64,
     keys: &str,
+    label: &Label<'_>,
 ) -> Result<Option<String>, EmulationError> {
     let file = writer(path, keys).map_err(EmulationError::doing("write the capture"))?;
-    let mut sink = Sink::new(file, utc_ns);
+    let mut sink = Sink::new(file, utc_ns, label);
     // A packet's deliveries follow it.
     let mut records = records.iter().peekable();
     while let Some(record) = records.next() {
@@ -93,19 +97,21 @@ pub fn write_simulated(
 }
 
 /// Counts packets, and writes them as long as the disk has room.
-struct Sink {
+struct Sink<'a> {
     file: Writer<BufWriter<File>>,
     /// The start of the packets' clock, in nanoseconds since 1970 UTC.
     utc_ns: u64,
+    label: &'a Label<'a>,
     fates: BTreeMap<&'static str, u64>,
     error: Option<io::Error>,
 }
 
-impl Sink {
-    const fn new(file: Writer<BufWriter<File>>, utc_ns: u64) -> Self {
+impl<'a> Sink<'a> {
+    const fn new(file: Writer<BufWriter<File>>, utc_ns: u64, label: &'a Label<'a>) -> Self {
         Self {
             file,
             utc_ns,
+            label,
             fates: BTreeMap::new(),
             error: None,
         }
@@ -118,7 +124,8 @@ impl Sink {
         *self.fates.entry(packet.fate.name()).or_default() += 1;
         if self.error.is_none() {
             let at = self.utc_ns.saturating_add(packet.entered.as_nanos());
-            self.error = write_packet(&mut self.file, packet, at, delivered).err();
+            let label = (self.label)(packet.entered);
+            self.error = write_packet(&mut self.file, packet, at, delivered, label).err();
         }
     }
 
@@ -137,8 +144,10 @@ fn write_packet(
     packet: &RecordedPacket,
     at: u64,
     delivered: Option<Instant>,
+    label: Option<String>,
 ) -> io::Result<()> {
-    let mut comment = packet.fate.name().to_owned();
+    let mut comment = label.map_or(String::new(), |label| label + " | ");
+    comment += packet.fate.name();
     if let Some(delivered) = delivered {
         let after = delivered.saturating_since(packet.entered).as_secs_f64() * 1e3;
         // Writing to a String cannot fail.

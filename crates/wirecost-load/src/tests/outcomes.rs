@@ -186,7 +186,11 @@ fn an_interrupted_phase_ends_soon_and_adds_up() {
     let published = rig.phase(1);
     let outcomes = published.sum.outcomes;
     assert!(outcomes.add_up() && outcomes.unknown > 0, "{outcomes:?}");
-    assert!(published.seconds.keys().all(|second| *second < 3));
+    let offering = published
+        .seconds
+        .iter()
+        .filter(|(_, sum)| sum.outcomes.offered > 0);
+    assert!(offering.map(|(second, _)| *second).all(|second| second < 3));
 }
 
 #[test]
@@ -246,6 +250,7 @@ fn a_closed_loop_begins_with_its_phase_whatever_came_before() {
         let offered = published.seconds.iter();
         let offered: Vec<(u32, u64)> = offered
             .map(|(second, sum)| (*second, sum.outcomes.offered))
+            .filter(|(_, offered)| *offered > 0)
             .collect();
         let expected: Vec<(u32, u64)> = (0..5).map(|second| (second, 1_000)).collect();
         assert_eq!(offered, expected, "phase {phase}");

@@ -42,8 +42,11 @@ fn a_second_has_the_bytes_of_the_messages_sent_in_it() {
     let each = 200 * MESSAGE_BYTES;
     assert_eq!(
         seconds.iter().map(bytes).collect::<Vec<_>>(),
-        [(0, each), (1, each), (2, each), (3, each)]
+        [(0, each), (1, each), (2, each), (3, each), (4, 0)]
     );
+    // The answers to the messages of the last 10 ms of a second arrive in the next one.
+    let answers: Vec<_> = seconds.values().map(|sum| sum.acknowledged_then).collect();
+    assert_eq!(answers, [Some(198), Some(200), Some(200), Some(200), Some(2)]);
 }
 
 #[test]

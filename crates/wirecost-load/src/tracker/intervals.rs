@@ -79,9 +79,20 @@ impl Intervals {
     /// The key of an event `now` of a message that was intended earlier: in the phase of the message, and warm-up if
     /// the message is.
     pub(super) fn key_of_message(&self, intended: Instant, now: Instant) -> u64 {
+        self.begun_at(intended).key(intended, now)
+    }
+
+    /// The key of an acknowledgement `now` of a message that was intended earlier: in the phase of the message, and
+    /// warm-up if the acknowledgement arrives in the warm-up.
+    pub(super) fn key_of_acknowledgement(&self, intended: Instant, now: Instant) -> u64 {
+        self.begun_at(intended).key(now, now)
+    }
+
+    /// The phase of a message.
+    fn begun_at(&self, intended: Instant) -> &Begun {
         let phases = std::iter::once(&self.phase).chain(self.earlier.iter().rev());
         let own = phases.into_iter().find(|phase| phase.at <= intended);
-        own.unwrap_or(&self.phase).key(intended, now)
+        own.unwrap_or(&self.phase)
     }
 
     /// Whether a measured message completes only after the end of the offer, plus the time that the first one took.

@@ -252,6 +252,10 @@ impl MessageTracker {
         let late = response > self.rules.timeout;
         let behind = self.intervals.is_behind(message.intended, now);
         self.intervals.of(message.interval).worked_off += u64::from(behind && !late);
+        if !late {
+            let key = self.intervals.key_of_acknowledgement(message.intended, now);
+            *self.intervals.of(key).acknowledged_then.get_or_insert_default() += 1;
+        }
         self.end(slot, move |outcomes| match late {
             false => &mut outcomes.acknowledged,
             true => &mut outcomes.late,

@@ -6,7 +6,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::load::{Bottleneck, PhaseFigures};
 use wirecost_results::summary::Outcomes;
 
-use super::{BUSY, Evidence, SENT_SHARE, link, percent};
+use super::{BUSY, Evidence, SENT_SHARE, devices, link, percent};
 use crate::outcome::LoadOutcome;
 
 /// The bottleneck; `None` if nothing was done.
@@ -41,6 +41,8 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         .find_map(|phase| link::could_give_no_more(phase.figures, phase.falls_short()))
     {
         ("link", why)
+    } else if let Some(why) = devices::could_send_no_more(evidence) {
+        ("devices", with_cpu(why))
     } else if let Some(why) = fell_short(evidence, timeout) {
         ("target", with_cpu(why))
     } else if let Some(why) = evidence.offered().find_map(|phase| phase.worked_off()) {
@@ -56,26 +58,26 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Bottleneck> {
 /// The sentence about connections that the target ended while messages were missing.
 fn ended(evidence: &Evidence<'_>) -> Option<String> {
     let left = evidence.offered().find(|phase| phase.left_by_target())?;
-    let (lost, carried) = (left.figures.connects.lost, left.carried());
     Some(format!(
-        "it ended {} and carried {carried} of what was offered",
-        counted(lost, "connection")
+        "it ended {}, and {}",
+        counted(left.figures.connects.lost, "connection"),
+        left.acknowledged_share()
     ))
 }
 
-/// The sentence about messages that the target did not answer or did not carry.
+/// The sentence about messages that the target did not answer in time.
 pub(super) fn fell_short(evidence: &Evidence<'_>, timeout: Duration) -> Option<String> {
     if let Some(phase) = evidence.offered().find(|phase| phase.silence().is_some()) {
-        let (silence, carried) = (phase.silence()?, phase.carried());
+        let (silence, acknowledged) = (phase.silence()?, phase.acknowledged_share());
         let seconds = timeout.as_secs_f64();
         return Some(format!(
-            "it left {silence} of what was offered without an answer for {seconds} s and more, and carried {carried}"
+            "it left {silence} of what was offered without an answer for {seconds} s and more, and {acknowledged}"
         ));
     }
     let short = evidence
         .offered()
         .find(|phase| phase.open && phase.falls_short())?;
-    Some(format!("it carried {} of what was offered", short.carried()))
+    Some(short.acknowledged_share())
 }
 
 /// Why no bottleneck is known.
@@ -88,14 +90,14 @@ pub(super) fn unknown_cause(evidence: &Evidence<'_>) -> String {
     if evidence.offered().all(|phase| !phase.open) {
         return "each message waited for the one before".to_owned();
     }
-    match evidence.offered().find(|phase| !phase.is_all_carried()) {
-        Some(phase) => format!("{} of what was offered was carried", phase.carried()),
-        None => carried(evidence),
+    match evidence.offered().find(|phase| !phase.is_all_acknowledged()) {
+        Some(phase) => phase.acknowledged_share(),
+        None => nearly_all(evidence),
     }
 }
 
-/// The outcomes of the offered messages if nearly all were carried.
-fn carried(evidence: &Evidence<'_>) -> String {
+/// The outcomes of the offered messages if nearly all were acknowledged or delivered.
+fn nearly_all(evidence: &Evidence<'_>) -> String {
     let mut all = Outcomes::default();
     evidence.offered().for_each(|phase| all += phase.figures.outcomes);
     let ends = [
@@ -109,10 +111,15 @@ fn carried(evidence: &Evidence<'_>) -> String {
     let otherwise: Vec<String> = otherwise
         .map(|(end, messages)| format!("{messages} {end}"))
         .collect();
+    let arrived = if all.acknowledged > 0 || all.delivered == 0 {
+        "acknowledged"
+    } else {
+        "delivered"
+    };
     match otherwise.is_empty() {
-        true => "all that was offered was carried".to_owned(),
+        true => format!("all that was offered was {arrived}"),
         false => format!(
-            "of {} all but these were carried: {}",
+            "of {} all but these were {arrived}: {}",
             counted(all.offered, "message"),
             otherwise.join(", ")
         ),

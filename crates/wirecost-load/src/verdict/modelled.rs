@@ -1,9 +1,9 @@
-//! The bottleneck of a load in virtual time: the server's workers, the link, or none. The generator is never late
-//! there.
+//! The bottleneck of a load in virtual time: the server's workers, the link, the devices, or none. The generator is never
+//! late there.
 
 use wirecost_results::load::Bottleneck;
 
-use super::{Evidence, bottleneck, link, percent};
+use super::{Evidence, bottleneck, devices, link, percent};
 
 /// Workers with a higher utilisation are saturated.
 const SATURATED: f64 = 0.99;
@@ -18,7 +18,11 @@ pub(super) fn bottleneck(evidence: &Evidence<'_>) -> Option<Bottleneck> {
         ("target", why)
     } else if let Some(share) = evidence.offered().find_map(|phase| phase.refused()) {
         ("target", format!("it refused {share} of what was offered"))
-    } else if let Some(why) = of_link(evidence) {
+    } else if let Some(why) = full_link(evidence) {
+        ("link", why)
+    } else if let Some(why) = devices::could_send_no_more(evidence) {
+        ("devices", why)
+    } else if let Some(why) = delayed_by_link(evidence) {
         ("link", why)
     } else if evidence.offered().next().is_none() {
         ("none", "nothing was offered".to_owned())
@@ -44,14 +48,17 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
         .then(|| format!("{whose} {were} busy {} of the time", percent(busy)))
 }
 
-/// The sentence about a link at its limit, or one that delayed answers.
-fn of_link(evidence: &Evidence<'_>) -> Option<String> {
+/// The sentence about a link at its limit.
+fn full_link(evidence: &Evidence<'_>) -> Option<String> {
     evidence.link?;
     let short = |phase: &super::Offered<'_>| link::could_give_no_more(phase.figures, phase.falls_short());
-    evidence
-        .offered()
-        .find_map(|phase| short(&phase))
-        .or_else(|| bottleneck::fell_short(evidence, evidence.options.timeout))
+    evidence.offered().find_map(|phase| short(&phase))
+}
+
+/// The sentence about a link that delayed answers.
+fn delayed_by_link(evidence: &Evidence<'_>) -> Option<String> {
+    evidence.link?;
+    bottleneck::fell_short(evidence, evidence.options.timeout)
         .or_else(|| evidence.offered().find_map(|phase| phase.worked_off()))
 }
 

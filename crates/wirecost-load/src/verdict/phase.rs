@@ -70,7 +70,7 @@ fn unsent(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
 fn saturated(phase: &Offered<'_>, by_generator: bool) -> Option<Warning> {
     let waited = match phase.silence() {
         Some(_) if phase.left_by_target() => None,
-        Some(_) => Some(format!("{} of what was offered was carried", phase.carried())),
+        Some(_) => Some(phase.acknowledged_share()),
         None => phase.worked_off(),
     };
     let waited = waited.filter(|_| phase.open && !by_generator)?;
@@ -216,8 +216,8 @@ impl Offered<'_> {
         (self.open && p99 > lag_limit(self.figures)).then(|| nanos(p99))
     }
 
-    /// The lag that shows a generator at its limit: any lag beyond the limit if all messages were carried, or else only
-    /// a lag that could have lost the missing messages.
+    /// The lag that shows a generator at its limit: any lag beyond the limit if all messages were acknowledged, or else
+    /// only a lag that could have lost the missing messages.
     pub(super) fn lag_that_tells(&self, timeout: Duration) -> Option<String> {
         let p99 = self.figures.schedule_lag_ns.as_ref()?.p99?;
         let could_lose = u128::from(p99) >= timeout.as_nanos();
@@ -242,11 +242,14 @@ impl Offered<'_> {
             .filter(|_| !self.is_answered)
     }
 
-    /// Whether nearly all messages are known to be carried.
-    pub(super) fn is_all_carried(&self) -> bool {
-        let outcomes = &self.figures.outcomes;
-        let carried = outcomes.acknowledged + outcomes.delivered;
-        carried as f64 >= outcomes.offered as f64 * SENT_SHARE
+    /// Messages that were acknowledged, or delivered if nothing answers.
+    const fn acknowledged(&self) -> u64 {
+        self.figures.outcomes.acknowledged + self.figures.outcomes.delivered
+    }
+
+    /// Whether nearly all messages are known to be acknowledged or delivered.
+    pub(super) fn is_all_acknowledged(&self) -> bool {
+        self.acknowledged() as f64 >= self.figures.outcomes.offered as f64 * SENT_SHARE
     }
 
     /// The share of `messages` in the offer, if it is notable.
@@ -255,18 +258,17 @@ impl Offered<'_> {
         (share > 1.0 - SENT_SHARE).then(|| percent(share))
     }
 
-    /// Whether notably less than all was carried.
+    /// Whether notably less than all was acknowledged or delivered.
     pub(super) fn falls_short(&self) -> bool {
         let outcomes = &self.figures.outcomes;
-        let carried = outcomes.acknowledged + outcomes.delivered;
         // If nothing answers or counts, no message is known to be missing.
         let known = outcomes.offered - outcomes.refused;
         let is_known = self.is_answered || outcomes.delivered + outcomes.lost > 0;
-        is_known && (carried as f64) < known as f64 * SENT_SHARE
+        is_known && (self.acknowledged() as f64) < known as f64 * SENT_SHARE
     }
 
-    /// Whether the target ended connections and notably less than all was carried: a device without a connection cannot
-    /// send.
+    /// Whether the target ended connections and notably less than all was acknowledged: a device without a connection
+    /// cannot send.
     pub(super) fn left_by_target(&self) -> bool {
         self.open && self.figures.connects.lost > 0 && self.falls_short()
     }
@@ -276,10 +278,9 @@ impl Offered<'_> {
     pub(super) fn worked_off(&self) -> Option<String> {
         const NOTABLE: f64 = 0.05;
         let figures = self.figures;
-        let outcomes = &figures.outcomes;
         let in_time = figures.carried_rate? * figures.measured_s;
-        let behind = (outcomes.acknowledged + outcomes.delivered) as f64 - in_time;
-        let share = behind / outcomes.offered.max(1) as f64;
+        let behind = self.acknowledged() as f64 - in_time;
+        let share = behind / figures.outcomes.offered.max(1) as f64;
         let worked_off = if self.is_answered {
             "was answered"
         } else {
@@ -291,11 +292,15 @@ impl Offered<'_> {
         })
     }
 
-    /// The share of the offer that was carried.
-    pub(super) fn carried(&self) -> String {
-        let outcomes = &self.figures.outcomes;
-        let carried = outcomes.acknowledged + outcomes.delivered;
-        percent(carried as f64 / outcomes.offered.max(1) as f64)
+    /// `30 % of what was offered was acknowledged`; `delivered` if nothing answers.
+    pub(super) fn acknowledged_share(&self) -> String {
+        let share = self.acknowledged() as f64 / self.figures.outcomes.offered.max(1) as f64;
+        let arrived = if self.is_answered {
+            "acknowledged"
+        } else {
+            "delivered"
+        };
+        format!("{} of what was offered was {arrived}", percent(share))
     }
 }
 

@@ -4,8 +4,10 @@ mod bands;
 mod cards;
 mod flame;
 mod link;
+mod matrix;
 mod outcomes;
 mod scaling;
+mod search;
 mod tables;
 mod timeline;
 mod timeplot;
@@ -23,11 +25,16 @@ use crate::load::{LoadResults, words};
 use crate::{ReportError, number};
 use cards::Card;
 use flame::Flame;
+use matrix::Matrix;
 use scaling::Scaling;
+use search::Search;
 use timeline::TimeLine;
 
 /// The largest number of loads that are drawn second by second.
 const DRAWN: usize = 12;
+
+/// Above this number of loads, tables with a row for each phase are collapsed.
+const FEW: usize = 3;
 
 /// The report as one HTML file.
 ///
@@ -38,7 +45,7 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     environment.add_template("load.html", include_str!("../../templates/load.html"))?;
     let summary = &results.summary;
     let labels = words::labels(&summary.loads);
-    let drawn = summary.loads.iter().zip(&labels).enumerate().take(DRAWN);
+    let views = summary.loads.iter().zip(&labels).enumerate();
     let page = Page {
         css: [
             include_str!("../../templates/style.css"),
@@ -49,11 +56,14 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         is_interrupted: words::is_interrupted(summary),
         summary,
         cards: cards::all(summary, &labels),
-        loads: drawn
+        searches: search::all(summary),
+        matrix: Matrix::of(results, &labels),
+        loads: views
             .map(|(index, (load, label))| LoadView::of(results, index, load, label))
             .collect(),
-        beyond: summary.loads.len().saturating_sub(DRAWN),
         scaling: Scaling::all(&summary.loads),
+        table: tables::loads(&summary.loads, &labels),
+        is_long: summary.loads.len() > FEW,
         figures: tables::figures(&summary.loads, &labels),
         outcomes: tables::outcomes(&summary.loads, &labels),
         reasons: tables::reasons(&summary.loads, &labels),
@@ -79,10 +89,16 @@ struct Page<'a> {
     is_interrupted: bool,
     summary: &'a LoadSummary,
     cards: Vec<Card>,
+    /// The searches for the highest rate.
+    searches: Vec<Search>,
+    /// The figures of several loads.
+    matrix: Option<Matrix>,
     loads: Vec<LoadView>,
-    /// Loads that are not drawn second by second.
-    beyond: usize,
     scaling: Vec<Scaling>,
+    /// A row for each of several loads.
+    table: Grid,
+    /// Whether tables with a row for each phase are collapsed.
+    is_long: bool,
     figures: Grid,
     outcomes: Grid,
     reasons: Grid,
@@ -98,12 +114,13 @@ struct Page<'a> {
     scenario: String,
 }
 
-/// The section of one load.
+/// The parts that are about one load.
 #[derive(Serialize)]
 struct LoadView {
     label: String,
     /// Why its times must not be used; empty if they may.
     invalid: String,
+    /// Only in a run of one load: several have the figures of the matrix.
     timeline: Option<TimeLine>,
     latency: Option<Figure>,
     flame: Option<Flame>,
@@ -112,11 +129,12 @@ struct LoadView {
 impl LoadView {
     fn of(results: &LoadResults, index: usize, load: &Load, label: &str) -> Self {
         let profile = results.profiles.iter().find(|(of, _)| *of == index);
+        let is_alone = results.summary.loads.len() == 1;
         Self {
             label: label.to_owned(),
             invalid: words::invalid_somewhere(load).unwrap_or_default(),
-            timeline: TimeLine::of(results, index, load),
-            latency: latency(&results.curves, index, load),
+            timeline: is_alone.then(|| TimeLine::of(results, index, load)).flatten(),
+            latency: is_alone.then(|| latency(&results.curves, index, load)).flatten(),
             flame: profile.and_then(|(_, folded)| Flame::of(folded)),
         }
     }
@@ -150,7 +168,7 @@ fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
             label: words::kind_in(phase, curve.kind),
             number: series.len(),
             n,
-            points: points(&curve.steps, n as f64),
+            points: percentiles(&curve.steps, n as f64),
         });
     }
     let name = format!("Times by percentile, {}", words::headline(load));
@@ -158,7 +176,7 @@ fn latency(all: &[Curve], index: usize, load: &Load) -> Option<Figure> {
 }
 
 /// Shares as nines, nanoseconds as milliseconds. The last sample is in the middle of its own share.
-fn points(steps: &[(f64, f64)], n: f64) -> Vec<(f64, f64)> {
+fn percentiles(steps: &[(f64, f64)], n: f64) -> Vec<(f64, f64)> {
     let most = (2.0 * n).log10();
     let point = |(share, nanos): &(f64, f64)| {
         let nines = if *share < 1.0 {

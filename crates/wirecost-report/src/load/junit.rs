@@ -1,12 +1,14 @@
 //! `junit.xml`: loads as test cases, thresholds as test cases of their own.
 //!
-//! An invalid load, a load with messages that were not carried, and a load that could not be run are errors. A load
-//! that was not reached is skipped. A failed threshold is a failure. The format is the JUnit schema that continuous
+//! An invalid load, a load with messages that were not acknowledged, and a load that could not be run are errors. A load
+//! that was not reached is skipped. A failed threshold is a failure. A search for the highest rate is one case, and its loads
+//! are none. The format is the JUnit schema that continuous
 //! integration reads: `testsuites`, `testsuite`, `testcase` with at most one of `skipped`, `error` and `failure`.
 
 use std::fmt::Write as _;
 
 use wirecost_results::load::{Load, LoadSummary};
+use wirecost_results::rate_search::RateSearch;
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::failure_text;
 
@@ -32,10 +34,15 @@ pub fn junit(summary: &LoadSummary, absent: &[Absent]) -> String {
     let (own, of_absent) = labels.split_at(summary.loads.len());
     let ran = summary.loads.iter().zip(own);
     let missing = absent.iter().zip(of_absent);
-    let loads: Vec<Case> = ran
-        .map(|(load, label)| of_load(load, label))
-        .chain(missing.map(|(absent, label)| of_absent_load(absent, label)))
-        .collect();
+    let missing = missing.map(|(absent, label)| of_absent_load(absent, label));
+    let loads: Vec<Case> = match summary.searches.is_empty() {
+        true => ran
+            .map(|(load, label)| of_load(load, label))
+            .chain(missing)
+            .collect(),
+        // A search needs loads that do not hold.
+        false => summary.searches.iter().map(of_search).chain(missing).collect(),
+    };
     let has_invalid = summary.loads.iter().any(|load| !load.valid);
     let thresholds: Vec<Case> = summary
         .thresholds
@@ -76,14 +83,30 @@ enum Verdict {
     Failure(String),
 }
 
+/// A search passes if a rate holds.
+fn of_search(search: &RateSearch) -> Case {
+    let conclusion = words::search::conclusion(search);
+    Case {
+        class: "wirecost.search".into(),
+        name: number::plain(&format!("{}, {}", search.name, search.bound)),
+        seconds: 0.0,
+        verdict: match (search.complete, search.rate) {
+            (false, _) => Verdict::Skipped(conclusion),
+            (true, None) => Verdict::Failure(conclusion),
+            (true, Some(_)) => Verdict::Pass,
+        },
+    }
+}
+
 fn of_load(load: &Load, label: &str) -> Case {
     let not_run = load
         .not_run
         .clone()
         .map(|reason| Verdict::Error("not-run", reason));
     let invalid = || words::invalid_somewhere(load).map(|reason| Verdict::Error("invalid", reason));
-    let not_carried = || words::not_carried(load).map(|reason| Verdict::Error("not-carried", reason));
-    let verdict = not_run.or_else(invalid).or_else(not_carried);
+    let not_acknowledged =
+        || words::not_acknowledged(load).map(|reason| Verdict::Error("not-acknowledged", reason));
+    let verdict = not_run.or_else(invalid).or_else(not_acknowledged);
     Case {
         class: "wirecost.load".into(),
         name: label.to_owned(),

@@ -2,6 +2,7 @@
 
 use wirecost_results::curves::CurveKind;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::rate_search::RateSearch;
 
 use super::words;
 use crate::export::escaped;
@@ -11,7 +12,8 @@ use crate::number;
 pub fn markdown(summary: &LoadSummary) -> String {
     let labels = words::labels(&summary.loads);
     let mut text = format!("### {}\n\n", escaped(&summary.name));
-    text += "| load | offered/s | carried/s | outcomes | time | p50 (ms) | p99 (ms) | p99.9 (ms) | max (ms) | lag p99 | \
+    text += &searches(summary);
+    text += "| load | offered/s | acknowledged/s | outcomes | time | p50 (ms) | p99 (ms) | p99.9 (ms) | max (ms) | lag p99 | \
              generator CPU s/M | target CPU s/M | bottleneck |\n\
              |:--|--:|--:|:--|:--|--:|--:|--:|--:|--:|--:|--:|:--|\n";
     for (load, label) in summary.loads.iter().zip(&labels) {
@@ -32,6 +34,20 @@ pub fn markdown(summary: &LoadSummary) -> String {
     text + &format!("\n```sh\n{command}\n```\n")
 }
 
+/// The conclusion of each search for the highest rate.
+fn searches(summary: &LoadSummary) -> String {
+    let of_one = |search: &RateSearch| {
+        let limit = words::search::limit(search).map_or(String::new(), |limit| format!(" Limit: {limit}."));
+        let text = format!("{}.{limit}", words::search::conclusion(search));
+        format!(
+            "**{}**: highest rate {}\n\n",
+            escaped(&search.name),
+            escaped(&text)
+        )
+    };
+    summary.searches.iter().map(of_one).collect()
+}
+
 fn row(load: &Load, label: &str) -> String {
     let label = escaped(label);
     let none = number::NONE;
@@ -45,7 +61,7 @@ fn row(load: &Load, label: &str) -> String {
     let ([p50, _, p99, p999, max], [generator, target]) = (values.times, values.cpu);
     let values = [
         values.offered,
-        values.carried,
+        values.acknowledged,
         outcomes(phase),
         time.to_owned(),
         p50,

@@ -1,5 +1,7 @@
 //! The names of loads and of their figures, the same in table, page and exports.
 
+pub(crate) mod search;
+
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
 use wirecost_results::link_use::DirectionUse;
@@ -168,6 +170,17 @@ pub(crate) fn main_phase(load: &Load) -> Option<&PhaseFigures> {
     load.phases.iter().rev().max_by_key(weight)
 }
 
+/// What has happened to the messages of a phase that count in its rate: `acknowledged`, `delivered` if nothing answers,
+/// `completed` for connects.
+pub(crate) fn arrived(phase: &PhaseFigures) -> &'static str {
+    let outcomes = &phase.outcomes;
+    match phase.name.as_str() {
+        "handshakes" | "reconnect" => "completed",
+        _ if outcomes.acknowledged == 0 && outcomes.delivered > 0 => "delivered",
+        _ => "acknowledged",
+    }
+}
+
 /// Why the figures of a phase must not be used; `None` if they may.
 pub(crate) fn invalid(load: &Load, phase: &PhaseFigures) -> Option<String> {
     (!phase.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(&phase.warnings)))
@@ -184,10 +197,10 @@ pub(crate) fn invalid_somewhere(load: &Load) -> Option<String> {
     (!load.valid && load.not_run.is_none()).then(|| reasons(load.warnings.iter().chain(of_phases)))
 }
 
-/// `publish: 30 of 100 were not carried: 20 refused, 10 late`, phase by phase; `None` if all were.
-pub(crate) fn not_carried(load: &Load) -> Option<String> {
+/// `publish: 30 of 100 were not acknowledged: 20 refused, 10 late`, phase by phase; `None` if all were.
+pub(crate) fn not_acknowledged(load: &Load) -> Option<String> {
     let of_phase = |phase: &PhaseFigures| {
-        let ends = phase.not_carried();
+        let ends = phase.not_acknowledged();
         let sum: u64 = ends.iter().map(|(_, messages)| messages).sum();
         let named = ends
             .iter()
@@ -196,9 +209,10 @@ pub(crate) fn not_carried(load: &Load) -> Option<String> {
         let offered = number::grouped(phase.outcomes.offered);
         (sum > 0).then(|| {
             format!(
-                "{}: {} of {offered} were not carried: {}",
+                "{}: {} of {offered} were not {}: {}",
                 phase.name,
                 number::grouped(sum),
+                arrived(phase),
                 named.join(", ")
             )
         })
@@ -419,7 +433,8 @@ pub(crate) fn service(figures: &ServiceFigures) -> String {
 /// The figures of a load in tables of several loads.
 pub(crate) struct RowValues {
     pub(crate) offered: String,
-    pub(crate) carried: String,
+    /// The acknowledged rate.
+    pub(crate) acknowledged: String,
     /// Median, 90th, 99th and 99.9th percentile and the longest in milliseconds; `INVALID` where they must not be used.
     pub(crate) times: [String; 5],
     pub(crate) lag: String,
@@ -443,7 +458,7 @@ pub(crate) fn row_values(load: &Load, phase: &PhaseFigures) -> RowValues {
     let lag = phase.schedule_lag_ns.as_ref().and_then(|lag| lag.p99);
     RowValues {
         offered: number::optional(phase.offered_rate, number::rate),
-        carried: number::optional(phase.carried_rate, number::rate),
+        acknowledged: number::optional(phase.carried_rate, number::rate),
         times: [
             time(|times| times.p50),
             time(|times| times.p90),

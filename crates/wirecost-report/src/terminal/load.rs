@@ -5,9 +5,11 @@
 
 mod columns;
 mod rows;
+mod search;
 
 use wirecost_proto::units::counted;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::summary::Times;
 
 use super::layout::wrapped;
@@ -26,10 +28,11 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
         style: Style::new(options.color),
         width: options.width,
     };
-    let mut lines = match summary.loads.as_slice() {
-        [] => vec!["no load was run".to_owned()],
-        [load] => page.load(load),
-        loads => page.loads(loads),
+    let mut lines = match (summary.searches.as_slice(), summary.loads.as_slice()) {
+        (_, []) => vec!["no load was run".to_owned()],
+        ([], [load]) => page.load(load),
+        ([], loads) => page.loads(loads),
+        (searches, loads) => page.searches(searches, loads),
     };
     if words::is_interrupted(summary) {
         lines.push(page.alarm("interrupted: the figures above cover the time until then"));
@@ -42,6 +45,11 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
         page.width,
     ));
     finished(lines)
+}
+
+/// A load of a search in one line, for a user who watches the search.
+pub fn trial_line(search: &RateSearch, trial: &RateTrial) -> String {
+    search::trial_line(search, trial)
 }
 
 /// Style and width of the table.
@@ -204,6 +212,21 @@ impl Page {
         lines
     }
 
+    /// The searches for the highest rate, one below the other.
+    fn searches(&self, searches: &[RateSearch], loads: &[Load]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for search in searches {
+            if !lines.is_empty() {
+                lines.push(String::new());
+            }
+            lines.extend(self.search(search));
+        }
+        if loads.iter().any(Load::is_modelled) {
+            lines.push("modelled in virtual time: no CPU is measured".to_owned());
+        }
+        lines
+    }
+
     /// The remarks on a load; reasons for invalid figures come first.
     fn remarks(&self, load: &Load, whose: &str) -> Vec<String> {
         let lines = |remark: Remark| {
@@ -272,11 +295,12 @@ fn outcomes(phase: &PhaseFigures) -> String {
 }
 
 fn rates(phase: &PhaseFigures) -> String {
-    let carried = number::optional(phase.carried_rate, number::rate);
+    let rate = number::optional(phase.carried_rate, number::rate);
+    let arrived = words::arrived(phase);
     match phase.offered_rate {
-        Some(offered) => format!("{}/s offered, {carried}/s carried", number::rate(offered)),
-        None if phase.name == "reconnect" => format!("{carried}/s carried: devices come back when they can"),
-        None => format!("{carried}/s carried: a closed loop offers what is answered"),
+        Some(offered) => format!("{}/s offered, {rate}/s {arrived}", number::rate(offered)),
+        None if phase.name == "reconnect" => format!("{rate}/s {arrived}: devices come back when they can"),
+        None => format!("{rate}/s {arrived}: a closed loop offers what is answered"),
     }
 }
 

@@ -196,7 +196,8 @@ fn load(stack: &str, clients: u64, rate: f64) -> Load {
         target_use: Some(side(0.31, 8_100_000, 4.4)),
         bottleneck: Some(Bottleneck {
             who: "none".into(),
-            why: "the generator used 12 % of a CPU, the target 31 %, all that was offered was carried".into(),
+            why: "the generator used 12 % of a CPU, the target 31 %, all that was offered was acknowledged"
+                .into(),
         }),
         profile: Some("profile/000.folded".into()),
         ..Load::default()
@@ -350,6 +351,7 @@ fn results(loads: Vec<Load>, seconds: Vec<SecondRow>) -> LoadResults {
                 threshold("response_time", "p(99)<5ms", Some(0.002), true),
                 threshold("messages_lost", "count==0", Some(3.0), false),
             ],
+            searches: Vec::new(),
         },
         environment: json!({"kernel": "6.18.2", "cpus": 2, "limits": {"open_files": 20_000}}),
         scenario: "wirecost: 1\nphases:\n- publish\n".into(),

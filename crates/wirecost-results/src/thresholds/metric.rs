@@ -228,6 +228,11 @@ pub fn all(of_loads: bool) -> Vec<&'static Metric> {
     METRICS.iter().filter(|metric| metric.of != other).collect()
 }
 
+/// The time from the intended send to the answer.
+pub static RESPONSE_TIME: &Metric = &METRICS[0];
+/// The time from the intended send to the arrival.
+pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
+
 /// Every metric.
 pub static METRICS: [Metric; 42] = [
     distribution("response_time", Of::Both),

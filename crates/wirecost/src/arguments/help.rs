@@ -65,7 +65,9 @@ const COMPARE: &[Group] = &[
 const LOAD: &[Group] = &[
     Group {
         heading: "Messages",
-        common: &["clients", "rate", "duration", "count", "size", "resource", "qos"],
+        common: &[
+            "clients", "rate", "duration", "count", "find_max", "size", "resource", "qos",
+        ],
         further: &[
             "per_client",
             "poisson",

@@ -8,6 +8,7 @@ use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::units::parse_duration;
+use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::load::LoadEngine;
 use wirecost_scenario::table::{clients, rate, whole};
@@ -50,6 +51,12 @@ pub struct LoadArguments {
     /// Random (exponential) gaps between messages instead of equal ones, as from independent devices
     #[arg(long, conflicts_with = "closed_loop")]
     pub poisson: bool,
+
+    /// Find the highest rate at which the response times (delivery times, where nothing answers) fulfil this condition,
+    /// such as p(99)<50ms; the first load has --rate
+    #[arg(long, value_name = "CONDITION", value_parser = FindMax::read, conflicts_with_all = ["closed_loop", "count", "ramp",
+        "spread", "connect_only", "reconnect_storm"])]
+    pub find_max: Option<FindMax>,
 
     /// How long to send messages [default: 10s, or as long as --count takes]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use wirecost_live::signals::Interrupt;
 use wirecost_scenario::Scenario;
+use wirecost_scenario::find_max::FindMax;
+use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::thresholds::Thresholds;
 
 use crate::arguments::LoadArguments;
@@ -20,7 +22,13 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     let mut stacks: Vec<String> = loads.iter().map(|load| load.stack.to_string()).collect();
     stacks.dedup();
-    let scenario = Scenario::loads(loads.clone());
+    if let Some(find_max) = &arguments.find_max {
+        can_search(find_max, &loads)?;
+    }
+    let scenario = Scenario {
+        find_max: arguments.find_max.clone(),
+        ..Scenario::loads(loads.clone())
+    };
     let job = Job {
         name: format!("load {}", stacks.join(",")),
         shard: None,
@@ -28,6 +36,15 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, Failure> {
         loads: &loads,
         output: &arguments.output,
         thresholds: &Thresholds::default(),
+        find_max: arguments.find_max.as_ref(),
     };
     job.run(interrupt).map(ExitCode::from)
+}
+
+/// Refuses loads whose highest rate cannot be found.
+fn can_search(find_max: &FindMax, loads: &[LoadOptions]) -> Result<(), Failure> {
+    match loads.iter().find_map(|load| find_max.cannot_search(load)) {
+        Some(why) => Err(Failure::usage(format!("--find-max: {why}"))),
+        None => Ok(()),
+    }
 }

@@ -155,6 +155,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 resolved: scenario.to_yaml(),
                 output: &load_output(arguments)?,
                 thresholds: &scenario.thresholds,
+                find_max: scenario.find_max.as_ref(),
             };
             job.run(interrupt)
         }

@@ -16,6 +16,8 @@ const NAME: usize = 10;
 pub(super) fn heading(state: &State) -> String {
     let place = match state.load.position {
         [number, of] if of > 1 => format!("load {number} of {of}: "),
+        // How many loads a search takes is not known.
+        [number, 0] if number > 0 => format!("load {number}: "),
         _ => String::new(),
     };
     number::plain(&format!("{place}{} → {}", state.load.name, state.load.target))
@@ -26,7 +28,7 @@ pub(super) fn plain(state: &State) -> String {
     let mut entries = vec![format!("{:>5} s", state.elapsed.as_secs()), phase(state)];
     if state.has_messages() {
         entries.push(format!("offered {}/s", number::rate(state.now.offered)));
-        entries.push(carried(state));
+        entries.push(acknowledged(state));
     } else if state.now.connects > 0.0 {
         entries.push(format!("{} connects/s", number::rate(state.now.connects)));
     }
@@ -113,18 +115,23 @@ fn rate(state: &State, width: usize, dress: Dress) -> String {
     let entries = [
         Entry::always(format!("{:<NAME$}", "rate")),
         Entry::always(format!("{:>9}/s offered", number::rate(state.now.offered))),
-        Entry::always(carried(state)),
+        Entry::always(acknowledged(state)),
         Entry::of(1, asked),
     ];
     with_sparks(fitted(&entries, width), &values, width, dress)
 }
 
 /// The outcomes. If nothing answers during the run, only the sent messages are known.
-fn carried(state: &State) -> String {
+fn acknowledged(state: &State) -> String {
     let outcomes = &state.outcomes;
     let is_answered = outcomes.acknowledged + outcomes.delivered + outcomes.refused + outcomes.late > 0;
     if is_answered || state.now.sent == 0.0 {
-        format!("carried {}/s", number::rate(state.now.carried))
+        let arrived = if outcomes.delivered > 0 {
+            "delivered"
+        } else {
+            "acknowledged"
+        };
+        format!("{arrived} {}/s", number::rate(state.now.acknowledged))
     } else {
         format!("sent {}/s", number::rate(state.now.sent))
     }
@@ -309,7 +316,7 @@ mod tests {
     fn a_second_fits_into_one_line() {
         assert_eq!(
             plain(&after(12, |_| true)),
-            "   12 s  publish  offered 1,000/s  carried 990/s  p50 0.213 p99 0.213 ms  48 refused  72 waiting  \
+            "   12 s  publish  offered 1,000/s  acknowledged 990/s  p50 0.213 p99 0.213 ms  48 refused  72 waiting  \
              100 connected  generator 12 % CPU  target 31 % CPU"
         );
     }

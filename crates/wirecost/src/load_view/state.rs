@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) connected: u64,
     pub(super) generator: Option<Usage>,
     pub(super) target: Option<Usage>,
-    /// Carried messages per second, or connects without messages. The latest is last.
+    /// Acknowledged messages per second, or connects without messages. The latest is last.
     pub(super) rates: VecDeque<f64>,
     /// The virtual time of the last printed line.
     pub(super) told_until: Duration,
@@ -42,8 +42,8 @@ pub(super) struct Second {
     /// Messages per second.
     pub(super) offered: f64,
     pub(super) sent: f64,
-    /// Acknowledged or delivered.
-    pub(super) carried: f64,
+    /// Messages that were acknowledged, or delivered if nothing answers, in this second: the acknowledged rate.
+    pub(super) acknowledged: f64,
     pub(super) connects: f64,
     /// The response times, or the delivery times if nothing answers, in nanoseconds.
     pub(super) times: Option<Quantiles>,
@@ -105,13 +105,13 @@ impl State {
         self.now = Second {
             offered: per_second(counted.outcomes.offered),
             sent: per_second(counted.sent),
-            carried: per_second(counted.outcomes.acknowledged + counted.outcomes.delivered),
+            acknowledged: per_second(counted.outcomes.acknowledged + counted.outcomes.delivered),
             connects: per_second(counted.connects.established),
             times: answered.into_iter().find_map(|times| quantiles(times.as_ref())),
             lag: quantiles(counted.schedule_lag.as_ref()).map(|lag| lag.p99),
         };
         let rate = if self.has_messages() {
-            self.now.carried
+            self.now.acknowledged
         } else {
             self.now.connects
         };

@@ -110,6 +110,9 @@ pub(super) fn middle([begin, end]: [f64; 2]) -> f64 {
 fn add(sum: &mut SecondRow, more: &SecondRow) {
     sum.second = more.second;
     sum.outcomes += more.outcomes;
+    if let Some(later) = more.acknowledged_then {
+        *sum.acknowledged_then.get_or_insert_default() += later;
+    }
     sum.connects += more.connects;
     sum.deliveries += more.deliveries;
     for (longest, other) in [

@@ -3,24 +3,28 @@
 use serde::Serialize;
 use wirecost_results::load::{Load, LoadSummary};
 
+use super::search;
 use crate::load::words;
 use crate::number;
 
 /// One question and its answer.
 #[derive(Default, Serialize)]
 pub(super) struct Card {
-    title: &'static str,
-    value: String,
-    unit: &'static str,
+    pub(super) title: &'static str,
+    pub(super) value: String,
+    pub(super) unit: &'static str,
     /// The load with the value, or an explanation.
-    winner: String,
-    scope: String,
+    pub(super) winner: String,
+    pub(super) scope: String,
     /// Whether it is shown as an alarm.
-    alarm: bool,
+    pub(super) alarm: bool,
 }
 
 /// The cards: the figures of one load, or the best of several loads.
 pub(super) fn all(summary: &LoadSummary, labels: &[String]) -> Vec<Card> {
+    if !summary.searches.is_empty() {
+        return search::cards(summary).collect();
+    }
     let mut cards = match summary.loads.as_slice() {
         [load] => of_one(load),
         loads => of_several(loads, labels),
@@ -51,7 +55,7 @@ fn of_one(load: &Load) -> Vec<Card> {
     };
     let mut cards = Vec::new();
     if phase.outcomes.offered > 0 {
-        cards.push(carried(load));
+        cards.push(rate(load));
     }
     cards.push(time(load));
     if phase.outcomes.offered > 0 {
@@ -61,12 +65,12 @@ fn of_one(load: &Load) -> Vec<Card> {
     cards
 }
 
-fn carried(load: &Load) -> Card {
+fn rate(load: &Load) -> Card {
     let phase = words::main_phase(load);
     let rate = phase.and_then(|phase| phase.carried_rate);
     let offered = phase.and_then(|phase| phase.offered_rate);
     Card {
-        title: "Carried load",
+        title: "Acknowledged rate",
         value: number::optional(rate, number::rate),
         unit: match phase.map(words::offered) {
             Some("handshake") => "handshakes/s",
@@ -79,7 +83,8 @@ fn carried(load: &Load) -> Card {
             None if words::offer(load).is_empty() => "devices come back when they can".into(),
             None => format!("{}: it offers what is answered", words::offer(load)),
         },
-        scope: "answered in time or delivered, per second of the measured time".into(),
+        scope: "acknowledged in time, or delivered where nothing answers, per second of the measured time"
+            .into(),
         alarm: false,
     }
 }
@@ -195,7 +200,7 @@ fn of_several(loads: &[Load], labels: &[String]) -> Vec<Card> {
             .map(|(value, label)| (value, label.clone()))
     };
     cards.extend(best(&rate).map(|(value, label)| Card {
-        title: "Highest carried load",
+        title: "Highest acknowledged rate",
         value: number::rate(value),
         unit: "messages/s",
         winner: label,

@@ -1,6 +1,6 @@
 //! Throughput and time against clients and against offered load, over the loads of a matrix.
 //!
-//! The knee of a series is the highest offered load that the target sustained: at least 99 % of it was carried, and the
+//! The knee of a series is the highest offered load that the target sustained: at least 99 % of it was acknowledged, and the
 //! median time was at most twice that of the lowest load. It is marked only if a higher load of the series breaks this
 //! rule.
 
@@ -14,8 +14,8 @@ use crate::html::logplot::{Curve, LogFigure, Mark};
 use crate::load::words::{self, Fact};
 use crate::number;
 
-/// Share of the offered load that must be carried up to the knee.
-const CARRIED: f64 = 0.99;
+/// Share of the offered load that must be acknowledged up to the knee.
+const ACKNOWLEDGED: f64 = 0.99;
 /// How many times the median at the least load a median may be up to the knee.
 const SLOWER: f64 = 2.0;
 
@@ -69,7 +69,8 @@ struct Series {
 /// One load.
 struct Point {
     at: f64,
-    carried: f64,
+    /// The acknowledged rate.
+    rate: f64,
     /// Median and 99th percentile in milliseconds; `None` if they must not be used.
     times: [Option<f64>; 2],
 }
@@ -136,7 +137,7 @@ fn point(load: &Load, axis: Axis) -> Option<Point> {
     let millis = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
     Some(Point {
         at: axis.of(load).filter(|at| *at > 0.0)?,
-        carried: phase.carried_rate?,
+        rate: phase.carried_rate?,
         times: [
             millis(times.and_then(|times| times.p50)),
             millis(times.and_then(|times| times.p99)),
@@ -148,7 +149,7 @@ fn point(load: &Load, axis: Axis) -> Option<Point> {
 fn knee(points: &[Point]) -> Option<usize> {
     let first = points.iter().find_map(|point| point.times[0])?;
     let bears = |point: &Point| {
-        point.carried >= CARRIED * point.at && point.times[0].is_some_and(|median| median <= SLOWER * first)
+        point.rate >= ACKNOWLEDGED * point.at && point.times[0].is_some_and(|median| median <= SLOWER * first)
     };
     let broken = points.iter().position(|point| !bears(point))?;
     broken.checked_sub(1)
@@ -157,10 +158,10 @@ fn knee(points: &[Point]) -> Option<usize> {
 fn knee_words(series: &Series) -> Option<String> {
     let point = &series.points[knee(&series.points)?];
     Some(format!(
-        "{}: knee at {}/s offered, {}/s carried, median {} ms",
+        "{}: knee at {}/s offered, {}/s acknowledged, median {} ms",
         series.label,
         number::rate(point.at),
-        number::rate(point.carried),
+        number::rate(point.rate),
         number::optional(point.times[0], |millis| number::latency(millis * 1e6))
     ))
 }
@@ -168,11 +169,16 @@ fn knee_words(series: &Series) -> Option<String> {
 fn throughput(series: &[Series], axis: Axis) -> Figure {
     let unit = "messages/s";
     let curve = |series: &Series| {
-        let points = series.points.iter().map(|point| (point.at, point.carried));
+        let points = series.points.iter().map(|point| (point.at, point.rate));
         let knee = knee(&series.points).filter(|_| axis == Axis::Offered);
         curve(series.label.clone(), series.number, points.collect(), knee, unit)
     };
-    figure("Carried load", unit, axis, series.iter().map(curve).collect())
+    figure(
+        "Acknowledged rate",
+        unit,
+        axis,
+        series.iter().map(curve).collect(),
+    )
 }
 
 fn time(series: &[Series], axis: Axis) -> Figure {
@@ -250,10 +256,10 @@ fn csv(curves: &[Curve], axis: Axis, unit: &str) -> String {
 mod tests {
     use super::*;
 
-    fn point(at: f64, carried: f64, median: f64) -> Point {
+    fn point(at: f64, rate: f64, median: f64) -> Point {
         Point {
             at,
-            carried,
+            rate,
             times: [Some(median), None],
         }
     }

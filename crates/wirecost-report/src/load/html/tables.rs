@@ -64,6 +64,37 @@ pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
     Grid::of("Times", "load and phase", &columns, rows)
 }
 
+/// A row for each load, about its main phase; empty for a run of one load.
+pub(super) fn loads(loads: &[Load], labels: &[String]) -> Grid {
+    let columns: [ValueColumn<(&Load, &PhaseFigures)>; 7] = [
+        ("offered", "per s", |row| words::row_values(row.0, row.1).offered),
+        ("acknowledged", "per s", |row| {
+            words::row_values(row.0, row.1).acknowledged
+        }),
+        ("good", "", |(_, phase)| {
+            let good = phase.outcomes.acknowledged + phase.outcomes.delivered;
+            let offered = Some(phase.outcomes.offered).filter(|offered| *offered > 0);
+            number::optional(offered, |offered| number::percent(good as f64 / offered as f64))
+        }),
+        ("p50", "ms", |row| {
+            words::row_values(row.0, row.1).times[0].clone()
+        }),
+        ("p99", "ms", |row| {
+            words::row_values(row.0, row.1).times[2].clone()
+        }),
+        ("target", "CPU s/M", |row| {
+            words::row_values(row.0, row.1).cpu[1].clone()
+        }),
+        ("bottleneck", "", |row| words::row_values(row.0, row.1).bottleneck),
+    ];
+    let rows = loads.iter().zip(labels).filter(|_| loads.len() > 1);
+    let rows = rows.filter_map(|(load, label)| {
+        let phase = words::main_phase(load).filter(|_| load.not_run.is_none())?;
+        Some((label.clone(), (load, phase)))
+    });
+    Grid::of("Loads", "load", &columns, rows)
+}
+
 /// Every phase of every load, with its name.
 pub(super) fn phases<'a>(
     loads: &'a [Load],
@@ -102,7 +133,7 @@ pub(super) fn outcomes(loads: &[Load], labels: &[String]) -> Grid {
         ("offered", "per s", |phase| {
             number::optional(phase.offered_rate, number::rate)
         }),
-        ("carried", "per s", |phase| {
+        ("acknowledged", "per s", |phase| {
             number::optional(phase.carried_rate, number::rate)
         }),
         ("up", "B each", |phase| bytes_each(phase, phase.socket_bytes_up)),

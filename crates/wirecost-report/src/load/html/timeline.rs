@@ -1,4 +1,4 @@
-//! A load second by second: offered and carried messages, times, outcomes, connects.
+//! A load second by second: offered and acknowledged messages, times, outcomes, connects.
 
 use serde::Serialize;
 use wirecost_results::load::Load;
@@ -56,35 +56,61 @@ impl TimeLine {
     }
 }
 
-/// Messages that went through.
-pub(super) const fn carried(row: &SecondRow) -> u64 {
-    row.outcomes.acknowledged + row.outcomes.delivered
+/// The messages that a slot acknowledged, and the time in which it did: those whose acknowledgement arrived in it. Where
+/// nothing answers, or the results are of an earlier version, those that were intended in it and arrived.
+pub(super) struct Acknowledged {
+    is_by_arrival: bool,
+}
+
+impl Acknowledged {
+    pub(super) fn of(slots: &[Slot]) -> Self {
+        let is_by_arrival = slots.iter().any(|slot| slot.row.acknowledged_then.is_some());
+        Self { is_by_arrival }
+    }
+
+    pub(super) fn count(&self, row: &SecondRow) -> u64 {
+        match self.is_by_arrival {
+            true => row.acknowledged_then.unwrap_or_default(),
+            false => row.outcomes.acknowledged + row.outcomes.delivered,
+        }
+    }
+
+    pub(super) fn span(&self, slot: &Slot) -> [f64; 2] {
+        if self.is_by_arrival {
+            slot.span
+        } else {
+            slot.offering
+        }
+    }
 }
 
 fn rate(bands: &[Band], slots: &[Slot]) -> Figure {
-    // No rate is drawn in a phase without messages, or after the end of an offer.
-    let has_messages = |slot: &&Slot| {
-        let is_later =
-            |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
-        slots
-            .iter()
-            .filter(is_later)
-            .any(|other| other.row.outcomes.offered > 0)
-    };
-    let rate = |slot: &Slot, count: u64| {
-        let slot = Some(slot).filter(has_messages)?;
-        per_second(slot.offering, count)
-    };
-    let of_messages = Slot::drawn;
+    let acknowledged = Acknowledged::of(slots);
+    let is_delivery = slots.iter().all(|slot| slot.row.outcomes.acknowledged == 0)
+        && slots.iter().any(|slot| slot.row.outcomes.delivered > 0);
+    let arrived = if is_delivery { "delivered" } else { "acknowledged" };
     let lines = [
-        line("offered", 6, slots, of_messages, |slot| {
-            rate(slot, slot.row.outcomes.offered)
+        line("offered", 6, slots, Slot::drawn, |slot| {
+            let slot = Some(slot).filter(|slot| comes_more(slots, slot, |row| row.outcomes.offered))?;
+            per_second(slot.offering, slot.row.outcomes.offered)
         }),
-        line("carried", 0, slots, of_messages, |slot| {
-            rate(slot, carried(&slot.row))
+        line(arrived, 0, slots, Slot::drawn, |slot| {
+            let rest = |row: &SecondRow| match acknowledged.is_by_arrival {
+                true => row.outcomes.offered + acknowledged.count(row),
+                false => row.outcomes.offered,
+            };
+            let slot = Some(slot).filter(|slot| comes_more(slots, slot, rest))?;
+            per_second(acknowledged.span(slot), acknowledged.count(&slot.row))
         }),
     ];
     counts("Messages per second", "messages/s", bands, &lines)
+}
+
+/// Whether a phase still counts something in a slot or later. No rate is drawn in a phase without messages, or after its
+/// last one.
+fn comes_more(slots: &[Slot], slot: &Slot, count: impl Fn(&SecondRow) -> u64) -> bool {
+    let is_later = |other: &&Slot| other.row.phase == slot.row.phase && other.row.second >= slot.row.second;
+    slots.iter().filter(is_later).any(|other| count(&other.row) > 0)
 }
 
 fn connects(bands: &[Band], slots: &[Slot], load: &Load) -> Figure {
@@ -162,7 +188,7 @@ fn line(
 ) -> Line {
     let point = |slot| (middle(span(slot)), value(slot));
     Line {
-        label,
+        label: label.to_owned(),
         number,
         points: slots.iter().map(point).collect(),
     }
@@ -198,7 +224,7 @@ mod tests {
         };
         // Nothing offered in between is drawn: the generator stood still.
         let slots = [slot(0, 10), slot(1, 0), slot(2, 20), slot(3, 0), slot(4, 0)];
-        let expected = "second,offered,carried\n0.5,10,10\n1.5,0,0\n2.5,20,20\n3.5,,\n4.5,,\n";
+        let expected = "second,offered,acknowledged\n0.5,10,10\n1.5,0,0\n2.5,20,20\n3.5,,\n4.5,,\n";
         assert_eq!(rate(&[], &slots).data, expected);
     }
     #[test]

@@ -1,6 +1,7 @@
 //! Figures over the time of a load: seconds to the right, shaded phases, lines with names at their ends.
 
 use super::bands::Band;
+use crate::csv::quoted;
 use crate::html::Figure;
 use crate::html::ends::{self, End};
 use crate::html::svg::{Anchor, Svg, fitted};
@@ -16,7 +17,7 @@ const DECADES: f64 = 2.0;
 
 /// A line over time, with gaps at missing values.
 pub(super) struct Line {
-    pub(super) label: &'static str,
+    pub(super) label: String,
     /// Its colour.
     pub(super) number: usize,
     /// Seconds and value.
@@ -64,8 +65,55 @@ pub(super) fn figure(
     Figure::new(draw, csv(lines))
 }
 
+/// Lines of several loads as a figure: the names may be long, and the loads have no phases in common.
+pub(super) fn of_series(
+    name: &str,
+    lines: &[Line],
+    (scale, unit): (Scale, &str),
+    write: impl Fn(f64) -> String,
+) -> Figure {
+    let told = |line: &Line| line.told(&write);
+    let seconds = lines
+        .iter()
+        .flat_map(|line| line.points.iter().map(|(second, _)| *second));
+    let end = seconds.fold(1.0, f64::max);
+    let draw = |width: f64| {
+        let labels = lines.iter().map(|line| line.label.as_str());
+        let mut plot = TimePlot {
+            svg: Svg::new(width, 0.0),
+            right: ends::right(labels, width),
+            scale,
+            span: [0.0, end],
+            height: SPAN.max(lines.len() as f64 * ends::LINE),
+        };
+        plot.svg = Svg::new(width, plot.bottom() + 34.0);
+        plot.value_axis(unit);
+        plot.time_axis();
+        plot.lines(lines, told);
+        let all: Vec<String> = lines.iter().map(told).collect();
+        plot.svg.finish(name, &all.join(". "))
+    };
+    Figure::new(draw, csv_of_series(lines, unit))
+}
+
+/// A row for each point of each line.
+fn csv_of_series(lines: &[Line], unit: &str) -> String {
+    let mut text = format!("series,second,{unit}\n");
+    for line in lines {
+        for (second, value) in &line.points {
+            let value = value.map_or(String::new(), |value| number::trimmed(value, 6));
+            text += &format!(
+                "{},{},{value}\n",
+                quoted(&line.label),
+                number::trimmed(*second, 1)
+            );
+        }
+    }
+    text
+}
+
 fn csv(lines: &[Line]) -> String {
-    let names: Vec<&str> = lines.iter().map(|line| line.label).collect();
+    let names: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     let mut text = format!("second,{}\n", names.join(","));
     let count = lines.first().map_or(0, |line| line.points.len());
     for index in 0..count {
@@ -146,6 +194,8 @@ pub(super) struct TimePlot {
     scale: Scale,
     /// The axis of time, in seconds.
     span: [f64; 2],
+    /// The length of the axis of values.
+    height: f64,
 }
 
 impl TimePlot {
@@ -162,6 +212,7 @@ impl TimePlot {
             right: width - NAMES,
             scale,
             span: [begin, end.max(begin + 1.0)],
+            height: SPAN,
         };
         plot.shade(bands);
         plot.value_axis(unit);
@@ -177,7 +228,12 @@ impl TimePlot {
 
     /// The position of a value.
     pub(super) fn y(&self, value: f64) -> f64 {
-        TOP + SPAN * (1.0 - self.scale.share(value))
+        TOP + self.height * (1.0 - self.scale.share(value))
+    }
+
+    /// The lower edge of the axis of values.
+    const fn bottom(&self) -> f64 {
+        TOP + self.height
     }
 
     fn shade(&mut self, bands: &[Band]) {
@@ -193,7 +249,7 @@ impl TimePlot {
                 trim(band.span[1])
             );
             self.svg
-                .rect(class, [from, TOP, (to - from).max(0.5), SPAN], &title);
+                .rect(class, [from, TOP, (to - from).max(0.5), self.height], &title);
             let name = fitted(&band.name, FONT, to - from - 4.0);
             if name.chars().count() > 1 {
                 self.svg
@@ -221,10 +277,10 @@ impl TimePlot {
         for k in first..=(end / step).floor() as u64 {
             let second = k as f64 * step;
             let x = self.x(second);
-            self.svg.line("grid", [x, TOP + SPAN], [x, TOP + SPAN + 4.0]);
+            let bottom = self.bottom();
+            self.svg.line("grid", [x, bottom], [x, bottom + 4.0]);
             let text = format!("{} s", trim(second));
-            self.svg
-                .text("tick", Anchor::Middle, [x, TOP + SPAN + 16.0], &text);
+            self.svg.text("tick", Anchor::Middle, [x, bottom + 16.0], &text);
         }
     }
 
@@ -255,13 +311,13 @@ impl TimePlot {
                 .find_map(|(second, value)| Some((*second, (*value)?)));
             if let Some((second, value)) = last {
                 named.push(End {
-                    label: line.label.to_owned(),
+                    label: line.label.clone(),
                     number: line.number,
                     at: [self.x(second), self.y(value)],
                 });
             }
         }
-        ends::draw(&mut self.svg, named, self.right, [TOP, TOP + SPAN]);
+        ends::draw(&mut self.svg, named, self.right, [TOP, TOP + self.height]);
     }
 }
 

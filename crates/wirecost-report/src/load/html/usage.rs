@@ -9,7 +9,7 @@ use crate::load::LoadResults;
 use crate::number;
 
 /// Reads the value of a line.
-type Value = fn(&UsageRow) -> Option<f64>;
+pub(super) type Value = fn(&UsageRow) -> Option<f64>;
 
 /// CPU time and memory of load number `index`; `None` if unknown.
 pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [Option<Figure>; 2] {
@@ -39,8 +39,16 @@ pub(super) fn figures(bands: &[Band], results: &LoadResults, index: usize) -> [O
     ]
 }
 
+/// The points of one quantity of load number `index`.
+pub(super) fn points(all: &[UsageRow], index: usize, value: Value) -> Vec<(f64, Option<f64>)> {
+    rows(all, index)
+        .iter()
+        .map(|row| (middle(row), value(row)))
+        .collect()
+}
+
 /// CPU time by wall time, in per cent.
-fn share(row: &UsageRow, cpu_ns: Option<u64>) -> Option<f64> {
+pub(super) fn share(row: &UsageRow, cpu_ns: Option<u64>) -> Option<f64> {
     (row.span_ns > 0).then_some(cpu_ns? as f64 / row.span_ns as f64 * 100.0)
 }
 
@@ -80,7 +88,7 @@ fn figure(
     unit: &str,
 ) -> Option<Figure> {
     let line = |(label, number, value): &(&'static str, usize, Value)| Line {
-        label,
+        label: (*label).to_owned(),
         number: *number,
         points: rows.iter().map(|row| (middle(row), value(row))).collect(),
     };

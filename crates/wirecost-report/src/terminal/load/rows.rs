@@ -14,7 +14,7 @@ const NAMES: usize = 40;
 pub(super) fn lines(loads: &[Load], labels: &[String], width: usize, style: &Style) -> Vec<String> {
     let head = [
         "offered/s",
-        "carried/s",
+        "acked/s",
         "good",
         "p50 ms",
         "p90 ms",
@@ -57,8 +57,20 @@ fn values(load: &Load) -> [String; 12] {
     };
     let values = words::row_values(load, phase);
     let ([p50, p90, p99, p999, max], [generator, target]) = (values.times, values.cpu);
-    let (offered, carried, lag, bottleneck) = (values.offered, values.carried, values.lag, values.bottleneck);
+    let (offered, acknowledged) = (values.offered, values.acknowledged);
+    let (lag, bottleneck) = (values.lag, values.bottleneck);
     [
-        offered, carried, good, p50, p90, p99, p999, max, lag, generator, target, bottleneck,
+        offered,
+        acknowledged,
+        good,
+        p50,
+        p90,
+        p99,
+        p999,
+        max,
+        lag,
+        generator,
+        target,
+        bottleneck,
     ]
 }

@@ -36,6 +36,7 @@ fn summary(loads: Vec<Load>) -> LoadSummary {
         interrupted: false,
         loads,
         thresholds: Vec::new(),
+        searches: Vec::new(),
     }
 }
 

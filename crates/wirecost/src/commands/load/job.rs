@@ -19,10 +19,12 @@ use wirecost_report::load::Absent;
 use wirecost_report::terminal;
 use wirecost_results::folder::LOAD_FOLDERS;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::rate_search::{RateSearch, RateTrial};
 use wirecost_results::shard::Shard;
 use wirecost_results::store::Heading;
 use wirecost_results::warning::Warning;
 use wirecost_results::{LoadFile, OpenRun, ResultsError, RunFolder, RunStart};
+use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::thresholds::Thresholds;
@@ -49,6 +51,8 @@ pub struct Job<'a> {
     pub output: &'a LoadOutputArguments,
     /// The thresholds of the figures.
     pub thresholds: &'a Thresholds,
+    /// The condition at which the highest rate of each load is searched.
+    pub find_max: Option<&'a FindMax>,
 }
 
 impl Job<'_> {
@@ -80,9 +84,9 @@ impl Job<'_> {
         };
         let wants_abort = self.thresholds.want_abort();
         // An unreachable target does not end the other loads.
-        let is_one_of_many = self.loads.len() > 1;
+        let is_one_of_many = self.loads.len() > 1 && self.find_max.is_none();
         let mut unreached = Vec::new();
-        let measured = sweep.run(&mut |options, position| -> Result<Option<LoadFile>, LoadError> {
+        let mut run_one = |options: &LoadOptions, position| -> Result<Option<LoadFile>, LoadError> {
             let demands = |index, phase: &PhaseFigures, lasted| {
                 self.thresholds.failing_early(options, index, phase, lasted)
             };
@@ -102,8 +106,21 @@ impl Job<'_> {
                 }
                 ended => ended,
             }
-        })?;
+        };
+        let measured = match self.find_max {
+            Some(find_max) => sweep.find_max(find_max, &mut run_one, &mut |search, trial| {
+                self.tell(search, trial);
+            })?,
+            None => sweep.run(&mut run_one)?,
+        };
         self.conclude(folder, measured, unreached)
+    }
+
+    /// Tells the user whether a load of a search has held.
+    fn tell(&self, search: &RateSearch, trial: &RateTrial) {
+        if !self.output.quiet {
+            output::note(terminal::load::trial_line(search, trial));
+        }
     }
 
     /// The results folder, new or resumed.
@@ -299,7 +316,16 @@ fn is_spoiled(load: &Load) -> bool {
 
 /// The exit code of a summary.
 pub fn code(summary: &LoadSummary) -> u8 {
-    let is_whole = |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_carried);
+    if !summary.searches.is_empty() && !summary.interrupted {
+        // A search needs loads that do not hold.
+        let is_found = |search: &RateSearch| search.rate.is_some();
+        return match summary.searches.iter().all(is_found) {
+            true => exit::OK,
+            false => exit::THRESHOLD,
+        };
+    }
+    let is_whole =
+        |load: &Load| load.not_run.is_none() && load.phases.iter().all(PhaseFigures::is_acknowledged);
     let is_aborted = summary.loads.iter().any(|load| load.aborted.is_some());
     if summary.interrupted && !is_aborted {
         exit::INTERRUPTED
