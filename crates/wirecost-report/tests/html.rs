@@ -341,7 +341,7 @@ fn every_entry_of_the_contents_has_its_section() {
 #[test]
 fn equal_remarks_of_many_cells_are_listed_once() {
     let mut results = common::sweep(&["udp", "coap-con"], &[16, 128], &[25, 100], &[0.0]);
-    let warning = wirecost_results::summary::Warning {
+    let warning = wirecost_results::warning::Warning {
         text: "only 9 samples: below 30".into(),
         ..common::troubled()
             .summary
