@@ -64,7 +64,7 @@ fn plain_and_secured_stacks_have_maps_apart() {
     let maps = section(&report(&results).unwrap(), "maps", "verdict");
     assert!(maps.contains("<span>plain</span>") && maps.contains("<span>secured</span>"));
     assert!(
-        maps.contains("of those that are answered, secured</caption>"),
+        maps.contains("of acknowledged ones, secured</caption>"),
         "{maps}"
     );
 }
@@ -90,7 +90,7 @@ fn a_place_tells_the_winner_its_margin_and_the_next() {
     );
     assert!(
         maps.contains("D coap-con 204 B; next B mqtt-qos1 299 B (+47 %)"),
-        "of those that are answered"
+        "of acknowledged ones"
     );
 }
 
@@ -98,7 +98,7 @@ fn a_place_tells_the_winner_its_margin_and_the_next() {
 fn intervals_that_overlap_are_no_difference() {
     let maps = section(&report(&small()).unwrap(), "maps", "verdict");
     let median = maps
-        .split("Least response time, p50 (ms), of those that are answered, RTT 25ms</caption>")
+        .split("Least response time, p50 (ms), of acknowledged ones, RTT 25ms</caption>")
         .nth(1)
         .unwrap();
     let median = &median[..median.find("</details>").unwrap()];
