@@ -4,7 +4,21 @@ use wirecost_cost::{DeviceLedger, Ports};
 use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 use wirecost_stack::Stack;
 use wirecost_stack::label::Labeller;
-use wirecost_stack::name::DEFAULT;
+
+/// One stack for each kind of label. The seeds choose by position, so that a new one goes to the end.
+const LABELLED: [&str; 11] = [
+    "tcp",
+    "udp",
+    "mqtt-qos0",
+    "mqtt-qos1",
+    "mqtt-qos2",
+    "mqtt5-qos1",
+    "coap-non",
+    "coap-con",
+    "amqp-unsettled",
+    "http1",
+    "http3",
+];
 
 /// A packet of any stack has a name. The first byte chooses the stack; the rest is the packet. Returns whether the
 /// packet's protocol has a better name than its number.
@@ -12,7 +26,7 @@ pub fn label(bytes: &[u8]) -> bool {
     let Some((choice, packet)) = bytes.split_first() else {
         return false;
     };
-    let stack: Stack = DEFAULT[usize::from(*choice) % DEFAULT.len()]
+    let stack: Stack = LABELLED[usize::from(*choice) % LABELLED.len()]
         .parse()
         .expect("a stack");
     let mut spans = Buffer::new();

@@ -150,6 +150,13 @@ impl Column {
             .collect()
     }
 
+    /// Whether the value is shown as the best. Bytes under loss are means without an interval, so that no test says
+    /// whether they differ.
+    pub(crate) fn is_best(self, cell: &Cell, rank: Rank) -> bool {
+        let is_mean_of_bytes = is_lossy(cell) && !self.is_noisy() && !self.depends_on_response();
+        rank.is_among_the_best() && !is_mean_of_bytes
+    }
+
     /// Whether the value may be compared with others.
     pub(crate) fn is_comparable(self, cell: &Cell) -> bool {
         cell.valid && !self.is_shared(cell) && !self.is_cut_short(cell)
@@ -212,6 +219,11 @@ impl Column {
             .find(|(column, _)| *column == self)
             .map(|(_, name)| name)
     }
+}
+
+/// Whether the link loses packets, so that bytes differ between samples.
+pub(crate) fn is_lossy(cell: &Cell) -> bool {
+    cell.link.up.loss > 0.0 || cell.link.down.loss > 0.0
 }
 
 /// Whether a message's time ends with its arrival, because nothing answers.

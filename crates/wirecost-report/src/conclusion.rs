@@ -5,7 +5,7 @@ use wirecost_proto::units::counted;
 use wirecost_results::all_in::Parts;
 use wirecost_results::{Cell, Summary};
 
-use crate::columns::{Column, Rank, ends_with_arrival, shown};
+use crate::columns::{Column, Rank, ends_with_arrival, is_lossy, shown};
 use crate::groups::Group;
 use crate::html::pays_off;
 use crate::names::{Names, distinct, is_modelled, is_secured};
@@ -80,7 +80,9 @@ fn of_one_group(cells: &[&Cell], names: &Names, per: Per) -> String {
         cells if cells.len() <= LISTED => basis.each(cells, names),
         cells => basis.extremes(cells, names),
     };
-    let parts = [Some(bytes), times(cells, names)];
+    let lossy = cells.iter().any(|cell| is_lossy(cell));
+    let note = lossy.then(|| "bytes are means under loss".to_owned());
+    let parts = [Some(bytes), note, times(cells, names)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -138,27 +140,37 @@ fn winners(groups: &[Vec<&Cell>], names: &Names, per: Per, competes: fn(&Cell) -
 }
 
 /// The bytes that a sentence compares: all-in bytes where a message has a share of the rest, else those of a message.
-#[derive(Clone, Copy)]
-struct Basis {
-    column: Column,
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    AllIn(Per),
+    Message,
 }
 
 impl Basis {
     fn of(cells: &[&Cell], per: Per) -> Self {
         let all_in = Column::AllIn(per);
-        let is_shown =
-            shown(cells, per).contains(&all_in) && cells.iter().any(|cell| all_in.value(cell).is_some());
-        Self {
-            column: if is_shown { all_in } else { Column::Total },
+        let has_values = cells.iter().any(|cell| all_in.value(cell).is_some());
+        if has_values && shown(cells, per).contains(&all_in) {
+            Self::AllIn(per)
+        } else {
+            Self::Message
+        }
+    }
+
+    const fn column(self) -> Column {
+        match self {
+            Self::AllIn(per) => Column::AllIn(per),
+            Self::Message => Column::Total,
         }
     }
 
     /// The cells with their bytes, fewest first; without those that may not be compared.
     fn ascending<'a>(self, cells: &[&'a Cell]) -> Vec<(&'a Cell, f64)> {
+        let column = self.column();
         let with_bytes = cells
             .iter()
-            .filter(|cell| self.column.is_comparable(cell))
-            .filter_map(|cell| Some((*cell, self.column.value(cell)?)));
+            .filter(|cell| column.is_comparable(cell))
+            .filter_map(|cell| Some((*cell, column.value(cell)?)));
         let mut all: Vec<(&Cell, f64)> = with_bytes.collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1));
         all
@@ -166,23 +178,23 @@ impl Basis {
 
     /// The bytes of the first cell that is named.
     fn words(self, bytes: f64) -> String {
-        match self.column {
-            Column::AllIn(per) => per.words(bytes),
-            _ => format!("{} a message", whole_bytes(bytes)),
+        match self {
+            Self::AllIn(per) => per.words(bytes),
+            Self::Message => format!("{} a message", whole_bytes(bytes)),
         }
     }
 
     /// The bytes of another cell.
     fn short(self, bytes: f64) -> String {
-        match self.column {
-            Column::AllIn(per @ (Per::Day | Per::Month)) => per.text(bytes),
-            _ => whole_bytes(bytes),
+        match self {
+            Self::AllIn(per @ (Per::Day | Per::Month)) => per.text(bytes),
+            Self::AllIn(Per::Message) | Self::Message => whole_bytes(bytes),
         }
     }
 
     fn connection(self, cell: &Cell) -> String {
         let bytes = Column::Connection.value(cell).filter(|bytes| *bytes > 0.0);
-        match bytes.filter(|_| self.column == Column::Total) {
+        match bytes.filter(|_| self == Self::Message) {
             Some(bytes) => format!(" and {} per connection", whole_bytes(bytes)),
             None => String::new(),
         }
@@ -190,16 +202,16 @@ impl Basis {
 
     /// One cell and what its bytes consist of.
     fn in_full(self, cell: &Cell, names: &Names) -> String {
-        let bytes = self.column.value(cell).unwrap_or_default();
+        let bytes = self.column().value(cell).unwrap_or_default();
         let name = names.contender(cell);
-        if !self.column.is_comparable(cell) {
+        if !self.column().is_comparable(cell) {
             return format!(
                 "{name} did not send all its messages; those that it sent take {}",
                 self.words(bytes)
             );
         }
         let text = format!("{name} takes {}{}", self.words(bytes), self.connection(cell));
-        let Some(parts) = Parts::of(cell).filter(|_| self.column != Column::Total) else {
+        let Some(parts) = Parts::of(cell).filter(|_| self != Self::Message) else {
             return text;
         };
         let shares = [
@@ -211,8 +223,8 @@ impl Basis {
         let shares: Vec<String> = shares
             .map(|(bytes, what)| format!("{} {what}", whole_bytes(bytes)))
             .collect();
-        let each = match (self.column, cell.all_in()) {
-            (Column::AllIn(Per::Day | Per::Month), Some(all_in)) => {
+        let each = match (self, cell.all_in()) {
+            (Self::AllIn(Per::Day | Per::Month), Some(all_in)) => {
                 format!(": {} a message all-in", whole_bytes(all_in.each()))
             }
             _ => String::new(),

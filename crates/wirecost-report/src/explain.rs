@@ -7,7 +7,7 @@ use crate::names::{Names, distinct};
 use crate::number::{grouped, trimmed, whole_bytes};
 
 /// A smaller share of a figure does not explain it.
-const LEAST: f64 = 0.01;
+const LEAST: f64 = 0.05;
 
 /// What explains a figure of a cell, and its size.
 type Reason = (f64, String);
@@ -77,9 +77,8 @@ fn share_of_cause(cell: &Cell, cause: &str) -> Option<Reason> {
 /// How many connections a device made, where it made more than one: a server or a network ends one that is silent.
 fn made_again(cell: &Cell) -> Option<Reason> {
     let connects = cell.connect.as_ref()?.samples;
-    let devices = cell.close.as_ref()?.samples;
-    let is_again = devices > 0 && connects > devices && cell.messages_per_connection > 1;
-    is_again.then(|| {
+    let devices = cell.outcomes.offered / cell.messages_per_connection.max(1);
+    (devices > 0 && connects > devices).then(|| {
         let each = connects as f64 / devices as f64;
         (
             each,
@@ -171,6 +170,7 @@ mod tests {
         let mut kept = cell();
         kept.connect = Some(section(30, 300.0, 100.0));
         kept.messages_per_connection = 4;
+        kept.outcomes.offered = 40;
         kept.keep_alive = Some(section(10, 100.0, 100.0));
         let other = Cell {
             stack: "udp".into(),

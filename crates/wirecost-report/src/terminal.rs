@@ -75,7 +75,7 @@ pub fn table_of(summary: &Summary, options: &TableOptions, contents: Contents) -
         lines.push(String::new());
     }
     lines.extend(match rows.cells.len() {
-        many if many > MANY => best::lines(summary, &style, options.width),
+        many if many > MANY => best::lines(summary, contents.per, &style, options.width),
         _ => cells(summary, &rows, options, contents.per, &style),
     });
     let has_invalid = summary

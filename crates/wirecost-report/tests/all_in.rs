@@ -174,6 +174,18 @@ fn nothing_is_best_where_nothing_differs() {
 }
 
 #[test]
+fn no_bytes_are_best_under_loss_where_nothing_tests_them() {
+    let mut summary = common::eight_stacks().summary;
+    for cell in &mut summary.cells {
+        cell.link.up.loss = 0.01;
+    }
+    let color = TableOptions { color: true, ..WIDE };
+    let text = table(&summary, &color);
+    assert!(!text.contains("\u{1b}[1m156\u{1b}[0m"), "{text}");
+    assert!(text.contains("bytes are means under loss"), "{text}");
+}
+
+#[test]
 fn columns_that_say_nothing_are_left_out() {
     let mut summary = common::eight_stacks().summary;
     let text = table(&summary, &WIDE);

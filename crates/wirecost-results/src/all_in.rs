@@ -1,21 +1,6 @@
 //! All-in bytes: what a message costs if a device's whole life in the cell counts.
 
-use serde::{Deserialize, Serialize};
-
-use crate::summary::{Bytes, Cell, Section};
-
-/// The IP bytes of the devices of a cell, divided by their messages: (connect + messages + keep-alive + close) /
-/// messages. Connects include the repeated ones, where a connection was made again. Each part is the sum over devices,
-/// so a connect counts as often as it took place. Warm-up messages and connections for a ticket count nowhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct AllIn {
-    /// The messages that the bytes are divided by: the measured ones that were sent.
-    pub messages: u64,
-    /// From the device to the server, in bytes per message.
-    pub up: f64,
-    /// From the server to the device, in bytes per message.
-    pub down: f64,
-}
+use crate::summary::{AllIn, Bytes, Cell, Section};
 
 /// The parts of the all-in bytes, in bytes per message, both directions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

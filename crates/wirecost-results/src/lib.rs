@@ -60,7 +60,6 @@ pub mod usage;
 pub mod value;
 pub mod warning;
 
-pub use all_in::AllIn;
 pub use cells::CellFile;
 pub use environment::Environment;
 pub use folder::{Results, ResultsError, RunFolder};
@@ -68,4 +67,4 @@ pub use ladder::{Ladder, LadderPacket};
 pub use load::{Load, LoadFile, LoadSummary};
 pub use open_run::{OpenRun, RunStart};
 pub use samples::SampleRow;
-pub use summary::{Cell, Section, Summary};
+pub use summary::{AllIn, Cell, Section, Summary};

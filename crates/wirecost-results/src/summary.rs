@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::threshold::Threshold;
-use crate::all_in::AllIn;
 use crate::resolved::ResolvedScenario;
 use crate::warning::Warning;
 
@@ -268,6 +267,19 @@ pub struct CauseBytes {
     /// From the device to the server: mean per sample.
     pub up: f64,
     /// From the server to the device: mean per sample.
+    pub down: f64,
+}
+
+/// The IP bytes of the devices of a cell, divided by their messages: (connect + messages + keep-alive + close) /
+/// messages. Connects include the repeated ones, where a connection was made again. Each part is the sum over devices,
+/// so a connect counts as often as it took place. Warm-up messages and connections for a ticket count nowhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AllIn {
+    /// The messages that the bytes are divided by: the measured ones that were sent.
+    pub messages: u64,
+    /// From the device to the server, in bytes per message.
+    pub up: f64,
+    /// From the server to the device, in bytes per message.
     pub down: f64,
 }
 

@@ -10,9 +10,12 @@ const HEADERS: u64 = 40;
 
 /// The columns that say something about these cells, in the order of the table; all-in bytes are those of `per`.
 pub(crate) fn shown(cells: &[&Cell], per: Per) -> Vec<Column> {
-    let of_period = |column| match column {
-        Column::AllIn(_) => Column::AllIn(per),
-        other => other,
+    let of_period = |column| {
+        if matches!(column, Column::AllIn(_)) {
+            Column::AllIn(per)
+        } else {
+            column
+        }
     };
     let columns = Column::ALL.into_iter().map(of_period);
     columns.filter(|column| column.is_telling(cells)).collect()

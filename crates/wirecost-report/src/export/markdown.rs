@@ -142,7 +142,7 @@ fn value(column: Column, cell: &Cell, rank: Rank) -> String {
     let marks = column.marks(cell, rank);
     // The mark is escaped, because two tildes would be a strike-through.
     let marks = marks.replace(INSEPARABLE, "\\~");
-    if rank.is_among_the_best() {
+    if column.is_best(cell, rank) {
         format!(" **{text}**{marks} |")
     } else {
         format!(" {text}{marks} |")

@@ -6,10 +6,11 @@ use wirecost_results::{Cell, Summary};
 use super::layout::wrapped;
 use super::notes;
 use super::style::Style;
-use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival};
+use crate::columns::{Column, INSEPARABLE, Rank, ends_with_arrival, shown};
 use crate::groups::Group;
 use crate::names::{Names, is_modelled, is_secured};
 use crate::number;
+use crate::per::Per;
 
 /// The largest number of groups that are shown.
 const MOST: usize = 150;
@@ -18,17 +19,28 @@ const GAP: usize = 2;
 /// A question about each group: heading, column, and which cells compete.
 type Question = (&'static str, Column, fn(&Cell) -> bool);
 
-const QUESTIONS: [Question; 4] = [
-    ("cheapest message, B", Column::Total, |_| true),
-    ("cheapest answered, B", Column::Total, is_answered),
-    ("fastest answer, ms", Column::Mean, is_answered),
-    ("cheapest connect, B", Column::Connection, |cell| {
-        cell.connect.is_some()
-    }),
-];
+/// The questions about groups; all-in bytes where a message has a share of the rest.
+fn questions(cells: &[&Cell], per: Per) -> [Question; 4] {
+    let all_in = Column::AllIn(per);
+    let is_shown = shown(cells, per).contains(&all_in);
+    let (bytes, cheapest, answered) = match (is_shown, per) {
+        (false, _) => (Column::Total, "cheapest message, B", "cheapest answered, B"),
+        (true, Per::Message) => (all_in, "cheapest all-in, B", "cheapest answered, B"),
+        (true, Per::Day) => (all_in, "cheapest day", "cheapest answered"),
+        (true, Per::Month) => (all_in, "cheapest month", "cheapest answered"),
+    };
+    [
+        (cheapest, bytes, |_| true),
+        (answered, bytes, is_answered),
+        ("fastest answer, ms", Column::Mean, is_answered),
+        ("cheapest connect, B", Column::Connection, |cell| {
+            cell.connect.is_some()
+        }),
+    ]
+}
 
 /// The lines of a run.
-pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<String> {
+pub(super) fn lines(summary: &Summary, per: Per, style: &Style, width: usize) -> Vec<String> {
     let groups: Vec<Group<'_>> = Group::all(summary).iter().map(Group::charted).collect();
     let rows: Vec<(String, Vec<&Cell>)> = groups.iter().flat_map(kinds).collect();
     let simulated = groups.iter().flat_map(Group::iter).any(is_modelled);
@@ -38,14 +50,16 @@ pub(super) fn lines(summary: &Summary, style: &Style, width: usize) -> Vec<Strin
         counted(summary.cells.len() as u64, "cell"),
         counted(groups.len() as u64, "group")
     );
+    let all: Vec<&Cell> = groups.iter().flat_map(Group::iter).collect();
+    let questions = questions(&all, per);
     let names = groups.first().map(|group| std::rc::Rc::clone(&group.names));
     let names = names.unwrap_or_default();
     let table: Vec<[String; 5]> = rows
         .iter()
         .take(MOST)
-        .map(|(heading, cells)| row(heading, cells, &names))
+        .map(|(heading, cells)| row(heading, cells, &questions, &names))
         .collect();
-    let headings = QUESTIONS.map(|(heading, _, _)| heading.to_owned());
+    let headings = questions.map(|(heading, _, _)| heading.to_owned());
     let [a, b, c, d] = headings;
     let table = columns([String::new(), a, b, c, d], &table, width);
     let mut lines = vec![style.bold(&number::clipped(&head, width))];
@@ -86,8 +100,8 @@ fn kinds<'a>(group: &Group<'a>) -> Vec<(String, Vec<&'a Cell>)> {
     [("plain", false), ("secured", true)].map(kind).into()
 }
 
-fn row(heading: &str, cells: &[&Cell], names: &Names) -> [String; 5] {
-    let [a, b, c, d] = QUESTIONS.map(|(_, column, competes)| answer(cells, names, column, competes));
+fn row(heading: &str, cells: &[&Cell], questions: &[Question; 4], names: &Names) -> [String; 5] {
+    let [a, b, c, d] = questions.map(|(_, column, competes)| answer(cells, names, column, competes));
     [heading.to_owned(), a, b, c, d]
 }
 
@@ -112,12 +126,12 @@ fn answer(cells: &[&Cell], names: &Names, column: Column, competes: fn(&Cell) ->
     } else {
         format!(" {INSEPARABLE}{others}")
     };
-    let write = if column == Column::Mean {
-        number::millis
+    let value = if column == Column::Mean {
+        // Without its interval.
+        number::optional(column.value(best), number::millis)
     } else {
-        number::bytes
+        column.text(best)
     };
-    let value = number::optional(column.value(best), write);
     format!("{} {value}{tie}", names.contender(best))
 }
 

@@ -11,11 +11,11 @@ use crate::exit::Failure;
 /// What the table of a comparison shows.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TableArguments {
-    /// All-in bytes of the table: of a message, a day or a month of 30 days; a day and a month need --interval
+    /// Unit of the all-in bytes; a day and a month (30 days) need --interval
     #[arg(long, value_enum, value_name = "message|day|month", default_value_t = PerArgument::Message, hide_default_value = true, hide_possible_values = true)]
     pub per: PerArgument,
 
-    /// Rows of a stack that both engines ran: one (live where it was measured) or both
+    /// Rows of a stack that both engines ran: one (live if measured) or both
     #[arg(long, value_enum, value_name = "one|both", default_value_t = RowsArgument::One, hide_default_value = true, hide_possible_values = true)]
     pub rows: RowsArgument,
 }

@@ -73,8 +73,7 @@ fn a_day_needs_an_interval_and_a_load_has_no_such_table() {
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(said.stdout.contains("simulated: "), "{}", said.stdout);
     assert!(said.stdout.contains("a day"), "{}", said.stdout);
-    let load =
-        "wirecost: 1\nengine: sim\nstack: tcp\nclients: 1\nphases: [{publish: {rate: 1/s, duration: 1s}}]\n";
+    let load = "wirecost: 1\nengine: sim\nstack: tcp\nclients: 1\nphases: [{do: publish, rate: 1/s, duration: 1s}]\n";
     std::fs::write(home.path().join("load.yaml"), load).expect("a file");
     let said = run(home.path(), "load.yaml --rows both --out load");
     assert_eq!(said.code, Some(2), "{}", said.stderr);
