@@ -63,10 +63,7 @@ fn plain_and_secured_stacks_have_maps_apart() {
     let results = common::sweep(&stacks, &[16, 128], &[25, 100], &[0.0]);
     let maps = section(&report(&results).unwrap(), "maps", "verdict");
     assert!(maps.contains("<span>plain</span>") && maps.contains("<span>secured</span>"));
-    assert!(
-        maps.contains("of acknowledged ones, secured</caption>"),
-        "{maps}"
-    );
+    assert!(maps.contains("of acknowledged ones, secured</caption>"), "{maps}");
 }
 
 #[test]

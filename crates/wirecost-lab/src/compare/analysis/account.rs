@@ -168,7 +168,7 @@ impl Account {
     fn counted(&self, phase: Phase, entered: Instant) -> Counted {
         let report = &self.measurement.report;
         if report.script.is_before_connect(entered) {
-            return Counted::Ticket;
+            return Counted::Ticket(phase);
         }
         if !report.finished || report.script.has_started_otherwise() {
             return Counted::Nothing;

@@ -1,5 +1,7 @@
 //! Which figures of its cell a packet counts in.
 
+use wirecost_proto::Phase;
+
 /// The figures that a packet and its bytes count in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {
@@ -34,8 +36,8 @@ impl Shares {
 /// The figures that a packet counts in. A row of the table has those of [`Counted::Message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// None: the connection that got the ticket for the measured one.
-    Ticket,
+    /// None: this phase of the connection that got the ticket for the measured one.
+    Ticket(Phase),
     /// The connect.
     Connect,
     /// None: the message before the measured ones.
@@ -55,7 +57,10 @@ impl Counted {
     /// The name in the comments of captures.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Ticket => "ticket",
+            Self::Ticket(Phase::Connect) => "ticket connect",
+            Self::Ticket(Phase::Message) => "ticket message",
+            Self::Ticket(Phase::KeepAlive) => "ticket keep_alive",
+            Self::Ticket(Phase::Close) => "ticket close",
             Self::Connect => "connect",
             Self::WarmUp => "warm-up",
             Self::Message => "message",
