@@ -71,7 +71,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         css: include_str!("../templates/style.css"),
         js: include_str!("../templates/report.js"),
         asked: asked(results),
-        conclusion: conclusion::sentences(&results.summary, Per::Message),
+        conclusion: conclusion::sentences(&results.summary, Per::Message, pays_off(&results.summary)),
         conditions: conditions(&results.summary),
         cards: cards::all(&all, &samples),
         summary: &results.summary,
