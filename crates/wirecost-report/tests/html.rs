@@ -371,3 +371,24 @@ fn messages_that_arrived_have_no_row_among_outcomes() {
             .contains("How the offered messages ended")
     );
 }
+
+/// The page of a program's run has its conclusion first, and every section after it.
+#[test]
+fn the_page_of_a_link_run_has_all_its_sections() {
+    let template = include_str!("../templates/link.html");
+    let parts = [
+        "class=\"conclusion\"",
+        "<dt>link</dt>",
+        "<dt>packets</dt>",
+        "class=\"contents\"",
+        "id=\"bytes\"",
+        "id=\"servers\"",
+        "id=\"run\"",
+        "<dt>server</dt>",
+    ];
+    let places: Vec<usize> = parts
+        .iter()
+        .map(|part| template.find(part).expect(part))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
