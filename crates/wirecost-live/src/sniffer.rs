@@ -119,14 +119,14 @@ impl Sniffer {
                 outgoing: frame.kind == libc::PACKET_OUTGOING,
                 bytes: buffer.get(..frame.length).unwrap_or_default().to_vec(),
             };
-            // Otherwise a busy interface could keep this loop running forever.
-            if sniffed.at > end {
+            // Otherwise a busy interface could keep this loop running forever. The packet is taken: no later drain sees it.
+            let is_last = sniffed.at > end;
+            if wanted(&sniffed) {
+                catch.keep(sniffed, &mut room);
+            }
+            if is_last {
                 break;
             }
-            if !wanted(&sniffed) {
-                continue;
-            }
-            catch.keep(sniffed, &mut room);
         }
         in_order(&mut catch.packets);
         catch.dropped = sys::packet_socket_drops(self.fd.as_fd())?;
@@ -194,6 +194,34 @@ mod tests {
             kept + 1,
             "what is small finds the room that is left"
         );
+    }
+
+    #[test]
+    #[ignore = "needs root"]
+    fn no_packet_is_lost_between_two_drains() {
+        let sniffer = Sniffer::open(Clock::start()).expect("CAP_NET_RAW, which root has");
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = socket.local_addr().expect("its address");
+        let sender = thread::spawn(move || {
+            for _ in 0..2_000 {
+                socket.send_to(b"wirecost drains", to).expect("sent");
+                // Each packet meets the drain at another moment.
+                thread::sleep(Duration::from_micros(20));
+            }
+        });
+        let mut outgoing = 0;
+        let mut drain = || {
+            let catch = sniffer
+                .drain(|packet| packet.bytes.ends_with(b"wirecost drains"))
+                .expect("drained");
+            assert_eq!(catch.dropped, 0);
+            outgoing += catch.packets.iter().filter(|packet| packet.outgoing).count();
+        };
+        while !sender.is_finished() {
+            drain();
+        }
+        drain();
+        assert_eq!(outgoing, 2_000);
     }
 
     #[test]

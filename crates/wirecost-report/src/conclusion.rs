@@ -7,7 +7,6 @@ use wirecost_results::{Cell, Summary};
 
 use crate::columns::{Column, Rank, ends_with_arrival, is_lossy, shown};
 use crate::groups::Group;
-use crate::html::pays_off;
 use crate::names::{Names, distinct, is_modelled, is_secured};
 use crate::number::{self, whole_bytes};
 use crate::per::Per;
@@ -17,8 +16,9 @@ const CUT_SHORT: &str = "not all messages were sent, so that no bytes are compar
 /// The largest number of stacks that a sentence lists.
 const LISTED: usize = 3;
 
-/// One sentence for plain stacks and one for secured stacks; none where no cell is valid.
-pub(crate) fn sentences(summary: &Summary, per: Per) -> Vec<String> {
+/// One sentence for plain stacks and one for secured stacks; none where no cell is valid. After them come some of `policies`,
+/// the sentences about kept connections.
+pub(crate) fn sentences(summary: &Summary, per: Per, policies: Vec<String>) -> Vec<String> {
     let groups: Vec<Group<'_>> = Group::all(summary);
     let has_both = groups.iter().any(Group::has_both_protections);
     let sentence = |secured: bool| {
@@ -51,7 +51,6 @@ pub(crate) fn sentences(summary: &Summary, per: Per) -> Vec<String> {
             format!("{about}: {said}")
         })
     };
-    let policies = pays_off(summary);
     let beyond = policies.len().saturating_sub(LISTED);
     let more = (beyond > 0).then(|| {
         format!(

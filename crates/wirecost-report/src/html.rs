@@ -31,9 +31,11 @@ use wirecost_proto::Layer;
 use wirecost_results::{Cell, Results, Summary};
 
 use crate::ReportError;
+use crate::conclusion;
 use crate::figures::{self, BothWays};
 use crate::groups::Group;
 use crate::names::{Names, distinct, is_modelled};
+use crate::per::Per;
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
@@ -50,7 +52,7 @@ use sweep::Sweep;
 /// The widths of every figure in CSS pixels: for a desktop and paper, and for a phone.
 pub(crate) const WIDTHS: [f64; 2] = [680.0, 372.0];
 /// Above this number of cells, figures show some cells only, and tables are collapsed.
-pub(crate) const MANY: usize = 64;
+pub(crate) const MANY: usize = 24;
 
 /// The report as one HTML file.
 ///
@@ -69,6 +71,9 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         css: include_str!("../templates/style.css"),
         js: include_str!("../templates/report.js"),
         asked: asked(results),
+        conclusion: conclusion::sentences(&results.summary, Per::Message, pays_off(&results.summary)),
+        conditions: conditions(&results.summary),
+        cards: cards::all(&all, &samples),
         summary: &results.summary,
         groups: selection
             .drawn
@@ -108,6 +113,11 @@ struct Page<'a> {
     css: &'static str,
     js: &'static str,
     asked: String,
+    /// The conclusion in words; empty without a valid cell.
+    conclusion: Vec<String>,
+    /// Size, link, loss and samples as names and texts.
+    conditions: Vec<(&'static str, String)>,
+    cards: Vec<Card>,
     summary: &'a Summary,
     groups: Vec<GroupView>,
     /// The number of groups.
@@ -150,13 +160,13 @@ struct GroupView {
     heading: String,
     /// The text that says which engine the figures show; empty if there is one engine.
     engine: &'static str,
-    cards: Vec<Card>,
     message: Figure,
     connection: Figure,
     connects: Matrix,
     break_even: [BreakEven; 2],
     latency: Figure,
-    tail: Figure,
+    /// The variation of the times; `None` if each stack's messages all took the same time.
+    tail: Option<Figure>,
 }
 
 impl GroupView {
@@ -170,16 +180,23 @@ impl GroupView {
         Self {
             heading: group.heading.clone(),
             engine,
-            cards: cards::all(group, samples),
-            message: bars::figure(group, "Wire bytes of one message", BothWays::of_message),
-            connection: bars::figure(group, "Wire bytes of connect and close", BothWays::of_connection),
+            message: bars::figure(group, "IP bytes of one message", BothWays::of_message),
+            connection: bars::figure(group, "IP bytes of connect and close", BothWays::of_connection),
             connects: Matrix::of(group),
             break_even: [break_even::BYTES, break_even::TIME]
                 .map(|quantity| break_even::all(group, quantity)),
             latency: curves::figure(group, samples, curves::Origin::Zero),
-            tail: curves::figure(group, samples, curves::Origin::Fastest),
+            tail: varies(group).then(|| curves::figure(group, samples, curves::Origin::Fastest)),
         }
     }
+}
+
+/// Whether the messages of a stack took different times.
+fn varies(group: &Group<'_>) -> bool {
+    let times = group
+        .iter()
+        .filter_map(|cell| cell.message.as_ref()?.response_time_ns.as_ref());
+    times.into_iter().any(|times| times.min != times.max)
 }
 
 /// The table of each group, up to a total number of rows.
@@ -208,9 +225,15 @@ fn differences(summary: &Summary) -> Vec<(String, String, String)> {
     names.differences(&summary.cells).into_iter().map(note).collect()
 }
 
+/// What the cells have in common and what varies, and the samples.
+fn conditions(summary: &Summary) -> Vec<(&'static str, String)> {
+    let samples = [("samples", figures::samples(&summary.scenario))];
+    sweep::conditions(summary).into_iter().chain(samples).collect()
+}
+
 /// The question of the run, in one sentence.
 fn asked(results: &Results) -> String {
-    /// The largest number of sizes or links that are named.
+    /// The largest number of sizes, stacks or links that are named.
     const NAMED: usize = 4;
     let summary = &results.summary;
     let scenario = &summary.scenario;
@@ -228,9 +251,12 @@ fn asked(results: &Results) -> String {
         "sim" => "simulated".to_owned(),
         engine => format!("measured {engine}"),
     };
+    let stacks = match scenario.stacks.len() {
+        0..=NAMED => scenario.stacks.join(", "),
+        stacks => format!("{stacks} stacks"),
+    };
     format!(
-        "What does one message of {sizes} cost over {} on {links}, {engines}, {}?",
-        scenario.stacks.join(", "),
+        "What does one message of {sizes} cost over {stacks} on {links}, {engines}, {}?",
         figures::samples(scenario),
     )
 }

@@ -9,6 +9,7 @@ use minijinja::value::Serde;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 use wirecost_proto::Layer;
+use wirecost_proto::units::counted;
 use wirecost_results::link_text::LinkText;
 
 use crate::{ReportError, number};
@@ -30,7 +31,8 @@ pub fn report(summary: &Value) -> Result<String, ReportError> {
     let page = Page {
         css: include_str!("../templates/style.css"),
         summary,
-        link: link.to_string(),
+        link: words(&link),
+        conclusion: conclusion(&summary["report"]),
         layers: Layer::ALL.map(Layer::name),
         largest: ways
             .filter_map(|way| way["wire"].as_u64())
@@ -49,9 +51,48 @@ struct Page<'a> {
     summary: &'a Value,
     /// The link as text.
     link: String,
+    /// The bytes of all connections in one sentence.
+    conclusion: String,
     layers: [&'static str; 5],
     /// Wire bytes of the longest bar.
     largest: u64,
     /// From the program's start to its end.
     seconds: String,
+}
+
+/// The link as text, which says so if it loses nothing.
+fn words(link: &LinkText) -> String {
+    let text = link.to_string();
+    if text.contains(", loss ") {
+        text
+    } else {
+        text + ", no loss"
+    }
+}
+
+/// The bytes of all connections in one sentence, with the largest server.
+fn conclusion(report: &Value) -> String {
+    let bytes = |section: &Value, way: &str| section["all"][way]["wire"].as_u64().unwrap_or_default();
+    let both = |section: &Value| bytes(section, "up") + bytes(section, "down");
+    let total = &report["total"];
+    let payload: u64 = ["up", "down"]
+        .iter()
+        .filter_map(|way| total["all"][way]["payload"].as_u64())
+        .sum();
+    let groups = report["groups"].as_array().map_or(&[][..], Vec::as_slice);
+    let flows: u64 = groups.iter().filter_map(|group| group["flows"].as_u64()).sum();
+    let mut words = format!(
+        "{} IP bytes in {}: {} up, {} down, {} of them payload",
+        number::grouped(both(total)),
+        counted(flows, "connection"),
+        number::grouped(bytes(total, "up")),
+        number::grouped(bytes(total, "down")),
+        number::grouped(payload),
+    );
+    let largest = groups.iter().max_by_key(|group| both(group));
+    if let Some(largest) = largest.filter(|_| groups.len() > 1) {
+        let server = largest["server"].as_str().unwrap_or("other servers");
+        words += &format!("; most with {server}: {}", number::grouped(both(largest)));
+    }
+    words
 }

@@ -21,6 +21,7 @@ use crate::columns::{Column, Rank, shown};
 use crate::conclusion;
 use crate::figures::{link_words, samples};
 use crate::groups::Group;
+use crate::html::pays_off;
 use crate::names::{Names, is_secured};
 use crate::number;
 use crate::per::Per;
@@ -68,7 +69,7 @@ pub fn table(summary: &Summary, options: &TableOptions) -> String {
 pub fn table_of(summary: &Summary, options: &TableOptions, contents: Contents) -> String {
     let style = Style::new(options.color);
     let rows = contents.rows.of(summary);
-    let conclusion = conclusion::sentences(&rows, contents.per);
+    let conclusion = conclusion::sentences(&rows, contents.per, pays_off(&rows));
     let conclusion = conclusion.iter().flat_map(|text| wrapped(text, options.width));
     let mut lines: Vec<String> = conclusion.map(|line| style.bold(&line)).collect();
     if !lines.is_empty() {

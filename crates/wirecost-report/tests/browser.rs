@@ -182,6 +182,55 @@ fn the_report_of_loads_draws_every_figure() {
     }
 }
 
+/// What is wider than the page, or than a box that hides what does not fit; wide tables scroll. The browser has no window
+/// below 500 pixels, so that the page is in a frame.
+#[test]
+#[ignore = "needs chromium"]
+fn nothing_is_clipped_at_the_widths_of_screens() {
+    const LOOK: &str = r#"<script>
+        const wide = [...document.body.querySelectorAll("*")].filter(box => {
+            if (box.closest(".scroll") || box.closest("svg") || box.closest("pre") || box.closest(".sr") || box.closest(".tip")) return false;
+            return box.getBoundingClientRect().right > innerWidth + 1;
+        }).map(box => box.tagName + "." + box.className);
+        const page = document.documentElement.scrollWidth > innerWidth ? ["page"] : [];
+        parent.postMessage(innerWidth + ": " + [...page, ...wide].join(" "), "*");
+        </script></body>"#;
+    let browser = Browser::new();
+    let sweep = common::sweep(
+        &["udp", "coap-con+dtls1.3", "amqp-unsettled+tls1.3"],
+        &[16, 128, 1_000, 10_000],
+        &[25, 100],
+        &[0.0, 0.2],
+    );
+    for results in [common::eight_stacks(), common::troubled(), sweep] {
+        let page = report(&results).unwrap().replace("</body>", LOOK);
+        let page = page.replace('&', "&amp;").replace('"', "&quot;");
+        let frames: String = [420, 1_180, 1_400]
+            .iter()
+            .map(|width| {
+                format!("<iframe style=\"border:0;width:{width}px;height:900px\" srcdoc=\"{page}\"></iframe>")
+            })
+            .collect();
+        let listen = "<script>const seen = []; addEventListener('message', event => { seen.push(event.data); \
+                      document.title = seen.sort().join('; '); });</script>";
+        let outer =
+            format!("<!doctype html><title></title>{listen}<body style=\"width:1500px\">{frames}</body>");
+        let (dom, _) = browser.open_page(
+            &outer,
+            &[
+                "--dump-dom",
+                "--window-size=1600,900",
+                "--virtual-time-budget=5000",
+            ],
+        );
+        let title = dom
+            .split("<title>")
+            .nth(1)
+            .and_then(|rest| rest.split("</title>").next());
+        assert_eq!(title, Some("1180: ; 1400: ; 420: "));
+    }
+}
+
 #[test]
 #[ignore = "needs chromium"]
 fn a_screenshot_can_be_taken() {
@@ -210,7 +259,7 @@ fn a_screenshot_can_be_taken() {
         if let Some(keep) = &keep {
             std::fs::write(keep.join(format!("{name}.html")), report(results).unwrap()).unwrap();
         }
-        for (width, height) in [(1_400, 4_300), (420, 9_500)] {
+        for (width, height) in [(1_400, 4_300), (1_180, 4_300), (420, 9_500)] {
             let file = keep
                 .as_deref()
                 .unwrap_or(browser.folder.path())

@@ -86,7 +86,7 @@ fn a_time_to_arrival_does_not_beat_an_answer() {
     let text = markdown(&common::eight_stacks().summary);
     assert!(
         row(&text, "coap-con").contains("**0+1**"),
-        "fewest round trips of those that are answered"
+        "fewest round trips of acknowledged ones"
     );
     assert!(
         row(&text, "udp").contains("**0+0.5**→"),

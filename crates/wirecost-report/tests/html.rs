@@ -6,8 +6,8 @@ use wirecost_report::html::report;
 use wirecost_results::Results;
 
 const SECTIONS: [&str; 12] = [
+    "answer",
     "verdict",
-    "message-bytes",
     "connect",
     "break-even",
     "ladder",
@@ -96,8 +96,8 @@ fn nothing_is_asked_of_the_network() {
         let links = html.matches("href=").count();
         assert_eq!(
             links,
-            html.matches("href=\"data:,\"").count(),
-            "only the empty icon is linked"
+            html.matches("href=\"data:,\"").count() + html.matches("href=\"#").count(),
+            "only the empty icon and sections are linked"
         );
     }
 }
@@ -188,7 +188,7 @@ fn a_cell_that_was_not_run_is_in_no_figure() {
 #[test]
 fn what_cannot_be_separated_from_the_fastest_is_named() {
     let html = report(&common::eight_stacks()).unwrap();
-    assert!(html.contains("not separable from it: mqtt-qos1, mqtt5-qos1"));
+    assert!(html.contains("no significant difference from it: mqtt-qos1, mqtt5-qos1"));
 }
 
 #[test]
@@ -202,14 +202,18 @@ fn a_separable_winner_stands_alone() {
             .unwrap();
         times.ci95 = Some([times.mean - 0.5, times.mean + 0.5]);
     }
-    assert!(!report(&results).unwrap().contains("not separable from it"));
+    assert!(
+        !report(&results)
+            .unwrap()
+            .contains("no significant difference from it")
+    );
 }
 
 #[test]
 fn a_card_has_no_winner_by_bytes_that_the_maps_would_not_have() {
     let mut results = common::eight_stacks();
     assert!(verdict(&results).contains("udp"));
-    assert!(!verdict(&results).contains("not separable from it: tcp, mqtt-qos0"));
+    assert!(!verdict(&results).contains("no significant difference from it: tcp, mqtt-qos0"));
     // UDP's messages take 2,000 B more now and then, which the mean of this run happens not to show.
     let message = results.summary.cells[1].message.as_mut().unwrap();
     message.up.wire.max += 2_000;
@@ -218,7 +222,7 @@ fn a_card_has_no_winner_by_bytes_that_the_maps_would_not_have() {
         row.message_up_bytes += 2_000;
     }
     assert!(
-        verdict(&results).contains("not separable from it: tcp, mqtt-qos0"),
+        verdict(&results).contains("no significant difference from it: tcp, mqtt-qos0"),
         "{}",
         verdict(&results)
     );
@@ -227,7 +231,7 @@ fn a_card_has_no_winner_by_bytes_that_the_maps_would_not_have() {
 /// The part of the report with the cards.
 fn verdict(results: &Results) -> String {
     let html = report(results).unwrap();
-    html[html.find("id=\"verdict\"").unwrap()..html.find("id=\"message-bytes\"").unwrap()].to_owned()
+    html[html.find("id=\"verdict\"").unwrap()..html.find("id=\"connect\"").unwrap()].to_owned()
 }
 
 #[test]
@@ -282,11 +286,109 @@ fn a_mean_without_an_interval_never_wins() {
         times.mean -= if is_unsure { 1e6 } else { 0.0 };
     }
     let cards = verdict(&results);
-    assert!(cards.contains("not separable from it: coap-con"), "{cards}");
+    assert!(
+        cards.contains("no significant difference from it: coap-con"),
+        "{cards}"
+    );
     for cell in &mut results.summary.cells {
         let message = cell.message.as_mut().unwrap();
         message.response_time_ns.as_mut().unwrap().ci95 = None;
     }
     let cards = verdict(&results);
     assert!(cards.contains("low n: no mean has a 95 % interval"), "{cards}");
+}
+
+#[test]
+fn the_first_screen_answers_the_question() {
+    let html = report(&common::troubled()).unwrap();
+    let first = &html[..html.find("id=\"verdict\"").unwrap()];
+    for part in [
+        "<p class=\"asked\">What does one message",
+        "<p class=\"conclusion\">",
+        "<dt>RTT</dt>",
+        "<dt>loss</dt>",
+        "<svg",
+    ] {
+        assert!(first.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn the_conclusion_is_that_of_the_table() {
+    let results = common::eight_stacks();
+    let options = wirecost_report::terminal::TableOptions::default();
+    let table = wirecost_report::terminal::table(&results.summary, &options);
+    let joined = table.replace("\n  ", " ");
+    let html = report(&results).unwrap();
+    let shown = html.split("<p class=\"conclusion\">").nth(1).unwrap();
+    let shown = shown.split("</p>").next().unwrap();
+    assert!(joined.contains(shown), "{shown}\n{joined}");
+}
+
+#[test]
+fn every_entry_of_the_contents_has_its_section() {
+    for results in runs() {
+        let html = report(&results).unwrap();
+        let anchors = html.split("href=\"#").skip(1);
+        let anchors: Vec<&str> = anchors.filter_map(|part| part.split('"').next()).collect();
+        assert!(anchors.len() > 10);
+        for anchor in anchors {
+            assert_eq!(html.matches(&format!(" id=\"{anchor}\"")).count(), 1, "{anchor}");
+        }
+    }
+}
+
+#[test]
+fn equal_remarks_of_many_cells_are_listed_once() {
+    let mut results = common::sweep(&["udp", "coap-con"], &[16, 128], &[25, 100], &[0.0]);
+    let warning = wirecost_results::warning::Warning {
+        text: "only 9 samples: below 30".into(),
+        ..common::troubled()
+            .summary
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.warnings)
+            .next()
+            .unwrap()
+            .clone()
+    };
+    for cell in &mut results.summary.cells {
+        cell.warnings = vec![warning.clone()];
+    }
+    let html = report(&results).unwrap();
+    assert_eq!(html.matches("only 9 samples: below 30").count(), 1);
+    assert!(html.contains("<b>valid</b> 8 cells"));
+}
+
+#[test]
+fn messages_that_arrived_have_no_row_among_outcomes() {
+    let html = report(&common::eight_stacks()).unwrap();
+    assert!(!html.contains("How the offered messages ended"));
+    assert!(html.contains("all arrived, or were acknowledged where the stack acknowledges"));
+    assert!(
+        report(&common::troubled())
+            .unwrap()
+            .contains("How the offered messages ended")
+    );
+}
+
+/// The page of a program's run has its conclusion first, and every section after it.
+#[test]
+fn the_page_of_a_link_run_has_all_its_sections() {
+    let template = include_str!("../templates/link.html");
+    let parts = [
+        "class=\"conclusion\"",
+        "<dt>link</dt>",
+        "<dt>packets</dt>",
+        "class=\"contents\"",
+        "id=\"bytes\"",
+        "id=\"servers\"",
+        "id=\"run\"",
+        "<dt>server</dt>",
+    ];
+    let places: Vec<usize> = parts
+        .iter()
+        .map(|part| template.find(part).expect(part))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
 }

@@ -28,7 +28,7 @@ fn a_run_of_one_point_has_no_maps() {
 
 #[test]
 fn maps_lie_over_size_by_what_else_varies() {
-    let maps = section(&report(&small()).unwrap(), "maps", "message-bytes");
+    let maps = section(&report(&small()).unwrap(), "maps", "verdict");
     assert!(maps.contains("<h3>Over loss and size</h3>") && maps.contains("<h3>Over RTT and size</h3>"));
     assert!(!maps.contains("rate and size"));
     // Seven metrics at each RTT, and at each loss.
@@ -39,33 +39,68 @@ fn maps_lie_over_size_by_what_else_varies() {
 }
 
 #[test]
+fn a_place_prints_the_figure_of_the_winner() {
+    let maps = section(&report(&small()).unwrap(), "maps", "verdict");
+    assert!(
+        maps.contains("<b>A</b> 156<i>udp</i><small>+31 %</small>"),
+        "{maps}"
+    );
+}
+
+#[test]
+fn a_sweep_begins_with_its_map() {
+    let html = report(&small()).unwrap();
+    assert!(html.find("class=\"heat\"").unwrap() < html.find("<svg").unwrap());
+    // One quantity is a map of one row.
+    let sizes = common::sweep(&STACKS, &[16, 128, 1_000], &[25], &[0.0]);
+    let maps = section(&report(&sizes).unwrap(), "maps", "verdict");
+    assert!(maps.contains("<h3>Over RTT and size</h3>"), "{maps}");
+}
+
+#[test]
+fn plain_and_secured_stacks_have_maps_apart() {
+    let stacks = ["udp", "coap-con", "coap-con+dtls1.3"];
+    let results = common::sweep(&stacks, &[16, 128], &[25, 100], &[0.0]);
+    let maps = section(&report(&results).unwrap(), "maps", "verdict");
+    assert!(maps.contains("<span>plain</span>") && maps.contains("<span>secured</span>"));
+    assert!(maps.contains("of acknowledged ones, secured</caption>"), "{maps}");
+}
+
+#[test]
+fn a_sweep_has_one_set_of_cards() {
+    let html = report(&small()).unwrap();
+    assert_eq!(html.matches("<article class=\"card\">").count(), 4);
+    assert!(html.contains("<small>conditions</small>"));
+}
+
+#[test]
 fn a_place_tells_the_winner_its_margin_and_the_next() {
-    let maps = section(&report(&small()).unwrap(), "maps", "message-bytes");
+    let maps = section(&report(&small()).unwrap(), "maps", "verdict");
     // 128 B without loss: 156 B by UDP, 204 B by CoAP.
     assert!(
         maps.contains("A udp 156 B; next D coap-con 204 B (+31 %)"),
         "{maps}"
     );
     assert!(
-        maps.contains("0%,128 B,udp,156,156,156,coap-con,204,204,204,separable"),
+        maps.contains("0%,128 B,udp,156,156,156,coap-con,204,204,204,differs"),
         "{maps}"
     );
     assert!(
         maps.contains("D coap-con 204 B; next B mqtt-qos1 299 B (+47 %)"),
-        "of those that are answered"
+        "of acknowledged ones"
     );
 }
 
 #[test]
-fn intervals_that_overlap_are_not_separable() {
-    let maps = section(&report(&small()).unwrap(), "maps", "message-bytes");
+fn intervals_that_overlap_are_no_difference() {
+    let maps = section(&report(&small()).unwrap(), "maps", "verdict");
     let median = maps
-        .split("Least response time, p50 (ms), of those that are answered, RTT 25ms</caption>")
+        .split("Least response time, p50 (ms), of acknowledged ones, RTT 25ms</caption>")
         .nth(1)
         .unwrap();
     let median = &median[..median.find("</details>").unwrap()];
     assert!(
-        median.contains("<td class=\"even\" tabindex=\"0\"><b>B=D</b><i>equal</i>"),
+        median.contains("<td class=\"even\" tabindex=\"0\"><b>B=D</b> 25.00<i>equal</i>"),
         "{median}"
     );
     assert!(
@@ -142,7 +177,7 @@ fn a_thousand_cells_stay_readable() {
     );
     let html = report(&results).unwrap();
     assert!(html.len() < 3_000_000, "{} B", html.len());
-    assert!(html.contains("Drawn for 3 of the 125 combinations"));
+    assert!(html.contains("drawn for 2 of the 125 combinations"));
     assert_eq!(html.matches("<div class=\"ladder\">").count(), 24);
     let text = table(
         &results.summary,

@@ -8,11 +8,14 @@ use wirecost_link::{Link, LinkConfig};
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
+use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{ByteSize, Direction, Path, Rng};
+use wirecost_results::link_text::LinkText;
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
+use crate::labels::labels_of_link;
 use crate::options::compare::{Options, Schedule, ServerPath};
 use crate::selector::Labels;
 
@@ -33,6 +36,8 @@ pub struct PlannedCell {
     pub link: usize,
     /// The messages of a connection and their times.
     pub schedule: Schedule,
+    /// Its link and schedule as the comments of a capture name them, after a comma each; empty where the run has one of each.
+    pub conditions: String,
     /// Whether its link delivers every packet, intact and in its order.
     pub in_order: bool,
     /// Why it is not run. It has no devices in this case.
@@ -297,12 +302,42 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -
         payload,
         link,
         schedule,
+        conditions: conditions(options, link, schedule),
         in_order: is_in_order(config),
         not_run,
         port: port.unwrap_or_else(|_| stack.port()),
         sees_one_end: options.path() == Some(ServerPath::Real),
         rng: Rng::new(options.seed).cell(identity::stream(options, dimensions)),
     }
+}
+
+/// What tells a cell from those of the same stack, start and size: link and schedule, if the run has several.
+fn conditions(options: &Options, link: usize, schedule: Schedule) -> String {
+    let mut words = link_words(options, link);
+    if options.schedules.len() > 1 {
+        words += &format!(", {} each", counted(schedule.messages, "message"));
+        if let Some(interval) = schedule.interval {
+            words += &format!(", one per {}", DisplayDuration(interval));
+        }
+    }
+    words
+}
+
+/// The properties of a link that differ between the links of the run; the whole link if another one has the same.
+fn link_words(options: &Options, link: usize) -> String {
+    let all: Vec<_> = options.links.iter().map(labels_of_link).collect();
+    let own = &all[link];
+    if all.iter().filter(|labels| *labels == own).count() > 1 {
+        return format!(", {}", LinkText(options.links[link]));
+    }
+    let varying = own
+        .iter()
+        .filter(|label| !all.iter().all(|labels| labels.contains(label)));
+    let word = |(name, value): &(&str, String)| {
+        let name = name.trim_start_matches("link.");
+        format!(", {name} {value}")
+    };
+    varying.map(word).collect()
 }
 
 /// The largest IP packet that passes a link both ways, in bytes.

@@ -15,6 +15,8 @@ use common::{Run, as_nobody, eventually, need_program, need_root, open_folder, s
 
 /// Options of all comparisons here.
 const COMMON: &str = "-n 5 -s 48B --settle 300ms";
+/// The devices of a cell.
+const DEVICES: u32 = 5;
 
 /// A server that the test has started, with its folder. It ends with this value.
 struct Server {
@@ -125,14 +127,33 @@ fn bytes_of(cell: &Cell) -> [f64; 6] {
     [a, b, c, d, e, f]
 }
 
+/// TCP acknowledgements by themselves: on loopback an answer comes back so soon that the kernel sometimes acknowledges
+/// with the next segment, or in the next step. IPv4 and TCP headers with time stamps.
+const PURE_ACKNOWLEDGEMENT: f64 = 52.0;
+
+/// Whether bytes per device differ by whole acknowledgements of some devices.
+fn differ_by_acknowledgements(one: &[f64; 6], other: &[f64; 6]) -> bool {
+    one.iter().zip(other).all(|(one, other)| {
+        let of_all = (one - other) * f64::from(DEVICES) / PURE_ACKNOWLEDGEMENT;
+        (of_all - of_all.round()).abs() < 1e-6 && of_all.abs() <= f64::from(2 * DEVICES)
+    })
+}
+
 /// The bytes on the real path and behind a relay are those of the started server of the same kind.
 fn alike(server: &Server, scheme: &str, started: &str, stack: &str, more_per_message: f64) {
     let url = server.url(scheme);
     let mut expected = bytes(started, stack);
     expected[2] += more_per_message;
-    assert_eq!(bytes(&url, stack), expected, "{stack} on the real path");
+    let real = bytes(&url, stack);
+    assert!(
+        differ_by_acknowledgements(&real, &expected),
+        "{stack} on the real path: {real:?} {expected:?}"
+    );
     let relayed = bytes(&format!("{url} --rtt 40ms"), stack);
-    assert_eq!(relayed, expected, "{stack} behind a relay");
+    assert!(
+        differ_by_acknowledgements(&relayed, &expected),
+        "{stack} behind a relay: {relayed:?} {expected:?}"
+    );
 }
 
 #[test]
@@ -142,7 +163,11 @@ fn an_mqtt_broker_costs_the_same_bytes_on_every_path() {
     alike(&server, "mqtt", "mosquitto", "mqtt-qos1", 0.0);
     // Where an answer comes back at once, TCP acknowledges some packets together with the next message.
     let relayed = bytes(&format!("{} --rtt 40ms", server.url("mqtt")), "mqtt5-qos2");
-    assert_eq!(relayed, bytes("mosquitto", "mqtt5-qos2"));
+    let started = bytes("mosquitto", "mqtt5-qos2");
+    assert!(
+        differ_by_acknowledgements(&relayed, &started),
+        "{relayed:?} {started:?}"
+    );
 }
 
 #[test]

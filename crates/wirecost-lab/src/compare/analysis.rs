@@ -8,6 +8,7 @@
 mod account;
 mod agreement;
 mod arrivals;
+mod counted;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,6 +24,7 @@ use wirecost_scenario::plan::{Plan, PlannedCell};
 
 use super::sampler::Sampler;
 use account::{Account, ServerFlows};
+pub use counted::{Counted, Shares};
 
 /// Packets and bytes of one device in one phase, or of one message; indexed by `Direction as usize`.
 pub type BothWays = [Traffic; 2];
@@ -107,6 +109,19 @@ impl DeviceMeasurement {
     }
 }
 
+/// A packet of a device of the plan.
+#[derive(Clone, Debug)]
+pub struct Attributed<'a> {
+    /// Index of the device's cell.
+    pub cell: usize,
+    /// The ledger's verdict.
+    pub verdict: &'a PacketVerdict,
+    /// The figures of its cell that it counts in.
+    pub counted: Shares,
+    /// The spans of its bytes, IP header first.
+    pub spans: &'a [Span],
+}
+
 /// Takes every packet with the ledger's verdict.
 pub trait PacketSink {
     /// One packet, in the order of entry. `device` is `None` for packets of no device in the plan.
@@ -117,7 +132,7 @@ pub trait PacketSink {
         &mut self,
         packet: &RecordedPacket,
         delivered: Option<Instant>,
-        device: Option<(usize, &PacketVerdict, &[Span])>,
+        device: Option<&Attributed<'_>>,
     ) -> io::Result<()>;
 }
 
@@ -194,7 +209,13 @@ pub fn analyse<'a>(
         };
         spans.clear();
         let verdict = account.packet(packet, delivered, &mut spans);
-        sink.packet(packet, delivered, Some((account.cell, &verdict, spans.spans())))?;
+        let attributed = Attributed {
+            cell: account.cell,
+            verdict: &verdict,
+            counted: account.shares(&verdict, packet.entered, spans.spans()),
+            spans: spans.spans(),
+        };
+        sink.packet(packet, delivered, Some(&attributed))?;
     }
     if recorded.is_cut_short() {
         accounts.distrust_after(last_entered);

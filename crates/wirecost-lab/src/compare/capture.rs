@@ -4,17 +4,16 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-use wirecost_cost::PacketVerdict;
 use wirecost_live::Clock;
 use wirecost_live::capture::{flush, writer};
 use wirecost_proto::record::RecordedPacket;
-use wirecost_proto::{Instant, Phase, Span};
+use wirecost_proto::{Cause, Instant, Phase};
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::Start;
 use wirecost_stack::label::Labeller;
 use wirecost_wire::pcapng::Writer;
 
-use super::analysis::PacketSink;
+use super::analysis::{Attributed, PacketSink, Shares};
 use super::ladder::{DrawnPacket, DrawnPackets};
 
 /// Writes every packet to the capture with a comment, and keeps the packets of ladders.
@@ -88,20 +87,33 @@ impl<'a> CaptureFile<'a> {
     }
 }
 
-/// Writes a description of the packet into `comment`: cell, phase, cause, fate.
+/// What a comment says of a packet of a device.
+#[derive(Clone, Copy)]
+pub(super) struct Described<'a> {
+    pub(super) planned: &'a PlannedCell,
+    pub(super) counted: &'a Shares,
+    pub(super) cause: Cause,
+}
+
+/// Writes a description of the packet into `comment`: cell, what it counts in, cause, fate, and
+/// the bytes that count in something else.
 pub(super) fn describe(
     comment: &mut String,
     packet: &RecordedPacket,
     delivered: Option<Instant>,
-    device: Option<(&PlannedCell, &PacketVerdict)>,
+    device: Option<Described<'_>>,
 ) {
     use std::fmt::Write as _;
     comment.clear();
     // Writing to a String cannot fail.
     let _ = match device {
-        Some((planned, verdict)) => {
+        Some(Described {
+            planned,
+            counted,
+            cause,
+        }) => {
             let size = planned.payload.len();
-            let (phase, cause) = (verdict.phase.name(), verdict.cause.name());
+            let (counted, cause) = (counted.packet.name(), cause.name());
             let start = match planned.start {
                 Start::Cold => "",
                 Start::Resumed => " resumed",
@@ -109,8 +121,9 @@ pub(super) fn describe(
             };
             write!(
                 comment,
-                "{}{start} {size} B | {phase} | {cause} | {}",
+                "{}{start} {size} B{} | {counted} | {cause} | {}",
                 planned.stack,
+                planned.conditions,
                 packet.fate.name()
             )
         }
@@ -121,6 +134,11 @@ pub(super) fn describe(
         let after = at.saturating_since(packet.entered);
         let _ = write!(comment, " after {:.3} ms", after.as_secs_f64() * 1e3);
     }
+    let others = device.iter().flat_map(|device| &device.counted.others);
+    for (index, (counted, bytes)) in others.enumerate() {
+        let before = if index == 0 { " | of which " } else { ", " };
+        let _ = write!(comment, "{before}{bytes} B {}", counted.name());
+    }
 }
 
 impl PacketSink for CaptureFile<'_> {
@@ -128,17 +146,21 @@ impl PacketSink for CaptureFile<'_> {
         &mut self,
         packet: &RecordedPacket,
         delivered: Option<Instant>,
-        device: Option<(usize, &PacketVerdict, &[Span])>,
+        device: Option<&Attributed<'_>>,
     ) -> io::Result<()> {
         if self.error.is_none() && self.is_recorded(packet) {
-            let planned = device.map(|(cell, verdict, _)| (&self.plan.cells[cell], verdict));
+            let planned = device.map(|device| Described {
+                planned: &self.plan.cells[device.cell],
+                counted: &device.counted,
+                cause: device.verdict.cause,
+            });
             describe(&mut self.comment, packet, delivered, planned);
             self.write(packet);
         }
         let drawn = packet
             .host
             .and_then(|host| self.drawn.get(host as usize).copied().flatten());
-        if let (Some(cell), Some((_, verdict, spans))) = (drawn, device)
+        if let (Some(cell), Some(Attributed { verdict, spans, .. })) = (drawn, device)
             && matches!(verdict.phase, Phase::Connect | Phase::Message)
         {
             let label = self.labellers[cell].label(packet.direction, &packet.bytes, spans);

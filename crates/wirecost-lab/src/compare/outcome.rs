@@ -162,6 +162,7 @@ mod tests {
 
     fn cell(stack: &str) -> PlannedCell {
         PlannedCell {
+            conditions: String::new(),
             stack: stack.parse::<Stack>().expect("a stack"),
             start: wirecost_security::Start::Cold,
             payload: Arc::from([0; 8].as_slice()),

@@ -18,12 +18,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use wirecost_cost::PacketVerdict;
 use wirecost_link::Counters;
 use wirecost_load::part::PartError;
-use wirecost_proto::Instant;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
+use wirecost_proto::{Cause, Instant};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::summary::{Cell, Cpu};
 use wirecost_results::{Ladder, SampleRow};
@@ -34,7 +33,7 @@ use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::target::Target;
 use wirecost_stack::{Credentials, Message};
 
-use super::analysis::DeviceMeasurement;
+use super::analysis::{DeviceMeasurement, Shares};
 use super::cells::{self, Source};
 use super::ladder::ladder;
 use sink::Kept;
@@ -68,8 +67,10 @@ pub struct SimulatedPacket {
     pub packet: RecordedPacket,
     /// When it, or its first intact copy, left the link.
     pub delivered: Option<Instant>,
-    /// The ledger's verdict.
-    pub verdict: PacketVerdict,
+    /// The figures of its cell that it counts in.
+    pub counted: Shares,
+    /// Why it was sent.
+    pub cause: Cause,
 }
 
 /// Why a cell cannot be simulated.

@@ -5,6 +5,7 @@ use wirecost_results::{Cell, Summary};
 
 use crate::columns::{CUT_SHORT, Column, EARLY, INSEPARABLE, LOW_N, Rank, TO_ARRIVAL, shown};
 use crate::groups::Group;
+use crate::html::pays_off;
 use crate::names::{Names, is_secured};
 use crate::per::Per;
 use crate::rows::Rows;
@@ -19,7 +20,7 @@ pub fn markdown(summary: &Summary) -> String {
     let all: Vec<&Cell> = summary.cells.iter().collect();
     let columns = shown(&all, Per::Message);
     let tables: Vec<String> = groups.iter().map(|group| table(group, &columns)).collect();
-    let conclusion = conclusion::sentences(summary, Per::Message);
+    let conclusion = conclusion::sentences(summary, Per::Message, pays_off(summary));
     let conclusion: String = conclusion
         .iter()
         .map(|text| format!("**{}**\n\n", escaped(text)))

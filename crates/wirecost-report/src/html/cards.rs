@@ -1,7 +1,9 @@
 //! The verdict cards: the best cells by several questions. Exact values have one winner. Times, and bytes under loss,
-//! are noisy: the cards name all cells that are not separable from the best, by the same intervals as in the maps.
+//! are noisy: the cards name all cells that do not differ significantly from the best, by the same intervals as in the maps.
+//! A run of several conditions has one set of cards, which count how often each stack is the best.
 
 use serde::Serialize;
+use wirecost_proto::units::counted;
 use wirecost_results::{Cell, SampleRow};
 
 use super::estimate;
@@ -9,7 +11,7 @@ use super::samples::Samples;
 use super::scope::{Kind, Scope};
 use crate::columns::{ANYTHING, Column, Entry, Rank};
 use crate::groups::Group;
-use crate::names::Names;
+use crate::names::{Names, distinct};
 
 /// One question and its answers.
 #[derive(Serialize)]
@@ -27,38 +29,83 @@ struct Verdict {
     winners: String,
     value: String,
     unit: &'static str,
-    /// Cells that are not separable from the winner.
+    /// Cells that do not differ significantly from the winner.
     inseparable: String,
+    /// The best of the other conditions; empty in a run of one condition.
+    elsewhere: String,
 }
 
-/// A question: its title, column and unit, and which cells compete.
-type Question = (&'static str, Column, &'static str, [Scope; 2]);
+/// The cards of a run: the answers of its only condition, or how often each answer is given.
+pub(super) fn all(groups: &[Group<'_>], samples: &Samples<'_>) -> Vec<Card> {
+    let mut cards: Vec<Vec<Card>> = Vec::new();
+    for group in groups {
+        let of_group = of_group(&group.charted(), samples);
+        cards.resize_with(of_group.len(), Vec::new);
+        cards
+            .iter_mut()
+            .zip(of_group)
+            .for_each(|(all, card)| all.push(card));
+    }
+    cards.into_iter().filter_map(together).collect()
+}
 
-const TIMES: [Scope; 2] = [Scope::Answered, Scope::Arrived];
-const QUESTIONS: [Question; 4] = [
-    (
-        "Cheapest message",
-        Column::Total,
-        "B",
-        [Scope::All, Scope::Answered],
-    ),
-    ("Fastest response", Column::Mean, "ms", TIMES),
-    (
-        "Cheapest connection",
-        Column::Connection,
-        "B",
-        [Scope::All, Scope::Connected],
-    ),
-    (
-        "Fewest round trips",
-        Column::FirstMessage,
-        "to the first acknowledgement",
-        TIMES,
-    ),
-];
+/// One card of the cards of all conditions.
+fn together(cards: Vec<Card>) -> Option<Card> {
+    let (title, nothing) = cards.first().map(|card| (card.title, card.nothing))?;
+    if cards.len() == 1 {
+        let mut only = cards.into_iter().next()?;
+        only.verdicts.dedup_by(|b, a| a.winners == b.winners);
+        return Some(only);
+    }
+    let verdicts = || cards.iter().flat_map(|card| &card.verdicts);
+    let scopes = distinct(verdicts().map(|verdict| verdict.scope.clone()));
+    let mut frequent: Vec<Verdict> = scopes
+        .into_iter()
+        .filter_map(|scope| {
+            let winners = verdicts()
+                .filter(|verdict| verdict.scope == scope)
+                .map(|verdict| verdict.winners.clone());
+            count(scope.clone(), &winners.collect::<Vec<_>>())
+        })
+        .collect();
+    frequent.dedup_by(|b, a| (&a.winners, &a.value, &a.elsewhere) == (&b.winners, &b.value, &b.elsewhere));
+    Some(Card {
+        title,
+        verdicts: frequent,
+        nothing,
+    })
+}
 
-/// The cards of a group.
-pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
+/// How often each answer of a scope is given, the most frequent first.
+fn count(scope: String, winners: &[String]) -> Option<Verdict> {
+    /// The largest number of other answers that are named.
+    const NAMED: usize = 3;
+    let mut answers: Vec<(usize, String)> = distinct(winners.iter().cloned())
+        .into_iter()
+        .map(|name| (winners.iter().filter(|winner| **winner == name).count(), name))
+        .collect();
+    answers.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
+    let (times, first) = answers.first()?.clone();
+    let others = answers.iter().skip(1);
+    let mut named: Vec<String> = others
+        .take(NAMED)
+        .map(|(times, name)| format!("{} in {times}", name.trim_start_matches("none: ")))
+        .collect();
+    if answers.len() > NAMED + 1 {
+        named.push(counted((answers.len() - NAMED - 1) as u64, "other answer"));
+    }
+    Some(Verdict {
+        scope,
+        value: format!("{times} of {}", winners.len()),
+        unit: "conditions",
+        winners: first.trim_start_matches("none: ").to_owned(),
+        inseparable: String::new(),
+        elsewhere: named.join("; "),
+    })
+}
+
+/// The cards of one condition.
+fn of_group(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     let names = &group.names;
     let cells = group.cells.iter().copied();
     let cells: Vec<(usize, &Cell)> = cells.filter(|(_, cell)| cell.not_run.is_none()).collect();
@@ -67,25 +114,46 @@ pub(super) fn all(group: &Group<'_>, samples: &Samples<'_>) -> Vec<Card> {
     } else {
         &[Kind::Any]
     };
-    QUESTIONS
+    let times = [Scope::Answered, Scope::Arrived];
+    let questions = [
+        (
+            "Cheapest message",
+            Column::Total,
+            "B",
+            [Scope::All, Scope::Answered],
+        ),
+        ("Fastest response", Column::Mean, "ms", times),
+        (
+            "Cheapest connection",
+            Column::Connection,
+            "B",
+            [Scope::All, Scope::Connected],
+        ),
+        (
+            "Fewest round trips",
+            Column::FirstMessage,
+            "to the first acknowledgement",
+            times,
+        ),
+    ];
+    questions
         .into_iter()
         .map(|(title, column, unit, scopes)| {
             let entries: Vec<Entry<'_>> = cells
                 .iter()
                 .map(|(index, cell)| (*cell, interval(column, cell, samples.of_cell(*index))))
                 .collect();
-            let of_kind = |kind: &Kind| {
+            let verdict = |(kind, scope): (&Kind, &Scope)| {
                 let entries = entries.iter().copied();
                 let entries: Vec<Entry<'_>> = entries.filter(|(cell, _)| kind.holds(cell)).collect();
-                let of_scope = |scope: &Scope| verdict((column, unit), (*kind, *scope), &entries, names);
-                let mut verdicts: Vec<Verdict> = scopes.iter().filter_map(of_scope).collect();
-                verdicts.dedup_by(|b, a| a.winners == b.winners);
-                verdicts
+                verdict((column, unit), (*kind, *scope), &entries, names)
             };
-            let verdicts = kinds.iter().flat_map(of_kind).collect();
+            let pairs = kinds
+                .iter()
+                .flat_map(|kind| scopes.iter().map(move |scope| (kind, scope)));
             Card {
                 title,
-                verdicts,
+                verdicts: pairs.filter_map(verdict).collect(),
                 nothing: nothing(column, &entries),
             }
         })
@@ -155,6 +223,7 @@ fn verdict(
             unit,
             winners: "none: no significant difference".to_owned(),
             inseparable: listed(&of_rank(&[Rank::Unsure]), names),
+            elsewhere: String::new(),
         });
     }
     let best = of_rank(&[Rank::Best, Rank::Alike]);
@@ -164,6 +233,7 @@ fn verdict(
         unit,
         winners: listed(&best, names),
         inseparable: listed(&of_rank(&[Rank::Inseparable, Rank::Unsure]), names),
+        elsewhere: String::new(),
     })
 }
 

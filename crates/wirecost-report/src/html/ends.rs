@@ -3,7 +3,7 @@
 use super::svg::{Anchor, Svg, fitted, spread, text_width};
 
 /// The number of colours.
-const COLORS: usize = 8;
+const COLORS: usize = 12;
 const FONT: f64 = 11.0;
 /// Pixels from name to name.
 pub(crate) const LINE: f64 = 14.0;

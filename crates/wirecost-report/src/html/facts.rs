@@ -20,6 +20,8 @@ use validity::Validity;
 #[derive(Serialize)]
 pub(crate) struct Facts {
     outcomes: Grid,
+    /// What happened to the messages of cells that the outcomes do not list.
+    other_outcomes: String,
     link: Grid,
     cpu: Grid,
     machine: Vec<(&'static str, String)>,
@@ -33,6 +35,7 @@ pub(crate) fn all(results: &Results) -> Facts {
     let name = &Name::in_run(summary);
     Facts {
         outcomes: outcomes::table(summary, name),
+        other_outcomes: outcomes::others(summary),
         link: link(summary, name),
         cpu: cpu(summary, name),
         machine: machine(environment),

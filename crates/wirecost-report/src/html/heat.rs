@@ -1,7 +1,7 @@
 //! Maps of a sweep: the cheapest stack over loss x size, over RTT x size, over rate x size.
 //!
-//! A field of a map shows the winner and its margin over the second, or that they are not separable because their 95 %
-//! intervals overlap. Buttons choose the values of the other varied quantities.
+//! A field of a map shows the winner, its figure and its margin over the second, or that they do not differ significantly
+//! because their 95 % intervals overlap. Buttons choose the values of the other varied quantities.
 
 mod metric;
 
@@ -14,11 +14,17 @@ use super::controls::{Control, Controls, panel_classes};
 use super::ends;
 use super::estimate::Estimate;
 use super::samples::Samples;
+use super::scope::Kind;
 use super::sweep::{Dimension, Slice, Sweep, Value};
 use crate::columns::INSEPARABLE;
 use crate::csv::quoted;
 use crate::number;
 use metric::{METRICS, Metric};
+
+/// The word of a field whose stacks have equal figures.
+const EQUAL: &str = "equal";
+/// The words of a field whose first figures may be equal.
+const NO_DIFFERENCE: &str = "no significant difference";
 
 /// The maps of a run.
 #[derive(Serialize)]
@@ -52,8 +58,10 @@ struct Panel {
 #[derive(Default, Serialize)]
 struct Place {
     class: String,
-    /// Letters of the winner, or of the stacks that are not separable.
+    /// Letters of the winner, or of the stacks that do not differ significantly.
     mark: String,
+    /// The smallest figure.
+    value: String,
     name: String,
     margin: String,
     /// The figures, as the tooltip.
@@ -85,22 +93,36 @@ impl HeatMaps {
 }
 
 /// The pairs of axes, down and across: every varied quantity with size if sizes vary, else every pair of varied
-/// quantities.
+/// quantities. A quantity that varies alone has an axis of one value beside it.
 fn axes(sweep: &Sweep<'_>) -> Vec<[Dimension; 2]> {
     let varies = |dimension: &Dimension| sweep.values(*dimension).is_some();
     let link = [Dimension::Loss, Dimension::Rtt, Dimension::Rate];
     let link: Vec<Dimension> = link.into_iter().filter(varies).collect();
-    if varies(&Dimension::Size) {
-        return link
+    match (&link[..], varies(&Dimension::Size)) {
+        ([], true) => vec![[Dimension::Rtt, Dimension::Size]],
+        ([only], false) => vec![[*only, Dimension::Size]],
+        (_, true) => link
             .into_iter()
             .map(|dimension| [dimension, Dimension::Size])
-            .collect();
+            .collect(),
+        (_, false) => {
+            let pairs = link.iter().enumerate().flat_map(|(place, down)| {
+                let others = link.iter().skip(place + 1);
+                others.map(move |across| [*down, *across])
+            });
+            pairs.collect()
+        }
     }
-    let pairs = link.iter().enumerate().flat_map(|(place, down)| {
-        let others = link.iter().skip(place + 1);
-        others.map(move |across| [*down, *across])
-    });
-    pairs.collect()
+}
+
+/// Plain stacks and secured ones compete apart, where the run has both.
+fn kinds(sweep: &Sweep<'_>) -> &'static [Kind] {
+    let is_secured = |(_, cell): &(usize, &Cell)| Kind::Secured.holds(cell);
+    if sweep.cells.iter().any(is_secured) && !sweep.cells.iter().all(is_secured) {
+        &[Kind::Plain, Kind::Secured]
+    } else {
+        &[Kind::Any]
+    }
 }
 
 impl HeatMap {
@@ -112,18 +134,27 @@ impl HeatMap {
             .map(|metric| Figures::of(sweep, samples, metric))
             .filter(|figures| figures.by_cell.len() > 1)
             .collect();
+        let kinds = kinds(sweep);
         let mut controls = Controls::new("map", number);
         controls.choose("by", figures.iter().map(|figures| figures.metric.name.to_owned()));
         for (dimension, values) in &fixed {
             controls.choose(dimension.name(), values.iter().map(|value| value.text.clone()));
         }
+        if kinds.len() > 1 {
+            controls.choose("stacks", ["plain", "secured"].into_iter().map(str::to_owned));
+        }
         let slices = sweep.slices(&fixed);
         let panel = |(metric, figures): (usize, &Figures<'_>)| -> Vec<Panel> {
-            let of_slice = |slice: &Slice<'_>| {
-                let classes = [&[metric], slice.chosen.as_slice()].concat();
-                Panel::of(slice, sweep, figures, axes, panel_classes(&classes))
+            let of_slice = |slice: &Slice<'_>| -> Vec<Panel> {
+                let of_kind = |(place, kind): (usize, &Kind)| {
+                    let place = [place];
+                    let last = if kinds.len() > 1 { &place[..] } else { &[] };
+                    let classes = [&[metric], slice.chosen.as_slice(), last].concat();
+                    Panel::of((slice, *kind), sweep, figures, axes, panel_classes(&classes))
+                };
+                kinds.iter().enumerate().map(of_kind).collect()
             };
-            slices.iter().map(of_slice).collect()
+            slices.iter().flat_map(of_slice).collect()
         };
         Self {
             title: format!("Over {} and {}", down.name(), across.name()),
@@ -154,16 +185,16 @@ impl<'a> Figures<'a> {
 
 impl Panel {
     fn of(
-        slice: &Slice<'_>,
+        (slice, kind): (&Slice<'_>, Kind),
         sweep: &Sweep<'_>,
         figures: &Figures<'_>,
         axes: [Dimension; 2],
         classes: String,
     ) -> Self {
-        let [downs, acrosses] = axes.map(|dimension| sweep.values(dimension).unwrap_or_default());
+        let [downs, acrosses] = axes.map(|dimension| sweep.all_values(dimension));
         let metric = figures.metric;
         let mut contests: BTreeMap<(Value, Value), Vec<Standing>> = BTreeMap::new();
-        for (index, cell) in &slice.cells {
+        for (index, cell) in slice.cells.iter().filter(|(_, cell)| kind.holds(cell)) {
             if let Some(estimate) = figures.by_cell.get(index) {
                 let [down, across] = axes.map(|dimension| dimension.of(cell));
                 let standing = Standing {
@@ -191,10 +222,11 @@ impl Panel {
         Self {
             classes,
             caption: format!(
-                "Least {} ({}), {}{}",
+                "Least {} ({}), {}{}{}",
                 metric.name,
                 metric.unit,
                 metric.scope.words(),
+                kind.words(),
                 fixed.collect::<String>()
             ),
             corner: format!("{} ↓ {} →", axes[0].name(), axes[1].name()),
@@ -221,7 +253,7 @@ impl Contest {
         Self(standings)
     }
 
-    /// The first, the second, and those that are not separable from the first.
+    /// The first, the second, and those that do not differ significantly from the first.
     fn result(&self) -> Option<(&Standing, Option<&Standing>, Vec<&Standing>)> {
         let (first, others) = self.0.split_first()?;
         let tied = others
@@ -241,14 +273,15 @@ impl Contest {
         if !tied.is_empty() {
             let equal = tied.iter().all(|other| other.estimate == first.estimate);
             let (sign, words) = if equal {
-                ("=", "equal")
+                ("=", EQUAL)
             } else {
-                (INSEPARABLE, "not separable")
+                (INSEPARABLE, NO_DIFFERENCE)
             };
             let tied_said: Vec<String> = tied.iter().map(|standing| said(standing)).collect();
             return Place {
                 class: "even".to_owned(),
                 mark: tie_mark(first, &tied, sign),
+                value: (metric.write)(first.estimate.value),
                 name: words.to_owned(),
                 margin: String::new(),
                 detail: format!("{}; {words}: {}", said(first), tied_said.join(", ")),
@@ -259,6 +292,7 @@ impl Contest {
         Place {
             class: ends::class(first.contender),
             mark: letter(first.contender),
+            value: (metric.write)(first.estimate.value),
             name: name(sweep, first.contender),
             detail: said(first) + &next.unwrap_or_default(),
             margin,
@@ -283,11 +317,7 @@ impl Contest {
         let Some((first, second, tied)) = self.result() else {
             return String::new();
         };
-        let verdict = if tied.is_empty() {
-            "separable"
-        } else {
-            "not separable"
-        };
+        let verdict = if tied.is_empty() { "differs" } else { NO_DIFFERENCE };
         format!(
             "{},{},{},{},{verdict}\n",
             quoted(&at[0].text),

@@ -20,8 +20,8 @@ impl Scope {
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::All => "of all",
-            Self::Answered => "of those that are answered",
-            Self::Arrived => "of those that nothing answers, to arrival",
+            Self::Answered => "of acknowledged ones",
+            Self::Arrived => "of unacknowledged ones, one-way delay",
             Self::Connected => "of those that connect",
         }
     }

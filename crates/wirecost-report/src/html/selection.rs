@@ -3,7 +3,7 @@
 use super::MANY;
 use crate::groups::Group;
 
-/// The number of cells that have figures in a long run.
+/// The number of ladders and of slices that are drawn in a long run.
 pub(super) const DRAWN: usize = 24;
 
 /// The groups that have figures.
@@ -14,7 +14,7 @@ pub(super) struct Selection<'a, 'b> {
 }
 
 impl<'a, 'b> Selection<'a, 'b> {
-    /// All groups of a run of up to [`MANY`] cells, else groups of about [`DRAWN`] cells, evenly spread over the run.
+    /// All groups of a run of up to [`MANY`] cells, else the first and the last.
     pub(super) fn of(all: &'b [Group<'a>]) -> Self {
         let cells: usize = all.iter().map(|group| group.charted().cells.len()).sum();
         if cells <= MANY {
@@ -23,10 +23,10 @@ impl<'a, 'b> Selection<'a, 'b> {
                 words: None,
             };
         }
-        let drawn = spread_out(all, (all.len() * DRAWN / cells).max(1));
+        let drawn = spread_out(all, 2);
         let words = format!(
-            "Drawn for {} of the {} combinations of size, link and rhythm that were run, evenly spread in their order. \
-             The maps and the tables hold all of them.",
+            "Figures by condition are drawn for {} of the {} combinations of size, link and rhythm: the first and the last. \
+             Tables and maps hold all of them.",
             drawn.len(),
             all.len()
         );

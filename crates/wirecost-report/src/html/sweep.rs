@@ -46,7 +46,7 @@ impl Dimension {
             Self::Rtt => "RTT",
             Self::Loss => "loss",
             Self::Rate => "rate",
-            Self::Rest => "link",
+            Self::Rest => "link also",
             Self::Messages => "messages per connection",
             Self::Interval => "interval",
         }
@@ -174,11 +174,50 @@ impl<'a> Sweep<'a> {
         by_choice.into_iter().map(slice).collect()
     }
 
+    /// The values of a dimension that the cells have, in order.
+    pub(super) fn all_values(&self, dimension: Dimension) -> Vec<Value> {
+        values(&self.cells, dimension)
+    }
+
     /// The values of a dimension; `None` if it does not vary.
     pub(super) fn values(&self, dimension: Dimension) -> Option<&[Value]> {
         let varied = self.varied.iter().find(|(varied, _)| *varied == dimension)?;
         Some(&varied.1)
     }
+}
+
+/// What the cells of a run have in common and what varies, as names and texts: size, RTT and loss always, the others where
+/// they are not the default.
+pub(super) fn conditions(summary: &Summary) -> Vec<(&'static str, String)> {
+    /// The largest number of values that are listed.
+    const LISTED: usize = 6;
+    let cells: Vec<(usize, &Cell)> = summary.cells.iter().enumerate().collect();
+    let of_dimension = |dimension: Dimension| {
+        let values = values(&cells, dimension);
+        let usual = match dimension {
+            Dimension::Size | Dimension::Rtt | Dimension::Loss => None,
+            Dimension::Rate => Some("unlimited"),
+            Dimension::Rest => Some(""),
+            Dimension::Messages => Some("1"),
+            Dimension::Interval => Some("settled"),
+        };
+        let texts: Vec<&str> = values
+            .iter()
+            .map(|value| match value.text.as_str() {
+                "" => "none",
+                text => text,
+            })
+            .collect();
+        let said = match &texts[..] {
+            [first, .., last] if texts.len() > LISTED => {
+                format!("{first} to {last}, {} values", texts.len())
+            }
+            texts => texts.join(" / "),
+        };
+        let is_usual = values.len() == 1 && values.iter().any(|value| Some(value.text.as_str()) == usual);
+        (!is_usual && !values.is_empty()).then(|| (dimension.name(), said))
+    };
+    Dimension::ALL.into_iter().filter_map(of_dimension).collect()
 }
 
 /// The cells at one value of every dimension but some.

@@ -51,11 +51,19 @@ fn layers_of(section: &Value) -> [[u64; 7]; 2] {
     ["up", "down"].map(|way| names.map(|name| section[way][name].as_u64().expect("a number")))
 }
 
-/// Packets by phase and direction as the comments in the capture have them.
+/// Packets by phase and direction as the comments in the capture have them, with warm-up messages and the connections that
+/// got tickets, which the capture's table counts.
 fn packets_by_comment(capture: &Path, phase: &str) -> [u64; 2] {
     let rows = common::tshark::fields(capture, "ip or ipv6", &["frame.interface_id", "frame.comment"]);
     let count = |way: &str| {
-        let of_phase = |row: &&Vec<String>| row[0] == way && row[1].split(" | ").nth(1) == Some(phase);
+        let of_phase = |row: &&Vec<String>| {
+            let counted = row[1].split(" | ").nth(1).unwrap_or_default();
+            let own = match counted.trim_start_matches("ticket ") {
+                "warm-up" => "message",
+                own => own,
+            };
+            row[0] == way && own == phase
+        };
         rows.iter().filter(of_phase).count() as u64
     };
     [count("0"), count("1")]

@@ -21,7 +21,8 @@ impl Phase {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",
-            Self::WarmUp | Self::Measured => "message",
+            Self::WarmUp => "warm-up",
+            Self::Measured => "message",
             Self::KeepAlive => "keep_alive",
             Self::Close => "close",
         }

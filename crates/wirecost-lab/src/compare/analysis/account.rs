@@ -13,10 +13,10 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::FlowReport;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::record::RecordedPacket;
-use wirecost_proto::{Buffer, Direction, Instant, Phase};
+use wirecost_proto::{Buffer, Direction, Instant, Phase, Span};
 
 use super::agreement::disagreements_of;
-use super::{AnalysedDevice, BothWays, DeviceMeasurement, SeenPacket};
+use super::{AnalysedDevice, BothWays, Counted, DeviceMeasurement, SeenPacket, Shares};
 use crate::compare::sampler::{End, Mark, Notes};
 
 /// The built-in servers' flows by device address.
@@ -161,9 +161,42 @@ impl Account {
             Phase::KeepAlive => Some(&mut measurement.keep_alive),
             Phase::Close => Some(&mut measurement.close),
             Phase::Message => {
-                let marks = &measurement.report.script.notes().messages;
-                let message = marks.iter().rposition(|mark| mark.actual <= entered).unwrap_or(0);
+                let message = message_at(&measurement.report.script.notes().messages, entered);
                 measurement.messages.get_mut(message)
+            }
+        }
+    }
+
+    /// The figures of the cell that a packet and its bytes count in.
+    pub(super) fn shares(&self, verdict: &PacketVerdict, entered: Instant, spans: &[Span]) -> Shares {
+        let mut shares = Shares::of(self.counted(verdict.phase, entered));
+        for span in spans.iter().filter(|span| span.phase != verdict.phase) {
+            shares.add(self.counted(span.phase, entered), span.len.into());
+        }
+        shares
+    }
+
+    /// The figures of the cell that bytes of this phase count in.
+    fn counted(&self, phase: Phase, entered: Instant) -> Counted {
+        let report = &self.measurement.report;
+        if report.script.is_before_connect(entered) {
+            return Counted::Ticket(phase);
+        }
+        if !report.finished || report.script.has_started_otherwise() {
+            return Counted::Nothing;
+        }
+        match phase {
+            Phase::Connect => Counted::Connect,
+            Phase::KeepAlive => Counted::KeepAlive,
+            Phase::Close => Counted::Close,
+            Phase::Message => {
+                let marks = &report.script.notes().messages;
+                let message = message_at(marks, entered);
+                match marks.get(message) {
+                    None => Counted::Nothing,
+                    Some(_) if message < report.script.timing().first_measured() => Counted::WarmUp,
+                    Some(_) => Counted::Message,
+                }
             }
         }
     }
@@ -270,6 +303,11 @@ impl Account {
         let times: Vec<PacketTime> = packets[..=last].iter().map(|packet| packet.time()).collect();
         Some(round_trips(flights(&times)))
     }
+}
+
+/// The index of the message during whose window a packet entered the link.
+fn message_at(marks: &[Mark], entered: Instant) -> usize {
+    marks.iter().rposition(|mark| mark.actual <= entered).unwrap_or(0)
 }
 
 impl SeenPacket {

@@ -2,14 +2,13 @@
 
 use std::io;
 
-use wirecost_cost::PacketVerdict;
 use wirecost_proto::record::{Record, RecordedPacket};
-use wirecost_proto::{Instant, Phase, Span};
+use wirecost_proto::{Cause, Instant, Phase};
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::label::Labeller;
 
 use super::SimulatedPacket;
-use crate::compare::analysis::PacketSink;
+use crate::compare::analysis::{Attributed, PacketSink, Shares};
 use crate::compare::ladder::{DrawnPacket, DrawnPackets};
 
 /// The kept packets of a cell's devices.
@@ -42,8 +41,8 @@ pub(super) struct Sink<'a> {
     is_recorded: bool,
     labeller: Labeller,
     is_drawn: bool,
-    /// Of each packet, when it left the link and what the ledger found; empty unless a capture holds the device.
-    notes: Vec<(Option<Instant>, PacketVerdict)>,
+    /// Of each packet, when it left the link, what it counts in and why it was sent; empty unless a capture holds the device.
+    notes: Vec<(Option<Instant>, Shares, Cause)>,
 }
 
 impl Sink<'_> {
@@ -61,10 +60,11 @@ impl Sink<'_> {
             Record::Delivery(_) => None,
         });
         let noted = packets.zip(self.notes);
-        let noted = noted.map(|(packet, (delivered, verdict))| SimulatedPacket {
+        let noted = noted.map(|(packet, (delivered, counted, cause))| SimulatedPacket {
             packet,
             delivered,
-            verdict,
+            counted,
+            cause,
         });
         self.kept.packets.extend(noted);
     }
@@ -75,9 +75,15 @@ impl PacketSink for Sink<'_> {
         &mut self,
         packet: &RecordedPacket,
         delivered: Option<Instant>,
-        device: Option<(usize, &PacketVerdict, &[Span])>,
+        device: Option<&Attributed<'_>>,
     ) -> io::Result<()> {
-        let Some((_, verdict, spans)) = device else {
+        let Some(Attributed {
+            verdict,
+            counted,
+            spans,
+            ..
+        }) = device
+        else {
             return Ok(());
         };
         if self.is_drawn && matches!(verdict.phase, Phase::Connect | Phase::Message) {
@@ -86,7 +92,7 @@ impl PacketSink for Sink<'_> {
             self.kept.ladder.push(drawn);
         }
         if self.is_recorded {
-            self.notes.push((delivered, *verdict));
+            self.notes.push((delivered, counted.clone(), verdict.cause));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::credentials::VIRTUAL_EPOCH;
 use wirecost_wire::pcapng::{Block, Reader, SECRETS_TLS_KEY_LOG};
 
-use crate::compare::capture::describe;
+use crate::compare::capture::{Described, describe};
 use crate::compare::simulated::{CellResult, SimulatedPacket};
 
 /// The packets of all simulated cells.
@@ -44,10 +44,16 @@ fn write_packets(path: &Path, planned: &PlannedCell, result: &CellResult) -> io:
     for SimulatedPacket {
         packet,
         delivered,
-        verdict,
+        counted,
+        cause,
     } in packets
     {
-        describe(&mut comment, packet, *delivered, Some((planned, verdict)));
+        let described = Described {
+            planned,
+            counted,
+            cause: *cause,
+        };
+        describe(&mut comment, packet, *delivered, Some(described));
         let (way, at) = (packet.direction as u32, utc_nanos(packet.entered));
         capture
             .packet(way, at, &packet.bytes, Some(&comment))

@@ -1,12 +1,13 @@
-//! The outcomes of the offered messages, and retransmitted bytes.
+//! The outcomes of the offered messages where some did not arrive, or were sent again.
 
+use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Section, Summary};
 
 use super::super::grid::{Grid, ValueColumn};
 use super::{Name, run};
 use crate::number;
 
-/// One row per cell that ran.
+/// One row per cell some of whose messages did not arrive or were sent again.
 pub(super) fn table(summary: &Summary, name: &Name) -> Grid {
     let any_again = run(summary).any(|cell| sent_again(cell) != [0.0; 2]);
     // The last column is shown only with retransmissions.
@@ -29,11 +30,32 @@ pub(super) fn table(summary: &Summary, name: &Name) -> Grid {
         }),
     ];
     let count = columns.len() - usize::from(!any_again);
-    let rows = run(summary).map(|cell| (name.of(cell), cell));
+    let rows = run(summary).filter(|cell| has_exception(cell));
+    let rows = rows.map(|cell| (name.of(cell), cell));
     Grid::of("How the offered messages ended", "cell", &columns[..count], rows)
 }
 
-/// Wire bytes of retransmissions per message, up and down.
+/// The messages of cells without a row.
+pub(super) fn others(summary: &Summary) -> String {
+    let cells = run(summary).filter(|cell| !has_exception(cell));
+    let (count, messages) = cells.fold((0, 0), |(count, messages), cell| {
+        (count + 1, messages + cell.outcomes.offered)
+    });
+    if count == 0 {
+        return String::new();
+    }
+    let (messages, cells) = (counted(messages, "message"), counted(count, "cell"));
+    format!(
+        "{messages} of {cells} all arrived, or were acknowledged where the stack acknowledges; none was sent again."
+    )
+}
+
+fn has_exception(cell: &Cell) -> bool {
+    let outcomes = &cell.outcomes;
+    outcomes.acknowledged + outcomes.delivered != outcomes.offered || sent_again(cell) != [0.0; 2]
+}
+
+/// IP bytes of retransmissions per message, up and down.
 fn sent_again(cell: &Cell) -> [f64; 2] {
     let causes = |section: &Section| section.by_cause.get("retransmission").copied();
     let again = cell.message.as_ref().and_then(causes).unwrap_or_default();

@@ -1,25 +1,27 @@
 //! The validity of cells.
 
 use serde::Serialize;
+use wirecost_proto::units::counted;
 use wirecost_results::{Cell, Summary};
 
 use super::Name;
-use crate::html::MANY;
 
-/// The largest number of cells that are listed.
+/// The largest number of remarks that are listed.
 const LISTED: usize = 200;
+/// The largest number of cells that a remark names.
+const NAMED: usize = 3;
 
-/// Every cell with its remarks; in a long run, only the cells with remarks.
+/// Every remark with its cells.
 #[derive(Serialize)]
 pub(super) struct Validity {
     listed: Vec<Remarks>,
-    /// Valid cells without a remark that are not listed.
+    /// Valid cells without a remark.
     unremarkable: usize,
-    /// Cells with a remark that are not listed.
+    /// Remarks that are not listed.
     beyond: usize,
 }
 
-/// The validity of one cell, and its remarks.
+/// The validity of cells with the same remarks.
 #[derive(Serialize)]
 struct Remarks {
     name: String,
@@ -31,27 +33,53 @@ struct Remarks {
 impl Validity {
     /// The cells of a run.
     pub(super) fn of(summary: &Summary, name: &Name) -> Self {
-        let all = &summary.cells;
-        let is_listed = |cell: &&Cell| all.len() <= MANY || !cell.valid || !cell.warnings.is_empty();
-        let listed = all.iter().filter(is_listed);
-        let count = listed.clone().count();
+        let mut kinds: Vec<(&'static str, Vec<String>, Vec<&Cell>)> = Vec::new();
+        let mut unremarkable = 0;
+        for cell in &summary.cells {
+            let (verdict, remarks) = remarks(cell);
+            if verdict == "valid" && remarks.is_empty() {
+                unremarkable += 1;
+                continue;
+            }
+            match kinds
+                .iter_mut()
+                .find(|kind| kind.0 == verdict && kind.1 == remarks)
+            {
+                Some(kind) => kind.2.push(cell),
+                None => kinds.push((verdict, remarks, vec![cell])),
+            }
+        }
         Self {
-            listed: listed.take(LISTED).map(|cell| remarks(cell, name)).collect(),
-            unremarkable: all.len() - count,
-            beyond: count.saturating_sub(LISTED),
+            unremarkable,
+            beyond: kinds.len().saturating_sub(LISTED),
+            listed: kinds
+                .into_iter()
+                .take(LISTED)
+                .map(|(verdict, remarks, cells)| Remarks {
+                    name: named(&cells, name),
+                    verdict,
+                    remarks,
+                })
+                .collect(),
         }
     }
 }
 
-fn remarks(cell: &Cell, name: &Name) -> Remarks {
+fn remarks(cell: &Cell) -> (&'static str, Vec<String>) {
+    let verdict = match (&cell.not_run, cell.valid) {
+        (Some(_), _) => "not run",
+        (None, true) => "valid",
+        (None, false) => "INVALID",
+    };
     let warnings = cell.warnings.iter().map(|warning| warning.text.clone());
-    Remarks {
-        name: name.of(cell),
-        verdict: match (&cell.not_run, cell.valid) {
-            (Some(_), _) => "not run",
-            (None, true) => "valid",
-            (None, false) => "INVALID",
-        },
-        remarks: cell.not_run.iter().cloned().chain(warnings).collect(),
+    (verdict, cell.not_run.iter().cloned().chain(warnings).collect())
+}
+
+/// The names of up to [`NAMED`] cells, or their number.
+fn named(cells: &[&Cell], name: &Name) -> String {
+    if cells.len() > NAMED {
+        return counted(cells.len() as u64, "cell");
     }
+    let names: Vec<String> = cells.iter().map(|cell| name.of(cell)).collect();
+    names.join("; ")
 }
