@@ -44,7 +44,7 @@ pub struct Delivery {
     pub flip_bit: Option<u32>,
 }
 
-/// The fate of a packet, decided when it enters the link.
+/// The fate of a packet, decided when it enters the link unless the link holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Delivered once, intact.
@@ -59,6 +59,8 @@ pub enum Fate {
     Duplicated,
     /// Delivered with a flipped bit.
     Corrupted,
+    /// Not decided yet: the link holds it (a cell).
+    Held,
 }
 
 impl Fate {
@@ -71,6 +73,7 @@ impl Fate {
             Self::TooLarge => "too-large",
             Self::Duplicated => "duplicated",
             Self::Corrupted => "corrupted",
+            Self::Held => "held",
         }
     }
 }

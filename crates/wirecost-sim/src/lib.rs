@@ -1,6 +1,7 @@
 //! Endpoints in virtual time: the same devices, scripts, servers and links as on kernel sockets, without IO or threads.
 //!
 //! - [`world`]: hosts, their flows and the events between them
+//! - [`carrier`]: what carries the packets: links that decide at once, and networks that hold packets
 //! - [`workers`]: the workers of a server that has a service time
 //! - [`tap`]: observers of the packets that enter the link
 //! - `network`: flows, sockets, packets in transit, links and the current time
@@ -78,6 +79,7 @@
 //! assert_eq!(finished.tap.records().len(), 2, "the packet and its delivery");
 //! ```
 
+pub mod carrier;
 mod network;
 mod queue;
 pub mod settings;
@@ -86,6 +88,7 @@ pub mod tap;
 pub mod workers;
 pub mod world;
 
+pub use carrier::{Carrier, Decision, Offered, Port};
 pub use settings::{Settings, Wake};
 pub use tap::{Packet, Recording, Tally, Tap, Transport};
 pub use workers::Workers;

@@ -15,9 +15,9 @@ pub(crate) mod stream_spans;
 pub(crate) mod streams;
 
 use wirecost_proto::bare::Transport as Kind;
-use wirecost_proto::path::Links;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
 
+use crate::carrier::{Carrier, Decision, Offered};
 use crate::queue::Queue;
 use crate::settings::Settings;
 use crate::slab::Slab;
@@ -35,12 +35,17 @@ pub(crate) struct Network<L, T> {
     pub(crate) flows: Slab<Flow>,
     packets: Slab<PacketSlot>,
     fragmented: Slab<Fragmented>,
+    /// What carries the packets.
     pub(crate) links: L,
     pub(crate) tap: T,
     /// The time until which each device's link was busy, or is known to be busy.
     busy_until: Vec<Instant>,
     /// The deliveries of the current packet.
     deliveries: Vec<Delivery>,
+    /// Whether the carrier holds the current packet.
+    is_held: bool,
+    /// The fates that the carrier has just decided.
+    decisions: Vec<Decision>,
     /// The spans of the current packet.
     spans: Vec<Span>,
     /// Empty packets for reuse.
@@ -64,7 +69,7 @@ struct Entering<'a> {
     spans: &'a [Span],
 }
 
-impl<L: Links, T: Tap> Network<L, T> {
+impl<L: Carrier, T: Tap> Network<L, T> {
     pub(crate) fn new(settings: Settings, devices: usize, links: L, tap: T) -> Self {
         Self {
             settings,
@@ -77,6 +82,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             tap,
             busy_until: vec![Instant::START; devices],
             deliveries: Vec::new(),
+            is_held: false,
+            decisions: Vec::new(),
             spans: Vec::new(),
             spare: Vec::new(),
             outgoing: Box::default(),
@@ -123,10 +130,14 @@ impl<L: Links, T: Tap> Network<L, T> {
         let device = flow.device;
         flow.phase = packet.phase();
         let (now, wire_bytes) = (self.now, entering.wire_bytes);
-        let fate = match self.links.link(flow.host) {
-            Some(link) => link.offer(entering.direction, wire_bytes, now, &mut self.deliveries),
-            None => Fate::Lost,
+        let offered = Offered {
+            host: flow.host,
+            direction: entering.direction,
+            wire_bytes,
+            number: if L::HOLDS { self.packets.next_number() } else { 0 },
         };
+        let fate = self.links.offer(offered, now, &mut self.deliveries);
+        self.is_held = L::HOLDS && fate == Fate::Held;
         self.tap.packet(&packet, now, fate, &self.deliveries);
         if let Some(busy) = self.busy_until.get_mut(device as usize) {
             let arrivals = self.deliveries.iter().map(|delivery| delivery.at);
@@ -135,6 +146,29 @@ impl<L: Links, T: Tap> Network<L, T> {
         if fate != Fate::Delivered {
             self.deliveries.retain(|delivery| delivery.flip_bit.is_none());
         }
+    }
+
+    /// When the carrier decides next.
+    pub(crate) fn next_decision(&self) -> Option<Instant> {
+        if L::HOLDS {
+            self.links.next_decision()
+        } else {
+            None
+        }
+    }
+
+    /// Lets time go on to `now`, and handles the fates that the carrier has decided until then.
+    pub(crate) fn decide(&mut self, now: Instant) {
+        self.now = now;
+        let mut decisions = std::mem::take(&mut self.decisions);
+        self.links.decide(now, &mut decisions);
+        for Decision { number, arrives } in decisions.drain(..) {
+            match arrives {
+                Some(at) => self.arrives(number, at),
+                None => self.drop_packet(number),
+            }
+        }
+        self.decisions = decisions;
     }
 
     /// Removes a flow that neither side uses anymore.
