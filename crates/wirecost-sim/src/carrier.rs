@@ -63,7 +63,7 @@ impl<L: Links> Carrier for L {
     fn decide(&mut self, _: Instant, _: &mut Vec<Decision>) {}
 }
 
-/// The way out of a world whose packets another program part carries, for example because many worlds share one network.
+/// The way out of a world whose packets its owner carries, for example because many worlds share one network.
 ///
 /// Packets that enter wait in [`Port::offered`]; the owner of the world takes them, and gives back their fates with
 /// [`Port::decided`].

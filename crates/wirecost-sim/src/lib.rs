@@ -2,6 +2,7 @@
 //!
 //! - [`world`]: hosts, their flows and the events between them
 //! - [`carrier`]: what carries the packets: links that decide at once, and networks that hold packets
+//! - [`cells`]: NB-IoT cells as the carrier
 //! - [`workers`]: the workers of a server that has a service time
 //! - [`tap`]: observers of the packets that enter the link
 //! - `network`: flows, sockets, packets in transit, links and the current time
@@ -80,6 +81,7 @@
 //! ```
 
 pub mod carrier;
+pub mod cells;
 mod network;
 mod queue;
 pub mod settings;
@@ -89,6 +91,7 @@ pub mod workers;
 pub mod world;
 
 pub use carrier::{Carrier, Decision, Offered, Port};
+pub use cells::Cells;
 pub use settings::{Settings, Wake};
 pub use tap::{Packet, Recording, Tally, Tap, Transport};
 pub use workers::Workers;
