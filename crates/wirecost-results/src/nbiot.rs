@@ -240,3 +240,29 @@ pub fn quantile_s<'a>(delays: impl Iterator<Item = &'a Delays>, probability: f64
         (seen >= rank).then(|| f64::from(ms) / 1e3)
     })
 }
+
+/// A figure of the model beside what it must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// What it is.
+    pub name: String,
+    /// The unit of its numbers.
+    pub unit: String,
+    /// What the model gives.
+    pub value: f64,
+    /// The closed form or the published figure.
+    pub expected: f64,
+    /// What is allowed.
+    pub bounds: TargetBounds,
+    /// Whether it is within them.
+    pub passed: bool,
+}
+
+/// The values that are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetBounds {
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}

@@ -208,7 +208,7 @@ impl Grid {
     fn setting(&self) -> Setting {
         let options = &self.options;
         let level = options.config.levels.all()[0];
-        let period = f64::from(level.npdcch_rmax) * f64::from(level.npdcch_g);
+        let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
         Setting {
             cells: options.config.scenario.cells(),
             seeds: options.seeds,
