@@ -46,6 +46,10 @@ pub struct Setting {
     pub deadline_s: f64,
     /// Time between two reports of a device, in seconds; for battery life.
     pub interval_s: f64,
+    /// Whether hosts have IPv6 addresses.
+    pub ipv6: bool,
+    /// Topic or path of the reports.
+    pub resource: String,
     /// Distance between DCI occasions of coverage level 0, in milliseconds: search space period over DCIs in it.
     pub dci_spacing_ms: f64,
     /// Every parameter of the network.

@@ -5,6 +5,7 @@ mod emulation;
 mod link;
 mod load;
 mod login;
+mod nbiot;
 mod object;
 mod probe;
 mod results;
@@ -23,6 +24,7 @@ pub use emulation::{LinkArguments, LoadLinkArguments, PacketPath};
 pub use link::LinkRunArguments;
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
+pub use nbiot::NbiotArguments;
 pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
@@ -110,6 +112,8 @@ pub enum Command {
     Link(Box<LinkRunArguments>),
     /// Load one target with many devices; response times count from when each message was due
     Load(Box<LoadArguments>),
+    /// Send reports from devices in NB-IoT cells, in virtual time, and show what load does to them
+    Nbiot(Box<NbiotArguments>),
     /// Send one message to a real server: time each step, count its bytes by layer, show the server's answer
     Probe(Box<ProbeArguments>),
     /// Attribute the bytes of an existing capture to layers, phases and causes

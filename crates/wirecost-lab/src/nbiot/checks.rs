@@ -23,9 +23,9 @@ const CON: &str = "coap-con";
 const NON: &str = "coap-non";
 
 /// Evaluates every statement; those whose points are missing are not run.
-pub fn evaluate(points: &[Point]) -> Vec<Check> {
+pub fn evaluate<'a>(points: &'a [Point]) -> Vec<Check> {
     let study = Study(points);
-    let statements: [Statement; 13] = [
+    let statements: [Statement<'a>; 13] = [
         (
             "A1",
             "CoAP's device throughput is above MQTT's at every load, with both sizes",
@@ -76,7 +76,7 @@ pub fn evaluate(points: &[Point]) -> Vec<Check> {
             Study::a13,
         ),
     ];
-    let check = |(id, statement, evaluate): Statement| {
+    let check = |(id, statement, evaluate): Statement<'a>| {
         let (verdict, numbers) =
             evaluate(&study).unwrap_or((Verdict::NotRun, "its points are missing".into()));
         Check {
@@ -90,7 +90,7 @@ pub fn evaluate(points: &[Point]) -> Vec<Check> {
 }
 
 /// An id, its statement and how it is evaluated.
-type Statement = (&'static str, &'static str, fn(&Study<'_>) -> Outcome);
+type Statement<'a> = (&'static str, &'static str, fn(&Study<'a>) -> Outcome);
 /// A verdict with its numbers; `None` where points are missing.
 type Outcome = Option<(Verdict, String)>;
 

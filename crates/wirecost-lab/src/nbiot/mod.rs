@@ -205,7 +205,8 @@ impl Grid {
         figures::point(stack, curve.size_bytes, run.load, figures, energy, interval)
     }
 
-    fn setting(&self) -> Setting {
+    /// What is run.
+    pub fn setting(&self) -> Setting {
         let options = &self.options;
         let level = options.config.levels.all()[0];
         let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
@@ -217,6 +218,8 @@ impl Grid {
             warm_up_s: options.warm_up.as_secs_f64(),
             deadline_s: options.deadline.as_secs_f64(),
             interval_s: options.interval.as_secs_f64(),
+            ipv6: options.ipv6,
+            resource: options.resource.clone(),
             dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),
             network: serde_json::to_value(&options.config).unwrap_or_default(),
         }

@@ -139,7 +139,7 @@ impl Options {
             interval: Duration::from_secs(7_200),
             ipv6: false,
             resource: "r".into(),
-            config: Config::default(),
+            config: Config::profile("study").unwrap_or_default(),
             what_ifs: Vec::new(),
             energy: EnergyModel::default(),
         }
