@@ -1,6 +1,6 @@
 //! CPU time per delivered report in 21 cells, endpoints and cells together, at several loads.
 //!
-//! `--test` runs a tenth of the time; `--seconds N` chooses how long reports are generated; `--set PATH=VALUE` changes the network;
+//! `--test` runs a tenth of the time; `--seconds N` chooses how long reports are generated; `--set PATH=VALUE,...` changes the network;
 //! a word alone chooses the stacks whose name contains it.
 
 #![allow(clippy::disallowed_macros, reason = "a bench prints its figures")]
@@ -28,10 +28,8 @@ fn main() {
         warm_up: Duration::from_secs(seconds / 10),
         ..Options::study()
     };
-    if let Some((path, value)) = after("--set")
-        .as_deref()
-        .and_then(|change| change.split_once('='))
-    {
+    let changes = after("--set").unwrap_or_default();
+    for (path, value) in changes.split(',').filter_map(|change| change.split_once('=')) {
         base.config = set(&base.config, path, value).expect("a parameter and its value");
     }
     let filter = arguments

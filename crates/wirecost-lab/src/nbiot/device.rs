@@ -40,6 +40,14 @@ pub enum DeviceError {
     /// Certificates and keys cannot be made.
     #[error("cannot make certificates and keys: {0}")]
     Credentials(#[from] wirecost_security::certificate::Error),
+    /// The server does not take the report.
+    #[error("the server of {stack} takes no report at {resource}")]
+    NotTaken {
+        /// The stack.
+        stack: Stack,
+        /// The topic or path.
+        resource: String,
+    },
     /// The stack's own header is larger than the report.
     #[error(
         "{stack} cannot send a report of {size} B: its smallest has {least} B, because a report includes its header"
@@ -128,6 +136,12 @@ impl Maker {
         let mut world = self.world_on(0, Rng::new(1), link, Tally::new(|_| 0))?;
         world.wake_director();
         while world.observer().0.is_none() && world.advance_by_one(Instant::from_millis(60_000)) {}
+        if world.observer().0.is_none() {
+            return Err(DeviceError::NotTaken {
+                stack: self.stack,
+                resource: self.message.resource().to_owned(),
+            });
+        }
         let totals = world.tap().totals().first().cloned().unwrap_or_default();
         let traffic = totals.traffic(Phase::Message, Direction::Up);
         let bytes = traffic.bytes(Layer::Application) + traffic.bytes(Layer::Payload);

@@ -138,7 +138,7 @@ impl Options {
             deadline: Duration::from_secs(20),
             interval: Duration::from_secs(7_200),
             ipv6: false,
-            resource: "r".into(),
+            resource: "test".into(),
             config: Config::profile("study").unwrap_or_default(),
             what_ifs: Vec::new(),
             energy: EnergyModel::default(),

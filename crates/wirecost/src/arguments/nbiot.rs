@@ -91,7 +91,7 @@ pub struct NbiotArguments {
     pub ipv6: bool,
 
     /// MQTT topic, CoAP path and HTTP path
-    #[arg(long, value_name = "NAME", default_value = "r")]
+    #[arg(long, value_name = "NAME", default_value = "test")]
     pub resource: String,
 
     /// Runs to play at the same time [default: the number of CPUs]; the results are the same for any number

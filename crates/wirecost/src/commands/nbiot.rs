@@ -219,6 +219,9 @@ impl From<NbiotError> for Failure {
         match error {
             NbiotError::Device(DeviceError::TooSmall { least, .. }) => Self::usage(&error)
                 .with_hint(format!("take --size {least}B or more, or a shorter --resource")),
+            NbiotError::Device(DeviceError::NotTaken { .. }) => {
+                Self::usage(&error).with_hint("take the default --resource, test")
+            }
             NbiotError::Device(DeviceError::Client(_)) => {
                 Self::usage(&error).with_hint("take another stack, size or resource")
             }
