@@ -112,7 +112,7 @@ pub enum Command {
     Link(Box<LinkRunArguments>),
     /// Load one target with many devices; response times count from when each message was due
     Load(Box<LoadArguments>),
-    /// Send reports from devices in NB-IoT cells, in virtual time, and show what load does to them
+    /// Send reports from devices in NB-IoT cells, in virtual time, under rising load
     Nbiot(Box<NbiotArguments>),
     /// Send one message to a real server: time each step, count its bytes by layer, show the server's answer
     Probe(Box<ProbeArguments>),

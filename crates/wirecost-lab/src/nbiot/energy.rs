@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn battery_life_follows_from_mean_power() {
-        let years = |mj, hours| EnergyModel::default().battery_years(mj, Duration::from_secs(hours * 3_600));
+        let years =
+            |mj, hours: u64| EnergyModel::default().battery_years(mj, Duration::from_secs(hours * 3_600));
         // Half a joule per day and per two hours; nothing but sleep.
         assert!((years(500.0, 24) - 27.4).abs() < 0.1, "{}", years(500.0, 24));
         assert!((years(500.0, 2) - 6.8).abs() < 0.1, "{}", years(500.0, 2));

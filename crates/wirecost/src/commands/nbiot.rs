@@ -11,7 +11,6 @@ use wirecost_nbiot::Config;
 use wirecost_results::nbiot::{NbiotSummary, RunFigures, Setting};
 use wirecost_results::{ResultsError, RunFolder};
 
-use super::command_line;
 use super::compare::default_folder;
 use crate::arguments::NbiotArguments;
 use crate::exit::{self, Failure};
@@ -49,11 +48,9 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         output::note(format_args!("results: {}", folder.path().display()));
     }
     if summary.interrupted {
-        let words = ["nbiot", "--resume"].map(str::to_owned).into_iter();
-        let words = words.chain([folder.path().display().to_string()]);
         output::note(format_args!(
-            "interrupted: continue with the same options and {}",
-            command_line::quoted(words.skip(1))
+            "interrupted: continue with the same options and --resume {}",
+            folder.path().display()
         ));
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
@@ -101,18 +98,15 @@ fn options(arguments: &NbiotArguments) -> Result<Options, Failure> {
         .size
         .iter()
         .map(|size| usize::try_from(size.bytes()).unwrap_or(usize::MAX));
-    let or = |given: bool| !given;
     Ok(Options {
-        stacks: if or(!arguments.stacks.is_empty()) {
-            study.stacks
-        } else {
-            arguments.stacks.clone()
+        stacks: match arguments.stacks.as_slice() {
+            [] => study.stacks,
+            given => given.to_vec(),
         },
         sizes: sizes.collect(),
-        loads: if or(!arguments.load.is_empty()) {
-            study.loads
-        } else {
-            arguments.load.clone()
+        loads: match arguments.load.as_slice() {
+            [] => study.loads,
+            given => given.to_vec(),
         },
         seeds: arguments.seeds.map_or(seeds, u32::from),
         seed: arguments.seed,
