@@ -150,7 +150,8 @@ impl Cells {
                     listener(event);
                 }
             });
-            while let Some((_, host, packet)) = self.coming.pop_front_if(|(due, ..)| *due <= at) {
+            while let Some((_, host, packet)) = self.coming.front().copied().filter(|(due, ..)| *due <= at) {
+                self.coming.pop_front();
                 if let Some(ue) = self.ue(host) {
                     self.network.offer(ue, Direction::Down, packet, at);
                 }
