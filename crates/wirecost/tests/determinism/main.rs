@@ -48,7 +48,7 @@ fn sha256(text: &str) -> String {
 
 /// Reports in NB-IoT cells: without an answer, with one, on TCP, with TLS.
 const REPORTS: &str =
-    "nbiot coap-non coap-con tcp mqtt-qos1+tls1.3 --size 60B --load 1/s,3/s --seeds 2 --duration 3s --seed 7";
+    "nbiot coap-non coap-con tcp mqtt-qos1+tls1.3 --size 60B --load 0.5/s --seeds 2 --duration 2s --seed 7";
 
 /// The hash of the points of runs in NB-IoT cells.
 fn hash_of_reports(threads: usize) -> String {
