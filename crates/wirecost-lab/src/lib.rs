@@ -2,8 +2,10 @@
 //!
 //! - [`compare`]: stacks side by side on one link
 //! - [`link_run`]: any program behind the emulated link
+//! - [`nbiot`]: reports in NB-IoT cells
 //!
 //! Errors are typed. The command line turns them into a sentence and an exit code.
 
 pub mod compare;
 pub mod link_run;
+pub mod nbiot;

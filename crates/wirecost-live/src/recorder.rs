@@ -231,13 +231,14 @@ impl Iterator for Records<'_> {
     }
 }
 
-const FATES: [Fate; 6] = [
+const FATES: [Fate; 7] = [
     Fate::Delivered,
     Fate::Lost,
     Fate::QueueDropped,
     Fate::TooLarge,
     Fate::Duplicated,
     Fate::Corrupted,
+    Fate::Held,
 ];
 
 fn fate_code(fate: Fate) -> u8 {

@@ -46,7 +46,7 @@ pub struct Delivery {
     pub flip_bit: Option<u32>,
 }
 
-/// The fate of a packet, decided when it enters the link.
+/// The fate of a packet, decided when it enters the link unless the link holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Delivered once, intact.
@@ -61,6 +61,8 @@ pub enum Fate {
     Duplicated,
     /// Delivered with a flipped bit.
     Corrupted,
+    /// Not decided yet: the link holds it (a cell).
+    Held,
 }
 
 impl Fate {
@@ -73,6 +75,7 @@ impl Fate {
             Self::TooLarge => "too-large",
             Self::Duplicated => "duplicated",
             Self::Corrupted => "corrupted",
+            Self::Held => "held",
         }
     }
 }

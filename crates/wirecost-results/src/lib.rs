@@ -43,6 +43,7 @@ pub mod load;
 pub mod merge;
 pub mod metrics;
 pub mod missing;
+pub mod nbiot;
 pub mod open_run;
 pub mod profile;
 pub mod rate_search;

@@ -1,6 +1,8 @@
 //! Endpoints in virtual time: the same devices, scripts, servers and links as on kernel sockets, without IO or threads.
 //!
 //! - [`world`]: hosts, their flows and the events between them
+//! - [`carrier`]: what carries the packets: links that decide at once, and networks that hold packets
+//! - [`cells`]: NB-IoT cells as the carrier
 //! - [`workers`]: the workers of a server that has a service time
 //! - [`tap`]: observers of the packets that enter the link
 //! - `network`: flows, sockets, packets in transit, links and the current time
@@ -78,6 +80,8 @@
 //! assert_eq!(finished.tap.records().len(), 2, "the packet and its delivery");
 //! ```
 
+pub mod carrier;
+pub mod cells;
 mod network;
 mod queue;
 pub mod settings;
@@ -86,6 +90,8 @@ pub mod tap;
 pub mod workers;
 pub mod world;
 
+pub use carrier::{Carrier, Decision, Offered, Port};
+pub use cells::Cells;
 pub use settings::{Settings, Wake};
 pub use tap::{Packet, Recording, Tally, Tap, Transport, Watch};
 pub use workers::Workers;

@@ -15,10 +15,10 @@ pub(crate) mod stream_spans;
 pub(crate) mod streams;
 
 use wirecost_proto::bare::Transport as Kind;
-use wirecost_proto::path::Links;
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Path, Span};
+use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
 use wirecost_wire::tcp::Flags;
 
+use crate::carrier::{Carrier, Decision, Offered};
 use crate::queue::Queue;
 use crate::settings::Settings;
 use crate::slab::Slab;
@@ -36,12 +36,17 @@ pub(crate) struct Network<L, T> {
     pub(crate) flows: Slab<Flow>,
     packets: Slab<PacketSlot>,
     fragmented: Slab<Fragmented>,
+    /// What carries the packets.
     pub(crate) links: L,
     pub(crate) tap: T,
     /// The time until which each device's link was busy, or is known to be busy.
     busy_until: Vec<Instant>,
     /// The deliveries of the current packet.
     deliveries: Vec<Delivery>,
+    /// Whether the carrier holds the current packet.
+    is_held: bool,
+    /// The fates that the carrier has just decided.
+    decisions: Vec<Decision>,
     /// The spans of the current packet.
     spans: Vec<Span>,
     /// Empty packets for reuse.
@@ -66,8 +71,8 @@ struct Entering<'a> {
 }
 
 /// Passes a packet through its link's address translator. Returns whether it has a mapping.
-fn translate(link: &mut dyn Path, flow: &mut Flow, entering: &Entering<'_>, now: Instant) -> bool {
-    let own = flow.client;
+fn translate(carrier: &mut impl Carrier, flow: &mut Flow, entering: &Entering<'_>, now: Instant) -> bool {
+    let (own, host) = (flow.client, flow.host);
     let (kind, is_reset) = match entering.transport {
         Transport::Tcp { segment, .. } => (Kind::Stream, segment.flags.contains(Flags::RST)),
         Transport::Udp | Transport::Fragment(_) => (Kind::Datagram, false),
@@ -76,19 +81,19 @@ fn translate(link: &mut dyn Path, flow: &mut Flow, entering: &Entering<'_>, now:
     let end = (kind, own.ip());
     match entering.direction {
         Direction::Up => {
-            let seen = link.translate(Direction::Up, end, own.port(), now);
+            let seen = carrier.translate(host, Direction::Up, end, own.port(), now);
             flow.seen_port = seen.unwrap_or(own.port());
             true
         }
         Direction::Down => {
             // The server's connection sends to the first port. Only the answer to an unknown segment goes to a later one.
             let to = if is_reset { flow.seen_port } else { own.port() };
-            link.translate(Direction::Down, end, to, now).is_some()
+            carrier.translate(host, Direction::Down, end, to, now).is_some()
         }
     }
 }
 
-impl<L: Links, T: Tap> Network<L, T> {
+impl<L: Carrier, T: Tap> Network<L, T> {
     pub(crate) fn new(settings: Settings, devices: usize, links: L, tap: T) -> Self {
         Self {
             settings,
@@ -101,6 +106,8 @@ impl<L: Links, T: Tap> Network<L, T> {
             tap,
             busy_until: vec![Instant::START; devices],
             deliveries: Vec::new(),
+            is_held: false,
+            decisions: Vec::new(),
             spans: Vec::new(),
             spare: Vec::new(),
             outgoing: Box::default(),
@@ -147,15 +154,18 @@ impl<L: Links, T: Tap> Network<L, T> {
         let device = flow.device;
         flow.phase = packet.phase();
         let (now, wire_bytes) = (self.now, entering.wire_bytes);
-        let fate = match self.links.link(flow.host) {
-            Some(link) => {
-                if !translate(link, flow, entering, now) {
-                    return;
-                }
-                link.offer(entering.direction, wire_bytes, now, &mut self.deliveries)
-            }
-            None => Fate::Lost,
+        self.is_held = false;
+        if !translate(&mut self.links, flow, entering, now) {
+            return;
+        }
+        let offered = Offered {
+            host: flow.host,
+            direction: entering.direction,
+            wire_bytes,
+            number: if L::HOLDS { self.packets.next_number() } else { 0 },
         };
+        let fate = self.links.offer(offered, now, &mut self.deliveries);
+        self.is_held = L::HOLDS && fate == Fate::Held;
         self.tap.packet(&packet, now, fate, &self.deliveries);
         if let Some(busy) = self.busy_until.get_mut(device as usize) {
             let arrivals = self.deliveries.iter().map(|delivery| delivery.at);
@@ -164,6 +174,29 @@ impl<L: Links, T: Tap> Network<L, T> {
         if fate != Fate::Delivered {
             self.deliveries.retain(|delivery| delivery.flip_bit.is_none());
         }
+    }
+
+    /// When the carrier decides next.
+    pub(crate) fn next_decision(&self) -> Option<Instant> {
+        if L::HOLDS {
+            self.links.next_decision()
+        } else {
+            None
+        }
+    }
+
+    /// Lets time go on to `now`, and handles the fates that the carrier has decided until then.
+    pub(crate) fn decide(&mut self, now: Instant) {
+        self.now = now;
+        let mut decisions = std::mem::take(&mut self.decisions);
+        self.links.decide(now, &mut decisions);
+        for Decision { number, arrives } in decisions.drain(..) {
+            match arrives {
+                Some(at) => self.arrives(number, at),
+                None => self.drop_packet(number),
+            }
+        }
+        self.decisions = decisions;
     }
 
     /// Removes a flow that neither side uses anymore.

@@ -107,6 +107,14 @@ impl Queue {
         self.due.iter_mut().find_map(VecDeque::pop_front)
     }
 
+    /// When the next event happens.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        match self.waiting {
+            0 => self.later.next(),
+            _ => Some(self.now),
+        }
+    }
+
     /// Takes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Instant) -> Option<(Instant, Event)> {
         let event = self.take_due().or_else(|| self.advance(until))?;

@@ -29,6 +29,12 @@ impl<T> Slab<T> {
         free
     }
 
+    /// The number that the next value gets.
+    pub(crate) fn next_number(&self) -> u32 {
+        let new = || u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        self.free.last().copied().unwrap_or_else(new)
+    }
+
     /// The value of a number.
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.places.get(number as usize)?.as_ref()

@@ -10,10 +10,10 @@ mod service_time;
 mod services;
 mod status;
 
+use crate::carrier::Carrier;
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Observer, Service};
-use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, Instant, Script};
 
 use crate::network::Network;
@@ -82,7 +82,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {
@@ -128,6 +128,33 @@ where
     /// The current virtual time.
     pub const fn now(&self) -> Instant {
         self.network.now
+    }
+
+    /// What carries the packets, for its owner.
+    pub const fn carrier_mut(&mut self) -> &mut L {
+        &mut self.network.links
+    }
+
+    /// The director.
+    pub const fn director(&self) -> &D {
+        &self.director
+    }
+
+    /// The tap that sees the packets.
+    pub const fn tap(&self) -> &T {
+        &self.network.tap
+    }
+
+    /// When something happens next, without further calls; `None` where nothing does.
+    pub fn next_event(&self) -> Option<Instant> {
+        let decision = self.network.next_decision();
+        let event = self.network.queue.next();
+        event.into_iter().chain(decision).min()
+    }
+
+    /// Whether no packet is in transit and every segment is acknowledged.
+    pub fn is_quiet(&self) -> bool {
+        !self.network.is_carrying() && self.network.first_unsettled().is_none()
     }
 
     /// The observer of the servers' events.
@@ -185,8 +212,13 @@ where
 
     /// Handles the next event; returns false if there is none until `until`.
     fn step(&mut self, until: Instant) -> bool {
-        let Some((at, event)) = self.network.queue.pop(until) else {
-            return false;
+        let decision = self.network.next_decision().filter(|at| *at <= until);
+        let Some((at, event)) = self.network.queue.pop(decision.unwrap_or(until)) else {
+            let Some(at) = decision else {
+                return false;
+            };
+            self.network.decide(at);
+            return true;
         };
         self.network.now = at;
         self.events += 1;
@@ -294,7 +326,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     X: Script<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {

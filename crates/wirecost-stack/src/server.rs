@@ -11,7 +11,7 @@ use wirecost_mqtt::broker as mqtt;
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::driver::{Observer, Service};
 use wirecost_proto::random::key_of;
-use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Rng};
+use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Output, Rng};
 use wirecost_security::layer::{self, Fault};
 use wirecost_security::{Start, dtls, tls};
 
@@ -95,6 +95,39 @@ pub enum Clients {
         /// The limit in bytes; `None` is the broker's default.
         held_bytes: Option<usize>,
     },
+}
+
+impl ServerEvent {
+    /// The payload's bytes and its front, if the event is the arrival of a message that is not known as a duplicate.
+    pub const fn message(&self) -> Option<(u64, Front)> {
+        match *self {
+            Self::Bare(bare::ServerEvent::Message {
+                payload_bytes, front, ..
+            })
+            | Self::Coap(coap::Event::MessageReceived {
+                payload_bytes,
+                front,
+                duplicate: false,
+                ..
+            })
+            | Self::Amqp(amqp::Event::Received {
+                payload_bytes, front, ..
+            })
+            | Self::Http(http::Event::Answered {
+                payload_bytes, front, ..
+            }) => Some((payload_bytes, front)),
+            Self::Mqtt(mqtt::Event::Published {
+                payload_bytes, front, ..
+            }) => Some((payload_bytes as u64, front)),
+            Self::Mqtt(_)
+            | Self::Coap(_)
+            | Self::Amqp(_)
+            | Self::Http(_)
+            | Self::Established { .. }
+            | Self::EarlyData { .. }
+            | Self::Failed { .. } => None,
+        }
+    }
 }
 
 impl Server {

@@ -9,6 +9,7 @@ mod help;
 mod link;
 mod load;
 mod login;
+mod nbiot;
 mod object;
 mod probe;
 mod refusal;
@@ -32,6 +33,7 @@ pub use emulation::PacketPath;
 pub use link::{LinkRunArguments, LinksArguments};
 pub use load::{LoadArguments, LoadOutputArguments};
 pub use login::LoginArguments;
+pub use nbiot::NbiotArguments;
 pub use object::{
     Grant, InspectArguments, KeyKind, KeygenArguments, ObjectArguments, ObjectCommand, OpenArguments,
     SealArguments,
@@ -151,6 +153,8 @@ pub enum Command {
     Link(Box<LinkRunArguments>),
     /// Load one target with many devices; response times count from when each message was due
     Load(Box<LoadArguments>),
+    /// Send reports from devices in NB-IoT cells, in virtual time, under rising load
+    Nbiot(Box<NbiotArguments>),
     /// Send one message to a real server: time each step, count its bytes by layer, show the server's answer
     Probe(Box<ProbeArguments>),
     /// Attribute the bytes of an existing capture to layers, phases and causes

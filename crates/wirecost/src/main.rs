@@ -54,6 +54,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Cost(arguments) => commands::cost::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),
         Command::Load(arguments) => commands::load::run(&arguments),
+        Command::Nbiot(arguments) => commands::nbiot::run(&arguments),
         Command::Pcap(arguments) => commands::pcap::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),

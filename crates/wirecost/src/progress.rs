@@ -108,6 +108,54 @@ impl Screen {
     }
 }
 
+/// How many things of a known number are done: a bar on a terminal, a line per second elsewhere.
+pub struct Counted {
+    bar: Option<ProgressBar>,
+    of: usize,
+    what: &'static str,
+    quiet: bool,
+    started: Instant,
+    last_line: Option<Instant>,
+}
+
+impl Counted {
+    /// A display of `of` things.
+    pub fn new(of: usize, what: &'static str, quiet: bool) -> Self {
+        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let bar = (is_terminal && !quiet).then(|| bar(of as u64).with_message(what));
+        Self {
+            bar,
+            of,
+            what,
+            quiet,
+            started: Instant::now(),
+            last_line: None,
+        }
+    }
+
+    /// Shows that `done` of them are done.
+    pub fn done(&mut self, done: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+            bar.tick();
+            return;
+        }
+        let is_recent = self.last_line.is_some_and(|last| last.elapsed() < LINE_INTERVAL);
+        if self.quiet || is_recent {
+            return;
+        }
+        self.last_line = Some(Instant::now());
+        note_at(self.started, format_args!("{done}/{} {}", self.of, self.what));
+    }
+
+    /// Removes the bar.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// Does work, and prints every second what it is.
 pub fn waiting<T>(what: impl Display + Sync, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();

@@ -37,7 +37,7 @@ use super::analysis::{DeviceMeasurement, Shares};
 use super::cells::{self, Source};
 use super::ladder::ladder;
 use sink::Kept;
-pub(super) use threads::side_by_side;
+pub(crate) use threads::side_by_side;
 pub use threads::simulate;
 
 /// Why the CPU sections of a simulated cell are null.

@@ -3,12 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wirecost_amqp::container as amqp;
-use wirecost_coap::server as coap;
-use wirecost_http::server as http;
-use wirecost_mqtt::broker as mqtt;
 use wirecost_proto::driver::Observer;
-use wirecost_proto::{Front, Instant, Stamp, bare};
+use wirecost_proto::{Instant, Stamp};
 use wirecost_results::figures::Deliveries;
 use wirecost_stack::server::{Server, ServerEvent};
 use wirecost_stats::Histogram;
@@ -107,7 +103,7 @@ impl Counter {
 
 impl Observer<Server> for Counter {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, now: Instant) {
-        let Some((payload_bytes, front)) = arrived(&event) else {
+        let Some((payload_bytes, front)) = event.message() else {
             return;
         };
         let monotonic_ns = self.clock_start_ns.saturating_add(now.as_nanos());
@@ -142,32 +138,7 @@ impl Observer<Server> for Counter {
     }
 
     fn is_work(&self, event: &ServerEvent) -> bool {
-        arrived(event).is_some()
-    }
-}
-
-/// The payload of the message that has arrived, if the event reports one.
-fn arrived(event: &ServerEvent) -> Option<(u64, Front)> {
-    match *event {
-        ServerEvent::Bare(bare::ServerEvent::Message {
-            payload_bytes, front, ..
-        })
-        | ServerEvent::Coap(coap::Event::MessageReceived {
-            payload_bytes,
-            front,
-            duplicate: false,
-            ..
-        })
-        | ServerEvent::Amqp(amqp::Event::Received {
-            payload_bytes, front, ..
-        })
-        | ServerEvent::Http(http::Event::Answered {
-            payload_bytes, front, ..
-        }) => Some((payload_bytes, front)),
-        ServerEvent::Mqtt(mqtt::Event::Published {
-            payload_bytes, front, ..
-        }) => Some((payload_bytes as u64, front)),
-        _ => None,
+        event.message().is_some()
     }
 }
 
@@ -204,6 +175,7 @@ mod tests {
     use std::time::Duration;
 
     use wirecost_live::Clock;
+    use wirecost_proto::{Front, bare};
 
     use super::*;
 

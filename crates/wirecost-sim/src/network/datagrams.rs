@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use wirecost_proto::path::Links;
 use wirecost_proto::{Direction, Span};
 use wirecost_wire::{icmp, udp};
 
 use super::in_flight::Content;
 use super::{Entering, Network};
+use crate::carrier::Carrier;
 use crate::tap::ip_header_bytes;
 use crate::tap::recording::datagram_packet;
 use crate::tap::{Fragment, Tap, Transport};
@@ -35,7 +35,7 @@ pub(crate) struct Fragmented {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-impl<L: Links, T: Tap> Network<L, T> {
+impl<L: Carrier, T: Tap> Network<L, T> {
     /// Sends a datagram.
     pub(crate) fn send_datagram(
         &mut self,

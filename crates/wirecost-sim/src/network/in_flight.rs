@@ -1,10 +1,10 @@
 //! Packets in transit.
 
-use wirecost_proto::Direction;
-use wirecost_proto::path::Links;
+use wirecost_proto::{Direction, Instant};
 use wirecost_tcp::Segment;
 
 use super::Network;
+use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::tap::Tap;
 
@@ -42,7 +42,7 @@ pub(crate) struct PacketSlot {
     packet: Option<Box<InFlight>>,
 }
 
-impl<L: Links, T: Tap> Network<L, T> {
+impl<L: Carrier, T: Tap> Network<L, T> {
     /// The packet that leaves next.
     pub(super) fn take_outgoing(&mut self) -> Box<InFlight> {
         let next = self.new_packet();
@@ -58,9 +58,12 @@ impl<L: Links, T: Tap> Network<L, T> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Schedules the arrival of each copy of a packet that has entered the link.
+    /// Schedules the arrival of each copy of a packet that has entered the link; one that the link holds waits.
     pub(super) fn schedule_arrivals(&mut self, flow: u32, direction: Direction, mut packet: Box<InFlight>) {
-        let copies = u32::try_from(self.deliveries.len()).unwrap_or(u32::MAX);
+        let copies = match self.is_held {
+            true => 1,
+            false => u32::try_from(self.deliveries.len()).unwrap_or(u32::MAX),
+        };
         if copies == 0 {
             return self.recycle(packet);
         }
@@ -76,6 +79,29 @@ impl<L: Links, T: Tap> Network<L, T> {
         for delivery in &self.deliveries {
             self.queue.push(delivery.at, Event::Arrival { packet });
         }
+    }
+
+    /// Schedules the arrival of a packet that the carrier has held.
+    pub(super) fn arrives(&mut self, packet: u32, at: Instant) {
+        if let Some(slot) = self.packets.get(packet)
+            && let Some(flow) = self.flows.get(slot.flow)
+            && let Some(busy) = self.busy_until.get_mut(flow.device as usize)
+        {
+            *busy = (*busy).max(at);
+        }
+        self.queue.push(at, Event::Arrival { packet });
+    }
+
+    /// Drops a packet that the carrier has held.
+    pub(super) fn drop_packet(&mut self, number: u32) {
+        if let Some((flow, _, packet)) = self.take_packet(number) {
+            self.finish_arrival(number, flow, packet);
+        }
+    }
+
+    /// Whether a packet is in transit.
+    pub(crate) fn is_carrying(&self) -> bool {
+        self.packets.iter().next().is_some()
     }
 
     /// Takes a packet that arrives. The caller must give it back to [`Network::finish_arrival`].

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
 use wirecost_tcp::receive::Reader;
 use wirecost_tcp::{Config, Connection, Segment, Transmit};
@@ -13,6 +12,7 @@ use super::in_flight::{Content, InFlight};
 use super::socket::{Readable, Socket};
 use super::stream_spans::StreamSpans;
 use super::{Entering, Network};
+use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::settings::Wake;
 use crate::tap::ip_header_bytes;
@@ -82,7 +82,7 @@ const CLOCK_PHASES: u64 = 0x7369_6d32;
 /// The period of the coarsest ticks to which timers of interest are rounded, in nanoseconds.
 const CLOCK_PERIOD: u64 = 1_024_000_000_000;
 
-impl<L: Links, T: Tap> Network<L, T> {
+impl<L: Carrier, T: Tap> Network<L, T> {
     /// The end of a flow that sends in `direction`.
     pub(crate) fn socket(&mut self, flow: u32, direction: Direction) -> Option<&mut Socket> {
         self.flows.get_mut(flow)?.socket_mut(direction)

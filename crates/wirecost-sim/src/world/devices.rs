@@ -15,11 +15,11 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::{Device, DeviceReport, Observer};
 use wirecost_proto::log::FlowLog;
-use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::World;
 use super::status::EndpointStatus;
+use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::tap::Tap;
 
@@ -94,7 +94,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {

@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
-use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
 use super::World;
+use crate::carrier::Carrier;
 use crate::queue::Event;
 use crate::tap::Tap;
 
@@ -42,7 +42,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {

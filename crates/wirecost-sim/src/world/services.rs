@@ -7,11 +7,11 @@ use std::time::Duration;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::{FlowReport, Observer, Service};
-use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 use super::World;
 use super::status::EndpointStatus;
+use crate::carrier::Carrier;
 use crate::network::flow::{Body, Flow, ServerEnd};
 use crate::network::socket::Readable;
 use crate::queue::Event;
@@ -82,7 +82,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {

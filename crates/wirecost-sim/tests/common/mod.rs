@@ -13,7 +13,7 @@ use wirecost_proto::path::Links;
 use wirecost_proto::record::Record;
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Content, Instant, Path, Probability, ResetReason, Rng, Script};
-use wirecost_sim::{Recording, Settings, Tap, World};
+use wirecost_sim::{Carrier, Recording, Settings, Tap, World};
 
 pub(crate) const PORT: u16 = 7_000;
 
@@ -220,7 +220,7 @@ pub(crate) fn settings() -> Settings {
 pub(crate) type BareWorld<L, T> = World<Client, Scripts<Talker>, Server, L, T, Arrivals>;
 
 /// Devices that talk to one service.
-pub(crate) fn world<L: Links, T: Tap>(
+pub(crate) fn world<L: Carrier, T: Tap>(
     settings: Settings,
     devices: Vec<Device<Client, Talker>>,
     links: L,

@@ -26,6 +26,7 @@ pub mod load;
 pub mod load_target;
 pub mod load_worker;
 pub mod merge;
+pub mod nbiot;
 pub mod new;
 pub mod object;
 pub mod pcap;

@@ -38,9 +38,36 @@ fn hash(link: &str, jobs: usize) -> String {
     for cell in cells.iter_mut() {
         cell.as_object_mut().expect("a cell").remove("key");
     }
-    let text = serde_json::to_string(cells).expect("JSON");
+    sha256(&serde_json::to_string(cells).expect("JSON"))
+}
+
+fn sha256(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reports in NB-IoT cells: without an answer, with one, on TCP, with TLS.
+const REPORTS: &str =
+    "nbiot coap-non coap-con tcp mqtt-qos1+tls1.3 --size 60B --load 0.5/s --seeds 2 --duration 2s --seed 7";
+
+/// The hash of the points of runs in NB-IoT cells.
+fn hash_of_reports(threads: usize) -> String {
+    let folder = open_folder();
+    let mut command = wirecost(folder.path());
+    command.args(REPORTS.split_whitespace());
+    command.args(["--out", "run", "-q", "--engine-threads", &threads.to_string()]);
+    let said = said(&mut command);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let summary = std::fs::read_to_string(folder.path().join("run/summary.json")).expect("a summary");
+    let summary: Value = serde_json::from_str(&summary).expect("JSON");
+    sha256(&serde_json::to_string(&summary["points"]).expect("JSON"))
+}
+
+#[test]
+fn reports_in_cells_depend_on_the_options_and_the_seed_alone() {
+    let one = hash_of_reports(1) + "\n";
+    assert_eq!(one, hash_of_reports(2) + "\n", "one thread and two");
+    compare_with(&one, "reports.sha256");
 }
 
 #[test]
@@ -53,13 +80,20 @@ fn cells_depend_on_the_scenario_and_the_seed_alone() {
     };
     let one = hashes(1);
     assert_eq!(one, hashes(2), "one thread and two");
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/determinism/cells.sha256");
+    compare_with(&one, "cells.sha256");
+}
+
+/// Compares hashes with those in a file.
+fn compare_with(hashes: &str, name: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/determinism")
+        .join(name);
     if std::env::var_os("WIRECOST_WRITE_HASHES").is_some() {
-        std::fs::write(&file, &one).expect("the hashes are written");
+        std::fs::write(&file, hashes).expect("the hashes are written");
     }
     let expected = std::fs::read_to_string(&file).expect("hashes");
     assert_eq!(
-        one, expected,
-        "this build and the one that wrote cells.sha256; where figures were meant to change: scripts/determinism --write"
+        hashes, expected,
+        "this build and the one that wrote {name}; where figures were meant to change: scripts/determinism --write"
     );
 }

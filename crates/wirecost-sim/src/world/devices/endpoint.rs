@@ -3,10 +3,10 @@
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
-use wirecost_proto::path::Links;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::super::World;
+use crate::carrier::Carrier;
 use crate::tap::Tap;
 
 impl<C, D, S, L, T, O> World<C, D, S, L, T, O>
@@ -14,7 +14,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {

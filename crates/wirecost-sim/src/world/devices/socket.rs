@@ -2,10 +2,10 @@
 
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
-use wirecost_proto::path::Links;
 use wirecost_proto::{Direction, Endpoint, Input, ResetReason};
 
 use super::super::World;
+use crate::carrier::Carrier;
 use crate::network::flow::Body;
 use crate::network::socket::Readable;
 use crate::tap::Tap;
@@ -15,7 +15,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {

@@ -7,11 +7,11 @@ use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
 use wirecost_proto::driver::Observer;
 use wirecost_proto::log::FlowLog;
-use wirecost_proto::path::Links;
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Input, Phase, ResetReason};
 
 use super::super::World;
+use crate::carrier::Carrier;
 use crate::network::Network;
 use crate::network::flow::{Body, Flow};
 use crate::tap::Tap;
@@ -28,7 +28,7 @@ where
     C: Endpoint<Error: std::fmt::Display>,
     D: Director<C>,
     S: Endpoint<Error: std::fmt::Display>,
-    L: Links,
+    L: Carrier,
     T: Tap,
     O: Observer<S>,
 {
@@ -128,7 +128,7 @@ where
     }
 }
 
-impl<L: Links, T: Tap> Network<L, T> {
+impl<L: Carrier, T: Tap> Network<L, T> {
     /// The port of a device's flow: the first port is random, and each further flow has the next one.
     fn port(&self, host: u32, number: u32) -> u16 {
         let ports = u64::from(EPHEMERAL_PORTS.end - EPHEMERAL_PORTS.start);

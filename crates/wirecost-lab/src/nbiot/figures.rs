@@ -1,0 +1,286 @@
+//! From devices to the figures of a run, and from runs to those of a point.
+
+use std::time::Duration;
+
+use wirecost_nbiot::{CellFacts, UeFacts};
+use wirecost_results::nbiot::{DeviceMeans, Estimate, LevelDelay, Point, RunFigures, quantile_s};
+use wirecost_stats::mean::MeanInterval;
+
+use super::energy::EnergyModel;
+
+/// A device that has left the cells.
+pub(super) struct Leaver {
+    pub(super) facts: UeFacts,
+    /// From the generation of its report to the arrival at the server; `None`: it did not arrive.
+    pub(super) delay: Option<Duration>,
+    /// Bytes of its IP packets, up and down.
+    pub(super) bytes: [u64; 2],
+}
+
+/// Adds up the measured devices of a run.
+pub(super) struct RunCounter {
+    size_bytes: usize,
+    deadline: Duration,
+    pub(super) generated: u64,
+    most_devices: usize,
+    /// Sum of size over delay, in bit/s.
+    throughput: f64,
+    arrived: u64,
+    /// Devices that have left.
+    left: u64,
+    figures: RunFigures,
+}
+
+impl RunCounter {
+    pub(super) fn new(size_bytes: usize, deadline: Duration) -> Self {
+        Self {
+            size_bytes,
+            deadline,
+            generated: 0,
+            most_devices: 0,
+            throughput: 0.0,
+            arrived: 0,
+            left: 0,
+            figures: RunFigures::default(),
+        }
+    }
+
+    pub(super) fn note_active(&mut self, devices: usize) {
+        self.most_devices = self.most_devices.max(devices);
+    }
+
+    /// A report has arrived. The throughput of its device is its size over its delay (study nbiot, section 3.1).
+    pub(super) fn note_arrival(&mut self, delay: Duration) {
+        self.arrived += 1;
+        self.throughput += throughput_bit_s(self.size_bytes, delay);
+        match delay <= self.deadline {
+            true => self.figures.served += 1,
+            false => self.figures.late += 1,
+        }
+    }
+
+    pub(super) fn note_leaver(&mut self, leaver: &Leaver) {
+        self.left += 1;
+        let figures = &mut self.figures;
+        let facts = &leaver.facts;
+        for (sum, bytes) in figures.bytes.iter_mut().zip(leaver.bytes) {
+            *sum += bytes as f64;
+        }
+        add(&mut figures.device, &means(facts));
+        if let Some(delay) = leaver.delay {
+            *figures.delays_ms[facts.coverage_level]
+                .entry(rounded_ms(delay))
+                .or_default() += 1;
+            if delay <= self.deadline {
+                let lowest = figures.lowest_served_path_gain_db;
+                let gain = lowest.map_or(facts.path_gain_db, |lowest| lowest.min(facts.path_gain_db));
+                figures.lowest_served_path_gain_db = Some(gain);
+            }
+        }
+    }
+
+    /// The figures, with what the cells did between two times `duration` apart.
+    pub(super) fn finish(
+        mut self,
+        before: &[CellFacts],
+        after: &[CellFacts],
+        duration: Duration,
+        air_events: u64,
+    ) -> RunFigures {
+        let cells = after.len().max(1) as f64;
+        let figures = &mut self.figures;
+        figures.reports = self.generated;
+        figures.most_devices = self.most_devices;
+        figures.air_events = air_events;
+        figures.device_throughput_bit_s = (self.arrived > 0).then(|| self.throughput / self.arrived as f64);
+        let bits = figures.served as f64 * self.size_bytes as f64 * 8.0;
+        figures.cell_throughput_bit_s = bits / duration.as_secs_f64() / cells;
+        let left = self.left.max(1) as f64;
+        figures.bytes = figures.bytes.map(|sum| sum / left);
+        scale(&mut figures.device, 1.0 / left);
+        let pairs = || before.iter().zip(after);
+        let dci: u64 = pairs()
+            .map(|(b, a)| a.dci_used.iter().sum::<u64>() - b.dci_used.iter().sum::<u64>())
+            .sum();
+        figures.dci_per_report = dci as f64 / self.generated.max(1) as f64;
+        let share = |used: f64, available: f64| if available > 0.0 { used / available } else { 0.0 };
+        let seconds = |of: fn(&CellFacts) -> Duration| {
+            pairs()
+                .map(|(b, a)| (of(a).saturating_sub(of(b))).as_secs_f64())
+                .sum::<f64>()
+        };
+        let count = |of: fn(&CellFacts) -> u64| pairs().map(|(b, a)| (of(a) - of(b)) as f64).sum::<f64>();
+        figures.use_of = [
+            share(
+                count(|facts| facts.dci_used[0]),
+                count(|facts| facts.dci_available[0]),
+            ),
+            share(
+                seconds(|facts| facts.npdcch + facts.npdsch),
+                seconds(|facts| facts.downlink_available),
+            ),
+            share(
+                seconds(|facts| facts.npusch),
+                seconds(|facts| facts.uplink_available),
+            ),
+        ];
+        self.figures
+    }
+}
+
+/// Report size over delay, in bit/s.
+pub(super) fn throughput_bit_s(size_bytes: usize, delay: Duration) -> f64 {
+    size_bytes as f64 * 8.0 / delay.as_secs_f64().max(1e-3)
+}
+
+/// A delay in ms with three significant digits.
+fn rounded_ms(delay: Duration) -> u32 {
+    let ms = u32::try_from(delay.as_millis()).unwrap_or(u32::MAX);
+    let step = match ms {
+        0..1_000 => 1,
+        1_000..10_000 => 10,
+        _ => 100,
+    };
+    ms / step * step
+}
+
+fn means(facts: &UeFacts) -> DeviceMeans {
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    DeviceMeans {
+        transmit_ms: ms(facts.states.transmit),
+        receive_ms: ms(facts.states.receive),
+        monitor_ms: ms(facts.states.monitor),
+        wait_ms: ms(facts.states.idle_connected),
+        nprach_ms: ms(facts.airtime.nprach),
+        npdcch_ms: ms(facts.airtime.npdcch),
+        npdsch_ms: ms(facts.airtime.npdsch),
+        npusch_ms: ms(facts.airtime.npusch_data),
+        ack_ms: ms(facts.airtime.npusch_ack),
+        preambles: f64::from(facts.preambles),
+        collisions: f64::from(facts.collisions),
+        connections: f64::from(facts.connections),
+        harq_retransmissions: f64::from(facts.harq_retransmissions),
+        rlc_retransmissions: facts.rlc_retransmissions as f64,
+    }
+}
+
+/// Every field.
+const fn fields(means: &mut DeviceMeans) -> [&mut f64; 14] {
+    [
+        &mut means.transmit_ms,
+        &mut means.receive_ms,
+        &mut means.monitor_ms,
+        &mut means.wait_ms,
+        &mut means.nprach_ms,
+        &mut means.npdcch_ms,
+        &mut means.npdsch_ms,
+        &mut means.npusch_ms,
+        &mut means.ack_ms,
+        &mut means.preambles,
+        &mut means.collisions,
+        &mut means.connections,
+        &mut means.harq_retransmissions,
+        &mut means.rlc_retransmissions,
+    ]
+}
+
+fn add(sum: &mut DeviceMeans, other: &DeviceMeans) {
+    let mut other = *other;
+    for (sum, value) in fields(sum).into_iter().zip(fields(&mut other)) {
+        *sum += *value;
+    }
+}
+
+fn scale(means: &mut DeviceMeans, factor: f64) {
+    for value in fields(means) {
+        *value *= factor;
+    }
+}
+
+/// The mean of replications, with an interval where they are enough for one.
+pub(super) fn estimate(values: &[f64]) -> Option<Estimate> {
+    let interval = MeanInterval::of(values)?;
+    Some(Estimate {
+        mean: interval.mean,
+        low: interval.low,
+        high: interval.high,
+    })
+}
+
+/// The figures of a point from its replications.
+pub(super) fn point(
+    stack: String,
+    size_bytes: usize,
+    load: f64,
+    runs: Vec<RunFigures>,
+    energy: &EnergyModel,
+    interval: Duration,
+) -> Option<Point> {
+    let all = |of: &dyn Fn(&RunFigures) -> Option<f64>| {
+        let values: Vec<f64> = runs.iter().filter_map(of).collect();
+        estimate(&values)
+    };
+    let reports: u64 = runs.iter().map(|run| run.reports).sum();
+    let weighted = |of: &dyn Fn(&RunFigures) -> f64| {
+        let sum: f64 = runs.iter().map(|run| of(run) * run.reports as f64).sum();
+        sum / reports.max(1) as f64
+    };
+    let delays = |level: usize| runs.iter().map(move |run| &run.delays_ms[level]);
+    let every = || runs.iter().flat_map(|run| &run.delays_ms);
+    let mut device = DeviceMeans::default();
+    for run in &runs {
+        let mut part = run.device;
+        scale(&mut part, run.reports as f64 / reports.max(1) as f64);
+        add(&mut device, &part);
+    }
+    let energy_mj = energy.report_mj(&device);
+    Some(Point {
+        stack,
+        size_bytes,
+        load,
+        reports,
+        served: all(&|run| Some(run.served as f64 / run.reports.max(1) as f64))?,
+        delay_p50_s: quantile_s(every(), 0.5),
+        delay_p95_s: quantile_s(every(), 0.95),
+        delay_by_level: [0, 1, 2].map(|level| LevelDelay {
+            reports: delays(level).flat_map(|delays| delays.values()).sum(),
+            p50_s: quantile_s(delays(level), 0.5),
+            p95_s: quantile_s(delays(level), 0.95),
+        }),
+        device_throughput_bit_s: all(&|run| run.device_throughput_bit_s),
+        cell_throughput_bit_s: all(&|run| Some(run.cell_throughput_bit_s))?,
+        lowest_served_path_gain_db: all(&|run| run.lowest_served_path_gain_db),
+        bytes_up: weighted(&|run| run.bytes[0]),
+        bytes_down: weighted(&|run| run.bytes[1]),
+        dci_use: all(&|run| Some(run.use_of[0]))?,
+        downlink_use: all(&|run| Some(run.use_of[1]))?,
+        uplink_use: all(&|run| Some(run.use_of[2]))?,
+        energy_mj,
+        battery_years: energy.battery_years(energy_mj, interval),
+        device,
+        runs,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput_is_size_over_delay_to_the_cloud() {
+        // A13: 25 B that are complete in the cloud 400 ms after they were generated.
+        assert!((throughput_bit_s(25, Duration::from_millis(400)) - 500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn delays_keep_three_significant_digits() {
+        let ms = |millis| rounded_ms(Duration::from_millis(millis));
+        assert_eq!([ms(7), ms(999), ms(1_234), ms(12_345)], [7, 999, 1_230, 12_300]);
+    }
+
+    #[test]
+    fn few_replications_have_a_mean_without_interval() {
+        let estimate = estimate(&[1.0]).expect("a mean");
+        assert_eq!((estimate.mean, estimate.low), (1.0, None));
+    }
+}

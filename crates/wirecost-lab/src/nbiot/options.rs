@@ -1,0 +1,235 @@
+//! What is run in the cells.
+
+use std::time::Duration;
+
+use wirecost_nbiot::config::{Flow, ReleaseAssistance};
+use wirecost_nbiot::{Config, ConfigError};
+use wirecost_stack::Stack;
+
+use super::energy::EnergyModel;
+
+/// The stacks of the study. It models MQTT as TCP alone: the report follows the three-way handshake, without CONNECT and CONNACK.
+pub const STUDY_STACKS: [&str; 3] = ["coap-non", "coap-con", "tcp"];
+/// The reports of the study, in bytes, the application's header included.
+pub const STUDY_SIZES: [usize; 2] = [25, 400];
+/// The loads of the study, in reports per second and cell.
+pub const STUDY_LOADS: [f64; 8] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0];
+
+/// The largest load of a cell, in reports per second. At that load a device every millisecond arrives in 21 cells, and the devices that
+/// wait for a minute fill a gigabyte.
+const MOST_LOAD: f64 = 40.0;
+
+/// A change of the network beside the given one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhatIf {
+    /// Connections are set up, with security and reconfiguration.
+    Setup,
+    /// Data rides in signalling (control-plane CIoT optimisation).
+    ControlPlane,
+    /// Data rides in Msg3 (early data transmission).
+    EarlyData,
+    /// Devices announce that nothing follows (release assistance indication).
+    ReleaseAssistance,
+    /// Cells grant the uplink only after random access.
+    NoProactiveGrant,
+}
+
+impl WhatIf {
+    /// Every one.
+    pub const ALL: [Self; 5] = [
+        Self::Setup,
+        Self::ControlPlane,
+        Self::EarlyData,
+        Self::ReleaseAssistance,
+        Self::NoProactiveGrant,
+    ];
+
+    /// Its name on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Setup => "setup",
+            Self::ControlPlane => "cp",
+            Self::EarlyData => "edt",
+            Self::ReleaseAssistance => "rai",
+            Self::NoProactiveGrant => "no-grant",
+        }
+    }
+
+    /// The network with this change.
+    pub fn applied(self, config: &Config) -> Config {
+        let mut config = config.clone();
+        match self {
+            Self::Setup => config.rrc.flow = Flow::Setup,
+            Self::ControlPlane => config.rrc.flow = Flow::ControlPlane,
+            Self::EarlyData => config.rrc.flow = Flow::EarlyData,
+            Self::ReleaseAssistance => config.rrc.release_assistance = ReleaseAssistance::NoFurtherData,
+            Self::NoProactiveGrant => config.mac.ul_grant_after_dl = false,
+        }
+        config
+    }
+}
+
+/// What is run in the cells.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The stacks.
+    pub stacks: Vec<Stack>,
+    /// Bytes of a report, the application's header included.
+    pub sizes: Vec<usize>,
+    /// Reports per second and cell.
+    pub loads: Vec<f64>,
+    /// Replications of each point.
+    pub seeds: u32,
+    /// The seed that all random streams follow from.
+    pub seed: u64,
+    /// How long reports are measured, by when they are generated.
+    pub duration: Duration,
+    /// How long reports are generated before.
+    pub warm_up: Duration,
+    /// Delay within which a report counts as served.
+    pub deadline: Duration,
+    /// Time between two reports of a device; for battery life.
+    pub interval: Duration,
+    /// Whether hosts have IPv6 addresses.
+    pub ipv6: bool,
+    /// Topic or path of a report.
+    pub resource: String,
+    /// The network.
+    pub config: Config,
+    /// Changes of the network; each adds every point once more.
+    pub what_ifs: Vec<WhatIf>,
+    /// Powers and battery of a device.
+    pub energy: EnergyModel,
+}
+
+/// Why it cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// A parameter of the network.
+    #[error(transparent)]
+    Network(#[from] ConfigError),
+    /// Any other value.
+    #[error("{key} must be {allowed}, got {given}")]
+    NotAllowed {
+        /// Its flag.
+        key: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+        /// What it is.
+        given: String,
+    },
+    /// A parameter of the network cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl Options {
+    /// The study's grid for `stacks`; without one, the study's stacks.
+    pub fn study() -> Self {
+        let stacks = STUDY_STACKS.iter().filter_map(|name| name.parse().ok());
+        Self {
+            stacks: stacks.collect(),
+            sizes: STUDY_SIZES.to_vec(),
+            loads: STUDY_LOADS.to_vec(),
+            seeds: 3,
+            seed: 42,
+            duration: Duration::from_secs(120),
+            warm_up: Duration::from_secs(12),
+            deadline: Duration::from_secs(20),
+            interval: Duration::from_secs(7_200),
+            ipv6: false,
+            resource: "test".into(),
+            config: Config::profile("study").unwrap_or_default(),
+            what_ifs: Vec::new(),
+            energy: EnergyModel::default(),
+        }
+    }
+
+    /// Checks that it can be run.
+    ///
+    /// # Errors
+    /// A value that is not allowed.
+    pub fn validate(&self) -> Result<(), OptionsError> {
+        let refused = |key, allowed, given: String| Err(OptionsError::NotAllowed { key, allowed, given });
+        if let Some(load) = self
+            .loads
+            .iter()
+            .find(|load| !(**load > 0.0 && **load <= MOST_LOAD))
+        {
+            let allowed = "above 0/s and at most 40/s per cell";
+            return refused("--load", allowed, format!("{load}/s"));
+        }
+        if let Some(size) = self.sizes.iter().find(|size| !(1..=100_000).contains(*size)) {
+            return refused("--size", "1 B to 100 kB", format!("{size} B"));
+        }
+        if self.seeds == 0 || self.seeds > 1_000 {
+            return refused("--seeds", "1 to 1000", self.seeds.to_string());
+        }
+        let seconds = |time: Duration| format!("{} s", time.as_secs_f64());
+        if !(1..=86_400).contains(&self.duration.as_secs()) {
+            return refused("--duration", "1s to 24h", seconds(self.duration));
+        }
+        if self.interval < Duration::from_secs(1) {
+            return refused("--interval", "at least 1s", seconds(self.interval));
+        }
+        self.config.validate()?;
+        Ok(())
+    }
+}
+
+/// Sets one parameter of a network, named by its path: `levels.ce0.npdcch_g`. `value` is JSON, or a word.
+///
+/// # Errors
+/// There is no such parameter, or it does not take such a value.
+pub fn set(config: &Config, path: &str, value: &str) -> Result<Config, OptionsError> {
+    let unreadable = |text: String| OptionsError::Unreadable(text);
+    let mut tree = serde_json::to_value(config).map_err(|error| unreadable(error.to_string()))?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
+    let mut place = &mut tree;
+    for name in path.split('.') {
+        let names = || match &*place {
+            serde_json::Value::Object(map) => map.keys().cloned().collect::<Vec<_>>().join(", "),
+            _ => "nothing below it".into(),
+        };
+        let known = names();
+        place = place
+            .as_object_mut()
+            .and_then(|map| map.get_mut(name))
+            .ok_or_else(|| {
+                unreadable(format!(
+                    "no parameter is called {path}: {name} must be one of {known}"
+                ))
+            })?;
+    }
+    *place = value;
+    serde_json::from_value(tree).map_err(|error| unreadable(format!("{path}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_set_by_its_path() {
+        let config = set(&Config::default(), "levels.ce0.npdcch_g", "4").unwrap();
+        assert!(config != Config::default());
+        let error = set(&Config::default(), "levels.ce9.npdcch_g", "4").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no parameter is called levels.ce9.npdcch_g: ce9 must be one of ce0, ce1, ce2"
+        );
+    }
+
+    #[test]
+    fn a_negative_load_is_refused_with_what_is_allowed() {
+        let options = Options {
+            loads: vec![-1.0],
+            ..Options::study()
+        };
+        let error = options.validate().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--load must be above 0/s and at most 40/s per cell, got -1/s"
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! Reports in one NB-IoT cell.
+
+use std::time::Duration;
+
+use wirecost_lab::nbiot::options::WhatIf;
+use wirecost_lab::nbiot::{FinishedRun, Grid, Options};
+use wirecost_results::nbiot::NbiotSummary;
+
+/// One cell with few reports.
+fn options(stacks: &[&str]) -> Options {
+    let stacks = stacks.iter().map(|stack| stack.parse().expect("a stack"));
+    let mut options = Options {
+        stacks: stacks.collect(),
+        sizes: vec![25],
+        loads: vec![1.0],
+        seeds: 2,
+        duration: Duration::from_secs(20),
+        warm_up: Duration::from_secs(2),
+        ..Options::study()
+    };
+    options.config.scenario.n_sites = 1;
+    options.config.scenario.sectors_per_site = 1;
+    options
+}
+
+fn runs(grid: &Grid, jobs: usize) -> Vec<FinishedRun> {
+    let all: Vec<usize> = (0..grid.len()).collect();
+    let mut runs = Vec::new();
+    grid.play(&all, jobs, &mut |run| runs.push(run), &|| false)
+        .expect("runs that end");
+    runs
+}
+
+fn summary(options: &Options) -> NbiotSummary {
+    let grid = Grid::new(options).expect("a grid");
+    let runs = runs(&grid, 1);
+    grid.summary(&runs)
+}
+
+#[test]
+fn threads_do_not_change_the_figures() {
+    let grid = Grid::new(&options(&["coap-con", "tcp"])).expect("a grid");
+    assert_eq!(runs(&grid, 1), runs(&grid, 2));
+}
+
+#[test]
+fn every_stack_faces_the_same_reports() {
+    let points = summary(&options(&["coap-non", "coap-con", "tcp", "mqtt-qos0"])).points;
+    let reports: Vec<Vec<u64>> = points
+        .iter()
+        .map(|point| point.runs.iter().map(|run| run.reports).collect())
+        .collect();
+    assert!(reports[0][0] > 5 && reports[0][0] != reports[0][1], "{reports:?}");
+    assert!(reports.iter().all(|other| *other == reports[0]), "{reports:?}");
+    let depths: Vec<Option<f64>> = points
+        .iter()
+        .map(|point| point.runs[0].lowest_served_path_gain_db)
+        .collect();
+    assert!(depths.iter().all(|depth| *depth == depths[0]), "{depths:?}");
+}
+
+#[test]
+fn a_report_includes_the_application_s_header() {
+    let points = summary(&options(&["udp", "coap-non", "coap-con"])).points;
+    let bytes: Vec<(f64, f64)> = points
+        .iter()
+        .map(|point| (point.bytes_up, point.bytes_down))
+        .collect();
+    // IPv4 and UDP headers have 28 B.
+    assert_eq!(bytes[..2], [(53.0, 0.0), (53.0, 0.0)]);
+    assert!(bytes[2].0 == 53.0 && bytes[2].1 > 28.0, "{bytes:?}");
+    assert!(points.iter().all(|point| point.served.mean == 1.0));
+}
+
+#[test]
+fn a_report_smaller_than_its_header_is_refused() {
+    let options = Options {
+        sizes: vec![3],
+        ..options(&["coap-non"])
+    };
+    let error = Grid::new(&options).err().map(|error| error.to_string());
+    let error = error.expect("a refusal");
+    assert!(
+        error.starts_with("coap-non cannot send a report of 3 B: its smallest has"),
+        "{error}"
+    );
+}
+
+#[test]
+fn early_data_takes_fewer_dcis_than_a_connection() {
+    let options = Options {
+        what_ifs: vec![WhatIf::EarlyData, WhatIf::Setup],
+        ..options(&["coap-non"])
+    };
+    let points = summary(&options).points;
+    let names: Vec<&str> = points.iter().map(|point| point.stack.as_str()).collect();
+    assert_eq!(names, ["coap-non", "coap-non (edt)", "coap-non (setup)"]);
+    let dcis: Vec<f64> = points.iter().map(|point| point.runs[0].dci_per_report).collect();
+    assert!(dcis[1] < dcis[0] && dcis[0] < dcis[2], "{dcis:?}");
+}
+
+#[test]
+fn a_summary_that_lacks_runs_says_so() {
+    let options = options(&["udp"]);
+    let grid = Grid::new(&options).expect("a grid");
+    let runs = runs(&grid, 1);
+    assert!(grid.summary(&runs[..1]).interrupted);
+    assert!(!grid.summary(&runs).interrupted);
+}

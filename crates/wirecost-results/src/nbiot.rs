@@ -1,0 +1,272 @@
+//! The results of reports in NB-IoT cells: `summary.json` and the files of the runs, `cells/KEY.json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The format of these files.
+pub const FORMAT: &str = "wirecost-nbiot/1";
+
+/// Delays in milliseconds, with three significant digits, and how many reports had each.
+pub type Delays = BTreeMap<u32, u64>;
+
+/// `summary.json` of `wirecost nbiot`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NbiotSummary {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The program's version.
+    pub version: String,
+    /// What was run.
+    pub setting: Setting,
+    /// One point per curve and load, in the order of the command line.
+    pub points: Vec<Point>,
+    /// The study's statements, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// Whether the user stopped it before the end; points without a run are missing.
+    #[serde(default)]
+    pub interrupted: bool,
+}
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Cells of the network.
+    pub cells: usize,
+    /// Replications of each point.
+    pub seeds: u32,
+    /// The seed that all random streams follow from.
+    pub seed: u64,
+    /// How long reports are measured, in seconds; by when they were generated.
+    pub duration_s: f64,
+    /// How long reports are generated before, in seconds.
+    pub warm_up_s: f64,
+    /// Delay within which a report counts as served, in seconds.
+    pub deadline_s: f64,
+    /// Time between two reports of a device, in seconds; for battery life.
+    pub interval_s: f64,
+    /// Whether hosts have IPv6 addresses.
+    pub ipv6: bool,
+    /// Topic or path of the reports.
+    pub resource: String,
+    /// Distance between DCI occasions of coverage level 0, in milliseconds: search space period over DCIs in it.
+    pub dci_spacing_ms: f64,
+    /// Every parameter of the network.
+    pub network: serde_json::Value,
+}
+
+/// A mean over replications with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// The interval's lower end; `null` where the replications are too few for one.
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    pub high: Option<f64>,
+}
+
+/// One curve at one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The stack.
+    pub stack: String,
+    /// Bytes of the report, the application's header included.
+    pub size_bytes: usize,
+    /// Reports per second and cell.
+    pub load: f64,
+    /// Reports that were measured, over all replications.
+    pub reports: u64,
+    /// Share of reports that arrived within the deadline.
+    pub served: Estimate,
+    /// Median delay from generation to arrival at the server of reports that arrived, in seconds; `null` where none did.
+    pub delay_p50_s: Option<f64>,
+    /// 95 % quantile of that delay, in seconds.
+    pub delay_p95_s: Option<f64>,
+    /// The same two quantiles by coverage level, and the number of reports.
+    pub delay_by_level: [LevelDelay; 3],
+    /// Mean of report size over delay, in bit/s; reports that arrived.
+    pub device_throughput_bit_s: Option<Estimate>,
+    /// Bits of reports that were served within the deadline, per second and cell.
+    pub cell_throughput_bit_s: Estimate,
+    /// Lowest path gain of a device that was served, in dB: the mean over replications of each one's lowest.
+    pub lowest_served_path_gain_db: Option<Estimate>,
+    /// Bytes of IP packets per report that devices send.
+    pub bytes_up: f64,
+    /// Bytes of IP packets per report that servers send.
+    pub bytes_down: f64,
+    /// Share of the DCI occasions of level 0 that are used.
+    pub dci_use: Estimate,
+    /// Share of usable downlink subframes with NPDCCH or NPDSCH.
+    pub downlink_use: Estimate,
+    /// Share of the uplink carrier with NPUSCH.
+    pub uplink_use: Estimate,
+    /// Mean times and counts of a device and its report.
+    pub device: DeviceMeans,
+    /// Energy of a report in mJ. Modelled from state times.
+    pub energy_mj: f64,
+    /// Battery life in years at the setting's interval. Modelled.
+    pub battery_years: f64,
+    /// The replications.
+    pub runs: Vec<RunFigures>,
+}
+
+/// Delays of one coverage level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LevelDelay {
+    /// Reports that arrived.
+    pub reports: u64,
+    /// Median, in seconds.
+    pub p50_s: Option<f64>,
+    /// 95 % quantile, in seconds.
+    pub p95_s: Option<f64>,
+}
+
+/// Mean times and counts of a device, from its arrival until it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceMeans {
+    /// It transmits, in ms.
+    pub transmit_ms: f64,
+    /// It receives what is for it, in ms.
+    pub receive_ms: f64,
+    /// It monitors search spaces, in ms.
+    pub monitor_ms: f64,
+    /// It waits without receiver within a connection, in ms.
+    pub wait_ms: f64,
+    /// Preambles, in ms of air time.
+    pub nprach_ms: f64,
+    /// DCIs for it, in ms of air time.
+    pub npdcch_ms: f64,
+    /// Downlink blocks for it, in ms of air time.
+    pub npdsch_ms: f64,
+    /// Uplink blocks, in ms of air time.
+    pub npusch_ms: f64,
+    /// HARQ-ACKs, in ms of air time.
+    pub ack_ms: f64,
+    /// Preambles.
+    pub preambles: f64,
+    /// Preambles lost in collisions.
+    pub collisions: f64,
+    /// Connections.
+    pub connections: f64,
+    /// Retransmissions of blocks.
+    pub harq_retransmissions: f64,
+    /// Retransmissions of RLC packet data units.
+    pub rlc_retransmissions: f64,
+}
+
+/// One replication of a point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunFigures {
+    /// The replication, from 0.
+    pub replication: u32,
+    /// Reports that were generated in the window.
+    pub reports: u64,
+    /// Reports that arrived within the deadline.
+    pub served: u64,
+    /// Reports that arrived later.
+    pub late: u64,
+    /// Delays by coverage level.
+    pub delays_ms: [Delays; 3],
+    /// Mean of report size over delay, in bit/s; `null` where no report arrived.
+    pub device_throughput_bit_s: Option<f64>,
+    /// Bits of served reports per second and cell.
+    pub cell_throughput_bit_s: f64,
+    /// Lowest path gain of a served device, in dB.
+    pub lowest_served_path_gain_db: Option<f64>,
+    /// Bytes of IP packets per report, up and down.
+    pub bytes: [f64; 2],
+    /// Shares of DCI occasions of level 0, of the downlink and of the uplink.
+    pub use_of: [f64; 3],
+    /// DCIs in the window per report that was generated in it.
+    pub dci_per_report: f64,
+    /// Means of devices.
+    pub device: DeviceMeans,
+    /// Most devices in the cells at once.
+    pub most_devices: usize,
+    /// Events of the air.
+    pub air_events: u64,
+}
+
+/// A statement of the study, evaluated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// `A1` to `A13`.
+    pub id: String,
+    /// What the study says.
+    pub statement: String,
+    /// `holds`, `does-not-hold`, `not-separable` or `not-run`.
+    pub verdict: Verdict,
+    /// The numbers.
+    pub numbers: String,
+}
+
+/// Whether a statement holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// The other direction, or outside the bounds.
+    DoesNotHold,
+    /// The intervals do not separate what the statement says to differ.
+    NotSeparable,
+    /// The points that it needs were not run.
+    NotRun,
+}
+
+impl Verdict {
+    /// Its words in a table.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::NotSeparable => "not separable",
+            Self::NotRun => "not run",
+        }
+    }
+}
+
+/// The value that the share `probability` of delays does not exceed, in seconds; `None` without a delay.
+pub fn quantile_s<'a>(delays: impl Iterator<Item = &'a Delays>, probability: f64) -> Option<f64> {
+    let mut merged = Delays::new();
+    for delays in delays {
+        for (ms, count) in delays {
+            *merged.entry(*ms).or_default() += count;
+        }
+    }
+    let total: u64 = merged.values().sum();
+    let rank = ((total as f64 * probability).ceil() as u64).max(1);
+    let mut seen = 0;
+    merged.into_iter().find_map(|(ms, count)| {
+        seen += count;
+        (seen >= rank).then(|| f64::from(ms) / 1e3)
+    })
+}
+
+/// A figure of the model beside what it must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// What it is.
+    pub name: String,
+    /// The unit of its numbers.
+    pub unit: String,
+    /// What the model gives.
+    pub value: f64,
+    /// The closed form or the published figure.
+    pub expected: f64,
+    /// What is allowed.
+    pub bounds: TargetBounds,
+    /// Whether it is within them.
+    pub passed: bool,
+}
+
+/// The values that are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetBounds {
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}
