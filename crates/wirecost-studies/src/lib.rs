@@ -8,7 +8,7 @@
 //!
 //! - [`claims`]: what a publication says, and which of our figures stands against it
 //! - [`amount`]: numbers with units; [`arithmetic`]: expressions of them; [`bound`]: what physics allows
-//! - [`reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
+//! - [`mod@reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
 //! - [`library`]: studies, compiled in or on disk
 //! - [`page`]: judged claims as HTML
 //! - [`diff`]: what changed between two results folders

@@ -102,6 +102,7 @@ fn dispositions(counters: &Counters) -> u64 {
 fn expect_consistent(fate: Fate, sent: Instant, deliveries: &[wirecost_proto::Delivery]) {
     let copies = match fate {
         Fate::Lost | Fate::QueueDropped | Fate::TooLarge => 0..=0,
+        Fate::Held => panic!("a link decides at once"),
         Fate::Delivered | Fate::Corrupted => 1..=1,
         Fate::Duplicated => 2..=usize::MAX,
     };
