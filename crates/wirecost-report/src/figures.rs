@@ -62,8 +62,9 @@ impl BothWays {
     /// The bytes of connect and close: 0 where the stack has neither, null where nothing was measured.
     pub(crate) fn of_connection(cell: &Cell) -> Option<Self> {
         cell.message.as_ref()?;
-        let phases = [&cell.connect, &cell.close];
-        let add = |sum: Self, section| {
+        let close = cell.close_of_a_connection();
+        let phases = [cell.connect.as_ref(), close.as_ref()];
+        let add = |sum: Self, section: &Section| {
             let part = Self::of(section);
             Self {
                 up: sum.up.plus(&part.up),

@@ -366,7 +366,43 @@ impl Outcomes {
     }
 }
 
+impl Bytes {
+    /// The same with each mean multiplied by `factor`.
+    fn scaled(&self, factor: f64) -> Self {
+        let mut scaled = self.clone();
+        let Self {
+            packets,
+            ip,
+            transport,
+            security,
+            application,
+            payload,
+            wire,
+        } = &mut scaled;
+        for count in [packets, ip, transport, security, application, payload, wire] {
+            count.mean *= factor;
+        }
+        scaled
+    }
+}
+
 impl Cell {
+    /// The close of one connection. The means of `close` are of a device, which has several connections if it connected
+    /// again.
+    pub fn close_of_a_connection(&self) -> Option<Section> {
+        let close = self.close.as_ref()?;
+        let connects = self.connect.as_ref().map_or(0, |connect| connect.samples);
+        let factor = match connects > close.samples {
+            true => close.samples as f64 / connects as f64,
+            false => 1.0,
+        };
+        Some(Section {
+            up: close.up.scaled(factor),
+            down: close.down.scaled(factor),
+            ..close.clone()
+        })
+    }
+
     /// Whether every offered message reached its server, as far as the stack can tell.
     pub const fn all_arrived(&self) -> bool {
         self.outcomes.offered == self.outcomes.acknowledged + self.outcomes.delivered

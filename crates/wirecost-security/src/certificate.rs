@@ -240,7 +240,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// The certificates of a PEM text in DER, at least one: authorities to trust.
+/// The certificates of a PEM text in DER, at least one: CA certificates to trust.
 ///
 /// # Errors
 /// [`Error`] if there is none, or one cannot be read.

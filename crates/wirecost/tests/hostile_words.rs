@@ -156,7 +156,7 @@ fn names_of_a_certificate_are_shown_as_escapes() {
         .expect("a server");
     common::eventually("it listens", || TcpStream::connect(address).is_ok());
     let said = probe_in(home.path(), &format!("https://{address}/test --insecure"));
-    let doubted = probe_in(home.path(), &format!("https://{address}/test --cacert s.pem"));
+    let doubted = probe_in(home.path(), &format!("https://{address}/test"));
     server.kill().expect("it ends");
     server.wait().expect("it has ended");
     assert!(said.stdout.contains("\\x1b]0;owned"), "{said:?}");

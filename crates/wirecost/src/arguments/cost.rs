@@ -42,7 +42,7 @@ pub struct CostArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pub tariff: Option<String>,
 
-    /// Time from one reading to the next [default: a capture repeats as it is; 15min for a results folder]
+    /// Time from one reading to the next [default: a capture repeats as it is; the interval of the run, or 15min]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub interval: Option<Duration>,
 

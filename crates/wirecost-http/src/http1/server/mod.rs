@@ -61,7 +61,8 @@ impl Default for ServerConfig {
             resources: resource::Config::default(),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_secs(300),
+            // The default of nginx (keepalive_timeout).
+            idle_timeout: Duration::from_secs(75),
             linger: Duration::from_secs(5),
             max_head_bytes: MAXIMUM_HEAD_BYTES,
             max_held_bytes: 64 << 10,

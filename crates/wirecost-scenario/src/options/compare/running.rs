@@ -14,7 +14,7 @@ pub struct Running {
     pub url: Url,
     /// How devices reach it.
     pub path: ServerPath,
-    /// A file with the certificate authorities to trust; `None` takes those of the system.
+    /// A file with the CA certificates to trust; `None` takes those of the system.
     pub ca: Option<PathBuf>,
     /// Whether any certificate is accepted.
     pub insecure: bool,

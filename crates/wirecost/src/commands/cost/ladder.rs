@@ -36,7 +36,7 @@ pub fn tell(ladder: &Ladder, cell: &Cell, is_kept: bool, observer: &mut dyn Obse
         ladder_packet(*at, packet, observer);
     }
     let last = told.last().map_or(0, |(at, _)| *at);
-    if let Some(close) = cell.close.as_ref().filter(|_| !is_kept) {
+    if let Some(close) = cell.close_of_a_connection().filter(|_| !is_kept) {
         for (direction, bytes) in [(Direction::Up, &close.up), (Direction::Down, &close.down)] {
             mean_packets(last, direction, bytes, observer);
         }
@@ -126,11 +126,12 @@ pub fn usage(cell: &Cell, is_kept: bool) -> Usage {
         sessions: f64::from(u8::from(!is_kept)),
         ..Usage::default()
     };
-    let connection = [&cell.connect, &cell.close];
+    let close = cell.close_of_a_connection();
+    let connection = [cell.connect.as_ref(), close.as_ref()];
     let sections = connection
         .into_iter()
         .filter(|_| !is_kept)
-        .chain([&cell.message])
+        .chain([cell.message.as_ref()])
         .flatten();
     for Section { up, down, .. } in sections {
         for (way, bytes) in [up, down].into_iter().enumerate() {

@@ -76,10 +76,13 @@ fn heading(arguments: &CostArguments, source: &Source) -> String {
     let shown = arguments.source.display();
     let readings = source.traffic.first().and_then(|traffic| traffic.cycles.first());
     let every = readings.map_or(0.0, |cycle| cycle.every);
+    let mut all = source.traffic.iter().filter_map(|traffic| traffic.cycles.first());
+    let is_one = all.all(|cycle| cycle.every == every);
     match source.traffic.first().map(|traffic| traffic.mode) {
         Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
         Some("each interval") => format!("{shown}: the capture is repeated every {}\n\n", time(every)),
-        _ => format!("{shown}: one reading every {}\n\n", time(every)),
+        _ if is_one => format!("{shown}: one reading every {}\n\n", time(every)),
+        _ => format!("{shown}: one reading at the interval of each cell\n\n"),
     }
 }
 

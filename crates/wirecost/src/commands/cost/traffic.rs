@@ -231,6 +231,12 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     Ok(source)
 }
 
+/// The interval between readings: the one asked for, otherwise that of the run, if it has one.
+fn interval_of(arguments: &CostArguments, cell: &Cell) -> Duration {
+    let of_run = cell.interval_ns.map(Duration::from_nanos);
+    arguments.interval.or(of_run).unwrap_or(INTERVAL)
+}
+
 /// Adds a cell: a connection for each reading, and one that is kept open, where there is a connection.
 fn cell_traffic(
     arguments: &CostArguments,
@@ -239,7 +245,7 @@ fn cell_traffic(
     ladder: &Ladder,
     to: &mut Vec<Traffic>,
 ) {
-    let every = arguments.interval.unwrap_or(INTERVAL).as_secs_f64();
+    let every = interval_of(arguments, cell).as_secs_f64();
     let label = format!(
         "{} {} {}B {} {}",
         cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
