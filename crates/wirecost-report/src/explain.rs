@@ -64,8 +64,9 @@ fn share_of_cause(cell: &Cell, cause: &str) -> Option<Reason> {
             (size, format!("{caused} of {} of {what}", whole_bytes(all)))
         })
     };
+    let close = cell.close_of_a_connection();
     let parts = [
-        of([&cell.connect, &cell.close], "the connection"),
+        of([&cell.connect, &close], "the connection"),
         of([&cell.message, &None], "the message"),
     ];
     let parts: Vec<Reason> = parts.into_iter().flatten().collect();

@@ -26,7 +26,7 @@
 //! | `one_way_delay_*_ns` | ns | to the delivery of the last byte: mean, quantiles |
 //! | `round_trips` | | flights on the critical path / 2 |
 //! | `goodput_bps` | bit/s | payload bits / time to arrival |
-//! | `header_ratio` | | (wire bytes - payload) / payload |
+//! | `header_ratio` | | (IP bytes - payload) / payload |
 //! | `up_packets`, `down_packets` | | IP packets |
 //! | `up_*_bytes`, `down_*_bytes` | B | bytes by layer, and `wire`, their sum |
 

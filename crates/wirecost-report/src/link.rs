@@ -54,7 +54,7 @@ struct Page<'a> {
     /// The bytes of all connections in one sentence.
     conclusion: String,
     layers: [&'static str; 5],
-    /// Wire bytes of the longest bar.
+    /// IP bytes of the longest bar.
     largest: u64,
     /// From the program's start to its end.
     seconds: String,

@@ -386,6 +386,15 @@ impl Bytes {
     }
 }
 
+impl CauseBytes {
+    fn scaled(self, factor: f64) -> Self {
+        Self {
+            up: self.up * factor,
+            down: self.down * factor,
+        }
+    }
+}
+
 impl Cell {
     /// The close of one connection. The means of `close` are of a device, which has several connections if it connected
     /// again.
@@ -399,6 +408,11 @@ impl Cell {
         Some(Section {
             up: close.up.scaled(factor),
             down: close.down.scaled(factor),
+            by_cause: close
+                .by_cause
+                .iter()
+                .map(|(cause, bytes)| (cause.clone(), bytes.scaled(factor)))
+                .collect(),
             ..close.clone()
         })
     }
@@ -406,5 +420,43 @@ impl Cell {
     /// Whether every offered message reached its server, as far as the stack can tell.
     pub const fn all_arrived(&self) -> bool {
         self.outcomes.offered == self.outcomes.acknowledged + self.outcomes.delivered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(samples: u64, wire_mean: f64) -> Section {
+        let wire = Count {
+            mean: wire_mean,
+            ..Count::default()
+        };
+        Section {
+            samples,
+            up: Bytes {
+                wire,
+                ..Bytes::default()
+            },
+            ..Section::default()
+        }
+    }
+
+    #[test]
+    fn a_device_that_connected_again_has_several_closes() {
+        let mut cell = Cell {
+            connect: Some(section(40, 500.0)),
+            close: Some(section(10, 400.0)),
+            ..Cell::default()
+        };
+        let mean = |cell: &Cell| cell.close_of_a_connection().expect("a close").up.wire.mean;
+        assert!(
+            (mean(&cell) - 100.0).abs() < 1e-9,
+            "four connections of each device"
+        );
+        cell.connect = Some(section(10, 500.0));
+        assert!((mean(&cell) - 400.0).abs() < 1e-9);
+        cell.connect = None;
+        assert!((mean(&cell) - 400.0).abs() < 1e-9);
     }
 }

@@ -259,7 +259,7 @@ fn preview(cell: &Cell, has_starts: bool) -> String {
         (Some(why), _) => format!("{name} is not run: {why}"),
         (None, median) => format!(
             "{name}: connection {:.0} B, message {:.0} B{}",
-            both(cell.connect.as_ref()) + both(cell.close.as_ref()),
+            both(cell.connect.as_ref()) + both(cell.close_of_a_connection().as_ref()),
             both(cell.message.as_ref()),
             median.map_or(String::new(), |nanos| format!(
                 ", p50 {:.2} ms",

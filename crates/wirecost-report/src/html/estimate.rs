@@ -31,7 +31,7 @@ impl Estimate {
     }
 }
 
-/// Wire bytes of a message, both directions; `None` if the message shares its packets with the handshake, whose headers
+/// IP bytes of a message, both directions; `None` if the message shares its packets with the handshake, whose headers
 /// count as connect.
 pub(super) fn message_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
     let message = cell.message.as_ref().filter(|_| !cell.early_message)?;
@@ -40,16 +40,17 @@ pub(super) fn message_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estim
     }))
 }
 
-/// Wire bytes of a connect, both directions.
+/// IP bytes of a connect, both directions.
 pub(super) fn connect_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
     let connect = cell.connect.as_ref()?;
     Some(wire(&[connect], samples, connect_row))
 }
 
-/// Wire bytes of connect and close, both directions; 0 without them.
+/// IP bytes of connect and close, both directions; 0 without them.
 pub(super) fn connection_bytes(cell: &Cell, samples: &[&SampleRow]) -> Option<Estimate> {
     cell.message.as_ref()?;
-    let phases = [&cell.connect, &cell.close];
+    let close = cell.close_of_a_connection();
+    let phases = [cell.connect.as_ref(), close.as_ref()];
     let phases: Vec<&Section> = phases.into_iter().flatten().collect();
     Some(wire(&phases, samples, |row| {
         connect_row(row) + row.close_up_bytes + row.close_down_bytes
@@ -60,7 +61,7 @@ const fn connect_row(row: &SampleRow) -> u64 {
     row.connect_up_bytes + row.connect_down_bytes
 }
 
-/// The mean wire bytes of both directions over all samples. If samples differ, the interval follows from the rows of
+/// The mean IP bytes of both directions over all samples. If samples differ, the interval follows from the rows of
 /// `samples.csv`, which hold the first message of each device.
 fn wire(sections: &[&Section], samples: &[&SampleRow], of: fn(&SampleRow) -> u64) -> Estimate {
     let ways = || sections.iter().flat_map(|section| [&section.up, &section.down]);
