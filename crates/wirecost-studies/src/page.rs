@@ -55,13 +55,13 @@ fn conclusion(all: &[&Judged]) -> String {
     );
     if open > 0 {
         let parts = [
-            (count(Verdict::NotRun), "were not run"),
-            (count(Verdict::Undecidable), "lack something in the source"),
-            (count(Verdict::NotSeparable), "have intervals that overlap"),
+            (count(Verdict::NotRun), "not run"),
+            (count(Verdict::Undecidable), "lacking something in the source"),
+            (count(Verdict::NotSeparable), "with intervals that overlap"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-        text.push_str(&format!(" Of the others, {}.", parts.join(", ")));
+        text.push_str(&format!(" The others: {}.", parts.join(", ")));
     }
     text
 }
