@@ -97,9 +97,29 @@ fn a_study_in_a_folder_runs_without_a_rebuild() {
     assert_eq!(verdicts(&said), [("M1".to_owned(), "reproduced".to_owned())]);
     let page = fs::read_to_string(home.path().join("results/report.html")).expect("a page");
     assert!(page.contains("299B") && !page.contains("http://") && !page.contains("https://"));
-    // The second time, the run is there.
+    // The second time, the run is there: nothing of it is made again.
+    let cells = || {
+        fs::read_dir(home.path().join("results/publish/cells"))
+            .expect("cells")
+            .flatten()
+    };
+    let written = || -> Vec<_> {
+        cells()
+            .map(|cell| cell.metadata().and_then(|file| file.modified()).ok())
+            .collect()
+    };
+    let before = written();
     let again = run(home.path(), "study --from mine --out results");
-    assert_eq!(again.line("run "), None, "{}", again.stderr);
+    assert_eq!((again.code, written()), (Some(0), before), "{}", again.stderr);
+    // Another scenario in the same folder is refused, and an interrupted run is no evidence.
+    fs::write(study.join("quick.yaml"), "publish: [count=31]\n").expect("a file");
+    let quick = run(home.path(), "study --from mine --out results --quick");
+    assert_eq!(quick.code, Some(2), "{}", quick.stderr);
+    let summary = home.path().join("results/publish/summary.json");
+    let text = fs::read_to_string(&summary).expect("a summary");
+    fs::write(&summary, text.replacen('{', "{\"interrupted\": true,", 1)).expect("written");
+    let judged = run(home.path(), "study --from mine --out results --no-runs --json -");
+    assert_eq!(verdicts(&judged), [("M1".to_owned(), "not_run".to_owned())]);
 }
 
 #[test]

@@ -401,15 +401,22 @@ fn arithmetic(published: Option<&Published>, text: &str, result: Amount, within:
     }
 }
 
+/// `317.5 ms -57.7 ms +182.3 ms (live, n 150)`: the figure, how far its interval reaches down and up, its engine and samples.
 fn text_of(figure: &Figure) -> String {
-    match figure.interval {
+    let reach = |distance: f64| Amount::new(distance, figure.amount.dimension).to_string();
+    let value = figure.amount.value;
+    let interval = match figure.interval {
         Some([low, high]) if !figure.is_exact && low < high => {
-            let unit = figure.amount.dimension;
-            let half = Amount::new((high - low) / 2.0, unit);
-            format!("{} ±{half}", figure.amount)
+            let [down, up] = [reach(value - low), reach(high - value)];
+            if down == up {
+                format!(" ±{up}")
+            } else {
+                format!(" -{down} +{up}")
+            }
         }
-        _ => figure.amount.to_string(),
-    }
+        _ => String::new(),
+    };
+    format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n)
 }
 
 fn percent(share: f64) -> String {
@@ -500,6 +507,17 @@ mod tests {
         assert_eq!(verdict([0.006, 0.060, 0.101]), Verdict::Differs);
         assert_eq!(verdict([0.012, 0.052, 0.202]), Verdict::Differs);
         assert_eq!(verdict([0.101, 0.050, 0.006]), Verdict::Contradicted);
+    }
+
+    #[test]
+    fn a_figure_is_printed_with_both_ends_its_engine_and_its_samples() {
+        assert_eq!(text_of(&figure(0.25, 0.01)), "250 ms ±10 ms (live, n 100)");
+        let skewed = Figure {
+            interval: Some([0.24, 0.3]),
+            ..figure(0.25, 0.01)
+        };
+        assert_eq!(text_of(&skewed), "250 ms -10 ms +50 ms (live, n 100)");
+        assert_eq!(text_of(&figure(0.25, 0.0)), "250 ms (live, n 100)");
     }
 
     #[test]

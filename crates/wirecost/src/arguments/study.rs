@@ -33,7 +33,7 @@ pub struct StudyArguments {
     #[arg(long, value_name = "DIR")]
     pub write: Option<PathBuf>,
 
-    /// Results folder; runs that are complete in it are not repeated [default: runs/study-NAME]
+    /// Results folder; of runs that are there, only what is missing is made [default: runs/study-NAME]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

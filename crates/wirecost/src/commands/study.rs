@@ -119,15 +119,14 @@ fn evidence(
     let mut evidence = Evidence::default();
     for (at, run) in runs.iter().enumerate() {
         let folder = out.join(folder_name(&run.name));
-        let is_there = folder.join("summary.json").exists();
-        let made = match (is_there, arguments.no_runs || interrupt.is_set()) {
-            (true, _) => Ok(()),
-            (false, true) => Err("it was not run".to_owned()),
-            (false, false) => {
-                output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
-                make(study, run, &folder, arguments.quick)?
+        if !arguments.no_runs && !interrupt.is_set() {
+            output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
+            if let Err(why) = make(study, run, &folder, arguments.quick)? {
+                evidence.absent(&run.name, &why);
+                continue;
             }
-        };
+        }
+        let made = is_complete(&folder)?;
         match made {
             Ok(()) => claims::add(&mut evidence, &run.name, &folder)?,
             Err(why) => evidence.absent(&run.name, &why),
@@ -156,6 +155,7 @@ fn make(
         .map_err(|error| Failure::usage(format!("cannot write {}: {error}", file.display())))?;
     let mut command = Command::new(program);
     command.arg("run").arg(&file).arg("--out").arg(folder);
+    // Of a run that is there, only what is missing is made; one of another scenario is refused.
     if RunFolder::open(folder).can_be_resumed() {
         command.arg("--resume");
     }
@@ -168,14 +168,31 @@ fn make(
     let output = output.map_err(Failure::internal)?;
     let messages = String::from_utf8_lossy(&output.stderr);
     output::note(format_args!("     {} s", began.elapsed().as_secs()));
-    if folder.join("summary.json").exists() {
-        return Ok(Ok(()));
-    }
     let why = messages
         .lines()
         .rev()
         .find_map(|line| line.strip_prefix("error: "));
-    Ok(Err(why.unwrap_or("the run ended without results").to_owned()))
+    let why = why.unwrap_or("the run ended without results").to_owned();
+    if output.status.code() == Some(i32::from(exit::USAGE)) {
+        return Err(Failure::usage(format!("{}: {why}", run.name))
+            .with_hint("take another folder with --out if this one has another run, such as a quick one"));
+    }
+    match folder.join("summary.json").exists() {
+        true => Ok(Ok(())),
+        false => Ok(Err(why)),
+    }
+}
+
+/// Why the figures of a run cannot be judged, if they cannot: it is not there, or was interrupted.
+fn is_complete(folder: &Path) -> Result<Result<(), String>, Failure> {
+    if !folder.join("summary.json").exists() {
+        return Ok(Err("it was not run".to_owned()));
+    }
+    let summary: serde_json::Value = RunFolder::open(folder).read_json("summary.json")?;
+    match summary["interrupted"].as_bool() {
+        Some(true) => Ok(Err("it was interrupted: the same command continues it".to_owned())),
+        _ => Ok(Ok(())),
+    }
 }
 
 /// A name that is safe for a folder.
