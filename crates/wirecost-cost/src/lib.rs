@@ -6,7 +6,7 @@
 //! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
 //! - [`traffic`]: [`Traffic`] adds up packets and bytes of one direction
 //! - [`totals`]: [`Totals`] adds them up by phase and direction
-//! - [`observer`]: [`Observer`] is told what a device does; [`tariff`]: what a data plan charges for it
+//! - [`observer`]: an [`Observer`] receives the packets and events of a device; [`tariff`]: what a data plan charges for it
 //! - [`sequence`]: [`SendSequence`] finds retransmissions and probes among the segments of a TCP direction
 //! - [`arrivals`]: [`Arrivals`] finds when the link delivered a message's last byte
 //! - [`flights`](mod@flights): the round trips on the critical path

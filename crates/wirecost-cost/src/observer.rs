@@ -1,4 +1,4 @@
-//! What a device does on its link, told once to whoever adds up: energy, tariffs, sums of bytes.
+//! The packets and events of a device on its link. An observer adds them up: to energy, to a tariff, to sums of bytes.
 
 use core::time::Duration;
 
@@ -35,14 +35,14 @@ pub enum DeviceEvent {
     Connect,
     /// It stops waiting for a reply.
     TimedOut,
-    /// Its processor works, without packets, for so many cycles.
+    /// The device computes for this number of processor cycles and sends nothing.
     Computed {
         /// Processor cycles.
         cycles: u64,
     },
 }
 
-/// Whoever adds up what one device does. Calls come in the order of time.
+/// Receives what one device does, in the order of time, and adds it up.
 pub trait Observer {
     /// Handles a packet.
     fn packet(&mut self, packet: &ObservedPacket<'_>);

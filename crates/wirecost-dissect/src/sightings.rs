@@ -1,4 +1,4 @@
-//! The packets of a capture's devices, in the order of time, for whoever adds them up.
+//! Gives the packets of a capture's devices to observers, in the order of time.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -74,7 +74,7 @@ impl Sightings {
         self.seen.sort_by_key(|sighting| sighting.at_ns);
     }
 
-    /// Packets without a time, which no observer is told.
+    /// Packets without a time. Observers do not receive them.
     pub const fn untimed(&self) -> u64 {
         self.untimed
     }

@@ -54,6 +54,20 @@ pub struct Config {
 }
 
 impl Config {
+    /// One cell without fading, without broadcast and with certain detection: what happens in it follows from its timing
+    /// alone, so that it can be held against closed forms.
+    pub fn quiet_cell() -> Self {
+        let mut config = Self::default();
+        config.scenario.n_sites = 1;
+        config.scenario.sectors_per_site = 1;
+        config.radio.fading = FadingModel::None;
+        config.random_access.ideal_detection = true;
+        config.downlink.synchronisation = false;
+        config.downlink.si_messages = false;
+        config.downlink.sib1_repetitions = 0;
+        config
+    }
+
     /// The names that [`Config::profile`] takes.
     pub const PROFILES: [&'static str; 2] = ["vodafone", "study"];
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use traffic::{Exchange, FOUR_PACKETS, REPORT, Traffic};
-use wirecost_nbiot::config::{FadingModel, Flow, ReleaseAssistance};
+use wirecost_nbiot::config::{Flow, ReleaseAssistance};
 use wirecost_nbiot::{
     AirEvent, Config, Gains, LossCause, Message, Network, Packet, RrcState, Transmission, UeFacts, UeId,
 };
@@ -28,19 +28,6 @@ fn run(network: &mut Network, until: Instant) -> Vec<AirEvent> {
         network.advance(next, &mut |event| events.push(event));
     }
     events
-}
-
-/// One cell without fading and without broadcast.
-fn quiet_cell() -> Config {
-    let mut config = Config::default();
-    config.scenario.n_sites = 1;
-    config.scenario.sectors_per_site = 1;
-    config.radio.fading = FadingModel::None;
-    config.random_access.ideal_detection = true;
-    config.downlink.synchronisation = false;
-    config.downlink.si_messages = false;
-    config.downlink.sib1_repetitions = 0;
-    config
 }
 
 /// A device with this path gain in a network of one cell.
@@ -233,7 +220,7 @@ fn a_device_does_not_depend_on_the_order_of_arrivals() {
 /// The chance that one of n preambles on 12 subcarriers meets no other is (11/12)^(n-1).
 #[test]
 fn preambles_collide_as_in_slotted_aloha() {
-    let config = quiet_cell();
+    let config = Config::quiet_cell();
     for n in [2, 5, 12] {
         let (mut collisions, mut preambles) = (0.0, 0.0);
         let mut network = Network::new(&config, 1).unwrap();
@@ -267,7 +254,7 @@ fn preambles_collide_as_in_slotted_aloha() {
 
 #[test]
 fn one_report_takes_six_dcis_with_resume_and_eight_with_setup() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     let (facts, events, dcis) = lone_report(&config, -110.0, 58);
     assert_eq!(
         (
@@ -291,7 +278,7 @@ fn one_report_takes_six_dcis_with_resume_and_eight_with_setup() {
 /// The times of one report by hand, in an empty cell where nothing fails.
 #[test]
 fn the_parts_of_one_report_add_up() {
-    let config = quiet_cell();
+    let config = Config::quiet_cell();
     let (facts, events, _) = lone_report(&config, -100.0, 58);
     // Preamble 256 to 263; window from 267; search space 272; DCI 272, response 277 to 278; Msg3 after 12 subframes from 290 to 294 on
     // three tones, because NPRACH of level 2 is on the air until 461; monitoring from 297; search space 304; DCI 304, Msg4 309 to 310;
@@ -314,7 +301,7 @@ fn the_parts_of_one_report_add_up() {
 
 #[test]
 fn a_saturated_uplink_carries_62_5_kbit_per_s() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     config.levels.ce0.npdcch_rmax = 1;
     config.levels.ce0.npdcch_g = 4.0;
     for level in [
@@ -340,7 +327,7 @@ fn a_saturated_uplink_carries_62_5_kbit_per_s() {
 
 #[test]
 fn a_device_out_of_reach_gives_up_and_loses_its_packet() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     config.random_access.ideal_detection = false;
     let (facts, events, _) = lone_report(&config, -190.0, 58);
     let lost = events.iter().any(|event| {
@@ -361,7 +348,7 @@ fn a_device_out_of_reach_gives_up_and_loses_its_packet() {
 
 #[test]
 fn a_full_cell_rejects() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     config.rrc.max_connections = 1;
     let mut network = Network::new(&config, 1).unwrap();
     let gains = Gains::fixed(&[-100.0]);
@@ -384,7 +371,7 @@ fn a_full_cell_rejects() {
 
 #[test]
 fn an_idle_device_is_paged_for_a_downlink_packet() {
-    let mut network = Network::new(&quiet_cell(), 1).unwrap();
+    let mut network = Network::new(&Config::quiet_cell(), 1).unwrap();
     let ue = device(&mut network, -100.0);
     network.offer(ue, Direction::Down, packet(9, 200), Instant::START);
     let events = run(&mut network, seconds(60));
@@ -433,7 +420,7 @@ fn exchanges(config: &Config, exchanges: u64) -> (u64, u32, u64) {
 
 #[test]
 fn without_proactive_grants_every_answer_costs_a_random_access() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     let (fast, preambles, _) = exchanges(&config, 3);
     assert_eq!(preambles, 1);
     config.mac.ul_grant_after_dl = false;
@@ -444,7 +431,7 @@ fn without_proactive_grants_every_answer_costs_a_random_access() {
 
 #[test]
 fn release_assistance_ends_the_connection_at_once() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     let (last, _, released) = exchanges(&config, 1);
     assert!(released >= last + 1_000, "{last} and {released}");
     config.rrc.release_assistance = ReleaseAssistance::OneDownlink;
@@ -458,7 +445,7 @@ fn release_assistance_ends_the_connection_at_once() {
 
 #[test]
 fn early_data_takes_the_answer_in_msg4() {
-    let mut config = quiet_cell();
+    let mut config = Config::quiet_cell();
     config.rrc.flow = Flow::EarlyData;
     let mut network = Network::new(&config, 1).unwrap();
     let ue = device(&mut network, -100.0);
@@ -518,7 +505,7 @@ fn weak_devices_repeat_more_and_take_longer() {
 
 #[test]
 fn a_recorded_device_tells_its_message_sequence() {
-    let mut network = Network::new(&quiet_cell(), 1).unwrap();
+    let mut network = Network::new(&Config::quiet_cell(), 1).unwrap();
     let ue = device(&mut network, -100.0);
     network.record(ue);
     network.offer(ue, Direction::Up, packet(1, 58), Instant::START);

@@ -5,7 +5,6 @@ mod common;
 use std::time::Duration;
 
 use common::{OwnLinks, Talker, delay, device, end, settings, world};
-use wirecost_nbiot::config::FadingModel;
 use wirecost_nbiot::{AirEvent, Config, Gains, Network, Packet};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::record::Record;
@@ -15,17 +14,9 @@ use wirecost_sim::{Cells, Recording};
 /// The internet behind the cell, each way.
 const INTERNET: Duration = Duration::from_millis(4);
 
-/// One cell without fading, without broadcast and with certain detection.
+/// The network of one quiet cell.
 fn quiet_cell() -> Network {
-    let mut config = Config::default();
-    config.scenario.n_sites = 1;
-    config.scenario.sectors_per_site = 1;
-    config.radio.fading = FadingModel::None;
-    config.random_access.ideal_detection = true;
-    config.downlink.synchronisation = false;
-    config.downlink.si_messages = false;
-    config.downlink.sib1_repetitions = 0;
-    Network::new(&config, 1).expect("a network")
+    Network::new(&Config::quiet_cell(), 1).expect("a network")
 }
 
 /// A cell with one device at this path gain.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_nbiot::adaptation::Adaptation;
 use wirecost_nbiot::calendar::DownlinkCalendar;
-use wirecost_nbiot::config::{FadingModel, MacConfig, OperationMode};
+use wirecost_nbiot::config::{MacConfig, OperationMode};
 use wirecost_nbiot::decibel::link_budget_snr_db;
 use wirecost_nbiot::npdsch::NpdschFormat;
 use wirecost_nbiot::npusch::NpuschFormat;
@@ -172,24 +172,11 @@ fn rates_at_the_coverage_limit(targets: &mut Vec<Target>) {
     }
 }
 
-/// One cell without fading, without broadcast and with certain detection.
-fn quiet_cell() -> Config {
-    let mut config = Config::default();
-    config.scenario.n_sites = 1;
-    config.scenario.sectors_per_site = 1;
-    config.radio.fading = FadingModel::None;
-    config.random_access.ideal_detection = true;
-    config.downlink.synchronisation = false;
-    config.downlink.si_messages = false;
-    config.downlink.sib1_repetitions = 0;
-    config
-}
-
 /// The share of preambles that meet another one, where `preambles` devices choose one of 12 subcarriers: 1 - (11/12)^(n-1).
 fn collisions(preambles: u64) -> Result<Target, NbiotError> {
     /// How often they choose.
     const OCCASIONS: u64 = 600;
-    let mut network = Network::new(&quiet_cell(), 1)?;
+    let mut network = Network::new(&Config::quiet_cell(), 1)?;
     let gains = Gains::fixed(&[-100.0]);
     let (mut collided, mut sent) = (0.0, 0.0);
     for occasion in 0..OCCASIONS {
