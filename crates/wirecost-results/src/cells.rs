@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::Row as _;
 use super::folder::{CELLS, ResultsError, RunFolder};
 use super::summary::Cell;
+use super::traffic::CellTraffic;
 use super::{Ladder, SampleRow};
 
 /// The results of one cell.
@@ -16,6 +17,9 @@ pub struct CellFile {
     pub cell: Cell,
     /// The packets of one of its devices, if a device finished.
     pub ladder: Option<Ladder>,
+    /// The packets of its first devices, in cells with an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<CellTraffic>,
     /// One row of `samples.csv` per device. The first column is unused here.
     pub samples: Vec<String>,
     /// The distribution of response times as a `.hgrm` file, for cells without rows.
@@ -29,6 +33,7 @@ impl CellFile {
         Self {
             cell,
             ladder,
+            traffic: None,
             samples: rows.iter().map(SampleRow::line).collect(),
             distribution: None,
         }

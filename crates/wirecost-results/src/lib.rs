@@ -4,7 +4,7 @@
 //!   everything else
 //! - [`environment`]: `env.json`, the machine that measured them
 //! - [`ladder`]: `ladder.json`, the packets of one connect and first message of every cell
-//! - [`cells`]: `cells/<key>.json`, the results of one cell
+//! - [`cells`]: `cells/<key>.json`, the results of one cell; [`traffic`]: the packets of its first devices
 //! - [`load`]: `summary.json` of a load
 //! - [`merge`]: several folders as one
 //! - [`seconds`]: `intervals.csv` of a load, one row per second; [`usage`]: `usage.csv`, what both sides used meanwhile
@@ -58,6 +58,7 @@ pub mod threshold;
 pub mod thresholds;
 pub mod time;
 pub mod times;
+pub mod traffic;
 pub mod usage;
 pub mod value;
 pub mod warning;

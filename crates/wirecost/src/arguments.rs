@@ -1,5 +1,6 @@
 //! The command line. Quantities carry their units; lists are separated by commas.
 
+mod choose;
 mod compare;
 mod cost;
 mod count;
@@ -27,6 +28,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub use choose::{By, ChooseArguments, Delivery, Reach};
 pub use compare::{CompareArguments, OutputArguments};
 pub use cost::{CostArguments, SchemaArguments, SchemaKind};
 pub use emulation::PacketPath;
@@ -161,6 +163,8 @@ pub enum Command {
     Pcap(PcapArguments),
     /// Model energy, battery life and the data plan's price of a capture or a comparison
     Cost(Box<CostArguments>),
+    /// Rank the stacks that meet your requirements, by bytes, energy, money or time
+    Choose(Box<ChooseArguments>),
     /// Rebuild the report of a results folder
     Report(ReportArguments),
     /// Run a built-in server on its own, for other clients or for a load from a second machine

@@ -51,6 +51,7 @@ fn run() -> Result<ExitCode, Failure> {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::New(arguments) => commands::new::run(&arguments),
         Command::Schema(arguments) => commands::new::schema(&arguments),
+        Command::Choose(arguments) => commands::choose::run(*arguments),
         Command::Cost(arguments) => commands::cost::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),
         Command::Load(arguments) => commands::load::run(&arguments),

@@ -136,6 +136,19 @@ pub trait PacketSink {
     ) -> io::Result<()>;
 }
 
+/// Both sinks, one after the other.
+impl<A: PacketSink, B: PacketSink> PacketSink for (A, B) {
+    fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        device: Option<&Attributed<'_>>,
+    ) -> io::Result<()> {
+        self.0.packet(packet, delivered, device)?;
+        self.1.packet(packet, delivered, device)
+    }
+}
+
 /// The measurements of all devices, and of the packets as a whole.
 #[derive(Debug)]
 pub struct Analysis {

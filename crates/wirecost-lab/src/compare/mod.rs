@@ -25,6 +25,7 @@ mod sections;
 pub mod shared_link;
 pub mod simulated;
 pub mod sweep;
+mod traffic;
 pub mod verdict;
 
 pub use live::{Progress, Run, run};

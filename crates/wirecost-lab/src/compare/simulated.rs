@@ -25,6 +25,7 @@ use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Cause, Instant};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::summary::{Cell, Cpu};
+use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Ladder, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, PlannedCell};
@@ -36,6 +37,7 @@ use wirecost_stack::{Credentials, Message};
 use super::analysis::{DeviceMeasurement, Shares};
 use super::cells::{self, Source};
 use super::ladder::ladder;
+use super::traffic;
 use sink::Kept;
 pub(crate) use threads::side_by_side;
 pub use threads::simulate;
@@ -54,6 +56,8 @@ pub struct CellResult {
     pub rows: Vec<SampleRow>,
     /// The packets of the first finished device, by flights.
     pub ladder: Option<Ladder>,
+    /// The packets of the first devices, in cells with an interval.
+    pub traffic: Option<CellTraffic>,
     /// The packets of the recorded devices, device by device in the order of entry.
     pub packets: Vec<SimulatedPacket>,
     /// The secrets of their connections in the NSS key log format; empty if there are none or if they are not kept.
@@ -152,7 +156,7 @@ impl<'a> Simulation<'a> {
                 credentials: if is_recorded { &recorded } else { &credentials },
                 stopped: &self.stopped,
             };
-            let outcome = world.play(played.kept.sink(planned, is_recorded))?;
+            let outcome = world.play(played.kept.sink(planned, sample, is_recorded))?;
             for (sum, counters) in played.counters.iter_mut().zip(outcome.counters) {
                 *sum += counters;
             }
@@ -204,6 +208,7 @@ impl<'a> Simulation<'a> {
             cell: cells::cell(&source, &finished),
             rows: finished.iter().map(row).collect(),
             ladder: drawn.and_then(|device| ladder(planned, link, device, kept.ladder)),
+            traffic: traffic::finish(kept.traffic, devices.iter()),
             packets: kept.packets,
             keys,
         }

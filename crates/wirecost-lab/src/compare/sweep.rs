@@ -251,8 +251,8 @@ impl<'a> Sweep<'a> {
         let run = live::run(&options, part, self.folder, reached, progress)?;
         let capture = store.next_capture();
         let (results, facts) = analysed(progress, || batch::figures(&options, run, self.folder, &capture))?;
-        for ((cell, rows, ladder), index) in results.into_iter().zip(cells) {
-            store.put(*index, CellFile::new(cell, &rows, ladder))?;
+        for (file, index) in results.into_iter().zip(cells) {
+            store.put(*index, file)?;
         }
         Ok(facts)
     }

@@ -26,6 +26,35 @@ const LINK: Group = Group {
     ],
 };
 
+const CHOOSE: &[Group] = &[
+    Group {
+        heading: "Readings",
+        common: &["size", "every", "file"],
+        further: &["keep_alive"],
+    },
+    Group {
+        heading: "Requirements",
+        common: &["within", "delivery", "reach", "battery_years", "monthly_bytes"],
+        further: &["device_class"],
+    },
+    Group {
+        heading: "Energy and money",
+        common: &["device", "battery", "tariff"],
+        further: &["self_discharge"],
+    },
+    LINK,
+    Group {
+        heading: "Measurement",
+        common: &["by", "verify"],
+        further: &["count", "seed"],
+    },
+    Group {
+        heading: "Results",
+        common: &["out", "json", "quiet"],
+        further: &[],
+    },
+];
+
 const COMPARE: &[Group] = &[
     Group {
         heading: "Messages",
@@ -215,7 +244,8 @@ const SERVE: &[Group] = &[
 ];
 
 /// The commands with groups.
-const GROUPS: [(&str, &[Group]); 6] = [
+const GROUPS: [(&str, &[Group]); 7] = [
+    ("choose", CHOOSE),
     ("compare", COMPARE),
     ("run", RUN),
     ("link", LINK_RUN),

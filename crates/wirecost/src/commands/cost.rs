@@ -1,10 +1,11 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder.
 
-mod files;
+pub mod devices;
+pub mod files;
 mod ladder;
-mod outcome;
-mod table;
-mod traffic;
+pub mod outcome;
+pub mod table;
+pub mod traffic;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,7 @@ fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
         .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))
 }
 
+pub mod choose;
 pub mod claims;
 pub mod command_line;
 pub mod compare;

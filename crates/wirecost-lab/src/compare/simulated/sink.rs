@@ -4,12 +4,14 @@ use std::io;
 
 use wirecost_proto::record::{Record, RecordedPacket};
 use wirecost_proto::{Cause, Instant, Phase};
+use wirecost_results::traffic::Collector;
 use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::label::Labeller;
 
 use super::SimulatedPacket;
 use crate::compare::analysis::{Attributed, PacketSink, Shares};
 use crate::compare::ladder::{DrawnPacket, DrawnPackets};
+use crate::compare::traffic;
 
 /// The kept packets of a cell's devices.
 #[derive(Default)]
@@ -20,12 +22,17 @@ pub(super) struct Kept {
     pub(super) ladder: DrawnPackets,
     /// Whether there is a finished device.
     has_ladder: bool,
+    /// The packets of the first devices, by their time at the device.
+    pub(super) traffic: Collector,
 }
 
 impl Kept {
     /// A sink for the packets of the next device.
-    pub(super) fn sink(&mut self, planned: &PlannedCell, is_recorded: bool) -> Sink<'_> {
+    pub(super) fn sink(&mut self, planned: &PlannedCell, sample: u32, is_recorded: bool) -> Sink<'_> {
         Sink {
+            sample: traffic::is_kept(planned)
+                .then_some(sample)
+                .filter(|sample| self.traffic.has_room_for((*sample).into())),
             kept: self,
             is_recorded,
             labeller: Labeller::new(planned.stack),
@@ -38,6 +45,8 @@ impl Kept {
 /// A sink for the packets of one device.
 pub(super) struct Sink<'a> {
     kept: &'a mut Kept,
+    /// The device's sample, if its traffic is kept.
+    sample: Option<u32>,
     is_recorded: bool,
     labeller: Labeller,
     is_drawn: bool,
@@ -77,15 +86,18 @@ impl PacketSink for Sink<'_> {
         delivered: Option<Instant>,
         device: Option<&Attributed<'_>>,
     ) -> io::Result<()> {
-        let Some(Attributed {
+        let Some(device) = device else {
+            return Ok(());
+        };
+        if let Some(sample) = self.sample {
+            traffic::add(&mut self.kept.traffic, sample, packet, delivered, device);
+        }
+        let Attributed {
             verdict,
             counted,
             spans,
             ..
-        }) = device
-        else {
-            return Ok(());
-        };
+        } = device;
         if self.is_drawn && matches!(verdict.phase, Phase::Connect | Phase::Message) {
             let label = self.labeller.label(packet.direction, &packet.bytes, spans);
             let drawn = DrawnPacket::new(packet, delivered, verdict, spans, label);

@@ -7,7 +7,8 @@ use wirecost_live::environment::OpenFiles;
 use wirecost_live::foreign::ForeignReport;
 use wirecost_results::environment::Emulator;
 use wirecost_results::link_text::LinkText;
-use wirecost_results::{Cell, Ladder, RunFolder, SampleRow};
+use wirecost_results::traffic::CellTraffic;
+use wirecost_results::{Cell, CellFile, RunFolder, SampleRow};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{Plan, mtu_of};
 
@@ -17,6 +18,7 @@ use crate::compare::cells::{self, Context};
 use crate::compare::finish::emulator;
 use crate::compare::ladder::{DrawnPackets, ladder};
 use crate::compare::live::{NetworkFacts, Run, RunError};
+use crate::compare::traffic::TrafficSink;
 
 /// The facts about the machine from a batch.
 #[derive(Debug)]
@@ -36,9 +38,6 @@ pub(crate) struct LiveFacts {
     /// Why it or its capture ended early, unless the user ended it.
     pub(crate) failure: Option<String>,
 }
-
-/// The figures of a cell of a batch.
-pub(super) type Figures = (Cell, Vec<SampleRow>, Option<Ladder>);
 
 /// The most links of one batch. Each is checked before the measurement, one after the other.
 const MAX_LINKS: usize = 200;
@@ -99,22 +98,25 @@ pub(super) fn figures(
     mut run: Run,
     folder: &RunFolder,
     capture: &str,
-) -> Result<(Vec<Figures>, LiveFacts), RunError> {
+) -> Result<(Vec<CellFile>, LiveFacts), RunError> {
     let drawn = drawn_devices(&run);
     let io = EmulationError::doing;
     let hosts = 0..run.plan.devices.len() as u32;
     let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
     let keys = run.key_log.text();
     let path = folder.file(capture);
-    let mut capture = CaptureFile::create(&path, &run.plan, run.clock, recorded, drawn, &keys)
+    let capture = CaptureFile::create(&path, &run.plan, run.clock, recorded, drawn, &keys)
         .map_err(io("write the capture"))?;
     let recording = &mut run.seen.recording;
     let reports = std::mem::take(&mut run.devices);
     let devices = reports
         .into_iter()
         .map(|report| AnalysedDevice::of_plan(&run.plan, report));
-    let analysis = analyse(devices, &run.flows, recording, &mut capture);
+    let mut sinks = (capture, TrafficSink::new(&run.plan));
+    let analysis = analyse(devices, &run.flows, recording, &mut sinks);
     let analysis = analysis.map_err(io("read the recorded packets back"))?;
+    let (capture, traffic) = sinks;
+    let traffic = traffic.finish(&analysis.devices);
     let (ladders, capture_error) = capture.finish();
     // If the disk is full, the results need this space.
     recording.discard().map_err(io("discard the recorded packets"))?;
@@ -133,7 +135,7 @@ pub(super) fn figures(
         foreign_cpu: run.server.as_ref().and_then(|server| server.cpu),
     };
     let (cells, rows) = cells::cells(&context, &analysis.devices);
-    let figures = by_cell(options, &run.plan, &analysis, cells, rows, ladders);
+    let figures = by_cell(options, &run.plan, &analysis, (cells, traffic), rows, ladders);
     let facts = LiveFacts {
         emulator,
         unattributed_packets: analysis.unattributed_packets,
@@ -164,10 +166,10 @@ fn by_cell(
     options: &Options,
     plan: &Plan,
     analysis: &Analysis,
-    cells: Vec<Cell>,
+    (cells, traffic): (Vec<Cell>, Vec<Option<CellTraffic>>),
     rows: Vec<SampleRow>,
     ladders: Vec<DrawnPackets>,
-) -> Vec<Figures> {
+) -> Vec<CellFile> {
     let mut rows_of: Vec<Vec<SampleRow>> = vec![Vec::new(); cells.len()];
     for row in rows {
         rows_of[row.cell as usize].push(row);
@@ -180,15 +182,19 @@ fn by_cell(
         let link = LinkText(options.links[planned.link]).to_string();
         ladder(planned, link, device, packets)
     };
-    let parts = cells.into_iter().zip(rows_of).zip(ladders).enumerate();
+    let parts = cells.into_iter().zip(rows_of).zip(ladders).zip(traffic);
     parts
-        .map(|(index, ((cell, rows), packets))| {
+        .enumerate()
+        .map(|(index, (((cell, rows), packets), traffic))| {
             let ladder = if packets.is_empty() {
                 None
             } else {
                 drawn(index, packets)
             };
-            (cell, rows, ladder)
+            CellFile {
+                traffic,
+                ..CellFile::new(cell, &rows, ladder)
+            }
         })
         .collect()
 }

@@ -60,7 +60,10 @@ impl<'a> Store<'a> {
     /// Writes a simulated cell with its packets.
     pub(super) fn put_simulated(&mut self, plan: &Plan, result: &CellResult) -> Result<(), ResultsError> {
         captures::write_part(self.folder, &plan.cells[result.index], result)?;
-        let file = CellFile::new(result.cell.clone(), &result.rows, result.ladder.clone());
+        let file = CellFile {
+            traffic: result.traffic.clone(),
+            ..CellFile::new(result.cell.clone(), &result.rows, result.ladder.clone())
+        };
         self.put(result.index, file)
     }
 

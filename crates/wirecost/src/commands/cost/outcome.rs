@@ -87,9 +87,10 @@ impl Asked<'_> {
         json!({
             "traffic": traffic.label,
             "mode": traffic.mode,
-            "interval_s": readings.map(|cycle| cycle.every),
-            "keep_alive_s": traffic.cycles.get(1).map(|cycle| cycle.every),
-            "bytes_once": readings.map(|cycle| cycle.usage.wire_bytes()),
+            "interval_s": traffic.interval,
+            "keep_alive_s": traffic.keep_alive,
+            "bytes_once": traffic.bytes_each(),
+            "readings_of_once": readings.map(|cycle| cycle.readings),
             "once": readings.and_then(|cycle| cycle.account.as_ref()).map(account_json),
             "mean_power_w": outcome.power.as_ref().map(purposes_json),
             "energy_is_upper_bound": outcome.overlaps,

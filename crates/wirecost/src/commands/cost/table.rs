@@ -11,6 +11,9 @@ use super::outcome::{Asked, Outcome};
 use super::traffic::{Source, Traffic};
 use crate::arguments::CostArguments;
 
+/// The columns of text of both tables.
+const TEXT_COLUMNS: [usize; 2] = [0, 1];
+
 /// A share of the energy, by the heading of its column.
 type Share = (&'static str, fn(&Purposes) -> f64);
 
@@ -53,7 +56,7 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
         each.clone()
             .map(|(traffic, outcome)| row(asked, traffic, outcome)),
     );
-    draw(&rows, &mut text);
+    draw(&rows, &TEXT_COLUMNS, &mut text);
     if asked.device.is_some() {
         text.push_str("\nwhere the energy goes*\n");
         let names = PARTS.iter().chain(&WHOLES).map(|(name, _)| (*name).to_owned());
@@ -65,7 +68,7 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
                 .collect(),
         ];
         rows.extend(each.map(|(traffic, outcome)| shares(traffic, outcome)));
-        draw(&rows, &mut text);
+        draw(&rows, &TEXT_COLUMNS, &mut text);
         text.push_str("The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.\n");
     }
     footer(asked, source, outcomes, &mut text);
@@ -74,11 +77,9 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
 
 fn heading(arguments: &CostArguments, source: &Source) -> String {
     let shown = arguments.source.display();
-    let readings = source.traffic.first().and_then(|traffic| traffic.cycles.first());
-    let every = readings.map_or(0.0, |cycle| cycle.every);
-    let mut all = source.traffic.iter().filter_map(|traffic| traffic.cycles.first());
-    let is_one = all.all(|cycle| cycle.every == every);
-    match source.traffic.first().map(|traffic| traffic.mode) {
+    let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
+    let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
+    match source.traffic.first().map(|traffic| traffic.mode.as_str()) {
         Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
         Some("each interval") => format!("{shown}: the capture is repeated every {}\n\n", time(every)),
         _ if is_one => format!("{shown}: one reading every {}\n\n", time(every)),
@@ -118,12 +119,14 @@ fn heads(asked: &Asked<'_>) -> Vec<String> {
 
 fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     let fleet = f64::from(asked.devices);
-    let readings = traffic.cycles.first();
-    let bytes = readings.map_or(0.0, |cycle| cycle.usage.wire_bytes());
-    let mut row = vec![traffic.label.clone(), traffic.mode.to_owned(), number(bytes)];
+    let mut row = vec![
+        traffic.label.clone(),
+        traffic.mode.clone(),
+        number(traffic.bytes_each()),
+    ];
     if let Some(power) = &outcome.power {
-        let account = readings.and_then(|cycle| cycle.account.as_ref());
-        row.push(account.map_or_else(String::new, |account| number(account.total().joules * 1e3)));
+        let joules = traffic.joules_each();
+        row.push(joules.map_or_else(String::new, |joules| number(joules * 1e3)));
         let mark = if outcome.overlaps { "<= " } else { "" };
         row.push(format!("{mark}{}", number(power.total().joules * 1e3)));
     }
@@ -142,7 +145,7 @@ fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
 }
 
 fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
-    let mut row = vec![traffic.label.clone(), traffic.mode.to_owned()];
+    let mut row = vec![traffic.label.clone(), traffic.mode.clone()];
     if let Some(power) = &outcome.power {
         let whole = power.total().joules;
         let share = |(_, of): &Share| {
@@ -205,7 +208,7 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
 }
 
 /// A number with four digits, or all digits before its point.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -219,8 +222,8 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Draws rows with two columns of text on the left and numbers on the right.
-fn draw(rows: &[Vec<String>], text: &mut String) {
+/// Draws rows: columns of text begin with the others of their column, columns of numbers end with them.
+pub fn draw(rows: &[Vec<String>], text_columns: &[usize], text: &mut String) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter()
@@ -234,9 +237,9 @@ fn draw(rows: &[Vec<String>], text: &mut String) {
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(column, (cell, width))| match column {
-                0 | 1 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
+            .map(|(column, (cell, width))| match text_columns.contains(&column) {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
             });
         let line = cells.collect::<Vec<String>>().join("  ");
         text.push_str(line.trim_end());

@@ -12,7 +12,7 @@ use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
 
-use super::ladder;
+use super::{devices, ladder};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -29,6 +29,8 @@ pub struct Cycle {
     pub account: Option<Account>,
     /// What it uses once.
     pub usage: Usage,
+    /// Readings in it.
+    pub readings: f64,
     /// Seconds from one to the next.
     pub every: f64,
 }
@@ -47,10 +49,33 @@ impl Cycle {
 pub struct Traffic {
     /// The device's address, or the cell.
     pub label: String,
-    /// How it is repeated: `as captured`, `each interval`, `a connection each`, `kept open`.
-    pub mode: &'static str,
-    /// Readings first, then keep-alives.
+    /// How it is repeated: `as captured`, `each interval`, `a connection each`, `kept open`, `kept for N`.
+    pub mode: String,
+    /// Seconds between readings.
+    pub interval: f64,
+    /// Seconds between keep-alives that are not part of the readings' traffic.
+    pub keep_alive: Option<f64>,
+    /// Readings first, then such keep-alives.
     pub cycles: Vec<Cycle>,
+}
+
+impl Traffic {
+    /// Bytes of a reading, both ways, without such keep-alives.
+    pub fn bytes_each(&self) -> f64 {
+        self.each(|cycle| Some(cycle.usage.wire_bytes())).unwrap_or(0.0)
+    }
+
+    /// Joules of a reading, without such keep-alives; `None` without a device.
+    pub fn joules_each(&self) -> Option<f64> {
+        self.each(|cycle| Some(cycle.account.as_ref()?.total().joules))
+    }
+
+    fn each(&self, of: impl Fn(&Cycle) -> Option<f64>) -> Option<f64> {
+        let cycles = || self.cycles.iter().filter(|cycle| cycle.readings > 0.0);
+        let readings: f64 = cycles().map(|cycle| cycle.readings).sum();
+        let sum: Option<f64> = cycles().map(of).sum();
+        Some(sum? / readings)
+    }
 }
 
 /// A capture or a results folder.
@@ -85,7 +110,7 @@ impl Source {
 }
 
 /// What some traffic costs once.
-fn cycle(
+pub fn cycle(
     device: Option<&Device>,
     every: Option<f64>,
     tell: impl FnOnce(&mut dyn Observer),
@@ -101,6 +126,7 @@ fn cycle(
     let cycle = Cycle {
         account,
         usage,
+        readings: 1.0,
         every: every.unwrap_or_else(|| observed.duration().as_secs_f64()),
     };
     (cycle, observed)
@@ -196,7 +222,10 @@ fn devices(
                 "each interval"
             } else {
                 "as captured"
-            },
+            }
+            .to_owned(),
+            interval: cycle.every,
+            keep_alive: None,
             cycles: vec![cycle],
         });
     }
@@ -215,20 +244,52 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     let summary: Summary = folder.read_json("summary.json")?;
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
     let mut source = Source::default();
+    let mut is_of_one = false;
     for (position, ladder) in ladders.iter().enumerate() {
         let index = ladder.cell.map_or(position, |cell| cell as usize);
         let Some(cell) = summary.cells.get(index).filter(|cell| cell.message.is_some()) else {
             continue;
         };
-        cell_traffic(arguments, device, cell, ladder, &mut source.traffic);
+        let is_as_run = arguments
+            .interval
+            .is_none_or(|interval| cell.interval_ns == Some(interval.as_nanos() as u64));
+        match devices::read(&folder, cell).filter(|_| is_as_run) {
+            Some(lives) => source.traffic.push(Traffic {
+                label: label(cell, ladder),
+                mode: mode(cell),
+                interval: interval_of(arguments, cell).as_secs_f64(),
+                keep_alive: None,
+                cycles: devices::cycles(&lives, cell, device)?,
+            }),
+            None => {
+                is_of_one |= device.is_some();
+                cell_traffic(arguments, device, cell, ladder, &mut source.traffic);
+            }
+        }
     }
-    if device.is_some() {
+    if is_of_one {
         source.notes.push(
-            "the energy of a cell is that of one device's connect and first message; bytes are means over its devices"
+            "the energy of a cell without an interval is that of one device's connect and first message; bytes are means over its devices"
                 .to_owned(),
         );
     }
     Ok(source)
+}
+
+fn label(cell: &Cell, ladder: &Ladder) -> String {
+    format!(
+        "{} {} {}B {} {}",
+        cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
+    )
+}
+
+/// How a cell with an interval uses its connections.
+pub fn mode(cell: &Cell) -> String {
+    match (cell.connect.is_some(), cell.messages_per_connection) {
+        (false, _) => "no connection".to_owned(),
+        (true, 1) => "a connection each".to_owned(),
+        (true, readings) => format!("kept for {readings}"),
+    }
 }
 
 /// The interval between readings: the one asked for, otherwise that of the run, if it has one.
@@ -246,10 +307,7 @@ fn cell_traffic(
     to: &mut Vec<Traffic>,
 ) {
     let every = interval_of(arguments, cell).as_secs_f64();
-    let label = format!(
-        "{} {} {}B {} {}",
-        cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
-    );
+    let label = label(cell, ladder);
     let has_connection = cell.connect.is_some();
     let ways: &[(bool, &str)] = if has_connection {
         &[(false, "a connection each"), (true, "kept open")]
@@ -262,13 +320,20 @@ fn cell_traffic(
         });
         reading.usage = ladder::usage(cell, is_kept);
         let mut cycles = vec![reading];
-        let keep_alive = arguments.keep_alive.as_secs_f64();
-        if is_kept && cell.stack.starts_with("mqtt") && keep_alive > 0.0 {
-            cycles.push(cycle(device, Some(keep_alive), |to| ladder::tell_keep_alive(ladder, to)).0);
+        let keep_alive = Some(arguments.keep_alive.as_secs_f64())
+            .filter(|every| is_kept && cell.stack.starts_with("mqtt") && *every > 0.0);
+        if let Some(every) = keep_alive {
+            let (pings, _) = cycle(device, Some(every), |to| ladder::tell_keep_alive(ladder, to));
+            cycles.push(Cycle {
+                readings: 0.0,
+                ..pings
+            });
         }
         to.push(Traffic {
             label: label.clone(),
-            mode,
+            mode: mode.to_owned(),
+            interval: every,
+            keep_alive,
             cycles,
         });
     }

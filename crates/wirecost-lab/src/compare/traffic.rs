@@ -1,0 +1,105 @@
+//! What devices did on their links, for energy models and tariffs: packets at the device's end, from connect to close.
+
+use std::io;
+
+use wirecost_proto::record::RecordedPacket;
+use wirecost_proto::{Direction, Instant};
+use wirecost_results::traffic::{CellTraffic, Collector, Shape};
+use wirecost_scenario::plan::{Plan, PlannedCell};
+
+use super::analysis::{Attributed, Counted, DeviceMeasurement, PacketSink};
+
+/// Whether the traffic of a cell's devices is their whole life: they send at intervals, which nothing else interrupts.
+pub(super) fn is_kept(planned: &PlannedCell) -> bool {
+    planned.schedule.interval.is_some()
+}
+
+/// Adds a packet of the device with this sample, if it counts in a figure. A packet up counts when it is sent, whatever
+/// becomes of it; one down when it arrives.
+pub(super) fn add(
+    collector: &mut Collector,
+    sample: u32,
+    packet: &RecordedPacket,
+    delivered: Option<Instant>,
+    device: &Attributed<'_>,
+) {
+    let is_figure = !matches!(
+        device.counted.packet,
+        Counted::Ticket(_) | Counted::WarmUp | Counted::Nothing
+    );
+    let at = match packet.direction {
+        Direction::Up => Some(packet.entered),
+        Direction::Down => delivered,
+    };
+    let Some(at) = at.filter(|_| is_figure) else {
+        return;
+    };
+    let verdict = device.verdict;
+    let shape = Shape::of(packet.direction, verdict.phase, verdict.cause, device.spans);
+    collector.packet(sample.into(), at, shape);
+}
+
+/// The traffic of a cell's devices, with the starts of their connections.
+pub(super) fn finish<'a>(
+    collector: Collector,
+    devices: impl Iterator<Item = &'a DeviceMeasurement> + Clone,
+) -> Option<CellTraffic> {
+    collector.finish(|sample| {
+        let device = devices
+            .clone()
+            .find(|device| u64::from(device.sample) == sample && device.report.finished)?;
+        let notes = device.report.script.notes();
+        let first = notes.connect_started.map(|(_, started)| started);
+        let again = notes.reconnects.iter().map(|again| again.started);
+        Some(first.into_iter().chain(again).collect())
+    })
+}
+
+/// Collects the traffic of the cells of a live run.
+pub(super) struct TrafficSink<'a> {
+    plan: &'a Plan,
+    /// By cell.
+    cells: Vec<Collector>,
+}
+
+impl<'a> TrafficSink<'a> {
+    /// A sink for the cells of a plan.
+    pub(super) fn new(plan: &'a Plan) -> Self {
+        let cells = plan.cells.iter().map(|_| Collector::default());
+        Self {
+            plan,
+            cells: cells.collect(),
+        }
+    }
+
+    /// The traffic by cell.
+    pub(super) fn finish(self, devices: &[DeviceMeasurement]) -> Vec<Option<CellTraffic>> {
+        let cells = self.cells.into_iter().enumerate();
+        cells
+            .map(|(index, collector)| {
+                finish(
+                    collector,
+                    devices.iter().filter(move |device| device.cell == index),
+                )
+            })
+            .collect()
+    }
+}
+
+impl PacketSink for TrafficSink<'_> {
+    fn packet(
+        &mut self,
+        packet: &RecordedPacket,
+        delivered: Option<Instant>,
+        device: Option<&Attributed<'_>>,
+    ) -> io::Result<()> {
+        let Some((device, host)) = device.zip(packet.host) else {
+            return Ok(());
+        };
+        let sample = self.plan.devices[host as usize].sample;
+        if is_kept(&self.plan.cells[device.cell]) && self.cells[device.cell].has_room_for(sample.into()) {
+            add(&mut self.cells[device.cell], sample, packet, delivered, device);
+        }
+        Ok(())
+    }
+}

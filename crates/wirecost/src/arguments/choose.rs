@@ -1,0 +1,161 @@
+//! The arguments of `wirecost choose`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use wirecost_proto::units::parse_duration;
+use wirecost_proto::{ByteSize, Probability};
+use wirecost_scenario::electric::BatterySize;
+use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::table::whole;
+use wirecost_stack::Stack;
+
+use super::count::at_least_one;
+
+/// `wirecost choose`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Every stack is simulated on the link, with a connection for each reading and with one that is kept for a day, at most \
+    288 readings. What meets the requirements comes first; the last column says what does not, and why. Energy, battery life and \
+    money are modelled: see wirecost cost --help for devices and tariffs.\n\n\
+    wirecost choose --size 48B --every 5min --link lte-m --loss 1% --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff per-mb\n\
+    wirecost choose --size 1kB --every 10s --within 500ms --delivery exactly-once --rtt 100ms\n\
+    wirecost choose --file needs.yaml      # the same options as KEY: VALUE, one per line\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, 13 no stack meets the requirements, 130 interrupted."
+)]
+pub struct ChooseArguments {
+    /// Stacks to choose from [default: each protocol with its usual security]
+    #[arg(value_name = "STACK", value_delimiter = ',')]
+    pub stacks: Vec<Stack>,
+
+    /// Payload of a reading
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        default_value = "48B",
+        allow_hyphen_values = true
+    )]
+    pub size: ByteSize,
+
+    /// Time from one reading to the next
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file")]
+    pub every: Option<Duration>,
+
+    /// Requirements as a YAML file: each key is an option of this command without its dashes
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub link: LinkLists,
+
+    /// A reading must have arrived, or be acknowledged where the stack does that, within this time (95th percentile)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub within: Option<Duration>,
+
+    /// What the stack must guarantee
+    #[arg(long, value_enum, value_name = "GUARANTEE", default_value = "at-least-once")]
+    pub delivery: Delivery,
+
+    /// Protocol that the other side speaks; may be given several times
+    #[arg(long, value_enum, value_name = "PROTOCOL", value_delimiter = ',')]
+    pub reach: Vec<Reach>,
+
+    /// Class of the device by RFC 7228: 1 has about 10 KiB of RAM, 2 about 50 KiB
+    #[arg(long, value_name = "CLASS", value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub device_class: Option<u8>,
+
+    /// Device whose energy is modelled: a name, or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub device: Option<String>,
+
+    /// Battery, e.g. 2400mAh@3.6V: adds its life in years
+    #[arg(long, value_name = "CHARGE@VOLTS", requires = "device")]
+    pub battery: Option<BatterySize>,
+
+    /// Part of its charge that the battery loses by itself per year
+    #[arg(long, value_name = "P", default_value = "1%", requires = "battery")]
+    pub self_discharge: Probability,
+
+    /// Years that the battery must last
+    #[arg(long, value_name = "YEARS", requires = "battery")]
+    pub battery_years: Option<f64>,
+
+    /// Data plan or broker whose price is computed: a name, or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub tariff: Option<String>,
+
+    /// The most bytes of IP packets in a month of one device
+    #[arg(long, value_name = "SIZE")]
+    pub monthly_bytes: Option<ByteSize>,
+
+    /// What the best stack has least of [default: bytes]
+    #[arg(long, value_enum, value_name = "FIGURE", default_value = "bytes")]
+    pub by: By,
+
+    /// Also measure the first three live on this link, and compare bytes
+    #[arg(long)]
+    pub verify: bool,
+
+    /// Devices to simulate for each way; intervals come from their differences
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = at_least_one::<u32>, allow_hyphen_values = true)]
+    pub count: u32,
+
+    /// Seed of all random decisions
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Time between keep-alives of MQTT connections; 0s for none
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub keep_alive: Duration,
+
+    /// Results folder [default: runs/choose-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Also write the choice as JSON to FILE; - prints it instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Print only errors and the table
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A delivery guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Delivery {
+    /// A reading may be lost
+    AtMostOnce,
+    /// A reading is sent again until it is acknowledged
+    AtLeastOnce,
+    /// The receiver gets each reading once
+    ExactlyOnce,
+}
+
+/// A protocol of the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Reach {
+    /// An MQTT broker
+    Mqtt,
+    /// A CoAP server
+    Coap,
+    /// An HTTP server
+    Http,
+    /// An AMQP 1.0 broker
+    Amqp,
+}
+
+/// What stacks are ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Bytes per reading
+    Bytes,
+    /// Mean power, which decides battery life; needs --device
+    Energy,
+    /// Money per month; needs --tariff
+    Money,
+    /// 95th percentile of the time
+    Time,
+}

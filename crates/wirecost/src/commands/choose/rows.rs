@@ -1,0 +1,298 @@
+//! What each stack costs, and which requirement it fails.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use wirecost_cost::tariff::MONTH_SECONDS;
+use wirecost_energy::{Repeated, mean_power};
+use wirecost_results::all_in::Parts;
+use wirecost_results::summary::Times;
+use wirecost_results::{Cell, RunFolder, Summary};
+use wirecost_stack::Stack;
+use wirecost_stats::MeanInterval;
+
+use super::{Inputs, needs};
+use crate::arguments::By;
+use crate::commands::cost::devices;
+use crate::commands::cost::outcome::{Asked, Outcome};
+use crate::commands::cost::traffic::{Traffic, mode};
+use crate::exit::Failure;
+
+/// Share of the bytes from which on a cause is named.
+const NAMED_SHARE: f64 = 0.4;
+/// The part of a time-out of an address translator after which a keep-alive is sent.
+const BEFORE_TIMEOUT: f64 = 0.9;
+
+/// A stack with a way to use its connections.
+pub struct Row {
+    pub stack: Stack,
+    /// `a connection each`, `kept for N`, `no connection`.
+    pub way: String,
+    /// What it costs; `None` if it was not run.
+    pub figures: Option<Figures>,
+    /// Requirements that it fails, in words.
+    pub fails: Vec<String>,
+    /// What makes up most of its bytes.
+    pub note: Option<String>,
+    /// Whether its interval overlaps with that of the first one.
+    pub is_not_separable: bool,
+}
+
+/// What a stack costs.
+pub struct Figures {
+    /// Bytes of IP packets per reading, both ways, with its share of everything else.
+    pub bytes: MeanInterval,
+    /// The same per month of one device.
+    pub month_bytes: f64,
+    /// Mean power in watts; `None` without a device.
+    pub watts: Option<MeanInterval>,
+    /// Energy, years and money.
+    pub outcome: Outcome,
+    /// 95th percentile of the time of a reading, or the longest where there are too few.
+    pub time: Option<(Duration, &'static str)>,
+    /// The 95 % interval of that time, in seconds; `None` where there are too few.
+    time_interval: Option<[f64; 2]>,
+    /// Readings that did not arrive, of all.
+    pub lost: (u64, u64),
+    /// The least and the most bytes per reading of a device, and the same of mean power.
+    ranges: [Option<[f64; 2]>; 2],
+}
+
+impl Row {
+    /// Whether it meets the requirements.
+    pub fn is_met(&self) -> bool {
+        self.figures.is_some() && self.fails.is_empty()
+    }
+}
+
+/// A row for each cell of the comparison.
+pub fn rows(inputs: &Inputs<'_>, summary: &Summary, folder: &RunFolder) -> Result<Vec<Row>, Failure> {
+    let mut rows: Vec<Row> = Vec::new();
+    for cell in &summary.cells {
+        let row = row(inputs, cell, folder)?;
+        // Without a connection both ways are the same; the one with more readings stands.
+        let twin = rows
+            .iter()
+            .position(|other| other.stack == row.stack && other.way == row.way);
+        match twin {
+            Some(twin) => rows[twin] = row,
+            None => rows.push(row),
+        }
+    }
+    Ok(rows)
+}
+
+fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Failure> {
+    let stack: Stack = cell
+        .stack
+        .parse()
+        .map_err(|error| Failure::internal(format_args!("{}: {error}", cell.stack)))?;
+    let mut fails: Vec<String> = needs::refusal(inputs.arguments, stack).into_iter().collect();
+    let figures = figures(inputs, cell, folder)?;
+    match &figures {
+        Some(figures) => fails.extend(failed(inputs, figures)),
+        None => fails.push(match &cell.not_run {
+            Some(why) => format!("not run: {why}"),
+            None => "not run: no device finished".to_owned(),
+        }),
+    }
+    Ok(Row {
+        stack,
+        way: mode(cell),
+        note: figures.as_ref().and_then(|_| note(inputs, cell)),
+        figures,
+        fails,
+        is_not_separable: false,
+    })
+}
+
+fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Option<Figures>, Failure> {
+    let Some(lives) = devices::read(folder, cell) else {
+        return Ok(None);
+    };
+    let device = inputs.device.as_ref();
+    let cycles = devices::cycles(&lives, cell, device)?;
+    let each: Vec<f64> = cycles
+        .iter()
+        .map(|cycle| cycle.usage.wire_bytes() / cycle.readings)
+        .collect();
+    let Some(bytes) = MeanInterval::of(&each) else {
+        return Ok(None);
+    };
+    let count = cycles.len() as f64;
+    let watts: Vec<f64> = device
+        .into_iter()
+        .flat_map(|device| cycles.iter().map(move |cycle| (device, cycle)))
+        .filter_map(|(device, cycle)| {
+            let account = cycle.account.as_ref()?;
+            // The life of one device; all devices together have `count` times as long.
+            let every = cycle.every / count;
+            Some(mean_power(device, &[Repeated { account, every }]).total().joules)
+        })
+        .collect();
+    let ranges = [range(&each), range(&watts)];
+    let traffic = Traffic {
+        label: cell.stack.clone(),
+        mode: mode(cell),
+        interval: inputs.arguments.every.unwrap_or_default().as_secs_f64(),
+        keep_alive: None,
+        cycles,
+    };
+    let asked = Asked {
+        device,
+        tariff: inputs.tariff.as_ref(),
+        battery: inputs
+            .arguments
+            .battery
+            .map(|size| size.battery(inputs.arguments.self_discharge.value())),
+        devices: 1,
+    };
+    let offered = cell.outcomes.offered;
+    let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered;
+    Ok(Some(Figures {
+        month_bytes: bytes.mean * MONTH_SECONDS / traffic.interval,
+        bytes,
+        watts: MeanInterval::of(&watts),
+        ranges,
+        outcome: asked.outcome(&traffic)?,
+        time: times_of(cell).map(time),
+        time_interval: times_of(cell).and_then(time_interval),
+        lost: (offered.saturating_sub(arrived), offered),
+    }))
+}
+
+/// The smallest and the largest of some values.
+fn range(values: &[f64]) -> Option<[f64; 2]> {
+    let least = values.iter().copied().reduce(f64::min)?;
+    Some([least, values.iter().copied().fold(least, f64::max)])
+}
+
+/// The times of a reading: with its connect, where each reading makes one.
+fn times_of(cell: &Cell) -> Option<&Times> {
+    let with_connect = cell.first_message_time_ns.as_ref();
+    let alone = cell
+        .message
+        .as_ref()
+        .and_then(|message| message.response_time_ns.as_ref());
+    match cell.messages_per_connection {
+        1 => with_connect.or(alone),
+        _ => alone,
+    }
+}
+
+fn time(times: &Times) -> (Duration, &'static str) {
+    match times.p95 {
+        Some(p95) => (Duration::from_nanos(p95), "p95"),
+        None => (Duration::from_nanos(times.max), "longest"),
+    }
+}
+
+fn time_interval(times: &Times) -> Option<[f64; 2]> {
+    if times.min == times.max {
+        return Some([times.max as f64 / 1e9; 2]);
+    }
+    let interval = times.quantile_ci95.get("p95").copied().flatten()?;
+    Some(interval.map(|nanos| nanos as f64 / 1e9))
+}
+
+fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
+    let arguments = inputs.arguments;
+    let mut fails = Vec::new();
+    if let Some(((time, what), within)) = figures.time.zip(arguments.within)
+        && time > within
+    {
+        fails.push(format!(
+            "{what} {:.2} s, above {:.2} s",
+            time.as_secs_f64(),
+            within.as_secs_f64()
+        ));
+    }
+    if let Some(([years, ..], least)) = figures.outcome.years.zip(arguments.battery_years)
+        && years < least
+    {
+        fails.push(format!("battery {years:.1} y, below {least} y"));
+    }
+    if let Some(most) = arguments.monthly_bytes
+        && figures.month_bytes > most.bytes() as f64
+    {
+        fails.push(format!(
+            "{:.2} MB a month, above {:.2} MB",
+            figures.month_bytes / 1e6,
+            most.bytes() as f64 / 1e6
+        ));
+    }
+    fails
+}
+
+/// What makes up most of the bytes, if it is not the message.
+fn note(inputs: &Inputs<'_>, cell: &Cell) -> Option<String> {
+    let parts = Parts::of(cell)?;
+    let all = parts.connection + parts.message + parts.keep_alive;
+    let keep_alive = parts.keep_alive / all;
+    if keep_alive >= NAMED_SHARE {
+        let percent = keep_alive * 100.0;
+        return Some(match longer_keep_alive(inputs) {
+            Some(longer) => format!(
+                "keep-alive is {percent:.0} % of it; --keep-alive {}s would save {:.0} %",
+                longer.as_secs(),
+                percent * (1.0 - inputs.arguments.keep_alive.as_secs_f64() / longer.as_secs_f64())
+            ),
+            None => format!("keep-alive is {percent:.0} % of it"),
+        });
+    }
+    let connection = parts.connection / all;
+    (connection >= NAMED_SHARE).then(|| format!("handshake and close are {:.0} % of it", connection * 100.0))
+}
+
+/// The longest keep-alive that the link's address translator allows, if it is longer than the one asked for.
+fn longer_keep_alive(inputs: &Inputs<'_>) -> Option<Duration> {
+    let timeout = inputs.link.nat.tcp?;
+    let longer = Duration::from_secs((timeout.as_secs_f64() * BEFORE_TIMEOUT) as u64);
+    (longer > inputs.arguments.keep_alive).then_some(longer)
+}
+
+/// Orders rows: those that meet the requirements first, each part by the figure. Those that cannot be told apart from the
+/// first are marked.
+pub fn rank(rows: &mut [Row], by: By) {
+    rows.sort_by(|one, other| {
+        let met = other.is_met().cmp(&one.is_met());
+        met.then_with(|| match (value(one, by), value(other, by)) {
+            (Some(one), Some(other)) => one.total_cmp(&other),
+            (one, other) => other.is_some().cmp(&one.is_some()),
+        })
+        .then(Ordering::Equal)
+    });
+    let Some(first) = rows.first().filter(|row| row.is_met()) else {
+        return;
+    };
+    let best = interval(first, by);
+    for row in rows.iter_mut().skip(1).filter(|row| row.is_met()) {
+        row.is_not_separable = match (best, interval(row, by)) {
+            (Some([_, high]), Some([low, _])) => low <= high,
+            _ => true,
+        };
+    }
+}
+
+fn value(row: &Row, by: By) -> Option<f64> {
+    let figures = row.figures.as_ref()?;
+    match by {
+        By::Bytes => Some(figures.bytes.mean),
+        By::Energy => figures.watts.as_ref().map(|watts| watts.mean),
+        By::Money => figures.outcome.bill.map(|bill| bill.amount),
+        By::Time => figures.time.map(|(time, _)| time.as_secs_f64()),
+    }
+}
+
+fn interval(row: &Row, by: By) -> Option<[f64; 2]> {
+    let figures = row.figures.as_ref()?;
+    let of = |mean: &MeanInterval| Some([mean.low?, mean.high?]);
+    // Too few devices for an interval: they have to lie apart as a whole.
+    let [bytes, watts] = figures.ranges;
+    match by {
+        By::Bytes => of(&figures.bytes).or(bytes),
+        By::Energy => figures.watts.as_ref().and_then(of).or(watts),
+        By::Money => value(row, by).map(|value| [value; 2]),
+        By::Time => figures.time_interval,
+    }
+}

@@ -1,0 +1,180 @@
+//! The ranking for a terminal, and as JSON.
+
+use serde_json::{Value, json};
+use wirecost_proto::units::DisplayDuration;
+use wirecost_stats::MeanInterval;
+
+use super::rows::{Figures, Row};
+use super::{Inputs, Verified};
+use crate::commands::cost::table::{draw, number};
+
+/// The ranking, what it is modelled by, and what was verified.
+pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> String {
+    let mut text = format!("{}\n\n", asked(inputs));
+    let mut lines = vec![heads(inputs)];
+    lines.extend(rows.iter().map(|row| line(inputs, row)));
+    let last = heads(inputs).len() - 1;
+    draw(&lines, &[0, 1, last], &mut text);
+    for note in notes(inputs, rows, verified) {
+        text.push_str(&format!("{note}\n"));
+    }
+    text
+}
+
+/// What was asked, in one line.
+pub(super) fn asked(inputs: &Inputs<'_>) -> String {
+    let arguments = inputs.arguments;
+    let every = DisplayDuration(arguments.every.unwrap_or_default());
+    let link = wirecost_results::link_text::LinkText(inputs.link);
+    format!("{} every {every} over {link}", arguments.size)
+}
+
+/// The headings of the columns.
+pub(super) fn heads(inputs: &Inputs<'_>) -> Vec<String> {
+    let mut heads = ["stack", "connection", "bytes", "MB/month"]
+        .map(str::to_owned)
+        .to_vec();
+    if inputs.device.is_some() {
+        heads.push("mW*".to_owned());
+    }
+    if inputs.arguments.battery.is_some() {
+        heads.push("battery*".to_owned());
+    }
+    heads.push("p95".to_owned());
+    if let Some(tariff) = &inputs.tariff {
+        heads.push(format!("{}/month*", tariff.currency));
+    }
+    heads.push("why not".to_owned());
+    heads
+}
+
+/// The cells of a row.
+pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
+    let mut line = vec![row.stack.to_string(), row.way.clone()];
+    let why = why(row);
+    let Some(figures) = &row.figures else {
+        line.resize(heads(inputs).len() - 1, "-".to_owned());
+        line.push(why);
+        return line;
+    };
+    line.push(number(figures.bytes.mean.round()));
+    line.push(number(figures.month_bytes / 1e6));
+    if let Some(watts) = &figures.watts {
+        line.push(number(watts.mean * 1e3));
+    }
+    if let Some([years, ..]) = figures.outcome.years {
+        line.push(format!("{years:.1} y"));
+    }
+    line.push(figures.time.map_or_else(
+        || "-".to_owned(),
+        |(time, _)| format!("{:.2} s", time.as_secs_f64()),
+    ));
+    if let Some(bill) = &figures.outcome.bill {
+        line.push(number(bill.amount));
+    }
+    line.push(why);
+    line
+}
+
+/// Why a stack is not the first one.
+fn why(row: &Row) -> String {
+    let mut why = row.fails.clone();
+    if row.is_not_separable {
+        why.push("not separable from the first".to_owned());
+    }
+    why.extend(row.note.clone());
+    if let Some(Figures {
+        lost: (lost @ 1.., offered),
+        ..
+    }) = &row.figures
+    {
+        why.push(format!("{lost} of {offered} readings lost"));
+    }
+    why.join("; ")
+}
+
+/// What the figures are modelled by, and what was verified.
+pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
+    let mut notes = vec![String::new()];
+    notes.push("bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes; simulated".to_owned());
+    if let Some(device) = &inputs.device {
+        let (assumed, all) = device.assumed();
+        notes.push(format!(
+            "* modelled from the simulated packets by {}: {}; {assumed} of {all} figures assumed",
+            device.name, device.title
+        ));
+    }
+    if let Some(tariff) = &inputs.tariff {
+        let price = if tariff.is_sourced {
+            "from its source"
+        } else {
+            "an example"
+        };
+        notes.push(format!(
+            "* priced by {}: {}; the price is {price}",
+            tariff.name, tariff.title
+        ));
+    }
+    let longest = |row: &Row| {
+        row.figures
+            .as_ref()
+            .and_then(|figures| figures.time)
+            .is_some_and(|(_, what)| what != "p95")
+    };
+    if rows.iter().any(longest) {
+        notes.push("p95 is the longest time where there are fewer than 100 readings".to_owned());
+    }
+    for verified in verified {
+        let outcome = match (&verified.reason, &verified.difference) {
+            (Some(reason), _) => format!("not measured live: {reason}"),
+            (None, Some(None)) => "measured live: packets and bytes as simulated".to_owned(),
+            (None, Some(Some(difference))) => format!("measured live, and differs: {difference}"),
+            (None, None) => "measured live, without a simulated cell beside it".to_owned(),
+        };
+        notes.push(format!("{}: {outcome}", verified.stack));
+    }
+    notes
+}
+
+/// The choice as JSON.
+pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Value {
+    json!({
+        "asked": asked(inputs),
+        "device": inputs.device.as_ref().map(|device| &device.name),
+        "tariff": inputs.tariff.as_ref().map(|tariff| &tariff.name),
+        "best": rows.first().filter(|row| row.is_met()).map(|row| row.stack.to_string()),
+        "rows": rows.iter().map(row_json).collect::<Vec<Value>>(),
+        "verified": verified.iter().map(|verified| json!({
+            "stack": verified.stack,
+            "equal": verified.difference.as_ref().map(Option::is_none),
+            "reason": verified.reason,
+        })).collect::<Vec<Value>>(),
+    })
+}
+
+fn row_json(row: &Row) -> Value {
+    let interval =
+        |mean: &MeanInterval| json!({"mean": mean.mean, "low": mean.low, "high": mean.high, "n": mean.n});
+    let figures = row.figures.as_ref().map(|figures| {
+        json!({
+            "bytes_per_reading": interval(&figures.bytes),
+            "bytes_per_month": figures.month_bytes,
+            "mean_power_w": figures.watts.as_ref().map(interval),
+            "battery_years": figures.outcome.years.map(|[years, low, high]| json!({"years": years, "low": low, "high": high})),
+            "money_per_month": figures.outcome.bill.map(|bill| bill.amount),
+            "time_s": figures.time.map(|(time, _)| time.as_secs_f64()),
+            "time_is": figures.time.map(|(_, what)| what),
+            "readings_lost": figures.lost.0,
+            "readings": figures.lost.1,
+        })
+    });
+    json!({
+        "stack": row.stack.to_string(),
+        "connection": row.way,
+        "is_met": row.is_met(),
+        "fails": row.fails,
+        "note": row.note,
+        "is_not_separable": row.is_not_separable,
+        "figures": figures,
+    })
+}
