@@ -88,6 +88,7 @@ fn every_packet_is_delivered_lost_or_held() {
         (Flow::Setup, 2.0),
         (Flow::ControlPlane, 2.0),
         (Flow::EarlyData, 2.0),
+        (Flow::Preconfigured, 2.0),
     ] {
         let mut config = Config::default();
         config.rrc.flow = flow;
