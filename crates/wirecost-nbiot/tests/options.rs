@@ -89,7 +89,7 @@ fn preconfigured() -> Config {
 }
 
 #[test]
-fn a_report_takes_six_dcis_two_with_early_data_one_preconfigured() {
+fn a_report_takes_six_dcis_two_early_one_preconfigured() {
     let mut config = Config::quiet_cell();
     assert_eq!(report(&config).dcis(), 6);
     config.rrc.flow = Flow::EarlyData;
@@ -106,7 +106,7 @@ fn a_report_takes_six_dcis_two_with_early_data_one_preconfigured() {
 }
 
 #[test]
-fn control_plane_data_with_release_assistance_takes_four_or_five() {
+fn control_plane_data_with_assistance_takes_four_or_five() {
     let mut config = Config::quiet_cell();
     config.rrc.flow = Flow::ControlPlane;
     config.rrc.release_assistance = ReleaseAssistance::NoFurtherData;
@@ -151,7 +151,7 @@ fn a_resource_comes_back_after_its_period() {
 }
 
 #[test]
-fn without_an_answer_in_its_window_a_device_makes_a_random_access() {
+fn without_an_answer_a_device_makes_a_random_access() {
     let mut config = preconfigured();
     config.rrc.edt_downlink_wait_ms = 10_000;
     config.pur.response_window_pp = 1;

@@ -2,20 +2,22 @@
 
 use std::fmt::Write as _;
 
-use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point, Target, Verdict};
+use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, NotRun, Point, Target, Verdict};
 
 /// The columns and their widths.
-const HEADINGS: [(&str, usize); 11] = [
+const HEADINGS: [(&str, usize); 13] = [
     ("load", 7),
     ("stack", 24),
     ("served", 16),
     ("p50", 8),
     ("p95", 8),
     ("bytes up/down", 14),
+    ("on the air", 14),
     ("DCI use", 8),
     ("down use", 9),
     ("up use", 7),
     ("energy*", 8),
+    ("a day*", 8),
     ("battery*", 9),
 ];
 
@@ -37,17 +39,25 @@ pub fn table(summary: &NbiotSummary) -> String {
     for point in &summary.points {
         row(&mut text, &cells(point));
     }
+    for curve in &summary.not_run {
+        let NotRun {
+            stack,
+            size_bytes,
+            reason,
+        } = curve;
+        writeln!(text, "{:7}{stack} {size_bytes} B: not run: {reason}", "").ok();
+    }
     let hours = setting.interval_s / 3_600.0;
     writeln!(
         text,
-        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, sleep in between"
+        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h"
     )
     .ok();
     text
 }
 
 /// The values of a row, as text.
-fn cells(point: &Point) -> [String; 11] {
+fn cells(point: &Point) -> [String; 13] {
     [
         format!("{}/s", point.load),
         format!("{} {} B", point.stack, point.size_bytes),
@@ -55,15 +65,17 @@ fn cells(point: &Point) -> [String; 11] {
         seconds(point.delay_p50_s),
         seconds(point.delay_p95_s),
         format!("{:.0} / {:.0}", point.bytes_up, point.bytes_down),
+        format!("{:.0} / {:.0}", point.air_bytes_up, point.air_bytes_down),
         share(&point.dci_use),
         share(&point.downlink_use),
         share(&point.uplink_use),
         format!("{:.2} J", point.energy_mj / 1e3),
+        format!("{:.1} J", point.day_mj / 1e3),
         format!("{:.1} y", point.battery_years),
     ]
 }
 
-fn row(text: &mut String, cells: &[String; 11]) {
+fn row(text: &mut String, cells: &[String; 13]) {
     let mut line = String::new();
     for (index, (cell, (_, width))) in cells.iter().zip(HEADINGS).enumerate() {
         // Load and stack are words.

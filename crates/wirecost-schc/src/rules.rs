@@ -22,6 +22,10 @@ use wirecost_wire::ip::{Protocol, Version};
 pub use crate::fields::FieldId;
 use crate::fields::{address, coap_fields};
 
+/// Options that all requests to a resource have in common: Uri-Host, Uri-Port, Uri-Path, Content-Format, Uri-Query, Accept,
+/// No-Response. A request with others, as those of blocks and of OSCORE, has no rule of its own.
+const STATIC_OPTIONS: [u16; 7] = [3, 7, 11, 12, 15, 17, 258];
+
 /// The hop limit that hosts send.
 const HOP_LIMIT: u8 = 64;
 
@@ -207,13 +211,16 @@ fn request_fields(message: &Repr<'_>) -> Option<Vec<Description>> {
         sent(FieldId::CoapToken),
     ];
     let all = coap_fields(message)?;
-    let options = all
-        .into_iter()
-        .filter(|field| matches!(field.id, FieldId::CoapOption(_)));
-    fields.extend(options.map(|field| {
+    for field in all {
+        let FieldId::CoapOption(number) = field.id else {
+            continue;
+        };
+        if !STATIC_OPTIONS.contains(&number) {
+            return None;
+        }
         let (value, length) = (field.value, field.bits);
-        described(field.id, Treatment::NotSent { value, length })
-    }));
+        fields.push(described(field.id, Treatment::NotSent { value, length }));
+    }
     Some(fields)
 }
 

@@ -45,7 +45,7 @@ impl Default for IdleConfig {
             mode: IdleMode::Ideal,
             active_ms: 10_000,
             edrx_cycle_ms: 81_920,
-            paging_window_ms: 10_240,
+            paging_window_ms: 2_560,
             paging_bytes: 8,
             occasion_ms: 20,
             tau_period_s: 86_400,

@@ -128,6 +128,16 @@ pub enum Change {
     Rai,
     /// Cells grant the uplink only after random access
     NoGrant,
+    /// Data rides in a preconfigured uplink resource, without a preamble (Release 16)
+    Pur,
+    /// Devices cannot be reached after an active time (power saving mode); paging and updates cost energy
+    Psm,
+    /// Idle devices look for pages in extended cycles; paging and updates cost energy
+    Edrx,
+    /// Payloads of UDP cross the air in signalling, without IP (non-IP delivery); not with TCP
+    NonIp,
+    /// Headers of IP, UDP and CoAP are compressed by static rules (SCHC); not with TCP
+    Schc,
 }
 
 impl Change {
@@ -139,6 +149,11 @@ impl Change {
             Self::Edt => WhatIf::EarlyData,
             Self::Rai => WhatIf::ReleaseAssistance,
             Self::NoGrant => WhatIf::NoProactiveGrant,
+            Self::Pur => WhatIf::Preconfigured,
+            Self::Psm => WhatIf::PowerSaving,
+            Self::Edrx => WhatIf::ExtendedCycle,
+            Self::NonIp => WhatIf::NonIp,
+            Self::Schc => WhatIf::HeaderCompression,
         }
     }
 }
