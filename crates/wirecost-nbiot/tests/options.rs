@@ -92,6 +92,10 @@ fn preconfigured() -> Config {
 fn a_report_takes_six_dcis_two_early_one_preconfigured() {
     let mut config = Config::quiet_cell();
     assert_eq!(report(&config).dcis(), 6);
+    config.mac.ul_grant_after_dl = false;
+    assert_eq!(report(&config).dcis(), 6);
+    config.rrc.flow = Flow::ControlPlane;
+    assert_eq!(report(&config).dcis(), 6);
     config.rrc.flow = Flow::EarlyData;
     assert_eq!(report(&config).dcis(), 2);
     let run = report(&preconfigured());

@@ -43,8 +43,8 @@ impl Default for EnergyModel {
 }
 
 impl EnergyModel {
-    /// Energy of a report, in mJ.
-    pub(super) fn report_mj(&self, device: &DeviceMeans) -> f64 {
+    /// Energy of a report from the begin of its access to its release, in mJ.
+    fn connected_mj(&self, device: &DeviceMeans) -> f64 {
         let received_s = (device.receive_ms + device.monitor_ms) / 1e3 + self.synchronisation_s;
         self.transmit_mw * device.transmit_ms / 1e3
             + self.receive_mw * received_s
@@ -64,10 +64,16 @@ pub(super) struct Lifetime<'a> {
 }
 
 impl Lifetime<'_> {
-    /// Energy of a day in mJ: its reports, and what the device does between them.
+    /// Energy of a report in mJ, with the active time that follows it in power saving mode.
+    pub(super) fn report_mj(&self, device: &DeviceMeans) -> f64 {
+        self.energy.connected_mj(device) + self.active_mj()
+    }
+
+    /// Energy of a day in mJ: its reports, and what the device does between them. A tracking area update takes the steps of a
+    /// report: its energy is assumed to be the same.
     pub(super) fn day_mj(&self, report_mj: f64) -> f64 {
-        let between = self.idle_mj() + self.updates() * self.update_mj(report_mj);
-        (report_mj + between) * DAY_S / self.interval.as_secs_f64()
+        let exchanges = 1.0 + self.updates();
+        (exchanges * report_mj + self.idle_mj()) * DAY_S / self.interval.as_secs_f64()
     }
 
     /// Life of the battery in years.
@@ -76,15 +82,24 @@ impl Lifetime<'_> {
         self.energy.battery_wh * 3_600.0 * 1e3 / mean_mw / YEAR_S
     }
 
-    /// Energy between two reports without updates: sleep, or paging occasions and the time in which the device can be reached.
+    /// Energy of the active time in mJ, beyond that of sleep.
+    fn active_mj(&self) -> f64 {
+        let active_s = f64::from(self.config.idle.active_ms) / 1e3;
+        match self.config.idle.mode {
+            IdleMode::Psm => self.reachable_mj(active_s.min(self.interval.as_secs_f64())),
+            IdleMode::Ideal | IdleMode::Drx | IdleMode::Edrx => 0.0,
+        }
+    }
+
+    /// Energy between two reports: sleep, or paging occasions and the time in which the device can be reached. The active time of
+    /// power saving mode is part of the report.
     fn idle_mj(&self) -> f64 {
         let idle = &self.config.idle;
         let interval_s = self.interval.as_secs_f64();
         let asleep_mj = self.energy.sleep_mw * interval_s;
         let reachable_s = match idle.mode {
-            IdleMode::Ideal => 0.0,
+            IdleMode::Ideal | IdleMode::Psm => 0.0,
             IdleMode::Drx => interval_s,
-            IdleMode::Psm => self.active_s().min(interval_s),
             IdleMode::Edrx => {
                 let share = f64::from(idle.paging_window_ms) / f64::from(idle.edrx_cycle_ms);
                 interval_s * share
@@ -101,10 +116,6 @@ impl Lifetime<'_> {
         (model.idle_mw - model.sleep_mw) * seconds + (model.receive_mw - model.idle_mw) * received_s
     }
 
-    fn active_s(&self) -> f64 {
-        f64::from(self.config.idle.active_ms) / 1e3
-    }
-
     /// Tracking area updates between two reports: each connection starts the timer anew (TS 24.301 section 5.3.5).
     fn updates(&self) -> f64 {
         let period_s = f64::from(self.config.idle.tau_period_s);
@@ -113,23 +124,14 @@ impl Lifetime<'_> {
             _ => (self.interval.as_secs_f64() / period_s).ceil() - 1.0,
         }
     }
-
-    /// Energy of an update. It takes the steps of a report, so that its energy is assumed to be the same; power saving mode has
-    /// the active time once more.
-    fn update_mj(&self, report_mj: f64) -> f64 {
-        match self.config.idle.mode {
-            IdleMode::Psm => report_mj + self.reachable_mj(self.active_s()),
-            _ => report_mj,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Life in years, and energy of a day in mJ.
-    fn life(mode: IdleMode, report_mj: f64, hours: u64) -> (f64, f64) {
+    /// Life in years, and energy of a day in mJ, where a connection takes `connected_mj`.
+    fn life(mode: IdleMode, connected_mj: f64, hours: u64) -> (f64, f64) {
         let mut config = Config::default();
         config.idle.mode = mode;
         let life = Lifetime {
@@ -137,7 +139,7 @@ mod tests {
             config: &config,
             interval: Duration::from_secs(hours * 3_600),
         };
-        let day = life.day_mj(report_mj);
+        let day = life.day_mj(connected_mj + life.active_mj());
         (life.battery_years(day), day)
     }
 

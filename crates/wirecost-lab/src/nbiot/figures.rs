@@ -238,7 +238,7 @@ pub(super) fn point(
         scale(&mut part, run.reports as f64 / reports.max(1) as f64);
         add(&mut device, &part);
     }
-    let energy_mj = life.energy.report_mj(&device);
+    let energy_mj = life.report_mj(&device);
     let day_mj = life.day_mj(energy_mj);
     Some(Point {
         stack,

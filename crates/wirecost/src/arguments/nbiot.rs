@@ -19,6 +19,7 @@ use wirecost_stack::Stack;
     The network is that of the study with one calibrated parameter; docs/models/nbiot.md describes the model and its parameters.\n\n\
     wirecost nbiot\n\
     wirecost nbiot coap-con mqtt-qos1 --size 48B --load 2/s --what-if edt,rai\n\
+    wirecost nbiot coap-con udp --size 25B --load 1/s --what-if pur,psm,non-ip,schc --interval 24h\n\
     wirecost nbiot coap-con+dtls1.2-psk --size 25B --load 1/s --set levels.ce0.npdcch_g=2\n\n\
     Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 130 interrupted."
 )]
