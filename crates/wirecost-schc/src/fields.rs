@@ -8,7 +8,7 @@ use wirecost_coap::token::Token;
 use wirecost_proto::Direction;
 use wirecost_wire::{ip, ipv4, ipv6, udp};
 
-use crate::rules::Ends;
+use crate::ends::Ends;
 
 /// A header field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! the payload. It is then padded to whole bytes. Fragmentation is not here: RLC segments what crosses an NB-IoT cell.
 //!
 //! - [`rules`]: the rules of a report, and what the fields of a rule are
+//! - `ends`: addresses and ports of device and server
 //! - `fields`: a packet as a list of header fields, and back
 //! - `bits`: strings of bits
 //!
@@ -30,14 +31,15 @@
 //! ```
 
 mod bits;
+mod ends;
 mod fields;
 pub mod rules;
 
 use wirecost_proto::Direction;
 
 use bits::{BitReader, BitWriter};
+pub use ends::Ends;
 use fields::{Field, FieldId, Parsed};
-pub use rules::Ends;
 use rules::{Description, Kind, Rule, Treatment};
 
 /// Bits of a rule's number. RFC 9391 leaves the size to the operator; a whole byte is assumed.

@@ -12,13 +12,12 @@
 //! Hosts send the values that [`wirecost_wire`] gives to new headers: hop limit 64, traffic class 0, no flow label. A packet with
 //! others is not compressed.
 
-use std::net::{IpAddr, SocketAddr};
-
 use wirecost_coap::code::Code;
 use wirecost_coap::message::{self, Repr, Type};
 use wirecost_proto::Direction;
 use wirecost_wire::ip::{Protocol, Version};
 
+use crate::ends::Ends;
 pub use crate::fields::FieldId;
 use crate::fields::{address, coap_fields};
 
@@ -28,25 +27,6 @@ const STATIC_OPTIONS: [u16; 7] = [3, 7, 11, 12, 15, 17, 258];
 
 /// The hop limit that hosts send.
 const HOP_LIMIT: u8 = 64;
-
-/// The two ends of a device's packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// Address and port of the device.
-    pub device: SocketAddr,
-    /// Address and port of the server.
-    pub server: SocketAddr,
-}
-
-impl Ends {
-    /// Their version of IP.
-    pub(crate) const fn version(&self) -> Version {
-        match self.device.ip() {
-            IpAddr::V4(_) => Version::V4,
-            IpAddr::V6(_) => Version::V6,
-        }
-    }
-}
 
 /// How a field crosses the link: a matching operator and an action of RFC 8724 sections 7.3 and 7.4.
 #[derive(Clone, Debug, PartialEq, Eq)]
