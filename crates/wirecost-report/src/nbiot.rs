@@ -50,7 +50,7 @@ pub fn table(summary: &NbiotSummary) -> String {
     let hours = setting.interval_s / 3_600.0;
     writeln!(
         text,
-        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h"
+        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, paging where idle.mode has it"
     )
     .ok();
     text
@@ -161,7 +161,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirecost_results::nbiot::TargetBounds;
+    use wirecost_results::nbiot::{Setting, TargetBounds};
 
     #[test]
     fn a_target_shows_its_number_and_what_is_allowed() {
@@ -185,6 +185,39 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[2], "1 of 2 targets are met");
+    }
+
+    #[test]
+    fn a_curve_that_is_not_run_has_a_row_with_the_reason() {
+        let setting = Setting {
+            cells: 21,
+            seeds: 1,
+            seed: 42,
+            duration_s: 10.0,
+            warm_up_s: 1.0,
+            deadline_s: 20.0,
+            interval_s: 7_200.0,
+            ipv6: false,
+            resource: "test".into(),
+            dci_spacing_ms: 32.0,
+            network: serde_json::Value::Null,
+        };
+        let text = table(&NbiotSummary {
+            format: String::new(),
+            version: String::new(),
+            setting,
+            points: Vec::new(),
+            not_run: vec![NotRun {
+                stack: "tcp (schc)".into(),
+                size_bytes: 25,
+                reason: "there are no rules".into(),
+            }],
+            checks: Vec::new(),
+            interrupted: false,
+        });
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].contains("bytes up/down    on the air"), "{text}");
+        assert_eq!(lines[2], "       tcp (schc) 25 B: not run: there are no rules");
     }
 
     #[test]
