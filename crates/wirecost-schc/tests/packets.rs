@@ -112,6 +112,33 @@ fn a_coap_report_sends_type_message_id_and_token() {
     assert_eq!(context.compress(&packet, Direction::Up).len(), 10);
 }
 
+/// What microschc 0.22.0 (Python) makes of the same packets with the same rule.
+#[test]
+fn another_compressor_sends_the_same_bits() {
+    let mut options = Options::new();
+    options.insert(URI_PATH, b"test").unwrap();
+    let message = Repr {
+        kind: Type::Confirmable,
+        code: Code::PUT,
+        message_id: 0x1234,
+        token: Token::new(&[7, 8]).unwrap(),
+        options: options.view(),
+        payload: b"21.5",
+    };
+    let mut content = Vec::new();
+    message.emit(&mut content);
+    let expected: [(bool, &[u8]); 2] = [
+        (true, b"\x01\x09\x1a\x03\x84\x19\x18\x97\x1a\x80"),
+        (false, b"\x01\x00\x07\x09\x1a\x03\x84\x19\x18\x97\x1a\x80"),
+    ];
+    for (is_v6, bytes) in expected {
+        let ends = ends(is_v6);
+        let packet = packet(&ends, Direction::Up, 7, &content);
+        let context = Context::of_report(ends, Some(&content));
+        assert_eq!(context.compress(&packet, Direction::Up), bytes);
+    }
+}
+
 #[test]
 fn answers_of_coap_have_rules_of_their_own() {
     let ends = ends(false);
