@@ -14,6 +14,7 @@
 //! - [`object`]: protected objects, files of keys
 //! - [`tcp`]: one end of TCP in virtual time, and two of them over a path
 //! - [`sim`]: whole simulations
+//! - [`schc`]: header compression
 //! - [`cost`]: the ledger
 //! - [`mod@dissect`]: captures of other programs
 //! - [`text`]: quantities, names of stacks, rows of samples
@@ -44,6 +45,7 @@ pub mod object;
 pub mod oscore;
 mod rig;
 pub mod scenario;
+pub mod schc;
 mod script;
 pub mod sim;
 pub mod tcp;
@@ -55,7 +57,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 50] = [
+pub const TARGETS: [(&str, Target); 51] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -100,6 +102,7 @@ pub const TARGETS: [(&str, Target); 50] = [
     ("tcp_segments", tcp::segments),
     ("tcp_pair", tcp::pair),
     ("sim_world", sim::world),
+    ("schc_packet", schc::packet),
     ("cost_ledger", cost::ledger),
     ("dissect_capture", dissect::capture),
     ("proto_units", text::quantities),

@@ -1,10 +1,12 @@
 //! Reports in one NB-IoT cell.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_lab::nbiot::options::WhatIf;
 use wirecost_lab::nbiot::{FinishedRun, Grid, Options};
-use wirecost_results::nbiot::NbiotSummary;
+use wirecost_nbiot::Config;
+use wirecost_results::nbiot::{NbiotSummary, Point};
 
 /// One cell with few reports.
 fn options(stacks: &[&str]) -> Options {
@@ -106,4 +108,117 @@ fn a_summary_that_lacks_runs_says_so() {
     let runs = runs(&grid, 1);
     assert!(grid.summary(&runs[..1]).interrupted);
     assert!(!grid.summary(&runs).interrupted);
+}
+
+/// The points of `stacks` with changes of the network, by the name of their curve.
+fn changed(stacks: &[&str], what_ifs: &[WhatIf], change: impl Fn(&mut Options)) -> BTreeMap<String, Point> {
+    let mut options = Options {
+        what_ifs: what_ifs.to_vec(),
+        seeds: 1,
+        duration: Duration::from_secs(10),
+        ..options(stacks)
+    };
+    change(&mut options);
+    let points = summary(&options).points;
+    points
+        .into_iter()
+        .map(|point| (point.stack.clone(), point))
+        .collect()
+}
+
+#[test]
+fn compressed_headers_are_not_on_the_air() {
+    let points = changed(&["udp", "coap-non"], &[WhatIf::HeaderCompression], |_| {});
+    let bytes = |name: &str| (points[name].bytes_up, points[name].air_bytes_up);
+    assert_eq!(bytes("udp"), (53.0, 53.0));
+    // The number of the rule, the identification of the IPv4 header, and 25 B.
+    assert_eq!(bytes("udp (schc)"), (53.0, 28.0));
+    // With 1 B of PDCP, 2 B of RLC and 2 B of MAC: 58 B become 33 B.
+    let config = Config::default();
+    let headers = config.pdcp.drb_header_bytes + config.rlc.header_bytes + config.mac.subheader_bytes;
+    assert_eq!((53 + headers, 28 + headers), (58, 33));
+    // Code, options and payload marker of CoAP are known as well.
+    let (ip, air) = bytes("coap-non (schc)");
+    assert!(ip == 53.0 && air < 20.0, "{ip} and {air}");
+    let airtime = |name: &str| points[name].device.npusch_ms;
+    assert!(airtime("udp (schc)") < airtime("udp"));
+}
+
+#[test]
+fn with_ipv6_compression_leaves_one_byte_of_headers() {
+    let points = changed(&["udp"], &[WhatIf::HeaderCompression], |options| {
+        options.ipv6 = true
+    });
+    let bytes = |name: &str| (points[name].bytes_up, points[name].air_bytes_up);
+    assert_eq!(bytes("udp (schc)"), (73.0, 26.0));
+}
+
+#[test]
+fn non_ip_delivery_carries_the_payload_of_udp_alone() {
+    let points = changed(&["udp", "coap-con"], &[WhatIf::NonIp], |_| {});
+    let point = &points["udp (non-ip)"];
+    assert_eq!((point.bytes_up, point.air_bytes_up), (53.0, 25.0));
+    let point = &points["coap-con (non-ip)"];
+    assert_eq!((point.bytes_up, point.air_bytes_up), (53.0, 25.0));
+    assert_eq!(point.bytes_down - point.air_bytes_down, 28.0);
+    assert_eq!(point.served.mean, 1.0);
+}
+
+#[test]
+fn tcp_is_not_run_without_ip_and_with_compression() {
+    let options = Options {
+        what_ifs: vec![WhatIf::NonIp, WhatIf::HeaderCompression],
+        seeds: 1,
+        duration: Duration::from_secs(2),
+        ..options(&["tcp", "udp"])
+    };
+    let summary = summary(&options);
+    let names: Vec<&str> = summary.points.iter().map(|point| point.stack.as_str()).collect();
+    assert_eq!(names, ["tcp", "udp", "udp (non-ip)", "udp (schc)"]);
+    let not_run: Vec<&str> = summary.not_run.iter().map(|curve| curve.stack.as_str()).collect();
+    assert_eq!(not_run, ["tcp (non-ip)", "tcp (schc)"]);
+    assert!(summary.not_run[1].reason.contains("TCP"), "{:?}", summary.not_run);
+}
+
+#[test]
+fn preconfigured_resources_take_uplink_instead_of_dcis() {
+    let points = changed(&["coap-non"], &[WhatIf::EarlyData, WhatIf::Preconfigured], |_| {});
+    let names = ["coap-non", "coap-non (edt)", "coap-non (pur)"];
+    let dcis = names.map(|name| points[name].runs[0].dci_per_report);
+    assert!(dcis[0] > dcis[1] && dcis[1] > dcis[2], "{dcis:?}");
+    let preambles = names.map(|name| points[name].device.preambles);
+    assert!(preambles[1] >= 1.0 && preambles[2] == 0.0, "{preambles:?}");
+    // Each report has a skipped resource beside the used one.
+    let uplink = names.map(|name| points[name].uplink_use.mean);
+    assert!(uplink[2] > 1.5 * uplink[1], "{uplink:?}");
+}
+
+#[test]
+fn what_follows_a_report_shortens_the_life_of_the_battery() {
+    let modes = [WhatIf::PowerSaving, WhatIf::ExtendedCycle];
+    let points = changed(&["coap-non"], &modes, |_| {});
+    let names = ["coap-non", "coap-non (psm)", "coap-non (edrx)"];
+    // The active time belongs to its report.
+    let reports = names.map(|name| points[name].energy_mj);
+    assert!(
+        reports[1] > reports[0] + 30.0 && reports[2] == reports[0],
+        "{reports:?}"
+    );
+    let years = names.map(|name| points[name].battery_years);
+    assert!(years[0] > years[1] && years[1] > years[2], "{years:?}");
+}
+
+/// With 20 s of inactivity the connection costs most of the energy, whatever it carries (Michelinakis et al.).
+#[test]
+fn release_assistance_saves_more_than_a_leaner_protocol() {
+    let points = changed(
+        &["coap-non", "coap-con"],
+        &[WhatIf::ReleaseAssistance],
+        |options| options.config.rrc.inactivity_ms = 20_000,
+    );
+    let energy = |name: &str| points[name].energy_mj;
+    let by_protocol = energy("coap-con") / energy("coap-non");
+    let by_assistance = energy("coap-non") / energy("coap-non (rai)");
+    assert!(by_protocol < 1.1, "{by_protocol}");
+    assert!(by_assistance > 5.0, "{by_assistance}");
 }

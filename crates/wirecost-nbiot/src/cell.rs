@@ -30,6 +30,8 @@ pub(crate) struct CellLevel {
     pub(crate) preambles: Vec<Preamble>,
     /// Detected preambles without a response so far.
     pub(crate) responses: VecDeque<Response>,
+    /// Devices whose paging occasion has come.
+    pub(crate) pages: VecDeque<UeId>,
     /// Devices that want a DCI, in their turn.
     pub(crate) queue: VecDeque<UeId>,
     /// The next search space that is used.

@@ -3,19 +3,25 @@
 //! Names, defaults and sources are those of the parameter list of docs/models/nbiot.md. "Assumed" marks a value without a source that
 //! was read; change it and report both results.
 
+mod bearer;
 mod error;
+mod idle;
 mod layers;
 mod levels;
+mod pur;
 mod radio;
 
 use serde::{Deserialize, Serialize};
 
+pub use bearer::{BearerConfig, HeaderCompression, PdnType};
 pub use error::ConfigError;
+pub use idle::{IdleConfig, IdleMode};
 pub use layers::{
     DownlinkFrameConfig, Flow, MacConfig, PdcpConfig, RandomAccessConfig, ReleaseAssistance, RlcConfig,
     RrcConfig,
 };
 pub use levels::{CoverageConfig, CoverageMeasure, LevelConfig, Levels};
+pub use pur::PurConfig;
 pub use radio::{FadingModel, LinkConfig, OperationMode, PowerControl, RadioConfig, ScenarioConfig};
 
 /// A network of NB-IoT cells. The default is the profile `vodafone`.
@@ -51,6 +57,12 @@ pub struct Config {
     pub pdcp: PdcpConfig,
     /// Connections.
     pub rrc: RrcConfig,
+    /// Preconfigured uplink resources.
+    pub pur: PurConfig,
+    /// Paging, power saving mode and tracking area updates.
+    pub idle: IdleConfig,
+    /// What of a packet crosses the air.
+    pub bearer: BearerConfig,
 }
 
 impl Config {
@@ -108,7 +120,10 @@ impl Config {
         self.random_access.validate()?;
         self.mac.validate()?;
         self.rlc.validate()?;
-        self.rrc.validate()
+        self.rrc.validate()?;
+        self.pur.validate()?;
+        self.idle.validate()?;
+        self.bearer.validate()
     }
 }
 

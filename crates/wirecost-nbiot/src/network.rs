@@ -13,11 +13,15 @@
 //!   <- DCI, release; HARQ-ACK        ->          network/connection.rs
 //!   <- DCI; RLC status               ->
 //! ```
+//!
+//! `network/preconfigured.rs` has the flow without a preamble, `network/paging.rs` what wakes an idle device.
 
 mod access;
 mod connection;
 mod downlink;
+mod paging;
 mod placement;
+mod preconfigured;
 mod recording;
 mod responses;
 mod scheduler;
@@ -39,9 +43,11 @@ use crate::npdcch::SearchSpace;
 use crate::nprach::Nprach;
 use crate::radio::{BINS, Radio, coverage_level};
 use crate::rlc::{Overheads, Payload};
-use crate::subframe::{Subframe, duration};
+use crate::subframe::{Interval, Subframe, duration};
 use crate::timing::Timing;
 use crate::ue::{RrcState, Ue, UeId, Ues};
+use paging::PageBlock;
+use preconfigured::Resource;
 pub use recording::{Channel, Message, Transmission};
 use responses::ResponseBlock;
 
@@ -165,9 +171,21 @@ enum Event {
     Paging {
         ue: UeId,
     },
+    PageEnd(Box<PageBlock>),
     EarlyAnswer {
         ue: UeId,
         serial: u32,
+    },
+    Preconfigured {
+        ue: UeId,
+        serial: u32,
+        resource: Box<Resource>,
+    },
+    AcknowledgementEnd {
+        ue: UeId,
+        serial: u32,
+        dci: Interval,
+        repetitions: u64,
     },
 }
 
@@ -266,6 +284,7 @@ impl Network {
         let fading = Fading::new(&self.config.radio, stream.purpose(FADING));
         let mut ue = Ue::new(gains, level, fading, stream.purpose(EVENTS));
         ue.eligible = Subframe::at_or_after(now);
+        ue.idle_since = ue.eligible;
         self.ues.insert(ue)
     }
 
@@ -274,7 +293,9 @@ impl Network {
     pub fn offer(&mut self, ue: UeId, direction: Direction, packet: Packet, now: Instant) {
         let header = match self.config.rrc.flow {
             Flow::ControlPlane => self.config.rrc.nas_header_bytes,
-            Flow::Resume | Flow::Setup | Flow::EarlyData => self.config.pdcp.drb_header_bytes,
+            Flow::Resume | Flow::Setup | Flow::EarlyData | Flow::Preconfigured => {
+                self.config.pdcp.drb_header_bytes
+            }
         };
         let Some(device) = self.ues.get_mut(ue) else {
             return;
@@ -322,7 +343,15 @@ impl Network {
             Event::PollTimer { ue, direction, poll } => self.handle_poll_timer(ue, direction, poll, now),
             Event::Inactivity { ue, connection } => self.handle_inactivity(ue, connection, now),
             Event::Paging { ue } => self.handle_paging(ue, now),
+            Event::PageEnd(block) => self.receive_pages(&block, now),
             Event::EarlyAnswer { ue, serial } => self.answer_early_data(ue, serial, now),
+            Event::Preconfigured { ue, serial, resource } => self.send_preconfigured(ue, serial, &resource),
+            Event::AcknowledgementEnd {
+                ue,
+                serial,
+                dci,
+                repetitions,
+            } => self.receive_acknowledgement(ue, serial, dci, repetitions),
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) enum Purpose {
     Connect,
     /// For an uplink grant within a connection: Release 13 has no other scheduling request.
     Request,
+    /// For data in its preconfigured resource, without a preamble; after a failure for a connection.
+    Preconfigured,
 }
 
 /// What Msg4 says.
@@ -59,6 +61,8 @@ pub(crate) enum Msg4 {
     Reject,
     /// RRCEarlyDataComplete.
     Complete,
+    /// Nothing but that preconfigured data has arrived: a DCI without a block.
+    Acknowledge,
 }
 
 /// RLC of both ends in one direction.
@@ -216,7 +220,16 @@ pub(crate) struct Ue {
     pub(crate) release_after_downlink: bool,
     /// Whether that packet has arrived.
     pub(crate) is_release_due: bool,
+    /// Whether a page is due or on the air.
     pub(crate) is_paged: bool,
+    /// Pages since it was connected last.
+    pub(crate) pages: u32,
+    /// When it became idle.
+    pub(crate) idle_since: Subframe,
+    /// Whether its timing advance is valid for preconfigured resources; drawn at the first use.
+    pub(crate) has_timing_advance: Option<bool>,
+    /// Its next preconfigured resource comes not before.
+    pub(crate) next_resource: Subframe,
     /// Whether its transmissions are told.
     pub(crate) is_recorded: bool,
     /// When the current random access for a connection began.
@@ -252,6 +265,10 @@ impl Ue {
             release_after_downlink: false,
             is_release_due: false,
             is_paged: false,
+            pages: 0,
+            idle_since: Subframe::START,
+            has_timing_advance: None,
+            next_resource: Subframe::START,
             is_recorded: false,
             active_since: Subframe::START,
             counters: UeCounters::default(),

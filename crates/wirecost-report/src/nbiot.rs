@@ -2,20 +2,22 @@
 
 use std::fmt::Write as _;
 
-use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point, Target, Verdict};
+use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, NotRun, Point, Target, Verdict};
 
 /// The columns and their widths.
-const HEADINGS: [(&str, usize); 11] = [
+const HEADINGS: [(&str, usize); 13] = [
     ("load", 7),
     ("stack", 24),
     ("served", 16),
     ("p50", 8),
     ("p95", 8),
     ("bytes up/down", 14),
+    ("on the air", 14),
     ("DCI use", 8),
     ("down use", 9),
     ("up use", 7),
     ("energy*", 8),
+    ("a day*", 8),
     ("battery*", 9),
 ];
 
@@ -37,17 +39,25 @@ pub fn table(summary: &NbiotSummary) -> String {
     for point in &summary.points {
         row(&mut text, &cells(point));
     }
+    for curve in &summary.not_run {
+        let NotRun {
+            stack,
+            size_bytes,
+            reason,
+        } = curve;
+        writeln!(text, "{:7}{stack} {size_bytes} B: not run: {reason}", "").ok();
+    }
     let hours = setting.interval_s / 3_600.0;
     writeln!(
         text,
-        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, sleep in between"
+        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, paging where idle.mode has it"
     )
     .ok();
     text
 }
 
 /// The values of a row, as text.
-fn cells(point: &Point) -> [String; 11] {
+fn cells(point: &Point) -> [String; 13] {
     [
         format!("{}/s", point.load),
         format!("{} {} B", point.stack, point.size_bytes),
@@ -55,15 +65,17 @@ fn cells(point: &Point) -> [String; 11] {
         seconds(point.delay_p50_s),
         seconds(point.delay_p95_s),
         format!("{:.0} / {:.0}", point.bytes_up, point.bytes_down),
+        format!("{:.0} / {:.0}", point.air_bytes_up, point.air_bytes_down),
         share(&point.dci_use),
         share(&point.downlink_use),
         share(&point.uplink_use),
         format!("{:.2} J", point.energy_mj / 1e3),
+        format!("{:.1} J", point.day_mj / 1e3),
         format!("{:.1} y", point.battery_years),
     ]
 }
 
-fn row(text: &mut String, cells: &[String; 11]) {
+fn row(text: &mut String, cells: &[String; 13]) {
     let mut line = String::new();
     for (index, (cell, (_, width))) in cells.iter().zip(HEADINGS).enumerate() {
         // Load and stack are words.
@@ -149,7 +161,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirecost_results::nbiot::TargetBounds;
+    use wirecost_results::nbiot::{Setting, TargetBounds};
 
     #[test]
     fn a_target_shows_its_number_and_what_is_allowed() {
@@ -173,6 +185,39 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[2], "1 of 2 targets are met");
+    }
+
+    #[test]
+    fn a_curve_that_is_not_run_has_a_row_with_the_reason() {
+        let setting = Setting {
+            cells: 21,
+            seeds: 1,
+            seed: 42,
+            duration_s: 10.0,
+            warm_up_s: 1.0,
+            deadline_s: 20.0,
+            interval_s: 7_200.0,
+            ipv6: false,
+            resource: "test".into(),
+            dci_spacing_ms: 32.0,
+            network: serde_json::Value::Null,
+        };
+        let text = table(&NbiotSummary {
+            format: String::new(),
+            version: String::new(),
+            setting,
+            points: Vec::new(),
+            not_run: vec![NotRun {
+                stack: "tcp (schc)".into(),
+                size_bytes: 25,
+                reason: "there are no rules".into(),
+            }],
+            checks: Vec::new(),
+            interrupted: false,
+        });
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].contains("bytes up/down    on the air"), "{text}");
+        assert_eq!(lines[2], "       tcp (schc) 25 B: not run: there are no rules");
     }
 
     #[test]

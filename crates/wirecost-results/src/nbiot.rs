@@ -21,6 +21,9 @@ pub struct NbiotSummary {
     pub setting: Setting,
     /// One point per curve and load, in the order of the command line.
     pub points: Vec<Point>,
+    /// Curves that are not run, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<NotRun>,
     /// The study's statements, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
@@ -96,6 +99,12 @@ pub struct Point {
     pub bytes_up: f64,
     /// Bytes of IP packets per report that servers send.
     pub bytes_down: f64,
+    /// Bytes of them that cross the air, up: without compression and with IP, those of the packets.
+    #[serde(default)]
+    pub air_bytes_up: f64,
+    /// Bytes of them that cross the air, down.
+    #[serde(default)]
+    pub air_bytes_down: f64,
     /// Share of the DCI occasions of level 0 that are used.
     pub dci_use: Estimate,
     /// Share of usable downlink subframes with NPDCCH or NPDSCH.
@@ -106,10 +115,24 @@ pub struct Point {
     pub device: DeviceMeans,
     /// Energy of a report in mJ. Modelled from state times.
     pub energy_mj: f64,
+    /// Energy of a day at the setting's interval in mJ: reports, sleep, paging occasions, tracking area updates. Modelled.
+    #[serde(default)]
+    pub day_mj: f64,
     /// Battery life in years at the setting's interval. Modelled.
     pub battery_years: f64,
     /// The replications.
     pub runs: Vec<RunFigures>,
+}
+
+/// A curve that is not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRun {
+    /// The stack, with the change of the network.
+    pub stack: String,
+    /// Bytes of the report.
+    pub size_bytes: usize,
+    /// Why.
+    pub reason: String,
 }
 
 /// Delays of one coverage level.
@@ -177,6 +200,9 @@ pub struct RunFigures {
     pub lowest_served_path_gain_db: Option<f64>,
     /// Bytes of IP packets per report, up and down.
     pub bytes: [f64; 2],
+    /// Bytes of them that cross the air, up and down.
+    #[serde(default)]
+    pub air_bytes: [f64; 2],
     /// Shares of DCI occasions of level 0, of the downlink and of the uplink.
     pub use_of: [f64; 3],
     /// DCIs in the window per report that was generated in it.

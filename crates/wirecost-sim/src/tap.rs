@@ -103,6 +103,11 @@ pub struct Packet<'a> {
 }
 
 impl Packet<'_> {
+    /// The bytes of the IP packet; `None` if they do not fit into one.
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        recording::emit(self)
+    }
+
     /// The packet's phase: that of its first span. A segment without payload has the phase of the position that it
     /// acknowledges; SYN is connect, FIN and RST are close. A segment that says nothing new has the phase of the flow's packet
     /// before it.

@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use wirecost_nbiot::config::BearerConfig;
 use wirecost_proto::director::{Director, Due};
 use wirecost_proto::driver::{Device, Observer, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::{FixedDelay, Links};
 use wirecost_proto::random::key_of;
 use wirecost_proto::script::{Context, Step};
-use wirecost_proto::{Delivery, Direction, Fate, Instant, Layer, Path, Phase, ResetReason, Rng};
+use wirecost_proto::{Direction, Instant, Layer, Path, Phase, ResetReason, Rng};
 use wirecost_sim::{Carrier, Port, Settings, Tally, Tap, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
 use wirecost_stack::error::{ClientError, StackError};
@@ -17,6 +18,7 @@ use wirecost_stack::server::{Clients, Server, ServerEvent};
 use wirecost_stack::{Client, ClientConfig, Command, Credentials, Event, Message, Stack};
 use wirecost_tcp::Config as TcpConfig;
 
+use super::air::AirTap;
 use super::options::Options;
 
 /// The largest IP packet of an NB-IoT bearer here, in bytes.
@@ -26,7 +28,7 @@ const IPV4_TCP_BYTES: u16 = 40;
 const IPV6_TCP_BYTES: u16 = 60;
 
 /// The world of one device in the cells.
-pub(super) type DeviceWorld = World<Client, Reporter, Server, Port, PacketBytes, Arrival>;
+pub(super) type DeviceWorld = World<Client, Reporter, Server, Port, AirTap, Arrival>;
 
 /// Why a device cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +70,7 @@ pub(super) struct Maker {
     message: Message,
     credentials: Credentials,
     is_ipv6: bool,
+    bearer: BearerConfig,
 }
 
 impl Maker {
@@ -83,6 +86,7 @@ impl Maker {
             message: message(options, stack, size)?,
             credentials: credentials.clone(),
             is_ipv6: options.ipv6,
+            bearer: options.config.bearer,
         };
         let mut payload = size;
         // The length fields of a header depend on the payload: one step is enough unless one of them changes its size.
@@ -108,7 +112,7 @@ impl Maker {
 
     /// A device's world at the start of its run.
     pub(super) fn world(&self, host: HostIndex, rng: Rng) -> Result<DeviceWorld, DeviceError> {
-        self.world_on(host, rng, Port::default(), PacketBytes::default())
+        self.world_on(host, rng, Port::default(), AirTap::new(&self.bearer, self.stack))
     }
 
     fn world_on<L: Carrier, T: Tap>(
@@ -306,16 +310,6 @@ impl Observer<Server> for Arrival {
         if event.message().is_some() {
             self.0.get_or_insert(now);
         }
-    }
-}
-
-/// Bytes of IP packets, up and down.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PacketBytes(pub(super) [u64; 2]);
-
-impl Tap for PacketBytes {
-    fn packet(&mut self, packet: &wirecost_sim::Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {
-        self.0[packet.direction as usize] += packet.wire_bytes as u64;
     }
 }
 

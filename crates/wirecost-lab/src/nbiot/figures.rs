@@ -6,7 +6,7 @@ use wirecost_nbiot::{CellFacts, UeFacts};
 use wirecost_results::nbiot::{DeviceMeans, Estimate, LevelDelay, Point, RunFigures, quantile_s};
 use wirecost_stats::mean::MeanInterval;
 
-use super::energy::EnergyModel;
+use super::energy::Lifetime;
 
 /// A device that has left the cells.
 pub(super) struct Leaver {
@@ -15,6 +15,8 @@ pub(super) struct Leaver {
     pub(super) delay: Option<Duration>,
     /// Bytes of its IP packets, up and down.
     pub(super) bytes: [u64; 2],
+    /// Bytes of them that crossed the air.
+    pub(super) air_bytes: [u64; 2],
 }
 
 /// Adds up the measured devices of a run.
@@ -66,6 +68,9 @@ impl RunCounter {
         for (sum, bytes) in figures.bytes.iter_mut().zip(leaver.bytes) {
             *sum += bytes as f64;
         }
+        for (sum, bytes) in figures.air_bytes.iter_mut().zip(leaver.air_bytes) {
+            *sum += bytes as f64;
+        }
         add(&mut figures.device, &means(facts));
         if let Some(delay) = leaver.delay {
             *figures.delays_ms[facts.coverage_level]
@@ -97,6 +102,7 @@ impl RunCounter {
         figures.cell_throughput_bit_s = bits / duration.as_secs_f64() / cells;
         let left = self.left.max(1) as f64;
         figures.bytes = figures.bytes.map(|sum| sum / left);
+        figures.air_bytes = figures.air_bytes.map(|sum| sum / left);
         scale(&mut figures.device, 1.0 / left);
         let pairs = || before.iter().zip(after);
         let dci: u64 = pairs()
@@ -213,8 +219,7 @@ pub(super) fn point(
     size_bytes: usize,
     load: f64,
     runs: Vec<RunFigures>,
-    energy: &EnergyModel,
-    interval: Duration,
+    life: &Lifetime<'_>,
 ) -> Option<Point> {
     let all = |of: &dyn Fn(&RunFigures) -> Option<f64>| {
         let values: Vec<f64> = runs.iter().filter_map(of).collect();
@@ -233,7 +238,8 @@ pub(super) fn point(
         scale(&mut part, run.reports as f64 / reports.max(1) as f64);
         add(&mut device, &part);
     }
-    let energy_mj = energy.report_mj(&device);
+    let energy_mj = life.report_mj(&device);
+    let day_mj = life.day_mj(energy_mj);
     Some(Point {
         stack,
         size_bytes,
@@ -252,11 +258,14 @@ pub(super) fn point(
         lowest_served_path_gain_db: all(&|run| run.lowest_served_path_gain_db),
         bytes_up: weighted(&|run| run.bytes[0]),
         bytes_down: weighted(&|run| run.bytes[1]),
+        air_bytes_up: weighted(&|run| run.air_bytes[0]),
+        air_bytes_down: weighted(&|run| run.air_bytes[1]),
         dci_use: all(&|run| Some(run.use_of[0]))?,
         downlink_use: all(&|run| Some(run.use_of[1]))?,
         uplink_use: all(&|run| Some(run.use_of[2]))?,
         energy_mj,
-        battery_years: energy.battery_years(energy_mj, interval),
+        day_mj,
+        battery_years: life.battery_years(day_mj),
         device,
         runs,
     })

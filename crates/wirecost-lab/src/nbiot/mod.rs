@@ -1,11 +1,13 @@
 //! Reports in NB-IoT cells: populations of devices whose endpoints talk to servers over the air interface of `wirecost_nbiot`.
 //!
 //! - [`options`]: what is run
+//! - `air`: what of a packet crosses the air
 //! - `device`: the world of one device: the client of a stack, its server, and a TCP as the study had it
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
 //! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life
 //! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
 
+mod air;
 pub mod checks;
 mod device;
 pub mod energy;
@@ -17,12 +19,13 @@ pub mod validation;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_nbiot::ConfigError;
-use wirecost_results::nbiot::{FORMAT, NbiotSummary, Point, RunFigures, Setting};
+use wirecost_results::nbiot::{FORMAT, NbiotSummary, NotRun, Point, RunFigures, Setting};
 use wirecost_stack::{Credentials, Stack};
 
 use crate::compare::simulated::side_by_side;
 pub use device::DeviceError;
 use device::Maker;
+use energy::Lifetime;
 pub use options::Options;
 use options::WhatIf;
 
@@ -62,6 +65,7 @@ pub struct Grid {
     options: Options,
     curves: Vec<Curve>,
     runs: Vec<PlannedRun>,
+    not_run: Vec<NotRun>,
 }
 
 /// A run that has ended.
@@ -81,20 +85,28 @@ impl Grid {
     pub fn new(options: &Options) -> Result<Self, NbiotError> {
         let credentials = Credentials::simulated(options.seed).map_err(DeviceError::from)?;
         let variants = std::iter::once(None).chain(options.what_ifs.iter().copied().map(Some));
-        let mut curves = Vec::new();
+        let (mut curves, mut not_run) = (Vec::new(), Vec::new());
         for what_if in variants {
-            let config = what_if.map(|change| change.applied(&options.config));
-            let options = Options {
-                config: config.unwrap_or_else(|| options.config.clone()),
-                ..options.clone()
-            };
-            for (size_bytes, stack) in pairs(&options) {
+            for (size_bytes, stack) in pairs(options) {
+                let config = what_if.map(|change| change.applied(&options.config, stack));
+                let options = Options {
+                    config: config.unwrap_or_else(|| options.config.clone()),
+                    ..options.clone()
+                };
+                if let Some(reason) = air::refusal(&options.config.bearer, stack) {
+                    not_run.push(NotRun {
+                        stack: curve_name(stack, what_if),
+                        size_bytes,
+                        reason: reason.into(),
+                    });
+                    continue;
+                }
                 let maker = Maker::new(&options, stack, size_bytes, &credentials)?;
                 curves.push(Curve {
                     stack,
                     size_bytes,
                     what_if,
-                    options: options.clone(),
+                    options,
                     maker,
                 });
             }
@@ -113,6 +125,7 @@ impl Grid {
             options: options.clone(),
             curves,
             runs,
+            not_run,
         })
     }
 
@@ -190,6 +203,7 @@ impl Grid {
             version: env!("CARGO_PKG_VERSION").into(),
             setting: self.setting(),
             points,
+            not_run: self.not_run.clone(),
             checks: Vec::new(),
             interrupted: finished.len() < self.runs.len(),
         }
@@ -197,12 +211,13 @@ impl Grid {
 
     fn point(&self, run: PlannedRun, figures: Vec<RunFigures>) -> Option<Point> {
         let curve = &self.curves[run.curve];
-        let stack = match curve.what_if {
-            Some(change) => format!("{} ({})", curve.stack, change.name()),
-            None => curve.stack.to_string(),
+        let stack = curve_name(curve.stack, curve.what_if);
+        let life = Lifetime {
+            energy: &self.options.energy,
+            config: &curve.options.config,
+            interval: self.options.interval,
         };
-        let (energy, interval) = (&self.options.energy, self.options.interval);
-        figures::point(stack, curve.size_bytes, run.load, figures, energy, interval)
+        figures::point(stack, curve.size_bytes, run.load, figures, &life)
     }
 
     /// What is run.
@@ -223,6 +238,14 @@ impl Grid {
             dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),
             network: serde_json::to_value(&options.config).unwrap_or_default(),
         }
+    }
+}
+
+/// The name of a curve in results.
+fn curve_name(stack: Stack, what_if: Option<WhatIf>) -> String {
+    match what_if {
+        Some(change) => format!("{stack} ({})", change.name()),
+        None => stack.to_string(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_nbiot::config::{Flow, ReleaseAssistance};
+use wirecost_nbiot::config::{Flow, HeaderCompression, IdleMode, PdnType, ReleaseAssistance};
 use wirecost_nbiot::{Config, ConfigError};
 use wirecost_stack::Stack;
 
@@ -32,16 +32,31 @@ pub enum WhatIf {
     ReleaseAssistance,
     /// Cells grant the uplink only after random access.
     NoProactiveGrant,
+    /// Data rides in a preconfigured uplink resource (Release 16).
+    Preconfigured,
+    /// Devices go to power saving mode after the active time.
+    PowerSaving,
+    /// Idle devices look for pages in extended cycles.
+    ExtendedCycle,
+    /// Payloads of UDP cross the air in signalling, without IP.
+    NonIp,
+    /// Headers of IP, UDP and CoAP are compressed.
+    HeaderCompression,
 }
 
 impl WhatIf {
     /// Every one.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 10] = [
         Self::Setup,
         Self::ControlPlane,
         Self::EarlyData,
         Self::ReleaseAssistance,
         Self::NoProactiveGrant,
+        Self::Preconfigured,
+        Self::PowerSaving,
+        Self::ExtendedCycle,
+        Self::NonIp,
+        Self::HeaderCompression,
     ];
 
     /// Its name on the command line and in results.
@@ -52,11 +67,16 @@ impl WhatIf {
             Self::EarlyData => "edt",
             Self::ReleaseAssistance => "rai",
             Self::NoProactiveGrant => "no-grant",
+            Self::Preconfigured => "pur",
+            Self::PowerSaving => "psm",
+            Self::ExtendedCycle => "edrx",
+            Self::NonIp => "non-ip",
+            Self::HeaderCompression => "schc",
         }
     }
 
-    /// The network with this change.
-    pub fn applied(self, config: &Config) -> Config {
+    /// The network with this change, as the devices of `stack` meet it.
+    pub fn applied(self, config: &Config, stack: Stack) -> Config {
         let mut config = config.clone();
         match self {
             Self::Setup => config.rrc.flow = Flow::Setup,
@@ -64,8 +84,28 @@ impl WhatIf {
             Self::EarlyData => config.rrc.flow = Flow::EarlyData,
             Self::ReleaseAssistance => config.rrc.release_assistance = ReleaseAssistance::NoFurtherData,
             Self::NoProactiveGrant => config.mac.ul_grant_after_dl = false,
+            Self::Preconfigured => config.rrc.flow = Flow::Preconfigured,
+            Self::PowerSaving => config.idle.mode = IdleMode::Psm,
+            Self::ExtendedCycle => config.idle.mode = IdleMode::Edrx,
+            Self::NonIp => {
+                config.rrc.flow = Flow::ControlPlane;
+                config.rrc.release_assistance = announced_by(stack);
+                config.bearer.pdn_type = PdnType::NonIp;
+                config.bearer.header_compression = HeaderCompression::None;
+            }
+            Self::HeaderCompression => config.bearer.header_compression = HeaderCompression::Schc,
         }
         config
+    }
+}
+
+/// What the signalling message with a device's data says of traffic to come (TS 24.301, release assistance indication): a device
+/// knows whether one answer follows its only packet. With a handshake before the report it says nothing.
+const fn announced_by(stack: Stack) -> ReleaseAssistance {
+    match (stack.has_connect(), stack.is_answered()) {
+        (false, false) => ReleaseAssistance::NoFurtherData,
+        (false, true) => ReleaseAssistance::OneDownlink,
+        (true, _) => ReleaseAssistance::None,
     }
 }
 

@@ -11,7 +11,7 @@ use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Rng};
 use wirecost_results::nbiot::RunFigures;
 use wirecost_sim::cells::CellEvent;
-use wirecost_sim::{Cells, Decision};
+use wirecost_sim::{Cells, Decision, Offered};
 
 use super::NbiotError;
 use super::device::{DeviceWorld, Maker};
@@ -255,8 +255,11 @@ impl<'a> Population<'a> {
             return;
         };
         while device.world.advance_by_one(now) {}
-        for packet in device.world.carrier_mut().offered() {
-            self.cells.offer(&packet, now);
+        let offered: Vec<Offered> = device.world.carrier_mut().offered().collect();
+        for packet in offered {
+            let on_air = device.world.tap_mut().next_on_air();
+            let wire_bytes = on_air.unwrap_or(packet.wire_bytes);
+            self.cells.offer(&Offered { wire_bytes, ..packet }, now);
         }
         if !device.has_arrived
             && let Some(at) = device.world.observer().0
@@ -297,7 +300,8 @@ impl<'a> Population<'a> {
             self.counter.note_leaver(&Leaver {
                 facts,
                 delay: arrived.map(|at| at.saturating_since(device.generated)),
-                bytes: device.world.tap().0,
+                bytes: device.world.tap().ip_bytes,
+                air_bytes: device.world.tap().air_bytes,
             });
         }
     }

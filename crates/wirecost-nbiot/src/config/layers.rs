@@ -272,6 +272,9 @@ pub enum Flow {
     ControlPlane,
     /// Data rides in Msg3 where it fits, the answer in Msg4 (early data transmission); otherwise as `resume`.
     EarlyData,
+    /// Data rides in a preconfigured uplink resource where it fits, the answer in its response window; otherwise as `resume`
+    /// (Release 16).
+    Preconfigured,
 }
 
 /// What a device says of traffic to come when its buffer is empty (TS 36.321, release assistance indication).
@@ -314,7 +317,8 @@ pub struct RrcConfig {
     pub inactivity_ms: u32,
     /// What a device says of traffic to come.
     pub release_assistance: ReleaseAssistance,
-    /// How long a cell waits for an answer before Msg4 of early data transmission, in ms. Assumed: two internet delays and processing.
+    /// How long a cell waits for an answer before Msg4 of early data transmission, or before it acknowledges data in a preconfigured
+    /// resource, in ms. Assumed: two internet delays and processing.
     pub edt_downlink_wait_ms: u32,
     /// Connections of one cell, above which it rejects further ones. Assumed.
     pub max_connections: u32,
@@ -348,7 +352,7 @@ impl RrcConfig {
     /// Bytes of Msg4 that takes a device into a connection.
     pub(crate) const fn msg4_bytes(&self) -> u32 {
         match self.flow {
-            Flow::Resume | Flow::EarlyData => self.msg4_resume_bytes,
+            Flow::Resume | Flow::EarlyData | Flow::Preconfigured => self.msg4_resume_bytes,
             Flow::Setup | Flow::ControlPlane => self.msg4_setup_bytes,
         }
     }

@@ -170,6 +170,11 @@ impl Network {
             return;
         };
         access.serial = next_serial;
+        // Without an answer to preconfigured data the device makes a random access, at once.
+        let was_preconfigured = access.purpose == Purpose::Preconfigured;
+        if was_preconfigured {
+            access.purpose = Purpose::Connect;
+        }
         if now.since(access.started) >= give_up {
             return self.fail(ue, LossCause::NoAccess, now);
         }
@@ -191,7 +196,10 @@ impl Network {
             device.up.reset();
             device.down.reset();
         }
-        let wait = device.rng.next_below(backoff + 1);
+        let wait = match was_preconfigured {
+            true => 0,
+            false => device.rng.next_below(backoff + 1),
+        };
         if device.rrc == RrcState::Connecting && std::mem::take(&mut device.is_admitted) {
             self.cells[device.cell()].connections -= 1;
         }

@@ -17,7 +17,11 @@ impl Network {
             return;
         };
         match device.rrc {
-            RrcState::Idle if device.up.sender.has_packets() => self.begin_access(ue, Purpose::Connect, now),
+            RrcState::Idle if device.up.sender.has_packets() => {
+                if !self.use_preconfigured(ue, now) {
+                    self.begin_access(ue, Purpose::Connect, now);
+                }
+            }
             RrcState::Idle | RrcState::Connecting => {}
             RrcState::Connected => {
                 let comes_a_grant = device.granted > 0 || device.block.is_some() || device.is_releasing;
@@ -30,30 +34,13 @@ impl Network {
 
     /// The cell has something for a device: an idle one is paged.
     pub(super) fn request_downlink(&mut self, ue: UeId, now: Subframe) {
-        let cycle = u64::from(self.config.rrc.paging_cycle_ms);
-        let Some(device) = self.ues.get_mut(ue) else {
+        let Some(device) = self.ues.get(ue) else {
             return;
         };
         match device.rrc {
-            RrcState::Idle if device.is_paged => {}
-            RrcState::Idle => {
-                device.is_paged = true;
-                let wait = device.rng.next_below(cycle);
-                self.events.push(now + wait, Event::Paging { ue });
-            }
+            RrcState::Idle => self.page(ue, now),
             RrcState::Connecting => {}
             RrcState::Connected => self.make_ready(ue, now),
-        }
-    }
-
-    /// The paging occasion of an idle device. The page itself takes no resources.
-    pub(super) fn handle_paging(&mut self, ue: UeId, now: Subframe) {
-        let Some(device) = self.ues.get_mut(ue) else {
-            return;
-        };
-        device.is_paged = false;
-        if device.rrc == RrcState::Idle && device.down.sender.has_packets() {
-            self.begin_access(ue, Purpose::Connect, now);
         }
     }
 
@@ -62,7 +49,9 @@ impl Network {
         let rrc = &self.config.rrc;
         let header = match rrc.flow {
             Flow::ControlPlane => 0,
-            Flow::Resume | Flow::Setup | Flow::EarlyData => self.config.pdcp.srb_header_bytes,
+            Flow::Resume | Flow::Setup | Flow::EarlyData | Flow::Preconfigured => {
+                self.config.pdcp.srb_header_bytes
+            }
         };
         header
             + match control {
@@ -94,6 +83,7 @@ impl Network {
         device.rrc = RrcState::Connected;
         device.up.is_open = flow != Flow::Setup;
         device.last_activity = now;
+        device.pages = 0;
         device.counters.connections += 1;
         let connection = device.counters.connections;
         self.send_control(ue, Direction::Up, Control::Msg5);
@@ -252,20 +242,26 @@ impl Network {
         }
     }
 
-    /// The cell answers early data: with what has come for the device, or with a connection where that does not fit.
+    /// The cell answers early or preconfigured data: with what has come for the device, or with a connection where that does not fit.
+    /// Preconfigured data without an answer is acknowledged by a DCI alone.
     pub(super) fn answer_early_data(&mut self, ue: UeId, serial: u32, now: Subframe) {
         let room = u32::from(NPDSCH_MAX_BITS / 8).saturating_sub(self.config.rrc.msg4_resume_bytes);
         let overheads = self.overheads;
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };
-        if device.access_with(serial).is_none() {
+        let Some(purpose) = device.access_with(serial).map(|access| access.purpose) else {
             return;
-        }
+        };
         device.down.is_open = true;
-        let fits =
-            device.needed_bytes(Direction::Down, &overheads) <= room && !device.up.sender.has_packets();
-        device.msg4 = Some(if fits { Msg4::Complete } else { Msg4::Connect });
+        let needed = device.needed_bytes(Direction::Down, &overheads);
+        let fits = needed <= room && !device.up.sender.has_packets();
+        let is_empty = !device.down.sender.has_packets();
+        device.msg4 = Some(match (fits, purpose) {
+            (true, Purpose::Preconfigured) if is_empty => Msg4::Acknowledge,
+            (true, _) => Msg4::Complete,
+            (false, _) => Msg4::Connect,
+        });
         device.down.is_open = fits;
         self.make_ready(ue, now);
     }
@@ -276,6 +272,7 @@ impl Network {
             return;
         };
         device.rrc = RrcState::Idle;
+        device.idle_since = now;
         device.counters.active += now.since(device.active_since);
         device.access = None;
         device.msg4 = None;

@@ -15,6 +15,9 @@ impl Network {
         let Some(device) = self.ues.get(ue) else {
             return false;
         };
+        if device.msg4 == Some(Msg4::Acknowledge) {
+            return self.send_acknowledgement(ue, now);
+        }
         let (cell, level) = (device.cell(), device.level);
         let sinr = self.expected_downlink_db(device);
         let again = device.block.as_ref().map(|block| block.format);
@@ -65,6 +68,7 @@ impl Network {
             Some(Msg4::Complete) => {
                 rrc.msg4_resume_bytes + device.needed_bytes(Direction::Down, &self.overheads)
             }
+            Some(Msg4::Acknowledge) => 0,
             None => device.needed_bytes(Direction::Down, &self.overheads),
         }
     }
@@ -244,14 +248,16 @@ impl Network {
         let on_ack = match msg4 {
             Msg4::Reject => return self.fail(ue, LossCause::Rejected, now),
             Msg4::Connect => OnAck::GrantMsg5,
-            Msg4::Complete => OnAck::GoIdle,
+            Msg4::Complete | Msg4::Acknowledge => OnAck::GoIdle,
         };
         if let Some(block) = &mut device.block {
             block.on_ack = on_ack;
         }
         match msg4 {
             Msg4::Connect => self.become_connected(ue, now),
-            Msg4::Complete | Msg4::Reject => self.receive_data(ue, Direction::Down, data, now),
+            Msg4::Complete | Msg4::Acknowledge | Msg4::Reject => {
+                self.receive_data(ue, Direction::Down, data, now)
+            }
         }
     }
 }

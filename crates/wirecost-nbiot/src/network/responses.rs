@@ -14,10 +14,12 @@ use crate::ue::{Block, Content, DataBlock, Format, Purpose, UeId};
 /// Delays of Msg3 after its response (TS 36.213 section 16.3.3).
 const MSG3_DELAYS: [u64; 4] = [12, 16, 32, 64];
 
+/// Subframes from the end of preconfigured data to its response window (TS 36.321 section 5.4.7).
+const WINDOW_GAP: u64 = 4;
+
 /// One block with responses on the air.
 #[derive(Debug)]
 pub(super) struct ResponseBlock {
-    level: usize,
     dci: Interval,
     dci_repetitions: u64,
     data: Interval,
@@ -84,7 +86,6 @@ impl Network {
         here.counters.npdsch += data.length;
         here.counters.responses += grants.len() as u64;
         let block = ResponseBlock {
-            level,
             dci: dci.interval,
             dci_repetitions: repetitions,
             data: data.interval,
@@ -154,59 +155,71 @@ impl Network {
             if !is_heard {
                 continue;
             }
-            let is_received = self.hears(grant.ue, &block);
+            let is_received = self.decodes(grant.ue, block.data, &block.format);
             let what = (Channel::Npdsch, Message::RandomAccessResponse);
             self.note(grant.ue, what, (block.data, 1), is_received);
             if is_received {
-                self.send_msg3(grant, block.level);
+                self.transmit_msg3(grant.ue, &grant.format, grant.place, grant.is_early);
             }
         }
     }
 
-    fn hears(&mut self, ue: UeId, block: &ResponseBlock) -> bool {
+    /// Whether a device decodes a block of the downlink that is sent once, without HARQ.
+    pub(super) fn decodes(&mut self, ue: UeId, data: Interval, format: &NpdschFormat) -> bool {
         let energy = self
             .adaptation
             .receivers()
             .npdsch
-            .energy(self.downlink_sinr(ue, block.data));
-        let error_rate = block.format.codeword.error_rate(energy);
+            .energy(self.downlink_sinr(ue, data));
+        let error_rate = format.codeword.error_rate(energy);
         let device = self.ues.get_mut(ue);
         device.is_some_and(|device| device.rng.next_f64() >= error_rate)
     }
 
-    fn send_msg3(&mut self, grant: &Grant, level: usize) {
-        let ue = grant.ue;
+    /// The device sends Msg3, with its packets where the block was made for them.
+    pub(super) fn transmit_msg3(
+        &mut self,
+        ue: UeId,
+        format: &NpuschFormat,
+        place: UplinkPlace,
+        is_early: bool,
+    ) {
         let msg3_bytes = u32::from(self.config.random_access.msg3_bits / 8);
         let Some(device) = self.ues.get_mut(ue) else {
             return;
         };
         device.block_serial += 1;
         let serial = device.block_serial;
-        let room = u32::from(grant.format.bits / 8).saturating_sub(msg3_bytes);
-        let data = grant.is_early.then(|| DataBlock {
+        let room = u32::from(format.bits / 8).saturating_sub(msg3_bytes);
+        let data = is_early.then(|| DataBlock {
             pdu: device.up.sender.build(&self.overheads, room, true),
             ..DataBlock::default()
         });
         let draw = device.rng.next_f64();
         device.block = Some(Block {
             is_heard: true,
-            data: grant.place.interval,
-            bins: grant.place.bins,
-            ..Block::new(serial, Format::Up(grant.format), Content::Msg3(data), draw)
+            data: place.interval,
+            bins: place.bins,
+            ..Block::new(serial, Format::Up(*format), Content::Msg3(data), draw)
         });
-        device.counters.npusch_data += grant.place.length;
-        let end = grant.place.interval.end;
-        self.transmit(ue, grant.place.interval, grant.place.bins);
+        let level = device.level;
+        device.counters.npusch_data += place.length;
+        let end = place.interval.end;
+        self.transmit(ue, place.interval, place.bins);
         self.events.push(end, Event::NpuschEnd { ue, serial });
         self.start_contention_timer(ue, level, end);
     }
 
-    /// (Re)starts the contention resolution timer at the end of Msg3.
+    /// (Re)starts the contention resolution timer at the end of Msg3, or the response window of preconfigured data.
     pub(super) fn start_contention_timer(&mut self, ue: UeId, level: usize, msg3_end: Subframe) {
         let channels = &self.levels[level];
-        let length = u64::from(channels.config.contention_timer_pp) * channels.space.period;
+        let window_pp = self.config.pur.response_window_pp;
         let Some(device) = self.ues.get_mut(ue) else {
             return;
+        };
+        let length = match device.access.as_ref().map(|access| access.purpose) {
+            Some(Purpose::Preconfigured) => WINDOW_GAP + u64::from(window_pp) * channels.space.period,
+            _ => u64::from(channels.config.contention_timer_pp) * channels.space.period,
         };
         device.access_serial += 1;
         let serial = device.access_serial;

@@ -1,4 +1,4 @@
-//! The scheduler: who gets the DCIs of a search space. Responses go first, then devices in turn, each with uplink and downlink in turn.
+//! The scheduler: who gets the DCIs of a search space. Responses go first, then pages, then devices in turn, each with uplink and downlink in turn.
 
 use std::collections::VecDeque;
 
@@ -58,6 +58,10 @@ impl Network {
             self.cells[cell].counters.dci[level] += 1;
             left -= 1;
         }
+        while left > 0 && self.send_pages(cell, level, now) {
+            self.cells[cell].counters.dci[level] += 1;
+            left -= 1;
+        }
         let mut queue = std::mem::take(&mut self.cells[cell].levels[level].queue);
         let mut kept = VecDeque::new();
         while left > 0
@@ -88,7 +92,8 @@ impl Network {
             .iter()
             .filter_map(|ue| self.ues.get(*ue))
             .map(|device| device.eligible);
-        let mut earliest: Option<Subframe> = None;
+        let pages = here.pages.front().map(|_| now + 1);
+        let mut earliest: Option<Subframe> = pages;
         for from in responses.chain(devices) {
             earliest = Some(earliest.map_or(from, |earliest| earliest.min(from)));
             if from <= now + 1 {

@@ -63,7 +63,7 @@ impl Recording {
 }
 
 /// The bytes of a packet; `None` if they do not fit into an IP packet.
-fn emit(packet: &Packet<'_>) -> Option<Vec<u8>> {
+pub(super) fn emit(packet: &Packet<'_>) -> Option<Vec<u8>> {
     let addresses = Addresses::new(packet.source.ip(), packet.destination.ip()).ok()?;
     let mut header = header(addresses, packet.identification);
     let mut bytes = Vec::with_capacity(packet.wire_bytes);

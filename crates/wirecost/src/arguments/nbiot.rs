@@ -19,6 +19,7 @@ use wirecost_stack::Stack;
     The network is that of the study with one calibrated parameter; docs/models/nbiot.md describes the model and its parameters.\n\n\
     wirecost nbiot\n\
     wirecost nbiot coap-con mqtt-qos1 --size 48B --load 2/s --what-if edt,rai\n\
+    wirecost nbiot coap-con udp --size 25B --load 1/s --what-if pur,psm,non-ip,schc --interval 24h\n\
     wirecost nbiot coap-con+dtls1.2-psk --size 25B --load 1/s --set levels.ce0.npdcch_g=2\n\n\
     Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 130 interrupted."
 )]
@@ -128,6 +129,16 @@ pub enum Change {
     Rai,
     /// Cells grant the uplink only after random access
     NoGrant,
+    /// Data rides in a preconfigured uplink resource, without a preamble (Release 16)
+    Pur,
+    /// Devices cannot be reached after an active time (power saving mode); paging and updates cost energy
+    Psm,
+    /// Idle devices look for pages in extended cycles; paging and updates cost energy
+    Edrx,
+    /// Payloads of UDP cross the air in signalling, without IP (non-IP delivery); not with TCP
+    NonIp,
+    /// Headers of IP, UDP and CoAP are compressed by static rules (SCHC); not with TCP
+    Schc,
 }
 
 impl Change {
@@ -139,6 +150,11 @@ impl Change {
             Self::Edt => WhatIf::EarlyData,
             Self::Rai => WhatIf::ReleaseAssistance,
             Self::NoGrant => WhatIf::NoProactiveGrant,
+            Self::Pur => WhatIf::Preconfigured,
+            Self::Psm => WhatIf::PowerSaving,
+            Self::Edrx => WhatIf::ExtendedCycle,
+            Self::NonIp => WhatIf::NonIp,
+            Self::Schc => WhatIf::HeaderCompression,
         }
     }
 }
