@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use wirecost_nbiot::{CellFacts, UeFacts};
-use wirecost_results::nbiot::{DeviceMeans, Estimate, LevelDelay, Point, RunFigures, quantile_s};
+use wirecost_results::nbiot::{
+    DeviceMeans, Difference, Estimate, KeepAlives, KeptConnections, LevelDelay, Point, RunFigures, quantile_s,
+};
 use wirecost_stats::mean::MeanInterval;
 
 use super::energy::EnergyModel;
+use super::options::Options;
+use super::way::Task;
 
 /// A device that has left the cells.
 pub(super) struct Leaver {
@@ -21,7 +25,7 @@ pub(super) struct Leaver {
 pub(super) struct RunCounter {
     size_bytes: usize,
     deadline: Duration,
-    pub(super) generated: u64,
+    generated: u64,
     most_devices: usize,
     /// Sum of size over delay, in bit/s.
     throughput: f64,
@@ -43,6 +47,28 @@ impl RunCounter {
             left: 0,
             figures: RunFigures::default(),
         }
+    }
+
+    /// A measured device comes.
+    pub(super) fn note_generated(&mut self, task: Task) {
+        match task {
+            Task::Report => self.generated += 1,
+            Task::KeepAlive => self.kept_alive().sent += 1,
+        }
+    }
+
+    fn kept_alive(&mut self) -> &mut KeepAlives {
+        self.figures.keep_alives.get_or_insert_default()
+    }
+
+    /// A device that came for a keep-alive leaves.
+    pub(super) fn note_kept_alive(&mut self, leaver: &Leaver, is_answered: bool) {
+        let figures = self.kept_alive();
+        figures.answered += u64::from(is_answered);
+        for (sum, bytes) in figures.bytes.iter_mut().zip(leaver.bytes) {
+            *sum += bytes as f64;
+        }
+        add(&mut figures.device, &means(&leaver.facts));
     }
 
     pub(super) fn note_active(&mut self, devices: usize) {
@@ -98,6 +124,11 @@ impl RunCounter {
         let left = self.left.max(1) as f64;
         figures.bytes = figures.bytes.map(|sum| sum / left);
         scale(&mut figures.device, 1.0 / left);
+        if let Some(kept) = &mut figures.keep_alives {
+            let sent = kept.sent.max(1) as f64;
+            kept.bytes = kept.bytes.map(|sum| sum / sent);
+            scale(&mut kept.device, 1.0 / sent);
+        }
         let pairs = || before.iter().zip(after);
         let dci: u64 = pairs()
             .map(|(b, a)| a.dci_used.iter().sum::<u64>() - b.dci_used.iter().sum::<u64>())
@@ -213,9 +244,10 @@ pub(super) fn point(
     size_bytes: usize,
     load: f64,
     runs: Vec<RunFigures>,
-    energy: &EnergyModel,
-    interval: Duration,
+    options: &Options,
+    keeps_connections: bool,
 ) -> Option<Point> {
+    let (energy, interval) = (&options.energy, options.interval);
     let all = |of: &dyn Fn(&RunFigures) -> Option<f64>| {
         let values: Vec<f64> = runs.iter().filter_map(of).collect();
         estimate(&values)
@@ -233,7 +265,8 @@ pub(super) fn point(
         scale(&mut part, run.reports as f64 / reports.max(1) as f64);
         add(&mut device, &part);
     }
-    let energy_mj = energy.report_mj(&device);
+    let kept = keeps_connections.then(|| kept(load, &runs, options));
+    let energy_mj = energy.report_mj(&device) + kept.as_ref().map_or(0.0, keep_alive_mj);
     Some(Point {
         stack,
         size_bytes,
@@ -258,7 +291,59 @@ pub(super) fn point(
         energy_mj,
         battery_years: energy.battery_years(energy_mj, interval),
         device,
+        kept,
+        difference: None,
         runs,
+    })
+}
+
+/// The connections that devices keep at a load.
+fn kept(load: f64, runs: &[RunFigures], options: &Options) -> KeptConnections {
+    let all = || runs.iter().filter_map(|run| run.keep_alives.as_ref());
+    let sent: u64 = all().map(|kept| kept.sent).sum();
+    let mut device = DeviceMeans::default();
+    for kept in all() {
+        let mut part = kept.device;
+        scale(&mut part, kept.sent as f64 / sent.max(1) as f64);
+        add(&mut device, &part);
+    }
+    KeptConnections {
+        keep_alive_s: options.keep_alive.as_secs_f64(),
+        devices: load * options.interval.as_secs_f64(),
+        per_report: options.keep_alives_per_report(),
+        sent,
+        answered: all().map(|kept| kept.answered).sum(),
+        energy_mj: (sent > 0).then(|| options.energy.report_mj(&device)),
+    }
+}
+
+/// Energy of the keep-alives between two reports, as far as keep-alives were measured, in mJ.
+fn keep_alive_mj(kept: &KeptConnections) -> f64 {
+    kept.per_report * kept.energy_mj.unwrap_or_default()
+}
+
+/// A change less its base, replication by replication; `None` where they have no replication in common.
+pub(super) fn difference(base: &Point, change: &Point, energy: &EnergyModel) -> Option<Difference> {
+    let paired = |of: &dyn Fn(&RunFigures) -> f64| {
+        let pairs = change.runs.iter().filter_map(|run| {
+            let same = |other: &&RunFigures| other.replication == run.replication;
+            base.runs.iter().find(same).map(|other| of(run) - of(other))
+        });
+        estimate(&pairs.collect::<Vec<f64>>())
+    };
+    let per_report = change.kept.map_or(0.0, |kept| kept.per_report);
+    let energy_mj = |run: &RunFigures| {
+        let kept = run.keep_alives.as_ref();
+        let kept_mj = kept.map_or(0.0, |kept| per_report * energy.report_mj(&kept.device));
+        energy.report_mj(&run.device) + kept_mj
+    };
+    Some(Difference {
+        base: base.stack.clone(),
+        dci: paired(&|run| run.dci_per_report)?,
+        bytes_up: paired(&|run| run.bytes[0])?,
+        bytes_down: paired(&|run| run.bytes[1])?,
+        energy_mj: paired(&energy_mj)?,
+        served: paired(&|run| run.served as f64 / run.reports.max(1) as f64)?,
     })
 }
 

@@ -1,7 +1,9 @@
 //! Reports in NB-IoT cells: populations of devices whose endpoints talk to servers over the air interface of `wirecost_nbiot`.
 //!
 //! - [`options`]: what is run
-//! - `device`: the world of one device: the client of a stack, its server, and a TCP as the study had it
+//! - `variant`: what a change of the endpoints makes of a stack
+//! - `device`: makes devices: the client of a stack, its server, and a TCP as the study had it
+//! - `way`: a device with its world, prepared over an ideal link before it comes to the cells; `reporter`: what it does
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
 //! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life
 //! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
@@ -12,12 +14,15 @@ pub mod energy;
 mod figures;
 pub mod options;
 mod population;
+mod reporter;
 pub mod validation;
+mod variant;
+mod way;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_nbiot::ConfigError;
-use wirecost_results::nbiot::{FORMAT, NbiotSummary, Point, RunFigures, Setting};
+use wirecost_results::nbiot::{FORMAT, NbiotSummary, NotRun, Point, RunFigures, Setting};
 use wirecost_stack::{Credentials, Stack};
 
 use crate::compare::simulated::side_by_side;
@@ -25,6 +30,8 @@ pub use device::DeviceError;
 use device::Maker;
 pub use options::Options;
 use options::WhatIf;
+use variant::Variant;
+pub use way::Unprepared;
 
 /// Why a run in the cells failed.
 #[derive(Debug, thiserror::Error)]
@@ -40,13 +47,29 @@ pub enum NbiotError {
     Stopped,
 }
 
-/// One curve: a stack with a size of report, in the network or in a changed one.
+/// One curve: a stack with a size of report, as given or with a change of the network or of the endpoints.
 struct Curve {
     stack: Stack,
     size_bytes: usize,
     what_if: Option<WhatIf>,
     options: Options,
     maker: Maker,
+    /// The index of the curve without the change; `None` for that one, and where it could not be run.
+    base: Option<usize>,
+}
+
+impl Curve {
+    /// Its stack, with its change in parentheses.
+    fn name(&self) -> String {
+        name(self.stack, self.what_if)
+    }
+}
+
+fn name(stack: Stack, what_if: Option<WhatIf>) -> String {
+    match what_if {
+        Some(change) => format!("{stack} ({})", change.name()),
+        None => stack.to_string(),
+    }
 }
 
 /// One run of the grid.
@@ -61,6 +84,7 @@ struct PlannedRun {
 pub struct Grid {
     options: Options,
     curves: Vec<Curve>,
+    not_run: Vec<NotRun>,
     runs: Vec<PlannedRun>,
 }
 
@@ -74,46 +98,89 @@ pub struct FinishedRun {
 }
 
 impl Grid {
-    /// The runs of `options`.
+    /// The runs of `options`: each stack as given, and then with each change.
     ///
     /// # Errors
     /// A stack cannot send such a report.
     pub fn new(options: &Options) -> Result<Self, NbiotError> {
         let credentials = Credentials::simulated(options.seed).map_err(DeviceError::from)?;
-        let variants = std::iter::once(None).chain(options.what_ifs.iter().copied().map(Some));
-        let mut curves = Vec::new();
-        for what_if in variants {
-            let config = what_if.map(|change| change.applied(&options.config));
-            let options = Options {
-                config: config.unwrap_or_else(|| options.config.clone()),
-                ..options.clone()
-            };
-            for (size_bytes, stack) in pairs(&options) {
-                let maker = Maker::new(&options, stack, size_bytes, &credentials)?;
-                curves.push(Curve {
+        let mut grid = Self {
+            options: options.clone(),
+            curves: Vec::new(),
+            not_run: Vec::new(),
+            runs: Vec::new(),
+        };
+        for (size_bytes, stack) in pairs(options) {
+            let mut base = None;
+            for what_if in std::iter::once(None).chain(options.what_ifs.iter().copied().map(Some)) {
+                let added = grid.add((stack, size_bytes), what_if, base, &credentials)?;
+                if what_if.is_none() {
+                    base = added;
+                }
+            }
+        }
+        for (curve, load) in (0..grid.curves.len())
+            .flat_map(|curve| options.loads.iter().map(move |load| (curve, *load)))
+        {
+            grid.runs
+                .extend((0..options.seeds).map(|replication| PlannedRun {
+                    curve,
+                    load,
+                    replication,
+                }));
+        }
+        Ok(grid)
+    }
+
+    /// Adds a curve and returns its index, or notes why it cannot be run.
+    fn add(
+        &mut self,
+        (stack, size_bytes): (Stack, usize),
+        what_if: Option<WhatIf>,
+        base: Option<usize>,
+        credentials: &Credentials,
+    ) -> Result<Option<usize>, NbiotError> {
+        let config = what_if.map(|change| change.applied(&self.options.config));
+        let options = Options {
+            config: config.unwrap_or_else(|| self.options.config.clone()),
+            ..self.options.clone()
+        };
+        let made = match Variant::of(stack, options.start, what_if) {
+            Err(reason) => Err(reason),
+            Ok(variant) => match Maker::new(&options, variant, size_bytes, credentials) {
+                Ok(maker) => Ok(maker),
+                Err(DeviceError::Unprepared { why, .. }) => Err(why.to_string()),
+                Err(error) if what_if.is_some() => Err(error.to_string()),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        match made {
+            Ok(maker) => {
+                self.curves.push(Curve {
                     stack,
                     size_bytes,
                     what_if,
-                    options: options.clone(),
+                    options,
                     maker,
+                    base,
                 });
+                Ok(Some(self.curves.len() - 1))
+            }
+            Err(reason) => {
+                let stack = name(stack, what_if);
+                self.not_run.push(NotRun {
+                    stack,
+                    size_bytes,
+                    reason,
+                });
+                Ok(None)
             }
         }
-        let mut runs = Vec::new();
-        for (curve, load) in
-            (0..curves.len()).flat_map(|curve| options.loads.iter().map(move |load| (curve, *load)))
-        {
-            runs.extend((0..options.seeds).map(|replication| PlannedRun {
-                curve,
-                load,
-                replication,
-            }));
-        }
-        Ok(Self {
-            options: options.clone(),
-            curves,
-            runs,
-        })
+    }
+
+    /// The curves that cannot be run, with the reasons.
+    pub fn not_run(&self) -> &[NotRun] {
+        &self.not_run
     }
 
     /// The number of runs.
@@ -177,19 +244,31 @@ impl Grid {
 
     /// The summary of the runs that have ended.
     pub fn summary(&self, finished: &[FinishedRun]) -> NbiotSummary {
-        let mut points = Vec::new();
+        let mut points: Vec<Point> = Vec::new();
+        // The place of each curve's point at each load among the points.
+        let mut places = vec![None; self.curves.len() * self.options.loads.len()];
         let seeds = self.options.seeds as usize;
         for (number, group) in self.runs.chunks(seeds.max(1)).enumerate() {
             let indices = number * seeds..number * seeds + group.len();
             let runs = finished.iter().filter(|run| indices.contains(&run.index));
             let figures: Vec<RunFigures> = runs.map(|run| run.figures.clone()).collect();
-            points.extend(self.point(group[0], figures));
+            let Some(mut point) = self.point(group[0], figures) else {
+                continue;
+            };
+            let loads = self.options.loads.len();
+            let base = self.curves[group[0].curve].base;
+            let base = base.and_then(|curve| places[curve * loads + number % loads]);
+            let base: Option<&Point> = base.map(|place: usize| &points[place]);
+            point.difference = base.and_then(|base| figures::difference(base, &point, &self.options.energy));
+            places[number] = Some(points.len());
+            points.push(point);
         }
         NbiotSummary {
             format: FORMAT.into(),
             version: env!("CARGO_PKG_VERSION").into(),
             setting: self.setting(),
             points,
+            not_run: self.not_run.clone(),
             checks: Vec::new(),
             interrupted: finished.len() < self.runs.len(),
         }
@@ -197,17 +276,14 @@ impl Grid {
 
     fn point(&self, run: PlannedRun, figures: Vec<RunFigures>) -> Option<Point> {
         let curve = &self.curves[run.curve];
-        let stack = match curve.what_if {
-            Some(change) => format!("{} ({})", curve.stack, change.name()),
-            None => curve.stack.to_string(),
-        };
-        let (energy, interval) = (&self.options.energy, self.options.interval);
-        figures::point(stack, curve.size_bytes, run.load, figures, energy, interval)
+        let (options, keeps) = (&curve.options, curve.maker.keeps_connections());
+        figures::point(curve.name(), curve.size_bytes, run.load, figures, options, keeps)
     }
 
     /// What is run.
     pub fn setting(&self) -> Setting {
         let options = &self.options;
+        let keeps = self.curves.iter().any(|curve| curve.maker.keeps_connections());
         let level = options.config.levels.all()[0];
         let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
         Setting {
@@ -218,6 +294,8 @@ impl Grid {
             warm_up_s: options.warm_up.as_secs_f64(),
             deadline_s: options.deadline.as_secs_f64(),
             interval_s: options.interval.as_secs_f64(),
+            start: options.start.to_string(),
+            keep_alive_s: keeps.then(|| options.keep_alive.as_secs_f64()),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
             dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),

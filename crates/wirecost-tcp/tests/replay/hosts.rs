@@ -196,7 +196,7 @@ impl Replay<'_> {
                 connection.handle_segment(&segment, &payload, self.now);
             } else {
                 let (config, initial) = (host.config.clone(), INITIAL_SEQUENCE[to as usize]);
-                let accepted = Connection::accept(config, &segment, initial, self.now);
+                let accepted = Connection::accept(config, &segment, &payload, initial, self.now);
                 host.connections.push(accepted);
                 host.has_let_go = false;
                 host.is_open = false;

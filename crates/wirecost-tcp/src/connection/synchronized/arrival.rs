@@ -36,6 +36,14 @@ impl Synchronized {
         events: &mut Events,
         now: Instant,
     ) -> Transition {
+        if let Some(half_open) = &mut self.half_open
+            && segment.has(Flags::SYN)
+            && !segment.has(Flags::ACK)
+            && half_open.is_of_peer(segment)
+        {
+            half_open.answer_again(now);
+            return Transition::Stay;
+        }
         match self.screen(segment, payload.len(), now) {
             Screened::Counts => {}
             Screened::Dropped => return Transition::Stay,
@@ -164,7 +172,8 @@ impl Synchronized {
             return true;
         }
         self.note_peer_clock(segment, now);
-        self.peer_timers.heard();
+        self.peer_timers.heard(now);
+        self.complete_handshake(segment, now);
         self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);
