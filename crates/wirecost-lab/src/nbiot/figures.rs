@@ -253,6 +253,11 @@ pub(super) fn point(
         estimate(&values)
     };
     let reports: u64 = runs.iter().map(|run| run.reports).sum();
+    // A replication without a report has no share of served reports; only where all are such is it zero.
+    let served = |run: &RunFigures| {
+        let share = run.served as f64 / run.reports.max(1) as f64;
+        (run.reports > 0 || reports == 0).then_some(share)
+    };
     let weighted = |of: &dyn Fn(&RunFigures) -> f64| {
         let sum: f64 = runs.iter().map(|run| of(run) * run.reports as f64).sum();
         sum / reports.max(1) as f64
@@ -272,7 +277,7 @@ pub(super) fn point(
         size_bytes,
         load,
         reports,
-        served: all(&|run| Some(run.served as f64 / run.reports.max(1) as f64))?,
+        served: all(&served)?,
         delay_p50_s: quantile_s(every(), 0.5),
         delay_p95_s: quantile_s(every(), 0.95),
         delay_by_level: [0, 1, 2].map(|level| LevelDelay {
@@ -325,7 +330,7 @@ fn keep_alive_mj(kept: &KeptConnections) -> f64 {
 /// A change less its base, replication by replication; `None` where they have no replication in common.
 pub(super) fn difference(base: &Point, change: &Point, energy: &EnergyModel) -> Option<Difference> {
     let paired = |of: &dyn Fn(&RunFigures) -> f64| {
-        let pairs = change.runs.iter().filter_map(|run| {
+        let pairs = change.runs.iter().filter(|run| run.reports > 0).filter_map(|run| {
             let same = |other: &&RunFigures| other.replication == run.replication;
             base.runs.iter().find(same).map(|other| of(run) - of(other))
         });
