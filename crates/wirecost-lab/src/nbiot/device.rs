@@ -106,10 +106,10 @@ impl Maker {
                 return Ok(maker);
             }
             let header = report.saturating_sub(payload);
-            let Some(smaller) = size.checked_sub(header).filter(|smaller| *smaller < payload) else {
+            let Some(other) = size.checked_sub(header).filter(|other| *other != payload) else {
                 break;
             };
-            payload = smaller;
+            payload = other;
         }
         maker.message = message(options, stack, 1)?;
         Err(DeviceError::TooSmall {
@@ -138,15 +138,15 @@ impl Maker {
     /// run.
     fn try_preparation(&self) -> Result<(), DeviceError> {
         let (now, rng) = (Instant::START, Rng::new(1));
-        match self.variant.before {
-            Before::Nothing => return Ok(()),
-            Before::Ticket => {}
-            Before::Connection => {
-                self.device(0, rng, Task::KeepAlive, now)?;
-            }
+        if self.variant.before == Before::Nothing {
+            return Ok(());
         }
         let mut device = self.device(0, rng, Task::Report, now)?;
-        device.try_report(now).map_err(|why| self.unprepared(why))
+        device.try_report(now).map_err(|why| self.unprepared(why))?;
+        if self.keeps_connections() {
+            self.device(0, rng, Task::KeepAlive, now)?;
+        }
+        Ok(())
     }
 
     const fn unprepared(&self, why: Unprepared) -> DeviceError {
@@ -234,7 +234,7 @@ impl Maker {
                 true => u16::try_from(self.keep_alive.as_secs()).unwrap_or(u16::MAX),
                 false => 0,
             },
-            ..ClientConfig::new(format!("wc-{host:07}"), rng)
+            ..ClientConfig::new(format!("wc-{:05}", host % 100_000), rng)
         };
         let message = self.message.with_seed(secrets.purpose(key_of("object")));
         let remote = self.server();

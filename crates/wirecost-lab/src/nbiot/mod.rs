@@ -13,6 +13,8 @@ mod device;
 pub mod energy;
 mod figures;
 pub mod options;
+#[cfg(test)]
+mod parity;
 mod population;
 mod reporter;
 pub mod validation;

@@ -56,14 +56,20 @@ impl Carrier for Way {
     }
 }
 
-/// Bytes of the IP packets that were held, up and down: those that cross the cells.
+/// Bytes of the packets that were held, up and down: those that cross the cells.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PacketBytes(pub(super) [u64; 2]);
+pub(super) struct PacketBytes {
+    /// Of the IP packets.
+    wire: [u64; 2],
+    /// Of the contents of TCP segments and UDP datagrams.
+    contents: [u64; 2],
+}
 
 impl Tap for PacketBytes {
     fn packet(&mut self, packet: &wirecost_sim::Packet<'_>, _: Instant, fate: Fate, _: &[Delivery]) {
         if fate == Fate::Held {
-            self.0[packet.direction as usize] += packet.wire_bytes as u64;
+            self.wire[packet.direction as usize] += packet.wire_bytes as u64;
+            self.contents[packet.direction as usize] += packet.payload.len() as u64;
         }
     }
 }
@@ -173,14 +179,10 @@ impl Device {
     /// Makes the connection, which is silent for `silence` before the report.
     fn keep_connection(&mut self, now: Instant, silence: Duration) -> Result<(), Unprepared> {
         let connected = self.connect_before(now)?;
-        self.leave_ideal()?;
         self.run_until(connected + silence);
         self.check(self.world.director().holds_connection())?;
-        if self.world.carrier_mut().has_offered {
-            return Err(Unprepared::NotSilent);
-        }
         self.ahead = STEP + silence;
-        Ok(())
+        self.leave_ideal()
     }
 
     /// Makes the connection, which is silent until its keep-alive leaves.
@@ -242,7 +244,13 @@ impl Device {
 
     /// Bytes of its IP packets that cross the cells, up and down.
     pub(super) const fn bytes(&self) -> [u64; 2] {
-        self.world.tap().0
+        self.world.tap().wire
+    }
+
+    /// Bytes of the contents of its TCP segments and UDP datagrams that cross the cells, up and down.
+    #[cfg(test)]
+    pub(super) const fn contents(&self) -> [u64; 2] {
+        self.world.tap().contents
     }
 
     /// Whether no packet is in transit and every segment is acknowledged.
