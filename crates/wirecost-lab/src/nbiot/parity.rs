@@ -79,7 +79,7 @@ fn a_report_has_the_bytes_of_compare() {
         ("tcp+tls1.2", Start::Cold, 4),
         ("tcp+tls1.2", Start::Resumed, 4),
         ("coap-con+dtls1.2-psk", Start::Cold, 14),
-        ("coap-con+oscore", Start::Cold, 14),
+        ("coap-con+oscore", Start::Cold, 16),
     ] {
         let cells = in_the_cells(stack, start, 120);
         assert_eq!(cells, in_compare(stack, start, 120 - header), "{stack} {start}");
