@@ -248,6 +248,11 @@ impl Opening {
         self.first_sent.is_some() && self.acknowledged_data(segment) <= self.syn_data
     }
 
+    /// Whether a SYN-ACK leaves data of the SYN unacknowledged.
+    pub(crate) const fn refuses_data(&self, syn_ack: &Segment) -> bool {
+        self.acknowledged_data(syn_ack) < self.syn_data
+    }
+
     /// Bytes of the SYN's data that `segment` acknowledges.
     pub(crate) const fn acknowledged_data(&self, segment: &Segment) -> u32 {
         let first = self.initial_sequence.wrapping_add(1);

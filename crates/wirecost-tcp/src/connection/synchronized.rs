@@ -108,6 +108,8 @@ pub(crate) struct Synchronized {
     greets: bool,
     /// Whether the application has closed its socket.
     is_detached: bool,
+    /// Whether the peer has not taken all the data of this end's SYN (RFC 7413).
+    refused_data: bool,
     /// The SYN-ACK that is not acknowledged, of an end that has taken the data of a SYN (RFC 7413).
     half_open: Option<Box<Opening>>,
 }
@@ -120,7 +122,9 @@ impl Synchronized {
             true => opening.acknowledged_data(segment),
             false => 0,
         };
+        let refuses = opening.refuses_data(segment);
         let mut open = Self::new(opening, peer, acknowledged, now);
+        open.refused_data = refuses;
         open.watch_peer(now);
         if closes {
             open.shutdown();
@@ -200,6 +204,7 @@ impl Synchronized {
             early: VecDeque::new(),
             greets: false,
             is_detached: false,
+            refused_data: false,
             half_open: None,
             config,
         }

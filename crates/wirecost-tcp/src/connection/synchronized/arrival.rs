@@ -76,8 +76,9 @@ impl Synchronized {
             self.receiver.forget_echo();
             return transition;
         }
-        // RFC 9293, section 3.10.7.3, fourth: an ACK ends SYN-SENT, before any written data.
-        self.greets = true;
+        // RFC 9293, section 3.10.7.3, fourth: an ACK ends SYN-SENT, before any written data. Data of the SYN that the peer did not
+        // take leaves again at once, and acknowledges the SYN-ACK (Linux: `tcp_rcv_fastopen_synack`).
+        self.greets = !self.refused_data;
         self.take_text(segment.sequence.wrapping_add(1), segment, payload, events, now)
     }
 
