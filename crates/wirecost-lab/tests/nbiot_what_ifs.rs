@@ -64,7 +64,10 @@ fn a_kept_connection_and_fast_open_save_dcis() {
         assert_eq!((kept.bytes_up, kept.bytes_down), (40.0 + 25.0, 40.0));
         // A SYN of 44 B with a cookie of 12 B and the report, and the ACK of the SYN-ACK.
         let fast = point(&summary, "tcp (fast-open)");
-        assert_eq!((fast.bytes_up, fast.bytes_down), (44.0 + 12.0 + 25.0 + 40.0, 44.0));
+        assert_eq!(
+            (fast.bytes_up, fast.bytes_down),
+            (44.0 + 12.0 + 25.0 + 40.0, 44.0)
+        );
     }
 }
 
@@ -76,7 +79,10 @@ fn a_change_has_its_difference_beside_its_base() {
     let difference = summary.points[1].difference.as_ref().expect("a difference");
     assert_eq!(difference.base, "tcp");
     assert!(difference.dci.is_separable(), "{difference:?}");
-    assert_eq!(difference.bytes_up.mean, summary.points[1].bytes_up - summary.points[0].bytes_up);
+    assert_eq!(
+        difference.bytes_up.mean,
+        summary.points[1].bytes_up - summary.points[0].bytes_up
+    );
     // Every report arrives with and without the change.
     assert!(!difference.served.is_separable(), "{difference:?}");
     assert_eq!(summary.points[0].difference, None);
@@ -106,10 +112,16 @@ fn keep_alives_come_as_arrivals_and_cost_energy() {
             let keep_alives = run.keep_alives.expect("keep-alives");
             // Some are sent again.
             let more = [0, 1].map(|way| keep_alives.bytes[way] - bytes[way]);
-            assert!(more.iter().all(|more| (0.0..20.0).contains(more)), "{stack}: {more:?}");
+            assert!(
+                more.iter().all(|more| (0.0..20.0).contains(more)),
+                "{stack}: {more:?}"
+            );
         }
         let each = kept.energy_mj.expect("an energy");
-        assert!(each > 20.0 && some.energy_mj > none.energy_mj + 2.5 * each, "{kept:?}");
+        assert!(
+            each > 20.0 && some.energy_mj > none.energy_mj + 2.5 * each,
+            "{kept:?}"
+        );
         assert!(some.runs[0].dci_per_report > none.runs[0].dci_per_report + 15.0);
     }
 }
@@ -127,10 +139,16 @@ fn a_cold_handshake_costs_a_dci_for_each_transport_block() {
     let up = (-difference.bytes_up.mean / 125.0).floor();
     assert!(down >= 10.0, "{difference:?}");
     let dcis = -difference.dci.mean;
-    assert!(dcis >= down + up && dcis < 2.0 * (down + up) + 6.0, "{dcis} for {down} and {up}");
+    assert!(
+        dcis >= down + up && dcis < 2.0 * (down + up) + 6.0,
+        "{dcis} for {down} and {up}"
+    );
     let resumed = point(&summary, "mqtt-qos1+tls1.3 (resumed)");
     let difference = resumed.difference.as_ref().expect("a difference");
-    assert!(difference.bytes_down.mean < -300.0 && difference.dci.mean < -2.0, "{difference:?}");
+    assert!(
+        difference.bytes_down.mean < -300.0 && difference.dci.mean < -2.0,
+        "{difference:?}"
+    );
 }
 
 #[test]

@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_cookie_is_of_one_client_and_one_key() {
-        let [one, other, server]: [IpAddr; 3] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|text| text.parse().unwrap());
+        let [one, other, server]: [IpAddr; 3] =
+            ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|text| text.parse().unwrap());
         let cookie = Cookie::of([1, 2], one, server);
         assert_eq!(cookie.as_bytes().len(), 8);
         assert_eq!(Cookie::read(cookie.as_bytes()), Some(cookie));

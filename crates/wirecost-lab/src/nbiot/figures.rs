@@ -330,10 +330,14 @@ fn keep_alive_mj(kept: &KeptConnections) -> f64 {
 /// A change less its base, replication by replication; `None` where they have no replication in common.
 pub(super) fn difference(base: &Point, change: &Point, energy: &EnergyModel) -> Option<Difference> {
     let paired = |of: &dyn Fn(&RunFigures) -> f64| {
-        let pairs = change.runs.iter().filter(|run| run.reports > 0).filter_map(|run| {
-            let same = |other: &&RunFigures| other.replication == run.replication;
-            base.runs.iter().find(same).map(|other| of(run) - of(other))
-        });
+        let pairs = change
+            .runs
+            .iter()
+            .filter(|run| run.reports > 0)
+            .filter_map(|run| {
+                let same = |other: &&RunFigures| other.replication == run.replication;
+                base.runs.iter().find(same).map(|other| of(run) - of(other))
+            });
         estimate(&pairs.collect::<Vec<f64>>())
     };
     let per_report = change.kept.map_or(0.0, |kept| kept.per_report);

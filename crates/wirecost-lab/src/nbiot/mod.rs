@@ -121,15 +121,14 @@ impl Grid {
                 }
             }
         }
-        for (curve, load) in (0..grid.curves.len())
-            .flat_map(|curve| options.loads.iter().map(move |load| (curve, *load)))
+        for (curve, load) in
+            (0..grid.curves.len()).flat_map(|curve| options.loads.iter().map(move |load| (curve, *load)))
         {
-            grid.runs
-                .extend((0..options.seeds).map(|replication| PlannedRun {
-                    curve,
-                    load,
-                    replication,
-                }));
+            grid.runs.extend((0..options.seeds).map(|replication| PlannedRun {
+                curve,
+                load,
+                replication,
+            }));
         }
         Ok(grid)
     }
@@ -297,7 +296,7 @@ impl Grid {
             deadline_s: options.deadline.as_secs_f64(),
             interval_s: options.interval.as_secs_f64(),
             start: options.start.to_string(),
-            keep_alive_s: keeps.then(|| options.keep_alive.as_secs_f64()),
+            keep_alive_s: keeps.then_some(options.keep_alive.as_secs_f64()),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
             dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),

@@ -145,12 +145,7 @@ impl<'a> Population<'a> {
         let air = self.cells.next_event();
         let device = self.wakes.peek().map(|Reverse(wake)| *wake);
         let [report, keep_alive] = self.next_arrivals;
-        let earliest = [
-            air,
-            device.map(|(at, _)| at),
-            Some(report),
-            Some(keep_alive),
-        ];
+        let earliest = [air, device.map(|(at, _)| at), Some(report), Some(keep_alive)];
         let at = earliest.into_iter().flatten().min()?;
         self.mark(at);
         if at >= self.window[1] && self.measured_left == 0 {

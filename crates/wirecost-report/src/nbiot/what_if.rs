@@ -56,12 +56,18 @@ pub(super) fn kept(text: &mut String, points: &[Point]) {
 
 /// A row for each change, with its differences from its base.
 pub(super) fn differences(text: &mut String, points: &[Point]) {
-    let changes = points.iter().filter_map(|point| Some((point, point.difference.as_ref()?)));
+    let changes = points
+        .iter()
+        .filter_map(|point| Some((point, point.difference.as_ref()?)));
     let mut changes = changes.peekable();
     if changes.peek().is_none() {
         return;
     }
-    writeln!(text, "per report, against the same stack without the change, paired over seeds:").ok();
+    writeln!(
+        text,
+        "per report, against the same stack without the change, paired over seeds:"
+    )
+    .ok();
     row(text, &HEADINGS.map(|(heading, _)| heading.to_owned()));
     for (point, difference) in changes {
         row(text, &cells(point, difference));

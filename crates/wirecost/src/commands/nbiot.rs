@@ -62,7 +62,10 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
 fn check_can_run(grid: &Grid) -> Result<(), Failure> {
     match grid.not_run() {
         [first, ..] if grid.is_empty() => {
-            let message = format!("{} of {} B cannot run: {}", first.stack, first.size_bytes, first.reason);
+            let message = format!(
+                "{} of {} B cannot run: {}",
+                first.stack, first.size_bytes, first.reason
+            );
             Err(Failure::usage(message).with_hint("take another stack or another --start"))
         }
         _ => Ok(()),

@@ -80,7 +80,10 @@ impl Synchronized {
         if let AckDue::At(at) = self.receiver.ack_due() {
             next = earlier(next, Some(at));
         }
-        let syn_ack = self.half_open.as_ref().and_then(|half_open| half_open.next_timeout());
+        let syn_ack = self
+            .half_open
+            .as_ref()
+            .and_then(|half_open| half_open.next_timeout());
         earlier(next, syn_ack)
     }
 
@@ -138,7 +141,11 @@ impl Synchronized {
         };
         let silence = now.saturating_since(self.peer_timers.heard);
         if self.is_in_flight() || self.has_unsent() || silence < config.idle {
-            let elapsed = if silence < config.idle { silence } else { Duration::ZERO };
+            let elapsed = if silence < config.idle {
+                silence
+            } else {
+                Duration::ZERO
+            };
             self.arm(Timer::KeepAlive, config.idle.saturating_sub(elapsed), now);
             return true;
         }

@@ -130,7 +130,14 @@ fn a_lost_syn_ack_is_sent_again_and_the_data_taken_once() {
     net.write(CLIENT, &pattern(25));
     net.run_for(Duration::from_secs(5));
     assert_eq!(net.ends[SERVER].received, pattern(25));
-    assert_eq!(net.ends[SERVER].events.iter().filter(|event| **event == Event::Opened).count(), 1);
+    assert_eq!(
+        net.ends[SERVER]
+            .events
+            .iter()
+            .filter(|event| **event == Event::Opened)
+            .count(),
+        1
+    );
     let states = [CLIENT, SERVER].map(|end| net.ends[end].state());
     assert_eq!(states, [Some(State::Established); 2]);
 }
