@@ -7,14 +7,14 @@ use wirecost_results::nbiot::{Difference, Estimate, NotRun, Point};
 /// The columns of the differences and their widths.
 const HEADINGS: [(&str, usize); 6] = [
     ("load", 7),
-    ("change", 36),
-    ("DCI", 14),
+    ("change", 38),
+    ("DCI", 26),
     ("bytes up/down", 16),
-    ("energy*", 16),
-    ("served", 16),
+    ("energy*", 28),
+    ("served", 30),
 ];
 
-/// Zero is in the interval, or there is none.
+/// Zero is in the interval.
 const NOT_SEPARABLE: &str = "not separable";
 
 /// A row for each curve that could not be run, with the reason.
@@ -75,13 +75,11 @@ pub(super) fn differences(text: &mut String, points: &[Point]) {
 }
 
 fn cells(point: &Point, difference: &Difference) -> [String; 6] {
-    let bytes = [&difference.bytes_up, &difference.bytes_down].map(|bytes| match bytes.is_separable() {
-        true => format!("{:+.0}", bytes.mean),
-        false => "n.s.".into(),
-    });
-    let bytes = match bytes.iter().all(|bytes| bytes == "n.s.") {
+    let bytes = [&difference.bytes_up, &difference.bytes_down];
+    let hides = |bytes: &&Estimate| bytes.low.is_some() && !bytes.is_separable();
+    let bytes = match bytes.iter().all(hides) {
         true => NOT_SEPARABLE.into(),
-        false => bytes.join(" / "),
+        false => format!("{:+.0} / {:+.0}", bytes[0].mean, bytes[1].mean),
     };
     [
         format!("{}/s", point.load),
@@ -93,14 +91,17 @@ fn cells(point: &Point, difference: &Difference) -> [String; 6] {
     ]
 }
 
-/// A difference with half the width of its interval, or that it is not separable from zero.
+/// A difference with its interval, or that it is not separable from zero. Where there is no interval, because replications are too few for
+/// their skewness, the mean alone is no conclusion.
 fn signed(difference: &Estimate, factor: f64, unit: &str) -> String {
+    let mean = difference.mean * factor;
     match (difference.low, difference.high) {
         (Some(low), Some(high)) if difference.is_separable() => {
-            let half = (high - low) / 2.0 * factor;
-            format!("{:+.2} +-{half:.2}{unit}", difference.mean * factor)
+            let [low, high] = [low, high].map(|end| end * factor);
+            format!("{mean:+.2} ({low:+.2} to {high:+.2}){unit}")
         }
-        _ => NOT_SEPARABLE.into(),
+        (Some(_), Some(_)) => NOT_SEPARABLE.into(),
+        _ => format!("{mean:+.2} (no interval){unit}"),
     }
 }
 
@@ -130,7 +131,10 @@ mod tests {
 
     #[test]
     fn a_difference_whose_interval_has_zero_is_not_separable() {
-        assert_eq!(signed(&estimate(-3.0, -3.2, -2.8), 1.0, ""), "-3.00 +-0.20");
+        assert_eq!(
+            signed(&estimate(-3.0, -3.2, -2.8), 1.0, ""),
+            "-3.00 (-3.20 to -2.80)"
+        );
         assert_eq!(signed(&estimate(-3.0, -6.2, 0.2), 1.0, ""), NOT_SEPARABLE);
         assert_eq!(signed(&estimate(0.0, 0.0, 0.0), 1.0, ""), NOT_SEPARABLE);
         let one_seed = Estimate {
@@ -138,7 +142,7 @@ mod tests {
             low: None,
             high: None,
         };
-        assert_eq!(signed(&one_seed, 1.0, ""), NOT_SEPARABLE);
+        assert_eq!(signed(&one_seed, 1.0, " J"), "+1.00 (no interval) J");
     }
 
     #[test]
