@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, NotRun, Point, Target, Verdict};
+use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Target, Verdict};
+use wirecost_results::nbiot::{Point, Setting};
+
+mod what_if;
 
 /// The columns and their widths.
 const HEADINGS: [(&str, usize); 13] = [
@@ -39,21 +42,21 @@ pub fn table(summary: &NbiotSummary) -> String {
     for point in &summary.points {
         row(&mut text, &cells(point));
     }
-    for curve in &summary.not_run {
-        let NotRun {
-            stack,
-            size_bytes,
-            reason,
-        } = curve;
-        writeln!(text, "{:7}{stack} {size_bytes} B: not run: {reason}", "").ok();
-    }
+    what_if::not_run(&mut text, &summary.not_run);
+    note(&mut text, setting);
+    what_if::kept(&mut text, &summary.points);
+    what_if::differences(&mut text, &summary.points);
+    text
+}
+
+/// What the marked columns are.
+fn note(text: &mut String, setting: &Setting) {
     let hours = setting.interval_s / 3_600.0;
     writeln!(
         text,
         "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, paging where idle.mode has it"
     )
     .ok();
-    text
 }
 
 /// The values of a row, as text.

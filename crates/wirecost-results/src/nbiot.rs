@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod what_if;
+
+pub use what_if::{Difference, KeepAlives, KeptConnections, NotRun};
+
 /// The format of these files.
 pub const FORMAT: &str = "wirecost-nbiot/1";
 
@@ -21,7 +25,7 @@ pub struct NbiotSummary {
     pub setting: Setting,
     /// One point per curve and load, in the order of the command line.
     pub points: Vec<Point>,
-    /// Curves that are not run, with the reason.
+    /// Curves that could not be run, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
     /// The study's statements, where they were asked for.
@@ -49,6 +53,12 @@ pub struct Setting {
     pub deadline_s: f64,
     /// Time between two reports of a device, in seconds; for battery life.
     pub interval_s: f64,
+    /// How the connections of reports start: `cold`, `resumed` or `0rtt`.
+    #[serde(default = "cold", skip_serializing_if = "is_cold")]
+    pub start: String,
+    /// The time without traffic after which a kept connection is kept alive, in seconds; where connections are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_alive_s: Option<f64>,
     /// Whether hosts have IPv6 addresses.
     pub ipv6: bool,
     /// Topic or path of the reports.
@@ -57,6 +67,14 @@ pub struct Setting {
     pub dci_spacing_ms: f64,
     /// Every parameter of the network.
     pub network: serde_json::Value,
+}
+
+fn cold() -> String {
+    "cold".into()
+}
+
+fn is_cold(start: &str) -> bool {
+    start == "cold"
 }
 
 /// A mean over replications with its 95 % interval.
@@ -113,26 +131,21 @@ pub struct Point {
     pub uplink_use: Estimate,
     /// Mean times and counts of a device and its report.
     pub device: DeviceMeans,
-    /// Energy of a report in mJ. Modelled from state times.
+    /// Energy of a report in mJ, that of the keep-alives between two reports included. Modelled from state times.
     pub energy_mj: f64,
     /// Energy of a day at the setting's interval in mJ: reports, sleep, paging occasions, tracking area updates. Modelled.
     #[serde(default)]
     pub day_mj: f64,
     /// Battery life in years at the setting's interval. Modelled.
     pub battery_years: f64,
+    /// The connections that devices keep, where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptConnections>,
+    /// The point of a change beside that of its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
     /// The replications.
     pub runs: Vec<RunFigures>,
-}
-
-/// A curve that is not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotRun {
-    /// The stack, with the change of the network.
-    pub stack: String,
-    /// Bytes of the report.
-    pub size_bytes: usize,
-    /// Why.
-    pub reason: String,
 }
 
 /// Delays of one coverage level.
@@ -213,6 +226,9 @@ pub struct RunFigures {
     pub most_devices: usize,
     /// Events of the air.
     pub air_events: u64,
+    /// The keep-alives of kept connections, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_alives: Option<KeepAlives>,
 }
 
 /// A statement of the study, evaluated.

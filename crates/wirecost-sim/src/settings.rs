@@ -25,6 +25,8 @@ pub struct Settings {
     pub device_tcp: Config,
     /// The TCP of servers.
     pub server_tcp: Config,
+    /// The key of the servers' cookies, where connections use TCP Fast Open (RFC 7413): each device has its cookie from before.
+    pub fast_open: Option<[u64; 2]>,
     /// The largest IP packet that hosts send, in bytes. Hosts fragment larger datagrams.
     pub mtu: u16,
     /// The randomness of ports, initial sequence numbers and IP identifications.
@@ -50,6 +52,7 @@ impl Settings {
         Self {
             device_tcp: tcp.clone(),
             server_tcp: tcp,
+            fast_open: None,
             mtu,
             rng,
             keeps_logs: true,

@@ -67,7 +67,7 @@ impl Ends {
             .poll_transmit(&mut payload, now)
             .expect("a SYN is due")
             .segment;
-        let server = Connection::accept(config.clone(), &syn, 2, now);
+        let server = Connection::accept(config.clone(), &syn, &[], 2, now);
         let mut both = Self {
             ends: [client, server],
             now,

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::fast_open::Cookie;
 use crate::receive::ReceiveConfig;
 use crate::recovery::RecoveryConfig;
 use crate::timers::Granularity;
@@ -29,12 +30,46 @@ pub struct Config {
     pub time_wait: Duration,
     /// How long a connection that its application has closed waits in FIN-WAIT-2.
     pub fin_wait_2: Duration,
+    /// When an idle connection is probed (RFC 9293, section 3.8.4); `None`: never.
+    pub keep_alive: Option<KeepAliveConfig>,
+    /// Whether data may be in a SYN (RFC 7413); `None`: never.
+    pub fast_open: Option<FastOpen>,
     /// The longest time between two probes of a zero window (RFC 9293, section 3.8.6.1). Probes carry no byte, as in Linux.
     pub maximum_persist: Duration,
     /// Congestion control, loss recovery and the retransmission time-out.
     pub recovery: RecoveryConfig,
     /// Acknowledgments and the window offered.
     pub receive: ReceiveConfig,
+}
+
+/// When an end probes a peer from which nothing has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepAliveConfig {
+    /// The time since the peer was heard last after which the first probe leaves.
+    pub idle: Duration,
+    /// The time between two probes.
+    pub interval: Duration,
+    /// Unanswered probes after which the connection ends.
+    pub probes: u8,
+}
+
+impl KeepAliveConfig {
+    /// The probes of the Linux kernel (net.ipv4.tcp_keepalive_intvl, tcp_keepalive_probes) after `idle`.
+    pub const fn linux(idle: Duration) -> Self {
+        Self {
+            idle,
+            interval: Duration::from_secs(75),
+            probes: 9,
+        }
+    }
+}
+
+/// TCP Fast Open (RFC 7413).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FastOpen {
+    /// To an end that connects: the cookie that the server gave it earlier, with which its SYN waits for data; `None` asks for one. To
+    /// an end that accepts: the cookie of the peer's address.
+    pub cookie: Option<Cookie>,
 }
 
 /// How often and how long a handshake is tried.
@@ -108,6 +143,8 @@ impl Config {
             // TCP_TIMEWAIT_LEN and net.ipv4.tcp_fin_timeout.
             time_wait: Duration::from_secs(60),
             fin_wait_2: Duration::from_secs(60),
+            keep_alive: None,
+            fast_open: None,
             maximum_persist: Duration::from_secs(120),
             recovery: RecoveryConfig::linux(),
             receive: ReceiveConfig::linux(),

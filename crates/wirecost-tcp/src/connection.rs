@@ -9,6 +9,7 @@ use wirecost_proto::{Instant, ResetReason};
 
 use crate::connection::handshake::{HandshakeStep, Opening, PeerSyn};
 use crate::connection::synchronized::{Synchronized, Transition};
+use crate::fast_open::Cookie;
 use crate::{Config, Segment};
 
 mod events;
@@ -109,6 +110,8 @@ pub struct Connection {
     events: Events,
     /// A segment to be sent in any stage.
     answer: Option<Segment>,
+    /// The cookie that the peer has given.
+    cookie: Option<Cookie>,
     /// The unread bytes of a connection that has ended.
     leftover: Vec<u8>,
     /// The host's clock at the start of the run. Internally, time is that of the host's clock.
@@ -129,26 +132,47 @@ enum Stage {
 }
 
 impl Connection {
-    /// An end that opens: its SYN is to be transmitted. `initial_sequence` is the caller's choice.
+    /// An end that opens: its SYN is to be transmitted. `initial_sequence` is the caller's choice. With the cookie of an earlier
+    /// connection (RFC 7413), [`Event::Opened`] is there at once, and the SYN waits for the first write.
     pub fn connect(config: Config, initial_sequence: u32, _: Instant) -> Self {
         let clock_phase = config.clock_phase;
         let opening = Opening::connect(config, initial_sequence);
-        Self::new(opening, clock_phase)
+        let may_write = opening.is_early;
+        let mut connection = Self::new(opening, clock_phase);
+        if may_write {
+            connection.events.push(Event::Opened);
+        }
+        connection
     }
 
-    /// An end that answers `syn`: its SYN-ACK is to be transmitted.
-    pub fn accept(config: Config, syn: &Segment, initial_sequence: u32, _: Instant) -> Self {
+    /// An end that answers `syn`: its SYN-ACK is to be transmitted. The data of the SYN is taken if the SYN has the cookie of its
+    /// sender's address (RFC 7413), and dropped otherwise.
+    pub fn accept(config: Config, syn: &Segment, data: &[u8], initial_sequence: u32, now: Instant) -> Self {
         let clock_phase = config.clock_phase;
         let opening = Opening::accept(config, syn, initial_sequence);
-        Self::new(opening, clock_phase)
+        let now = now + clock_phase;
+        let peer = opening.peer.filter(|_| !data.is_empty() && opening.trusts(syn));
+        let Some(peer) = peer else {
+            return Self::new(opening, clock_phase);
+        };
+        let open = Synchronized::open_early(opening, &peer, now);
+        let mut connection = Self::at(Stage::Synchronized(Box::new(open)), clock_phase);
+        connection.events.push(Event::Opened);
+        connection.drive(|open, events| open.take_text(peer.next, syn, data, events, now));
+        connection
     }
 
     fn new(opening: Opening, clock_phase: Duration) -> Self {
+        Self::at(Stage::Opening(Box::new(opening)), clock_phase)
+    }
+
+    const fn at(stage: Stage, clock_phase: Duration) -> Self {
         Self {
-            stage: Stage::Opening(Box::new(opening)),
+            stage,
             clock_phase,
             events: Events::NONE,
             answer: None,
+            cookie: None,
             leftover: Vec::new(),
         }
     }
@@ -181,9 +205,14 @@ impl Connection {
         let Stage::Opening(opening) = mem::replace(&mut self.stage, Stage::Closed) else {
             return;
         };
+        // An end whose SYN carried data has told its application before.
+        let is_known = opening.is_early;
+        self.cookie = segment.fast_open.filter(|_| opening.config.fast_open.is_some());
         let synchronized = Synchronized::open(*opening, &peer, segment, now);
         self.stage = Stage::Synchronized(Box::new(synchronized));
-        self.events.push(Event::Opened);
+        if !is_known {
+            self.events.push(Event::Opened);
+        }
         self.drive(|open, events| open.handle_first(segment, payload, events, now));
     }
 
@@ -249,7 +278,7 @@ impl Connection {
             return Some(Transmit::bare(answer, 0));
         }
         match &mut self.stage {
-            Stage::Opening(opening) => opening.poll_transmit(now),
+            Stage::Opening(opening) => opening.poll_transmit(payload, now),
             Stage::Synchronized(open) => open.poll_transmit(payload, &mut self.events, now),
             Stage::TimeWait(wait) => wait.poll_transmit(now),
             Stage::Closed => None,
@@ -285,6 +314,11 @@ impl Connection {
                 count
             }
         }
+    }
+
+    /// The cookie that the peer has given for later connections (RFC 7413).
+    pub const fn cookie(&self) -> Option<Cookie> {
+        self.cookie
     }
 
     /// Whether an acknowledgment is due now, which a read can cause.

@@ -3,6 +3,7 @@
 //! - [`config`]: the configuration, and the presets `linux` and `larmo`
 //! - [`segment`]: a segment without its payload
 //! - [`connection`]: one end of a connection (RFC 9293)
+//! - [`fast_open`]: the cookies of TCP Fast Open (RFC 7413)
 //! - [`receive`]: the receiving side: order, acknowledgments, the window
 //! - [`recovery`]: loss recovery and congestion control
 //! - [`timers`]: when a timer fires
@@ -18,7 +19,7 @@
 //! let config = Config::linux(1460);
 //! let mut client = Connection::connect(config.clone(), 1_000, now);
 //! let syn = client.poll_transmit(&mut payload, now).unwrap().segment;
-//! let mut server = Connection::accept(config, &syn, 2_000, now);
+//! let mut server = Connection::accept(config, &syn, &[], 2_000, now);
 //! let syn_ack = server.poll_transmit(&mut payload, now).unwrap().segment;
 //! client.handle_segment(&syn_ack, &payload, now);
 //! assert_eq!(client.write(b"hello", now), 5);
@@ -36,6 +37,7 @@ extern crate std;
 mod buffers;
 pub mod config;
 pub mod connection;
+pub mod fast_open;
 pub mod receive;
 pub mod recovery;
 pub mod segment;

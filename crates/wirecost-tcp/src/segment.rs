@@ -1,5 +1,6 @@
 //! A segment without its payload, with decoded options.
 
+use crate::fast_open::Cookie;
 use wirecost_wire::tcp::{self, Flags, Options, Repr, SackBlocks, TcpOption};
 
 /// The two clocks of the timestamps option (RFC 7323, section 3).
@@ -32,6 +33,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// The SACK blocks.
     pub sack: SackBlocks,
+    /// The Fast Open cookie, or the request for one (RFC 7413); on a SYN.
+    pub fast_open: Option<Cookie>,
 }
 
 impl Segment {
@@ -57,10 +60,8 @@ impl Segment {
             TcpOption::SackPermitted => self.sack_permitted = true,
             TcpOption::Sack(blocks) => self.sack = blocks,
             TcpOption::Timestamps { value, echo } => self.timestamps = Some(Timestamps { value, echo }),
-            TcpOption::EndOfList
-            | TcpOption::NoOperation
-            | TcpOption::FastOpenCookie(_)
-            | TcpOption::Unknown { .. } => {}
+            TcpOption::FastOpenCookie(bytes) => self.fast_open = Cookie::read(bytes),
+            TcpOption::EndOfList | TcpOption::NoOperation | TcpOption::Unknown { .. } => {}
         }
     }
 
@@ -103,6 +104,12 @@ impl Segment {
         if !self.sack.is_empty() {
             push(&[PAD, PAD, TcpOption::Sack(self.sack)]);
         }
+        if let Some(cookie) = &self.fast_open {
+            push(&[TcpOption::FastOpenCookie(cookie.as_bytes())]);
+            for _ in cookie.len() + FAST_OPEN_BYTES..fast_open_bytes(cookie) {
+                push(&[PAD]);
+            }
+        }
         options
     }
 
@@ -120,6 +127,7 @@ impl Segment {
             0 => 0,
             blocks => SACK_BYTES + SACK_BLOCK_BYTES * blocks,
         };
+        options += self.fast_open.as_ref().map_or(0, fast_open_bytes);
         tcp::HEADER_BYTES + options.min(tcp::MAX_OPTION_BYTES)
     }
 
@@ -169,6 +177,14 @@ pub(crate) const TIMESTAMPS_BYTES: usize = 12;
 
 /// Bytes of a SACK option without its blocks, padded.
 pub(crate) const SACK_BYTES: usize = 4;
+
+/// Bytes of a Fast Open option without its cookie.
+const FAST_OPEN_BYTES: usize = 2;
+
+/// Bytes of a Fast Open option, padded.
+const fn fast_open_bytes(cookie: &Cookie) -> usize {
+    (FAST_OPEN_BYTES + cookie.len()).next_multiple_of(4)
+}
 
 /// Bytes of one block of a SACK option.
 pub(crate) const SACK_BLOCK_BYTES: usize = 8;
@@ -220,6 +236,13 @@ mod tests {
         assert_eq!(bytes[..4], [0x01, 0x01, 0x08, 0x0a]);
         assert_eq!(bytes[12..16], [0x01, 0x01, 0x05, 26]);
         assert_eq!(bytes.len(), 40);
+        let fast = Segment {
+            maximum_segment_size: Some(1460),
+            fast_open: Cookie::read(&[9; 8]),
+            ..Segment::default()
+        };
+        let bytes = options_hex(&fast);
+        assert_eq!(bytes[4..], [34, 10, 9, 9, 9, 9, 9, 9, 9, 9, 0x01, 0x01]);
         let plain = Segment {
             sack_permitted: true,
             ..Segment::default()

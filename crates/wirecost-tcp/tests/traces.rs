@@ -20,6 +20,7 @@
 //! again > 2 500ms                  a second copy arrives 500 ms after the first
 //! lazy server                      reads only when told so; otherwise all that is there, after each instant's packets
 //! beside                           both sides run after each packet, as on a machine with a CPU for each
+//! fast-open                        the server takes data in a SYN, and the client sends it where it has a cookie
 //! at 1s client write 132           or connect, read N, eager, shutdown, close, abort
 //! packets
 //!   1000.066 > PA  1+132 1 win 502 milliseconds, direction, flags, sequence+length, acknowledgment, options
@@ -47,6 +48,10 @@ traces! {
     duplicate "duplicate"
     every_second_segment "every-second-segment"
     fast_retransmit "fast-retransmit"
+    fast_open "fast-open"
+    fast_open_of_a_long_write "fast-open-of-a-long-write"
+    fast_open_syn_ack_lost "fast-open-syn-ack-lost"
+    fast_open_syn_lost "fast-open-syn-lost"
     fin_alone "fin-alone"
     fin_lost "fin-lost"
     fin_with_data "fin-with-data"

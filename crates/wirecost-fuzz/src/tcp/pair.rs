@@ -175,7 +175,7 @@ impl<'a> Pair<'a> {
             return end.receive(&segment, &payload, self.now);
         }
         let initial = self.initial[SERVER];
-        let connection = Connection::accept(self.accepts.clone(), &segment, initial, self.now);
+        let connection = Connection::accept(self.accepts.clone(), &segment, &payload, initial, self.now);
         self.ends[SERVER] = Some(End::new(connection, initial, self.now));
     }
 

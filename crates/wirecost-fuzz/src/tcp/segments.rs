@@ -58,7 +58,7 @@ impl Target {
             ..Segment::default()
         };
         let connection = if accepts {
-            Connection::accept(config, &syn, ours, START)
+            Connection::accept(config, &syn, &[], ours, START)
         } else {
             Connection::connect(config, ours, START)
         };

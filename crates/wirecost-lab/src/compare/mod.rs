@@ -31,7 +31,7 @@ pub mod verdict;
 pub use live::{Progress, Run, run};
 
 #[cfg(test)]
-mod fixture {
+pub(crate) mod fixture {
     use wirecost_scenario::options::compare::{Engine, Options};
 
     /// A comparison of `stacks` that can be run.

@@ -43,6 +43,8 @@ pub(super) struct AirTap {
     pub(super) ip_bytes: [u64; 2],
     /// Bytes of them that cross the air.
     pub(super) air_bytes: [u64; 2],
+    /// Of the contents of their TCP segments and UDP datagrams.
+    pub(super) contents: [u64; 2],
     waiting: VecDeque<usize>,
 }
 
@@ -60,6 +62,7 @@ impl AirTap {
             },
             ip_bytes: [0; 2],
             air_bytes: [0; 2],
+            contents: [0; 2],
             waiting: VecDeque::new(),
         }
     }
@@ -101,11 +104,16 @@ fn context_from(first: &Packet<'_>, has_coap_rules: bool) -> Box<Context> {
 }
 
 impl Tap for AirTap {
-    fn packet(&mut self, packet: &Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {
+    /// Packets of a preparation cross an ideal link, and are not held.
+    fn packet(&mut self, packet: &Packet<'_>, _: Instant, fate: Fate, _: &[Delivery]) {
+        if fate != Fate::Held {
+            return;
+        }
         let way = packet.direction as usize;
         let on_air = self.framing.bytes(packet);
         self.ip_bytes[way] += packet.wire_bytes as u64;
         self.air_bytes[way] += on_air as u64;
+        self.contents[way] += packet.payload.len() as u64;
         self.waiting.push_back(on_air);
     }
 }

@@ -1,34 +1,35 @@
-//! One device that sends one report: its world, whose packets the cells carry.
+//! Makes devices: the world of each, with the client of a stack, its server, and a TCP as the study had it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wirecost_nbiot::config::BearerConfig;
-use wirecost_proto::director::{Director, Due};
-use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::driver::{Device, Service};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::{FixedDelay, Links};
 use wirecost_proto::random::key_of;
-use wirecost_proto::script::{Context, Step};
-use wirecost_proto::{Direction, Instant, Layer, Path, Phase, ResetReason, Rng};
-use wirecost_sim::{Carrier, Port, Settings, Tally, Tap, World};
+use wirecost_proto::{Direction, Instant, Layer, Path, Phase, Rng};
+use wirecost_security::Start;
+use wirecost_sim::{Carrier, Settings, Tally, Tap, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
 use wirecost_stack::error::{ClientError, StackError};
-use wirecost_stack::server::{Clients, Server, ServerEvent};
-use wirecost_stack::{Client, ClientConfig, Command, Credentials, Event, Message, Stack};
+use wirecost_stack::server::{Clients, Server};
+use wirecost_stack::{Client, ClientConfig, Credentials, Message, Stack};
 use wirecost_tcp::Config as TcpConfig;
+use wirecost_tcp::config::KeepAliveConfig;
 
 use super::air::AirTap;
 use super::options::Options;
+use super::reporter::{Arrival, Before, Reporter};
+use super::variant::Variant;
+use super::way::{self, DeviceWorld, Task, Unprepared, Way};
 
 /// The largest IP packet of an NB-IoT bearer here, in bytes.
 const MTU: u16 = 1_500;
 /// Bytes of the headers of IPv4 and TCP, and of IPv6 and TCP.
 const IPV4_TCP_BYTES: u16 = 40;
 const IPV6_TCP_BYTES: u16 = 60;
-
-/// The world of one device in the cells.
-pub(super) type DeviceWorld = World<Client, Reporter, Server, Port, AirTap, Arrival>;
 
 /// Why a device cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -62,31 +63,42 @@ pub enum DeviceError {
         /// The smallest report, in bytes.
         least: usize,
     },
+    /// It cannot have what its report needs from before.
+    #[error("{stack} cannot be prepared: {why}")]
+    Unprepared {
+        /// The stack.
+        stack: Stack,
+        /// Why.
+        why: Unprepared,
+    },
 }
 
 /// Makes the devices of one curve: one stack with one size of report.
 pub(super) struct Maker {
-    stack: Stack,
+    variant: Variant,
     message: Message,
     credentials: Credentials,
     is_ipv6: bool,
     bearer: BearerConfig,
+    keep_alive: Duration,
 }
 
 impl Maker {
     /// A maker of devices whose report has `size` bytes, the application's header included.
     pub(super) fn new(
         options: &Options,
-        stack: Stack,
+        variant: Variant,
         size: usize,
         credentials: &Credentials,
     ) -> Result<Self, DeviceError> {
+        let stack = variant.stack;
         let mut maker = Self {
-            stack,
+            variant,
             message: message(options, stack, size)?,
             credentials: credentials.clone(),
             is_ipv6: options.ipv6,
             bearer: options.config.bearer,
+            keep_alive: options.keep_alive,
         };
         let mut payload = size;
         // The length fields of a header depend on the payload: one step is enough unless one of them changes its size.
@@ -94,13 +106,14 @@ impl Maker {
             maker.message = message(options, stack, payload)?;
             let report = maker.report_bytes()?;
             if report == size {
+                maker.try_preparation()?;
                 return Ok(maker);
             }
             let header = report.saturating_sub(payload);
-            let Some(smaller) = size.checked_sub(header).filter(|smaller| *smaller < payload) else {
+            let Some(other) = size.checked_sub(header).filter(|other| *other != payload) else {
                 break;
             };
-            payload = smaller;
+            payload = other;
         }
         maker.message = message(options, stack, 1)?;
         Err(DeviceError::TooSmall {
@@ -110,22 +123,61 @@ impl Maker {
         })
     }
 
-    /// A device's world at the start of its run.
-    pub(super) fn world(&self, host: HostIndex, rng: Rng) -> Result<DeviceWorld, DeviceError> {
-        self.world_on(host, rng, Port::default(), AirTap::new(&self.bearer, self.stack))
+    /// A device whose task begins at `now`.
+    pub(super) fn device(
+        &self,
+        host: HostIndex,
+        rng: Rng,
+        task: Task,
+        now: Instant,
+    ) -> Result<way::Device, DeviceError> {
+        let before = self.variant.before;
+        let tap = AirTap::new(&self.bearer, self.variant.stack);
+        let world: DeviceWorld = self.world_on(host, rng, before, (Way::default(), tap))?;
+        let device = way::Device::new(world, (before, task), self.keep_alive, now);
+        device.map_err(|why| self.unprepared(why))
+    }
+
+    /// Prepares a device and lets it send its report over an ideal link, so that a preparation that fails is known before the
+    /// run.
+    fn try_preparation(&self) -> Result<(), DeviceError> {
+        let (now, rng) = (Instant::START, Rng::new(1));
+        if self.variant.before == Before::Nothing {
+            return Ok(());
+        }
+        let mut device = self.device(0, rng, Task::Report, now)?;
+        device.try_report(now).map_err(|why| self.unprepared(why))?;
+        if self.keeps_connections() {
+            self.device(0, rng, Task::KeepAlive, now)?;
+        }
+        Ok(())
+    }
+
+    const fn unprepared(&self, why: Unprepared) -> DeviceError {
+        let stack = self.variant.stack;
+        DeviceError::Unprepared { stack, why }
+    }
+
+    /// Whether devices keep their connections from one report to the next.
+    pub(super) fn keeps_connections(&self) -> bool {
+        self.variant.before == Before::Connection
     }
 
     fn world_on<L: Carrier, T: Tap>(
         &self,
         host: HostIndex,
         rng: Rng,
-        carrier: L,
-        tap: T,
+        before: Before,
+        (carrier, tap): (L, T),
     ) -> Result<World<Client, Reporter, Server, L, T, Arrival>, DeviceError> {
+        let start = match before {
+            Before::Nothing => Start::Cold,
+            Before::Ticket | Before::Connection => self.variant.start,
+        };
         let world = World::directed(
             self.settings(rng.purpose(key_of("hosts"))),
-            vec![self.device(host, rng)?],
-            Reporter::new(self.stack),
+            vec![self.client(host, rng)?],
+            Reporter::new(self.variant.stack.is_answered(), before, start),
             vec![self.service(rng)?],
             carrier,
             tap,
@@ -136,13 +188,13 @@ impl Maker {
 
     /// Bytes of the application's report on a link without loss, its header included.
     fn report_bytes(&self) -> Result<usize, DeviceError> {
-        let link = OneLink(FixedDelay(std::time::Duration::from_millis(10)));
-        let mut world = self.world_on(0, Rng::new(1), link, Tally::new(|_| 0))?;
+        let link = OneLink(FixedDelay(Duration::from_millis(10)));
+        let mut world = self.world_on(0, Rng::new(1), Before::Nothing, (link, Tally::new(|_| 0)))?;
         world.wake_director();
         while world.observer().0.is_none() && world.advance_by_one(Instant::from_millis(60_000)) {}
         if world.observer().0.is_none() {
             return Err(DeviceError::NotTaken {
-                stack: self.stack,
+                stack: self.variant.stack,
                 resource: self.message.resource().to_owned(),
             });
         }
@@ -159,21 +211,34 @@ impl Maker {
             IPV4_TCP_BYTES
         };
         let tcp = TcpConfig::larmo(MTU - headers);
+        let keeps_alive = self.keeps_connections() && !self.variant.stack.is_mqtt();
         Settings {
-            device_tcp: tcp.clone(),
+            device_tcp: TcpConfig {
+                keep_alive: keeps_alive.then(|| KeepAliveConfig::linux(self.keep_alive)),
+                ..tcp.clone()
+            },
             server_tcp: tcp,
+            fast_open: self.variant.fast_open.then(|| {
+                let mut key = rng.purpose(key_of("fast open"));
+                [key.next_u64(), key.next_u64()]
+            }),
             keeps_logs: false,
             ..Settings::linux(MTU, self.is_ipv6, rng)
         }
     }
 
-    fn device(&self, host: HostIndex, rng: Rng) -> Result<Device<Client, ()>, DeviceError> {
+    fn client(&self, host: HostIndex, rng: Rng) -> Result<Device<Client, ()>, DeviceError> {
         let secrets = rng.purpose(key_of("client secrets"));
         let channels = ClientChannels::simulated(&self.credentials, self.channel_options(), secrets);
         let config = ClientConfig {
             describes_received: false,
             answer_timeout: Some(super::population::PATIENCE),
-            ..ClientConfig::new(format!("wc-{host:07}"), rng)
+            start: self.variant.start,
+            keep_alive: match self.keeps_connections() {
+                true => u16::try_from(self.keep_alive.as_secs()).unwrap_or(u16::MAX),
+                false => 0,
+            },
+            ..ClientConfig::new(format!("wc-{:05}", host % 100_000), rng)
         };
         let message = self.message.with_seed(secrets.purpose(key_of("object")));
         let remote = self.server();
@@ -182,7 +247,7 @@ impl Maker {
             host,
             local: SocketAddr::new(address, 0),
             remote,
-            transport: self.stack.transport(),
+            transport: self.variant.stack.transport(),
             endpoint: Client::new(&message, &config, &channels)?,
             script: (),
         })
@@ -195,20 +260,22 @@ impl Maker {
         let seed = rng.purpose(key_of("server")).next_u64();
         Ok(Service {
             address: self.server(),
-            transport: self.stack.transport(),
-            endpoint: Server::new(self.stack, Clients::Devices, &channels, seed)?,
+            transport: self.variant.stack.transport(),
+            endpoint: Server::new(self.variant.stack, Clients::Devices, &channels, seed)?,
         })
     }
 
     fn channel_options(&self) -> ChannelOptions {
         ChannelOptions {
+            // Always, so that a ticket has the same size in `compare`. The client decides whether to use it.
+            accept_early_data: true,
             datagram_bytes: datagram_bytes(MTU, self.is_ipv6),
             ..ChannelOptions::default()
         }
     }
 
     fn server(&self) -> SocketAddr {
-        SocketAddr::new(server_address(self.is_ipv6), self.stack.port())
+        SocketAddr::new(server_address(self.is_ipv6), self.variant.stack.port())
     }
 }
 
@@ -216,101 +283,6 @@ fn message(options: &Options, stack: Stack, payload: usize) -> Result<Message, D
     let payload: Arc<[u8]> = vec![0; payload].into();
     let rng = Rng::new(options.seed).purpose(key_of("object"));
     Ok(Message::simulated(stack, &options.resource, &payload, rng)?)
-}
-
-/// Opens a flow, sends the report once the client is ready, and notes how that ends.
-#[derive(Debug)]
-pub(super) struct Reporter {
-    is_answered: bool,
-    step: ReporterStep,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReporterStep {
-    Start,
-    AwaitReady,
-    Ready,
-    AwaitEnd,
-    /// The client needs nothing more.
-    Done,
-    /// The client has given up.
-    Failed,
-}
-
-impl Reporter {
-    const fn new(stack: Stack) -> Self {
-        Self {
-            is_answered: stack.is_answered(),
-            step: ReporterStep::Start,
-        }
-    }
-
-    /// Whether the client needs nothing more: its report is acknowledged, or sent where nothing answers it.
-    pub(super) fn is_done(&self) -> bool {
-        self.step == ReporterStep::Done
-    }
-}
-
-impl Director<Client> for Reporter {
-    fn event(&mut self, _: usize, event: Event, _: Instant) {
-        self.step = match (self.step, event) {
-            (ReporterStep::AwaitReady, Event::Ready { .. }) => ReporterStep::Ready,
-            (ReporterStep::AwaitEnd, Event::Sent { .. }) if !self.is_answered => ReporterStep::Done,
-            (_, Event::Acknowledged { .. }) => ReporterStep::Done,
-            (
-                ReporterStep::AwaitReady | ReporterStep::Ready | ReporterStep::AwaitEnd,
-                Event::Refused { .. }
-                | Event::TimedOut { .. }
-                | Event::Rejected { .. }
-                | Event::Closed
-                | Event::Lost { .. },
-            ) => ReporterStep::Failed,
-            (step, _) => step,
-        };
-    }
-
-    fn failed(&mut self, _: usize, _: ResetReason, _: Instant) {
-        self.step = ReporterStep::Failed;
-    }
-
-    fn flushed(&mut self, _: usize, _: Instant) -> bool {
-        false
-    }
-
-    fn next(&mut self, _: usize, _: Context) -> Step<Command> {
-        match self.step {
-            ReporterStep::Start => {
-                self.step = ReporterStep::AwaitReady;
-                Step::Connect
-            }
-            ReporterStep::Ready => {
-                self.step = ReporterStep::AwaitEnd;
-                Step::Command(Command::Send { message: 0 })
-            }
-            ReporterStep::AwaitReady | ReporterStep::AwaitEnd | ReporterStep::Done | ReporterStep::Failed => {
-                Step::Wait(None)
-            }
-        }
-    }
-
-    fn due(&mut self, _: Instant) -> Due {
-        match self.step {
-            ReporterStep::Start => Due::Device(0),
-            _ => Due::Later(None),
-        }
-    }
-}
-
-/// When the first report arrived at the server.
-#[derive(Debug, Default)]
-pub(super) struct Arrival(pub(super) Option<Instant>);
-
-impl Observer<Server> for Arrival {
-    fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, now: Instant) {
-        if event.message().is_some() {
-            self.0.get_or_insert(now);
-        }
-    }
 }
 
 struct OneLink(FixedDelay);

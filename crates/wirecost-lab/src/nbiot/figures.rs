@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use wirecost_nbiot::{CellFacts, UeFacts};
-use wirecost_results::nbiot::{DeviceMeans, Estimate, LevelDelay, Point, RunFigures, quantile_s};
+use wirecost_results::nbiot::{
+    DeviceMeans, Difference, Estimate, KeepAlives, KeptConnections, LevelDelay, Point, RunFigures, quantile_s,
+};
 use wirecost_stats::mean::MeanInterval;
 
 use super::energy::Lifetime;
+use super::options::Options;
+use super::way::Task;
 
 /// A device that has left the cells.
 pub(super) struct Leaver {
@@ -23,7 +27,7 @@ pub(super) struct Leaver {
 pub(super) struct RunCounter {
     size_bytes: usize,
     deadline: Duration,
-    pub(super) generated: u64,
+    generated: u64,
     most_devices: usize,
     /// Sum of size over delay, in bit/s.
     throughput: f64,
@@ -45,6 +49,28 @@ impl RunCounter {
             left: 0,
             figures: RunFigures::default(),
         }
+    }
+
+    /// A measured device comes.
+    pub(super) fn note_generated(&mut self, task: Task) {
+        match task {
+            Task::Report => self.generated += 1,
+            Task::KeepAlive => self.kept_alive().sent += 1,
+        }
+    }
+
+    fn kept_alive(&mut self) -> &mut KeepAlives {
+        self.figures.keep_alives.get_or_insert_default()
+    }
+
+    /// A device that came for a keep-alive leaves.
+    pub(super) fn note_kept_alive(&mut self, leaver: &Leaver, is_answered: bool) {
+        let figures = self.kept_alive();
+        figures.answered += u64::from(is_answered);
+        for (sum, bytes) in figures.bytes.iter_mut().zip(leaver.bytes) {
+            *sum += bytes as f64;
+        }
+        add(&mut figures.device, &means(&leaver.facts));
     }
 
     pub(super) fn note_active(&mut self, devices: usize) {
@@ -104,6 +130,11 @@ impl RunCounter {
         figures.bytes = figures.bytes.map(|sum| sum / left);
         figures.air_bytes = figures.air_bytes.map(|sum| sum / left);
         scale(&mut figures.device, 1.0 / left);
+        if let Some(kept) = &mut figures.keep_alives {
+            let sent = kept.sent.max(1) as f64;
+            kept.bytes = kept.bytes.map(|sum| sum / sent);
+            scale(&mut kept.device, 1.0 / sent);
+        }
         let pairs = || before.iter().zip(after);
         let dci: u64 = pairs()
             .map(|(b, a)| a.dci_used.iter().sum::<u64>() - b.dci_used.iter().sum::<u64>())
@@ -220,12 +251,19 @@ pub(super) fn point(
     load: f64,
     runs: Vec<RunFigures>,
     life: &Lifetime<'_>,
+    options: &Options,
+    keeps_connections: bool,
 ) -> Option<Point> {
     let all = |of: &dyn Fn(&RunFigures) -> Option<f64>| {
         let values: Vec<f64> = runs.iter().filter_map(of).collect();
         estimate(&values)
     };
     let reports: u64 = runs.iter().map(|run| run.reports).sum();
+    // A replication without a report has no share of served reports; only where all are such is it zero.
+    let served = |run: &RunFigures| {
+        let share = run.served as f64 / run.reports.max(1) as f64;
+        (run.reports > 0 || reports == 0).then_some(share)
+    };
     let weighted = |of: &dyn Fn(&RunFigures) -> f64| {
         let sum: f64 = runs.iter().map(|run| of(run) * run.reports as f64).sum();
         sum / reports.max(1) as f64
@@ -238,14 +276,15 @@ pub(super) fn point(
         scale(&mut part, run.reports as f64 / reports.max(1) as f64);
         add(&mut device, &part);
     }
-    let energy_mj = life.report_mj(&device);
+    let kept = keeps_connections.then(|| kept(load, &runs, options, life));
+    let energy_mj = life.report_mj(&device) + kept.as_ref().map_or(0.0, keep_alive_mj);
     let day_mj = life.day_mj(energy_mj);
     Some(Point {
         stack,
         size_bytes,
         load,
         reports,
-        served: all(&|run| Some(run.served as f64 / run.reports.max(1) as f64))?,
+        served: all(&served)?,
         delay_p50_s: quantile_s(every(), 0.5),
         delay_p95_s: quantile_s(every(), 0.95),
         delay_by_level: [0, 1, 2].map(|level| LevelDelay {
@@ -267,7 +306,67 @@ pub(super) fn point(
         day_mj,
         battery_years: life.battery_years(day_mj),
         device,
+        kept,
+        difference: None,
         runs,
+    })
+}
+
+/// The connections that devices keep at a load.
+fn kept(load: f64, runs: &[RunFigures], options: &Options, life: &Lifetime<'_>) -> KeptConnections {
+    let all = || runs.iter().filter_map(|run| run.keep_alives.as_ref());
+    let sent: u64 = all().map(|kept| kept.sent).sum();
+    let mut device = DeviceMeans::default();
+    for kept in all() {
+        let mut part = kept.device;
+        scale(&mut part, kept.sent as f64 / sent.max(1) as f64);
+        add(&mut device, &part);
+    }
+    KeptConnections {
+        keep_alive_s: options.keep_alive.as_secs_f64(),
+        devices: load * options.interval.as_secs_f64(),
+        per_report: options.keep_alives_per_report(),
+        sent,
+        answered: all().map(|kept| kept.answered).sum(),
+        energy_mj: (sent > 0).then(|| life.report_mj(&device)),
+    }
+}
+
+/// Energy of the keep-alives between two reports, as far as keep-alives were measured, in mJ.
+fn keep_alive_mj(kept: &KeptConnections) -> f64 {
+    kept.per_report * kept.energy_mj.unwrap_or_default()
+}
+
+/// A change less its base, replication by replication; `None` where they have no replication in common.
+pub(super) fn difference(
+    (base, base_life): (&Point, &Lifetime<'_>),
+    (change, life): (&Point, &Lifetime<'_>),
+) -> Option<Difference> {
+    let paired_of = |of: &dyn Fn(&RunFigures) -> f64, of_base: &dyn Fn(&RunFigures) -> f64| {
+        let pairs = change
+            .runs
+            .iter()
+            .filter(|run| run.reports > 0)
+            .filter_map(|run| {
+                let same = |other: &&RunFigures| other.replication == run.replication;
+                base.runs.iter().find(same).map(|other| of(run) - of_base(other))
+            });
+        estimate(&pairs.collect::<Vec<f64>>())
+    };
+    let paired = |of: &dyn Fn(&RunFigures) -> f64| paired_of(of, of);
+    let per_report = change.kept.map_or(0.0, |kept| kept.per_report);
+    let energy_mj = |run: &RunFigures| {
+        let kept = run.keep_alives.as_ref();
+        let kept_mj = kept.map_or(0.0, |kept| per_report * life.report_mj(&kept.device));
+        life.report_mj(&run.device) + kept_mj
+    };
+    Some(Difference {
+        base: base.stack.clone(),
+        dci: paired(&|run| run.dci_per_report)?,
+        bytes_up: paired(&|run| run.bytes[0])?,
+        bytes_down: paired(&|run| run.bytes[1])?,
+        energy_mj: paired_of(&energy_mj, &|run| base_life.report_mj(&run.device))?,
+        served: paired(&|run| run.served as f64 / run.reports.max(1) as f64)?,
     })
 }
 

@@ -1,8 +1,10 @@
 //! Reports in NB-IoT cells: populations of devices whose endpoints talk to servers over the air interface of `wirecost_nbiot`.
 //!
 //! - [`options`]: what is run
+//! - `variant`: what a change of the endpoints makes of a stack
+//! - `device`: makes devices: the client of a stack, its server, and a TCP as the study had it
+//! - `way`: a device with its world, prepared over an ideal link before it comes to the cells; `reporter`: what it does
 //! - `air`: what of a packet crosses the air
-//! - `device`: the world of one device: the client of a stack, its server, and a TCP as the study had it
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
 //! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life
 //! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
@@ -13,8 +15,13 @@ mod device;
 pub mod energy;
 mod figures;
 pub mod options;
+#[cfg(test)]
+mod parity;
 mod population;
+mod reporter;
 pub mod validation;
+mod variant;
+mod way;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,6 +35,8 @@ use device::Maker;
 use energy::Lifetime;
 pub use options::Options;
 use options::WhatIf;
+use variant::Variant;
+pub use way::Unprepared;
 
 /// Why a run in the cells failed.
 #[derive(Debug, thiserror::Error)]
@@ -43,13 +52,39 @@ pub enum NbiotError {
     Stopped,
 }
 
-/// One curve: a stack with a size of report, in the network or in a changed one.
+/// One curve: a stack with a size of report, as given or with a change of the network or of the endpoints.
 struct Curve {
     stack: Stack,
     size_bytes: usize,
     what_if: Option<WhatIf>,
     options: Options,
     maker: Maker,
+    /// The index of the curve without the change; `None` for that one, and where it could not be run.
+    base: Option<usize>,
+}
+
+impl Curve {
+    /// What the life of its devices' batteries follows from.
+    fn life(&self) -> Lifetime<'_> {
+        Lifetime {
+            energy: &self.options.energy,
+            config: &self.options.config,
+            interval: self.options.interval,
+        }
+    }
+
+    /// Its stack, with its change in parentheses.
+    fn name(&self) -> String {
+        name(self.stack, self.what_if)
+    }
+}
+
+/// A stack, with its change in parentheses.
+fn name(stack: Stack, what_if: Option<WhatIf>) -> String {
+    match what_if {
+        Some(change) => format!("{stack} ({})", change.name()),
+        None => stack.to_string(),
+    }
 }
 
 /// One run of the grid.
@@ -64,8 +99,8 @@ struct PlannedRun {
 pub struct Grid {
     options: Options,
     curves: Vec<Curve>,
-    runs: Vec<PlannedRun>,
     not_run: Vec<NotRun>,
+    runs: Vec<PlannedRun>,
 }
 
 /// A run that has ended.
@@ -78,55 +113,90 @@ pub struct FinishedRun {
 }
 
 impl Grid {
-    /// The runs of `options`.
+    /// The runs of `options`: each stack as given, and then with each change.
     ///
     /// # Errors
     /// A stack cannot send such a report.
     pub fn new(options: &Options) -> Result<Self, NbiotError> {
         let credentials = Credentials::simulated(options.seed).map_err(DeviceError::from)?;
-        let variants = std::iter::once(None).chain(options.what_ifs.iter().copied().map(Some));
-        let (mut curves, mut not_run) = (Vec::new(), Vec::new());
-        for what_if in variants {
-            for (size_bytes, stack) in pairs(options) {
-                let config = what_if.map(|change| change.applied(&options.config, stack));
-                let options = Options {
-                    config: config.unwrap_or_else(|| options.config.clone()),
-                    ..options.clone()
-                };
-                if let Some(reason) = air::refusal(&options.config.bearer, stack) {
-                    not_run.push(NotRun {
-                        stack: curve_name(stack, what_if),
-                        size_bytes,
-                        reason: reason.into(),
-                    });
-                    continue;
+        let mut grid = Self {
+            options: options.clone(),
+            curves: Vec::new(),
+            not_run: Vec::new(),
+            runs: Vec::new(),
+        };
+        for (size_bytes, stack) in pairs(options) {
+            let mut base = None;
+            for what_if in std::iter::once(None).chain(options.what_ifs.iter().copied().map(Some)) {
+                let added = grid.add((stack, size_bytes), what_if, base, &credentials)?;
+                if what_if.is_none() {
+                    base = added;
                 }
-                let maker = Maker::new(&options, stack, size_bytes, &credentials)?;
-                curves.push(Curve {
-                    stack,
-                    size_bytes,
-                    what_if,
-                    options,
-                    maker,
-                });
             }
         }
-        let mut runs = Vec::new();
         for (curve, load) in
-            (0..curves.len()).flat_map(|curve| options.loads.iter().map(move |load| (curve, *load)))
+            (0..grid.curves.len()).flat_map(|curve| options.loads.iter().map(move |load| (curve, *load)))
         {
-            runs.extend((0..options.seeds).map(|replication| PlannedRun {
+            grid.runs.extend((0..options.seeds).map(|replication| PlannedRun {
                 curve,
                 load,
                 replication,
             }));
         }
-        Ok(Self {
-            options: options.clone(),
-            curves,
-            runs,
-            not_run,
-        })
+        Ok(grid)
+    }
+
+    /// Adds a curve and returns its index, or notes why it cannot be run.
+    fn add(
+        &mut self,
+        (stack, size_bytes): (Stack, usize),
+        what_if: Option<WhatIf>,
+        base: Option<usize>,
+        credentials: &Credentials,
+    ) -> Result<Option<usize>, NbiotError> {
+        let config = what_if.map(|change| change.applied(&self.options.config, stack));
+        let options = Options {
+            config: config.unwrap_or_else(|| self.options.config.clone()),
+            ..self.options.clone()
+        };
+        let refused = air::refusal(&options.config.bearer, stack).map(str::to_owned);
+        let variant = refused.map_or_else(|| Variant::of(stack, options.start, what_if), Err);
+        let made = match variant {
+            Err(reason) => Err(reason),
+            Ok(variant) => match Maker::new(&options, variant, size_bytes, credentials) {
+                Ok(maker) => Ok(maker),
+                Err(DeviceError::Unprepared { why, .. }) => Err(why.to_string()),
+                Err(error) if what_if.is_some() => Err(error.to_string()),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        match made {
+            Ok(maker) => {
+                self.curves.push(Curve {
+                    stack,
+                    size_bytes,
+                    what_if,
+                    options,
+                    maker,
+                    base,
+                });
+                Ok(Some(self.curves.len() - 1))
+            }
+            Err(reason) => {
+                let stack = name(stack, what_if);
+                self.not_run.push(NotRun {
+                    stack,
+                    size_bytes,
+                    reason,
+                });
+                Ok(None)
+            }
+        }
+    }
+
+    /// The curves that cannot be run, with the reasons.
+    pub fn not_run(&self) -> &[NotRun] {
+        &self.not_run
     }
 
     /// The number of runs.
@@ -190,13 +260,27 @@ impl Grid {
 
     /// The summary of the runs that have ended.
     pub fn summary(&self, finished: &[FinishedRun]) -> NbiotSummary {
-        let mut points = Vec::new();
+        let mut points: Vec<Point> = Vec::new();
+        // The place of each curve's point at each load among the points.
+        let mut places = vec![None; self.curves.len() * self.options.loads.len()];
         let seeds = self.options.seeds as usize;
         for (number, group) in self.runs.chunks(seeds.max(1)).enumerate() {
             let indices = number * seeds..number * seeds + group.len();
             let runs = finished.iter().filter(|run| indices.contains(&run.index));
             let figures: Vec<RunFigures> = runs.map(|run| run.figures.clone()).collect();
-            points.extend(self.point(group[0], figures));
+            let Some(mut point) = self.point(group[0], figures) else {
+                continue;
+            };
+            let loads = self.options.loads.len();
+            let base = self.curves[group[0].curve].base;
+            let base = base.and_then(|curve| places[curve * loads + number % loads]);
+            let base: Option<&Point> = base.map(|place: usize| &points[place]);
+            let curve = &self.curves[group[0].curve];
+            let base_life = curve.base.map(|base| self.curves[base].life());
+            let base = base.zip(base_life.as_ref());
+            point.difference = base.and_then(|base| figures::difference(base, (&point, &curve.life())));
+            places[number] = Some(points.len());
+            points.push(point);
         }
         NbiotSummary {
             format: FORMAT.into(),
@@ -211,18 +295,23 @@ impl Grid {
 
     fn point(&self, run: PlannedRun, figures: Vec<RunFigures>) -> Option<Point> {
         let curve = &self.curves[run.curve];
-        let stack = curve_name(curve.stack, curve.what_if);
-        let life = Lifetime {
-            energy: &self.options.energy,
-            config: &curve.options.config,
-            interval: self.options.interval,
-        };
-        figures::point(stack, curve.size_bytes, run.load, figures, &life)
+        let (options, keeps) = (&curve.options, curve.maker.keeps_connections());
+        let life = curve.life();
+        figures::point(
+            curve.name(),
+            curve.size_bytes,
+            run.load,
+            figures,
+            &life,
+            options,
+            keeps,
+        )
     }
 
     /// What is run.
     pub fn setting(&self) -> Setting {
         let options = &self.options;
+        let keeps = self.curves.iter().any(|curve| curve.maker.keeps_connections());
         let level = options.config.levels.all()[0];
         let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
         Setting {
@@ -233,19 +322,13 @@ impl Grid {
             warm_up_s: options.warm_up.as_secs_f64(),
             deadline_s: options.deadline.as_secs_f64(),
             interval_s: options.interval.as_secs_f64(),
+            start: options.start.to_string(),
+            keep_alive_s: keeps.then_some(options.keep_alive.as_secs_f64()),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
             dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),
             network: serde_json::to_value(&options.config).unwrap_or_default(),
         }
-    }
-}
-
-/// The name of a curve in results.
-fn curve_name(stack: Stack, what_if: Option<WhatIf>) -> String {
-    match what_if {
-        Some(change) => format!("{stack} ({})", change.name()),
-        None => stack.to_string(),
     }
 }
 

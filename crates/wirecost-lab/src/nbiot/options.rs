@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_nbiot::config::{Flow, HeaderCompression, IdleMode, PdnType, ReleaseAssistance};
 use wirecost_nbiot::{Config, ConfigError};
+use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::energy::EnergyModel;
@@ -19,7 +20,10 @@ pub const STUDY_LOADS: [f64; 8] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0];
 /// wait for a minute fill a gigabyte.
 const MOST_LOAD: f64 = 40.0;
 
-/// A change of the network beside the given one.
+/// The time without traffic after which a kept connection is kept alive: 1 min to what MQTT's 16 bits hold.
+const KEEP_ALIVES: std::ops::RangeInclusive<u64> = 60..=65_535;
+
+/// A change of the network or of the endpoints beside the given ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhatIf {
     /// Connections are set up, with security and reconfiguration.
@@ -42,11 +46,23 @@ pub enum WhatIf {
     NonIp,
     /// Headers of IP, UDP and CoAP are compressed.
     HeaderCompression,
+    /// The connection was made before, and is kept from report to report with keep-alives.
+    PersistentTcp,
+    /// TCP sends data in its SYN (RFC 7413); the cookie was obtained before.
+    FastOpen,
+    /// The security handshake resumes an earlier session.
+    Resumed,
+    /// The security handshake resumes, with data in its first flight.
+    ZeroRtt,
+    /// OSCORE instead of the stack's channel.
+    Oscore,
+    /// The stack without the protection of its channel.
+    NoSecurity,
 }
 
 impl WhatIf {
     /// Every one.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 16] = [
         Self::Setup,
         Self::ControlPlane,
         Self::EarlyData,
@@ -57,6 +73,12 @@ impl WhatIf {
         Self::ExtendedCycle,
         Self::NonIp,
         Self::HeaderCompression,
+        Self::PersistentTcp,
+        Self::FastOpen,
+        Self::Resumed,
+        Self::ZeroRtt,
+        Self::Oscore,
+        Self::NoSecurity,
     ];
 
     /// Its name on the command line and in results.
@@ -72,6 +94,12 @@ impl WhatIf {
             Self::ExtendedCycle => "edrx",
             Self::NonIp => "non-ip",
             Self::HeaderCompression => "schc",
+            Self::PersistentTcp => "persistent-tcp",
+            Self::FastOpen => "fast-open",
+            Self::Resumed => "resumed",
+            Self::ZeroRtt => "0rtt",
+            Self::Oscore => "oscore",
+            Self::NoSecurity => "no-security",
         }
     }
 
@@ -94,6 +122,13 @@ impl WhatIf {
                 config.bearer.header_compression = HeaderCompression::None;
             }
             Self::HeaderCompression => config.bearer.header_compression = HeaderCompression::Schc,
+            // Changes of the endpoints.
+            Self::PersistentTcp
+            | Self::FastOpen
+            | Self::Resumed
+            | Self::ZeroRtt
+            | Self::Oscore
+            | Self::NoSecurity => {}
         }
         config
     }
@@ -130,13 +165,17 @@ pub struct Options {
     pub deadline: Duration,
     /// Time between two reports of a device; for battery life.
     pub interval: Duration,
+    /// How the connection of a report starts.
+    pub start: Start,
+    /// The time without traffic after which a kept connection is kept alive.
+    pub keep_alive: Duration,
     /// Whether hosts have IPv6 addresses.
     pub ipv6: bool,
     /// Topic or path of a report.
     pub resource: String,
     /// The network.
     pub config: Config,
-    /// Changes of the network; each adds every point once more.
+    /// Changes; each adds every point once more.
     pub what_ifs: Vec<WhatIf>,
     /// Powers and battery of a device.
     pub energy: EnergyModel,
@@ -164,6 +203,12 @@ pub enum OptionsError {
 }
 
 impl Options {
+    /// Keep-alives of a kept connection between two reports: none where a report follows before one is due.
+    pub fn keep_alives_per_report(&self) -> f64 {
+        let intervals = self.interval.as_secs_f64() / self.keep_alive.as_secs_f64();
+        (intervals.ceil() - 1.0).max(0.0)
+    }
+
     /// The study's grid for `stacks`; without one, the study's stacks.
     pub fn study() -> Self {
         let stacks = STUDY_STACKS.iter().filter_map(|name| name.parse().ok());
@@ -177,6 +222,9 @@ impl Options {
             warm_up: Duration::from_secs(12),
             deadline: Duration::from_secs(20),
             interval: Duration::from_secs(7_200),
+            start: Start::Cold,
+            // 30 min to 2 h are usual (RFC 9293, section 3.8.4, asks for 2 h as TCP's default).
+            keep_alive: Duration::from_secs(1_800),
             ipv6: false,
             resource: "test".into(),
             config: Config::profile("study").unwrap_or_default(),
@@ -211,6 +259,9 @@ impl Options {
         }
         if self.interval < Duration::from_secs(1) {
             return refused("--interval", "at least 1s", seconds(self.interval));
+        }
+        if !KEEP_ALIVES.contains(&self.keep_alive.as_secs()) {
+            return refused("--keep-alive", "1min to 65535s", seconds(self.keep_alive));
         }
         self.config.validate()?;
         Ok(())

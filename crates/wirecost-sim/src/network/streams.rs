@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
+use wirecost_tcp::config::FastOpen;
+use wirecost_tcp::fast_open::Cookie;
 use wirecost_tcp::receive::Reader;
 use wirecost_tcp::{Config, Connection, Segment, Transmit};
 use wirecost_wire::tcp::Flags;
@@ -102,6 +104,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let phase = phases.at(u64::from(flow.client.port())) % CLOCK_PERIOD;
         let mut config = config.clone();
         config.clock_phase = Duration::from_nanos(phase);
+        config.fast_open = self.settings.fast_open.map(|key| FastOpen {
+            cookie: Some(Cookie::of(key, flow.client.ip(), flow.server.ip())),
+        });
         config.receive.reader = match self.settings.wake {
             Wake::AfterBurst => Reader::After,
             Wake::EachSegment | Wake::Beside => Reader::Beside,
@@ -151,7 +156,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             }
             socket.connection.handle_segment(segment, payload, now);
         } else if self.can_answer(flow, direction, segment) {
-            self.answer(flow, segment);
+            self.answer(flow, segment, payload);
         } else {
             return self.refuse(flow, receiver, segment, payload.len());
         }
@@ -165,14 +170,14 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         has_service && is_syn && direction == Direction::Up
     }
 
-    fn answer(&mut self, flow: u32, syn: &Segment) {
+    fn answer(&mut self, flow: u32, syn: &Segment, data: &[u8]) {
         let now = self.now;
         let Some(entry) = self.flows.get(flow) else {
             return;
         };
         let initial = self.initial_sequence(entry, Direction::Down);
         let config = self.config(&self.settings.server_tcp, entry);
-        let connection = Connection::accept(config, syn, initial, now);
+        let connection = Connection::accept(config, syn, data, initial, now);
         if let Some(entry) = self.flows.get_mut(flow) {
             entry.place(Direction::Down, Socket::answering(connection), initial);
         }

@@ -4,8 +4,11 @@
 //! 2. SYN-ACK, with the options that the peer offers too; the peer is in SYN-RECEIVED.
 //! 3. ACK: both ends are open.
 //!
+//! With Fast Open (RFC 7413) the SYN of an end that has a cookie waits for data and carries it; the peer's SYN-ACK acknowledges it.
+//!
 //! - `offer`: SYN and SYN-ACK
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use wirecost_proto::{Instant, ResetReason};
@@ -25,8 +28,11 @@ pub(crate) use offer::PeerSyn;
 /// The time between two SYN-ACKs that retransmitted SYNs cause (Linux: net.ipv4.tcp_invalid_ratelimit).
 const REPEATED_SYN_INTERVAL: Duration = Duration::from_millis(500);
 
+/// Bytes of options for which a SYN with data leaves room (Linux: `MAX_TCP_OPTION_SPACE`).
+const OPTION_ROOM: u16 = 40;
+
 /// A connection that is not open yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Opening {
     pub(crate) config: Config,
     pub(crate) send: SendBuffer,
@@ -44,6 +50,14 @@ pub(crate) struct Opening {
     timeout: Duration,
     deadline: Option<Instant>,
     is_due: bool,
+    /// Whether the application may write before the SYN, which carries data: it has the cookie of an earlier connection.
+    pub(crate) is_early: bool,
+    /// Whether the SYN waits for the first write.
+    waits_for_data: bool,
+    /// Bytes of data that the first SYN carried.
+    syn_data: u32,
+    /// Whether the SYN-ACK gives the peer the cookie of its address.
+    grants_cookie: bool,
 }
 
 /// The effect of a segment on a connection that is not open.
@@ -61,8 +75,14 @@ pub(crate) enum HandshakeStep {
 
 impl Opening {
     pub(crate) fn connect(config: Config, initial_sequence: u32) -> Self {
+        let cookie = config.fast_open.and_then(|fast_open| fast_open.cookie);
+        let is_early = cookie.is_some_and(|cookie| !cookie.is_request());
         Self {
-            is_due: true,
+            is_due: !is_early,
+            is_early,
+            waits_for_data: is_early,
+            syn_data: 0,
+            grants_cookie: false,
             timeout: config.handshake.initial_timeout,
             config,
             send: SendBuffer::default(),
@@ -79,8 +99,22 @@ impl Opening {
 
     pub(crate) fn accept(config: Config, syn: &Segment, initial_sequence: u32) -> Self {
         let mut opening = Self::connect(config, initial_sequence);
+        opening.is_early = false;
+        opening.begin();
+        opening.grants_cookie = syn.fast_open.is_some() && !opening.trusts(syn);
         opening.peer = Some(opening.agree(syn));
         opening
+    }
+
+    /// Whether the data of a SYN may be taken: it has the cookie of its sender's address (RFC 7413, section 4.2.2).
+    pub(crate) fn trusts(&self, syn: &Segment) -> bool {
+        let expected = self.config.fast_open.and_then(|fast_open| fast_open.cookie);
+        expected.is_some_and(|cookie| syn.fast_open == Some(cookie))
+    }
+
+    /// Ends the wait for data.
+    fn begin(&mut self) {
+        self.is_due |= core::mem::take(&mut self.waits_for_data);
     }
 
     /// Stores bytes until the connection is open; returns how many the buffer accepted.
@@ -91,12 +125,17 @@ impl Opening {
         let room = self.config.send_buffer.minimum.saturating_sub(self.send.len());
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.send.write(taken);
-        taken.len()
+        let count = taken.len();
+        if count > 0 {
+            self.begin();
+        }
+        count
     }
 
     /// Closes this end's direction as soon as it is open.
-    pub(crate) const fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.closes = true;
+        self.begin();
     }
 
     /// The reset for a peer that knows of the connection.
@@ -159,7 +198,7 @@ impl Opening {
         now: Instant,
     ) -> HandshakeStep {
         let acknowledges = segment.has(Flags::ACK) && self.is_acknowledged_by(segment);
-        if segment.has(Flags::SYN) && segment.sequence.wrapping_add(1) == peer.next {
+        if segment.has(Flags::SYN) && self.is_of_peer(segment) {
             // In a simultaneous open the SYN arrives again with an ACK.
             if acknowledges {
                 return HandshakeStep::Open(peer);
@@ -188,8 +227,14 @@ impl Opening {
         reset.map_or(HandshakeStep::Stay, HandshakeStep::Answer)
     }
 
+    /// Whether a SYN is the one that was received, again.
+    pub(crate) fn is_of_peer(&self, syn: &Segment) -> bool {
+        self.peer
+            .is_some_and(|peer| syn.sequence.wrapping_add(1) == peer.next)
+    }
+
     /// Answers a repeated SYN: the SYN-ACK was lost, or slow (RFC 9293, section 3.10.7.4, fourth).
-    fn answer_again(&mut self, now: Instant) {
+    pub(crate) fn answer_again(&mut self, now: Instant) {
         let is_soon = |last: Instant| now.saturating_since(last) < REPEATED_SYN_INTERVAL;
         if self.first_sent.is_some() && !self.answered.is_some_and(is_soon) {
             self.answered = Some(now);
@@ -198,10 +243,20 @@ impl Opening {
         }
     }
 
-    /// Whether `segment` acknowledges the SYN and nothing else.
+    /// Whether `segment` acknowledges the SYN, and at most the data that the SYN carried.
     pub(crate) fn is_acknowledged_by(&self, segment: &Segment) -> bool {
+        self.first_sent.is_some() && self.acknowledged_data(segment) <= self.syn_data
+    }
+
+    /// Whether a SYN-ACK leaves data of the SYN unacknowledged.
+    pub(crate) const fn refuses_data(&self, syn_ack: &Segment) -> bool {
+        self.acknowledged_data(syn_ack) < self.syn_data
+    }
+
+    /// Bytes of the SYN's data that `segment` acknowledges.
+    pub(crate) const fn acknowledged_data(&self, segment: &Segment) -> u32 {
         let first = self.initial_sequence.wrapping_add(1);
-        self.first_sent.is_some() && segment.acknowledgment == first
+        segment.acknowledgment.wrapping_sub(first)
     }
 
     fn expectation(&self, peer: PeerSyn, now: Instant) -> Segment {
@@ -216,7 +271,7 @@ impl Opening {
     }
 
     /// The SYN or SYN-ACK, if one is due.
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    pub(crate) fn poll_transmit(&mut self, payload: &mut Vec<u8>, now: Instant) -> Option<Transmit> {
         if !core::mem::take(&mut self.is_due) {
             return None;
         }
@@ -226,7 +281,18 @@ impl Opening {
         };
         self.first_sent.get_or_insert(now);
         self.deadline = Some(self.config.granularity.deadline(now, self.timeout));
-        Some(Transmit::bare(segment, 0))
+        let mut transmit = Transmit::bare(segment, 0);
+        if self.carries_data() {
+            let room = self.config.maximum_segment_size.saturating_sub(OPTION_ROOM);
+            self.syn_data = self.send.copy(0, usize::from(room), payload) as u32;
+            transmit.payload_bytes = self.syn_data;
+        }
+        Some(transmit)
+    }
+
+    /// Whether the SYN carries data: only the first one, because a host on the path may drop such SYNs (RFC 7413, section 4.1.3).
+    fn carries_data(&self) -> bool {
+        self.is_early && self.peer.is_none() && self.timeouts == 0
     }
 
     pub(crate) const fn next_timeout(&self) -> Option<Instant> {

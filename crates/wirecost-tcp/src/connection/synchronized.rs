@@ -7,6 +7,7 @@
 //! - `peer_timers`: timers other than those of loss recovery and delayed acknowledgments
 //! - `send_window`: the send window
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -18,7 +19,7 @@ use crate::config::Config;
 use crate::connection::handshake::{Opening, PeerSyn, clock};
 use crate::connection::{Event, Events, State, TimeWait, Transmit};
 use crate::receive::{AckDue, Receiver, Terms};
-use crate::recovery::Recovery;
+use crate::recovery::{self, Recovery};
 use crate::segment::Segment;
 
 mod arrival;
@@ -107,13 +108,24 @@ pub(crate) struct Synchronized {
     greets: bool,
     /// Whether the application has closed its socket.
     is_detached: bool,
+    /// Whether the peer has not taken all the data of this end's SYN (RFC 7413).
+    refused_data: bool,
+    /// The SYN-ACK that is not acknowledged, of an end that has taken the data of a SYN (RFC 7413).
+    half_open: Option<Box<Opening>>,
 }
 
 impl Synchronized {
     /// A connection whose handshake `segment` completes.
     pub(crate) fn open(opening: Opening, peer: &PeerSyn, segment: &Segment, now: Instant) -> Self {
         let (opened, closes) = (opening.opened(peer, segment, now), opening.closes);
-        let mut open = Self::new(opening, peer, now);
+        let acknowledged = match segment.has(Flags::SYN) {
+            true => opening.acknowledged_data(segment),
+            false => 0,
+        };
+        let refuses = opening.refuses_data(segment);
+        let mut open = Self::new(opening, peer, acknowledged, now);
+        open.refused_data = refuses;
+        open.watch_peer(now);
         if closes {
             open.shutdown();
         }
@@ -122,8 +134,44 @@ impl Synchronized {
         open
     }
 
-    /// A connection after the exchange of SYNs.
-    fn new(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
+    /// A connection that takes the data of the peer's SYN: its SYN-ACK is to be transmitted (RFC 7413, section 4.2.2).
+    pub(crate) fn open_early(opening: Opening, peer: &PeerSyn, now: Instant) -> Self {
+        let opened = recovery::HandshakeResult {
+            rtt: None,
+            ..opening.opened(peer, &Segment::default(), now)
+        };
+        let answer = Box::new(opening.clone());
+        let mut open = Self::new(opening, peer, 0, now);
+        open.state = State::SynReceived;
+        open.half_open = Some(answer);
+        open.recovery.opened(&opened, now);
+        open.note_round_trip();
+        open
+    }
+
+    /// Handles the first acknowledgment of the SYN-ACK.
+    fn complete_handshake(&mut self, segment: &Segment, now: Instant) {
+        let Some(opening) = self.half_open.take() else {
+            return;
+        };
+        if self.state == State::SynReceived {
+            self.state = State::Established;
+        }
+        // Data that is in flight measures the round trip itself.
+        if let Some(peer) = opening.peer.filter(|_| !self.is_in_flight()) {
+            self.recovery.opened(&opening.opened(&peer, segment, now), now);
+            self.note_round_trip();
+        }
+        self.watch_peer(now);
+    }
+
+    /// A connection after the exchange of SYNs, in which the peer acknowledged `acknowledged` bytes of data.
+    fn new(mut opening: Opening, peer: &PeerSyn, acknowledged: u32, now: Instant) -> Self {
+        let first_sequence = opening
+            .initial_sequence
+            .wrapping_add(1)
+            .wrapping_add(acknowledged);
+        opening.send.acknowledge(acknowledged.into());
         let terms = Terms {
             maximum_segment_size: opening.config.maximum_segment_size,
             timestamps: peer.timestamp.is_some(),
@@ -136,7 +184,7 @@ impl Synchronized {
             state: State::Established,
             initial_sequence: opening.initial_sequence,
             send: opening.send,
-            sent: 0,
+            sent: acknowledged.into(),
             fin: Fin::Open,
             window: SendWindow::new(
                 peer.window,
@@ -146,7 +194,7 @@ impl Synchronized {
             segment_bytes: peer.segment_bytes(),
             receive_shift: terms.window_scale,
             peer_clock: peer.timestamp.map(|recent| PeerClock { recent, seen: now }),
-            recovery: Recovery::new(&config, opening.initial_sequence.wrapping_add(1), now),
+            recovery: Recovery::new(&config, first_sequence, now),
             receiver: Receiver::new(&config.receive, terms, peer.next, now),
             last_acknowledgment: peer.next,
             peer_timers: PeerTimers::default(),
@@ -159,6 +207,8 @@ impl Synchronized {
             early: VecDeque::new(),
             greets: false,
             is_detached: false,
+            refused_data: false,
+            half_open: None,
             config,
         }
     }

@@ -10,6 +10,8 @@ use crate::{Event, State};
 
 mod any_segment;
 mod closing;
+mod fast_open;
+mod keep_alive;
 mod opening;
 mod silence;
 mod transfer;

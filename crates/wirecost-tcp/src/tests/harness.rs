@@ -169,7 +169,7 @@ impl Net {
         let is_new = to == SERVER && end.connection.is_none();
         if is_new {
             let config = end.config.clone();
-            end.connection = Some(Connection::accept(config, segment, ISS[SERVER], now));
+            end.connection = Some(Connection::accept(config, segment, payload, ISS[SERVER], now));
             return;
         }
         end.connection().handle_segment(segment, payload, now);

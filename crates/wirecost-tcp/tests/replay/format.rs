@@ -105,6 +105,8 @@ pub(crate) struct Trace {
     pub(crate) push: bool,
     /// Whether both sides run after each packet.
     pub(crate) beside: bool,
+    /// Whether data may be in a SYN.
+    pub(crate) fast_open: bool,
     pub(crate) lazy: Vec<Side>,
     pub(crate) faults: BTreeMap<(Side, usize), Vec<Fault>>,
     pub(crate) actions: Vec<(Duration, Side, Act)>,
@@ -137,6 +139,7 @@ impl Trace {
             ["until", time] => self.until = duration(time),
             ["push"] => self.push = true,
             ["beside"] => self.beside = true,
+            ["fast-open"] => self.fast_open = true,
             ["lazy", side] => self.lazy.push(Side::parse(side)),
             ["lose", side, packets] => self.fault(side, packets, Fault::Lose),
             ["hold", side, packets, time] => self.fault(side, packets, Fault::Hold(duration(time))),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_proto::Instant;
+use wirecost_tcp::config::FastOpen;
+use wirecost_tcp::fast_open::Cookie;
 use wirecost_tcp::{Config, Connection, Event, Segment};
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
@@ -15,6 +17,8 @@ const MAXIMUM_SEGMENT_SIZE: u16 = 1_460;
 const IP_HEADER_BYTES: usize = 20;
 /// Each side's first sequence number: near the end, so that every trace wraps.
 const INITIAL_SEQUENCE: [u32; 2] = [u32::MAX - 50, u32::MAX - 500];
+/// What the server gives the client.
+const COOKIE: [u8; 8] = [7; 8];
 /// Events after which a replay is taken to be endless.
 const MAX_EVENTS: usize = 100_000;
 
@@ -54,6 +58,12 @@ impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
         config.clock_phase = trace.phase;
+        config.fast_open = trace.fast_open.then_some(FastOpen {
+            cookie: match side {
+                Side::Client => None,
+                Side::Server => Cookie::read(&COOKIE),
+            },
+        });
         Self {
             config,
             connections: Vec::new(),
@@ -69,6 +79,10 @@ impl Host {
     }
 
     fn connect(&mut self, side: Side, now: Instant) {
+        if let Some(fast_open) = &mut self.config.fast_open {
+            let granted = self.connections.iter().rev().find_map(Connection::cookie);
+            fast_open.cookie = granted.or(fast_open.cookie);
+        }
         let connection = Connection::connect(self.config.clone(), INITIAL_SEQUENCE[side as usize], now);
         self.connections.push(connection);
         self.has_let_go = false;
@@ -196,7 +210,7 @@ impl Replay<'_> {
                 connection.handle_segment(&segment, &payload, self.now);
             } else {
                 let (config, initial) = (host.config.clone(), INITIAL_SEQUENCE[to as usize]);
-                let accepted = Connection::accept(config, &segment, initial, self.now);
+                let accepted = Connection::accept(config, &segment, &payload, initial, self.now);
                 host.connections.push(accepted);
                 host.has_let_go = false;
                 host.is_open = false;
@@ -332,6 +346,9 @@ fn options(segment: &Segment, relative: impl Fn(u32) -> u32) -> String {
     }
     if let Some(scale) = segment.window_scale {
         text += &format!(" scale {scale}");
+    }
+    if let Some(cookie) = segment.fast_open {
+        text += &format!(" cookie {}", cookie.as_bytes().len());
     }
     text + &sack(&segment.sack, relative)
 }

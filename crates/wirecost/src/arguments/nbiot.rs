@@ -9,6 +9,7 @@ use wirecost_lab::nbiot::options::WhatIf;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::table::rate;
+use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 /// `wirecost nbiot`.
@@ -20,6 +21,8 @@ use wirecost_stack::Stack;
     wirecost nbiot\n\
     wirecost nbiot coap-con mqtt-qos1 --size 48B --load 2/s --what-if edt,rai\n\
     wirecost nbiot coap-con udp --size 25B --load 1/s --what-if pur,psm,non-ip,schc --interval 24h\n\
+    wirecost nbiot coap-con mqtt-qos1 --size 48B --load 2/s --what-if edt,rai,persistent-tcp\n\
+    wirecost nbiot mqtt-qos1+tls1.3 --size 48B --load 0.2/s --what-if resumed,0rtt,no-security\n\
     wirecost nbiot coap-con+dtls1.2-psk --size 25B --load 1/s --set levels.ce0.npdcch_g=2\n\n\
     Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 130 interrupted."
 )]
@@ -63,7 +66,15 @@ pub struct NbiotArguments {
     #[arg(long, value_name = "TIME", default_value = "2h", value_parser = parse_duration, allow_hyphen_values = true)]
     pub interval: Duration,
 
-    /// Networks to run beside the given one, each with one change
+    /// How the connection of a report starts: cold, resumed or 0rtt. With 0rtt you accept that a message can be replayed
+    #[arg(long, value_name = "START", default_value = "cold")]
+    pub start: Start,
+
+    /// Time without traffic after which a connection that persistent-tcp keeps is kept alive: by PINGREQ (MQTT), else by TCP
+    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub keep_alive: Duration,
+
+    /// Changes of the network or of the endpoints to run beside the given ones, one at a time
     #[arg(long, value_enum, value_name = "CHANGE", value_delimiter = ',')]
     pub what_if: Vec<Change>,
 
@@ -116,7 +127,7 @@ pub struct NbiotArguments {
     pub quiet: bool,
 }
 
-/// A change of the network.
+/// A change of the network or of the endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Change {
     /// Connections are set up, with security and reconfiguration, instead of resumed
@@ -139,6 +150,19 @@ pub enum Change {
     NonIp,
     /// Headers of IP, UDP and CoAP are compressed by static rules (SCHC); not with TCP
     Schc,
+    /// The connection is kept from report to report, with keep-alives (TCP)
+    PersistentTcp,
+    /// TCP sends data in its SYN, with a cookie from before (RFC 7413)
+    FastOpen,
+    /// The security handshake resumes an earlier session (TLS)
+    Resumed,
+    /// The security handshake resumes, with data in its first flight, which can be replayed (TLS 1.3)
+    #[value(name = "0rtt")]
+    ZeroRtt,
+    /// OSCORE instead of the stack's channel (CoAP)
+    Oscore,
+    /// The stack without the protection of its channel
+    NoSecurity,
 }
 
 impl Change {
@@ -155,6 +179,12 @@ impl Change {
             Self::Edrx => WhatIf::ExtendedCycle,
             Self::NonIp => WhatIf::NonIp,
             Self::Schc => WhatIf::HeaderCompression,
+            Self::PersistentTcp => WhatIf::PersistentTcp,
+            Self::FastOpen => WhatIf::FastOpen,
+            Self::Resumed => WhatIf::Resumed,
+            Self::ZeroRtt => WhatIf::ZeroRtt,
+            Self::Oscore => WhatIf::Oscore,
+            Self::NoSecurity => WhatIf::NoSecurity,
         }
     }
 }

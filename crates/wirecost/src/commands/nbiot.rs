@@ -36,6 +36,7 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
     options.validate()?;
     let interrupt = Interrupt::install()?;
     let grid = Grid::new(&options)?;
+    check_can_run(&grid)?;
     let (folder, _lock) = open(arguments, &grid)?;
     let finished = play(arguments, &grid, &folder, interrupt)?;
     let mut summary = grid.summary(&finished);
@@ -55,6 +56,20 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Refuses a grid of which nothing can run.
+fn check_can_run(grid: &Grid) -> Result<(), Failure> {
+    match grid.not_run() {
+        [first, ..] if grid.is_empty() => {
+            let message = format!(
+                "{} of {} B cannot run: {}",
+                first.stack, first.size_bytes, first.reason
+            );
+            Err(Failure::usage(message).with_hint("take another stack or another --start"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Compares the model with its targets; fails where one is not met.
@@ -113,6 +128,8 @@ fn options(arguments: &NbiotArguments) -> Result<Options, Failure> {
         duration,
         warm_up: arguments.warm_up.unwrap_or(duration / 10),
         interval: arguments.interval,
+        start: arguments.start,
+        keep_alive: arguments.keep_alive,
         ipv6: arguments.ipv6,
         resource: arguments.resource.clone(),
         config,

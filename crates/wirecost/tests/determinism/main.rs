@@ -46,9 +46,9 @@ fn sha256(text: &str) -> String {
     digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reports in NB-IoT cells: without an answer, with one, on TCP, with TLS.
-const REPORTS: &str =
-    "nbiot coap-non coap-con tcp mqtt-qos1+tls1.3 --size 60B --load 0.5/s --seeds 2 --duration 2s --seed 7";
+/// Reports in NB-IoT cells: without an answer, with one, on TCP, with TLS; with kept connections, Fast Open and tickets.
+const REPORTS: &str = "nbiot coap-non coap-con tcp mqtt-qos1+tls1.3 --size 60B --load 0.5/s --seeds 2 --duration 2s --seed 7 \
+    --what-if persistent-tcp,fast-open,resumed";
 
 /// The hash of the points of runs in NB-IoT cells.
 fn hash_of_reports(threads: usize) -> String {

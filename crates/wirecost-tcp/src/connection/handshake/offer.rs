@@ -4,6 +4,7 @@ use wirecost_proto::Instant;
 use wirecost_wire::tcp::{Flags, SackBlocks};
 
 use super::{Opening, clock};
+use crate::fast_open::Cookie;
 use crate::segment::{Segment, TIMESTAMPS_BYTES, Timestamps};
 
 /// The send MSS towards a peer that names none (RFC 9293, section 3.7.1), in bytes.
@@ -75,6 +76,11 @@ impl Opening {
             window_scale: config.receive.window_scale(),
             sack_permitted: config.selective_acknowledgments,
             timestamps: self.timestamps(now),
+            // RFC 7413, section 4.1.3: not after a time-out.
+            fast_open: match self.config.fast_open {
+                Some(fast_open) if self.timeouts == 0 => Some(fast_open.cookie.unwrap_or(Cookie::REQUEST)),
+                _ => None,
+            },
             ..Segment::default()
         }
     }
@@ -91,6 +97,10 @@ impl Opening {
             sack_permitted: peer.selective,
             timestamps: self.timestamps(now),
             sack: SackBlocks::default(),
+            fast_open: match self.config.fast_open {
+                Some(fast_open) if self.grants_cookie => fast_open.cookie,
+                _ => None,
+            },
         }
     }
 

@@ -36,6 +36,14 @@ impl Synchronized {
         events: &mut Events,
         now: Instant,
     ) -> Transition {
+        if let Some(half_open) = &mut self.half_open
+            && segment.has(Flags::SYN)
+            && !segment.has(Flags::ACK)
+            && half_open.is_of_peer(segment)
+        {
+            half_open.answer_again(now);
+            return Transition::Stay;
+        }
         match self.screen(segment, payload.len(), now) {
             Screened::Counts => {}
             Screened::Dropped => return Transition::Stay,
@@ -68,8 +76,9 @@ impl Synchronized {
             self.receiver.forget_echo();
             return transition;
         }
-        // RFC 9293, section 3.10.7.3, fourth: an ACK ends SYN-SENT, before any written data.
-        self.greets = true;
+        // RFC 9293, section 3.10.7.3, fourth: an ACK ends SYN-SENT, before any written data. Data of the SYN that the peer did not
+        // take leaves again at once, and acknowledges the SYN-ACK (Linux: `tcp_rcv_fastopen_synack`).
+        self.greets = !self.refused_data;
         self.take_text(segment.sequence.wrapping_add(1), segment, payload, events, now)
     }
 
@@ -164,7 +173,8 @@ impl Synchronized {
             return true;
         }
         self.note_peer_clock(segment, now);
-        self.peer_timers.heard();
+        self.peer_timers.heard(now);
+        self.complete_handshake(segment, now);
         self.pushes = true;
         let updates_window = self.window.update(segment, acknowledgment != una);
         self.release_acknowledged(acknowledgment, now);

@@ -10,7 +10,7 @@ use super::{Fin, Synchronized};
 use crate::connection::{Events, Transmit};
 use crate::receive::AckDue;
 use crate::recovery::Range;
-use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES};
+use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES, Segment};
 
 /// A part of the stream, with the FIN after it if the FIN is sent too.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,11 @@ impl Synchronized {
         events: &mut Events,
         now: Instant,
     ) -> Option<Transmit> {
+        if let Some(half_open) = &mut self.half_open
+            && let Some(syn_ack) = half_open.poll_transmit(payload, now)
+        {
+            return Some(self.acknowledging_data(syn_ack, now));
+        }
         if core::mem::take(&mut self.greets) {
             return Some(self.transmit_bare(Flags::ACK, self.next_sequence(), now));
         }
@@ -59,6 +64,19 @@ impl Synchronized {
         self.burst = Burst::default();
         (self.receiver.ack_due() == AckDue::Now)
             .then(|| self.transmit_bare(Flags::ACK, self.next_sequence(), now))
+    }
+
+    /// A SYN-ACK that acknowledges the data of the SYN too.
+    fn acknowledging_data(&mut self, syn_ack: Transmit, now: Instant) -> Transmit {
+        self.receiver.ack_sent(now);
+        self.last_acknowledgment = self.receiver.next_expected();
+        Transmit {
+            segment: Segment {
+                acknowledgment: self.last_acknowledgment,
+                ..syn_ack.segment
+            },
+            ..syn_ack
+        }
     }
 
     fn transmit_bare(&mut self, flags: Flags, sequence: u32, now: Instant) -> Transmit {

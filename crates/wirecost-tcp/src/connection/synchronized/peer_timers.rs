@@ -1,4 +1,4 @@
-//! Timers for a silent peer: zero-window probes and FIN-WAIT-2.
+//! Timers for a silent peer: zero-window probes, keep-alives and FIN-WAIT-2.
 
 use core::time::Duration;
 
@@ -25,6 +25,8 @@ enum Timer {
     Persist,
     /// The peer does not close, and no application reads its data.
     FinWait2,
+    /// Nothing has come from the peer for long (RFC 9293, section 3.8.4).
+    KeepAlive,
 }
 
 impl From<Timer> for usize {
@@ -36,13 +38,17 @@ impl From<Timer> for usize {
 /// The timers with their counters.
 #[derive(Debug, Default)]
 pub(super) struct PeerTimers {
-    timers: TimerTable<2>,
+    timers: TimerTable<3>,
     /// Zero-window probes since the window was open.
     window_probes: u8,
     /// The number of those probes since the peer's last answer.
     unanswered: u8,
-    /// Whether a window probe is due.
+    /// Whether a window probe or a keep-alive is due.
     pub(super) probes: bool,
+    /// When the peer was heard last.
+    heard: Instant,
+    /// Keep-alives since then.
+    keep_alives: u8,
 }
 
 impl PeerTimers {
@@ -51,8 +57,10 @@ impl PeerTimers {
     }
 
     /// Handles an acknowledgment of the peer, even a repeated one.
-    pub(super) const fn heard(&mut self) {
+    pub(super) const fn heard(&mut self, now: Instant) {
         self.unanswered = 0;
+        self.keep_alives = 0;
+        self.heard = now;
     }
 
     /// Stops the persist timer: a segment in flight will be answered, or there is nothing to send.
@@ -72,10 +80,19 @@ impl Synchronized {
         if let AckDue::At(at) = self.receiver.ack_due() {
             next = earlier(next, Some(at));
         }
-        next
+        let syn_ack = self
+            .half_open
+            .as_ref()
+            .and_then(|half_open| half_open.next_timeout());
+        earlier(next, syn_ack)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Transition {
+        if let Some(half_open) = &mut self.half_open
+            && !half_open.handle_timeout(now)
+        {
+            return TIMED_OUT;
+        }
         self.receiver.handle_timeout(now);
         match self.recovery.handle_timeout(self.next_segment_fits(), now) {
             Timeout::Early => {}
@@ -90,6 +107,9 @@ impl Synchronized {
         if self.peer_timers.timers.expire(Timer::FinWait2, now) && self.state == State::FinWait2 {
             return Transition::Closed;
         }
+        if self.peer_timers.timers.expire(Timer::KeepAlive, now) && !self.keep_alive(now) {
+            return TIMED_OUT;
+        }
         if self.peer_timers.timers.expire(Timer::Persist, now) {
             // Linux drops a connection without an owner when the time between its probes has reached its maximum
             // (`tcp_probe_timer`): a peer that never reads would keep the connection forever.
@@ -103,6 +123,39 @@ impl Synchronized {
             self.arm_persist(now);
         }
         Transition::Stay
+    }
+
+    /// Begins to keep the connection alive, where that is configured.
+    pub(super) fn watch_peer(&mut self, now: Instant) {
+        self.peer_timers.heard = now;
+        if let Some(config) = self.config.keep_alive {
+            self.arm(Timer::KeepAlive, config.idle, now);
+        }
+    }
+
+    /// Sends a keep-alive if the peer was not heard for long and nothing waits for its answer (Linux: `tcp_keepalive_timer`); false if
+    /// it has answered none of them.
+    fn keep_alive(&mut self, now: Instant) -> bool {
+        let Some(config) = self.config.keep_alive else {
+            return true;
+        };
+        let silence = now.saturating_since(self.peer_timers.heard);
+        if self.is_in_flight() || self.has_unsent() || silence < config.idle {
+            let elapsed = if silence < config.idle {
+                silence
+            } else {
+                Duration::ZERO
+            };
+            self.arm(Timer::KeepAlive, config.idle.saturating_sub(elapsed), now);
+            return true;
+        }
+        if self.peer_timers.keep_alives >= config.probes {
+            return false;
+        }
+        self.peer_timers.keep_alives += 1;
+        self.peer_timers.probes = true;
+        self.arm(Timer::KeepAlive, config.interval, now);
+        true
     }
 
     /// Arms the persist timer while the window blocks all data and nothing is in flight; otherwise stops it.

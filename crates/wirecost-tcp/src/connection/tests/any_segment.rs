@@ -63,6 +63,7 @@ prop_compose! {
             sack_permitted: options.2,
             timestamps: options.3.map(|(value, echo)| Timestamps { value: value % 5_000, echo }),
             sack: blocks.into_iter().map(|(left, right)| SackBlock { left, right }).collect::<SackBlocks>(),
+            fast_open: None,
         }
     }
 }
