@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::shard::Shard;
 
 use crate::edit;
 use crate::error::{Place, ScenarioError};
@@ -14,9 +13,20 @@ use crate::parameter::{self, ParameterError};
 use crate::table::{Table, flag, meant, message_rate_text, parsed, rate, set, text, time, whole};
 
 /// The keys of reports in NB-IoT cells. The first one tells such a scenario from the others.
-pub const KEYS: [&str; 12] = [
-    "nbiot", "stack", "size", "load", "seeds", "seed", "duration", "warm_up", "interval", "ipv6", "resource",
+pub const KEYS: [&str; 13] = [
+    "nbiot",
+    "stack",
+    "size",
+    "load",
+    "seeds",
+    "seed",
+    "duration",
+    "warm_up",
+    "interval",
+    "ipv6",
+    "resource",
     "what_if",
+    "sensitivity",
 ];
 /// The keys that can have several values, beside the parameters of the network.
 pub const DIMENSIONS: [&str; 3] = ["stack", "size", "load"];
@@ -152,6 +162,13 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     set(&mut options.ipv6, table.one("ipv6", flag)?);
     set(&mut options.resource, table.one("resource", text)?);
     options.what_ifs = table.many("what_if", text)?;
+    set(&mut options.sensitivity, table.one("sensitivity", flag)?);
+    if options.sensitivity && !(options.varied.is_empty() && options.what_ifs.is_empty()) {
+        return Err(table.error(
+            "sensitivity",
+            "it varies the network itself: leave out what_if and the parameters under vary",
+        ));
+    }
     let networks = options.networks();
     networks.map_err(|error| at(&Place::File, &error))?;
     let points = options.points();
@@ -252,6 +269,8 @@ pub(crate) struct Resolved {
     interval: String,
     ipv6: bool,
     resource: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    sensitivity: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     vary: BTreeMap<String, Vec<String>>,
 }
@@ -287,19 +306,11 @@ impl Resolved {
             interval: time(options.interval),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
+            sensitivity: options.sensitivity,
             vary: varied
                 .map(|one| (format!("nbiot.{}", one.path), one.values.clone()))
                 .collect(),
         }
-    }
-}
-
-/// The options with the part of the points to run.
-#[must_use]
-pub fn with_shard(options: &NbiotOptions, shard: Option<Shard>) -> NbiotOptions {
-    NbiotOptions {
-        shard,
-        ..options.clone()
     }
 }
 
@@ -327,7 +338,7 @@ mod tests {
         let (scenario, options) = read_with(TEXT, Edits::default()).expect("a scenario");
         assert_eq!(options.points(), 2 * 2 * 2 * 2);
         assert_eq!(options.network.levels.ce0.npdcch_rmax, 16);
-        assert_eq!(options.labels().len(), 16);
+        assert_eq!(options.labels().expect("labels").len(), 16);
         assert_eq!(options.networks().expect("networks").len(), 2);
         let yaml = scenario.to_yaml();
         let (again, resolved) =

@@ -1,6 +1,6 @@
 //! Reports in NB-IoT cells: populations of devices whose endpoints talk to servers over the air interface of `wirecost_nbiot`.
 //!
-//! - [`options`]: what is run
+//! - [`options`]: what is run; [`grids`]: the same as a scenario asks for it, in varied networks; [`memory`]: whether it fits
 //! - `device`: the world of one device: the client of a stack, its server, and a TCP as the study had it
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
 //! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life
@@ -10,14 +10,16 @@ pub mod checks;
 mod device;
 pub mod energy;
 mod figures;
+pub mod grids;
+pub mod memory;
 pub mod options;
 mod population;
 pub mod validation;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wirecost_nbiot::ConfigError;
-use wirecost_results::nbiot::{FORMAT, NbiotSummary, Point, RunFigures, Setting};
+use wirecost_nbiot::{Config, ConfigError};
+use wirecost_results::nbiot::{KIND, NbiotSummary, Point, RunFigures, SCHEMA, Setting};
 use wirecost_stack::{Credentials, Stack};
 
 use crate::compare::simulated::side_by_side;
@@ -157,6 +159,14 @@ impl Grid {
         side_by_side(runs, jobs, &|index| self.run(index, &stopped), on_run, &stop)
     }
 
+    /// The memory of a run's devices when none of them is served.
+    fn memory_of(&self, index: usize) -> memory::RunNeed {
+        let run = self.runs[index];
+        let curve = &self.curves[run.curve];
+        let cells = curve.options.config.scenario.cells();
+        memory::RunNeed::of(curve.stack, run.load, cells)
+    }
+
     fn run(&self, index: usize, stopped: &AtomicBool) -> Result<FinishedRun, NbiotError> {
         let run = self.runs[index];
         let curve = &self.curves[run.curve];
@@ -186,11 +196,16 @@ impl Grid {
             points.extend(self.point(group[0], figures));
         }
         NbiotSummary {
-            format: FORMAT.into(),
+            schema: SCHEMA,
+            kind: KIND.into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            command: String::new(),
+            name: None,
             setting: self.setting(),
             points,
             checks: Vec::new(),
+            sensitivity: Vec::new(),
+            thresholds: Vec::new(),
             interrupted: finished.len() < self.runs.len(),
         }
     }
@@ -208,10 +223,10 @@ impl Grid {
     /// What is run.
     pub fn setting(&self) -> Setting {
         let options = &self.options;
-        let level = options.config.levels.all()[0];
-        let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
         Setting {
             cells: options.config.scenario.cells(),
+            profile: String::new(),
+            is_calibrated: is_calibrated(&options.config),
             seeds: options.seeds,
             seed: options.seed,
             duration_s: options.duration.as_secs_f64(),
@@ -220,10 +235,22 @@ impl Grid {
             interval_s: options.interval.as_secs_f64(),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
-            dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),
+            dci_spacing_ms: dci_spacing_ms(&options.config),
             network: serde_json::to_value(&options.config).unwrap_or_default(),
         }
     }
+}
+
+/// Distance between DCI occasions of coverage level 0, in ms: search space period over DCIs in it.
+pub fn dci_spacing_ms(config: &Config) -> f64 {
+    let level = config.levels.ce0;
+    let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
+    period / f64::from(config.mac.dci_per_npdcch_period)
+}
+
+/// Whether DCI occasions are as far apart as the calibration has chosen for the profile `study`.
+fn is_calibrated(config: &Config) -> bool {
+    Config::profile("study").is_ok_and(|study| dci_spacing_ms(&study) == dci_spacing_ms(config))
 }
 
 /// Sizes and stacks, size by size.

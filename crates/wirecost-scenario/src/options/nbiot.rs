@@ -23,6 +23,18 @@ pub const STUDY_SIZES: [usize; 2] = [25, 400];
 /// The loads of the study, in reports per second and cell.
 pub const STUDY_LOADS: [f64; 8] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0];
 
+const RMAX: &str = "levels.ce0.npdcch_rmax";
+const G: &str = "levels.ce0.npdcch_g";
+
+/// The search spaces whose knees are compared; their periods, Rmax x G, are 8, 16, 32 and 64 ms. That of 8 ms has a smaller Rmax
+/// than the profiles, because G is at least 1.5 (TS 36.331).
+const SEARCH_SPACES: [[(&str, &str); 2]; 4] = [
+    [(RMAX, "4"), (G, "2")],
+    [(RMAX, "8"), (G, "2")],
+    [(RMAX, "8"), (G, "4")],
+    [(RMAX, "8"), (G, "8")],
+];
+
 /// The most points of one scenario.
 pub const MAX_POINTS: usize = 10_000;
 
@@ -57,6 +69,8 @@ pub struct NbiotOptions {
     pub what_ifs: Vec<String>,
     /// Parameters of the network with several values; every combination adds every point once more.
     pub varied: Vec<VariedParameter>,
+    /// Whether each point is run with an NPDCCH occasion every 8, 16, 32 and 64 ms, to find the knees.
+    pub sensitivity: bool,
     /// The part of the points to run; `None` for all.
     pub shard: Option<Shard>,
 }
@@ -114,6 +128,7 @@ impl NbiotOptions {
             network: parameter::profile(profile)?,
             what_ifs: Vec::new(),
             varied: Vec::new(),
+            sensitivity: false,
             shard: None,
         })
     }
@@ -123,6 +138,12 @@ impl NbiotOptions {
     /// # Errors
     /// A parameter does not take a value, or the network cannot be with it.
     pub fn networks(&self) -> Result<Vec<VariedNetwork>, ParameterError> {
+        if self.sensitivity {
+            return SEARCH_SPACES
+                .iter()
+                .map(|space| self.with_search_space(space))
+                .collect();
+        }
         let mut all = vec![VariedNetwork {
             values: BTreeMap::new(),
             config: self.network.clone(),
@@ -145,6 +166,24 @@ impl NbiotOptions {
         Ok(all)
     }
 
+    /// The network with one DCI in each search space of coverage level 0, which has this Rmax and G.
+    fn with_search_space(
+        &self,
+        space: &[(&'static str, &'static str)],
+    ) -> Result<VariedNetwork, ParameterError> {
+        let mut network = VariedNetwork {
+            values: BTreeMap::new(),
+            config: self.network.clone(),
+        };
+        for (path, value) in space {
+            network.config = parameter::set(&network.config, path, value)?;
+            network.values.insert((*path).to_owned(), (*value).to_owned());
+        }
+        network.config.mac.dci_per_npdcch_period = 1;
+        network.config.validate()?;
+        Ok(network)
+    }
+
     /// How long reports are generated before they are measured.
     pub fn warm_up(&self) -> Duration {
         self.warm_up.unwrap_or(self.duration / 10)
@@ -152,7 +191,8 @@ impl NbiotOptions {
 
     /// The number of points.
     pub fn points(&self) -> usize {
-        let varied = self.varied.iter().map(|varied| varied.values.len());
+        let spaces = self.sensitivity.then_some(SEARCH_SPACES.len());
+        let varied = self.varied.iter().map(|varied| varied.values.len()).chain(spaces);
         let lists = [
             self.stacks.len(),
             self.sizes.len(),
@@ -163,24 +203,26 @@ impl NbiotOptions {
     }
 
     /// The dimensions of every point with their values.
-    pub fn labels(&self) -> Vec<Labels> {
-        let mut all = vec![Labels::new()];
-        let texts = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<String>>();
+    ///
+    /// # Errors
+    /// As [`NbiotOptions::networks`].
+    pub fn labels(&self) -> Result<Vec<Labels>, ParameterError> {
+        let mut all = Vec::new();
+        for network in self.networks()? {
+            let known = network.values.into_iter();
+            let labels = known.map(|(path, value)| Ok((parameter::path(&path)?, value)));
+            all.push(labels.collect::<Result<Labels, ParameterError>>()?);
+        }
         let changes = std::iter::once(NO_CHANGE).chain(self.what_ifs.iter().map(String::as_str));
-        let mut dimensions: Vec<(&'static str, Vec<String>)> = vec![
-            ("what_if", texts(&mut changes.map(str::to_owned))),
-            ("size", texts(&mut self.sizes.iter().map(ToString::to_string))),
-            ("stack", texts(&mut self.stacks.iter().map(ToString::to_string))),
+        let dimensions: [(&'static str, Vec<String>); 4] = [
+            ("what_if", changes.map(str::to_owned).collect()),
+            ("size", self.sizes.iter().map(ToString::to_string).collect()),
+            ("stack", self.stacks.iter().map(ToString::to_string).collect()),
             (
                 "load",
-                texts(&mut self.loads.iter().copied().map(message_rate_text)),
+                self.loads.iter().copied().map(message_rate_text).collect(),
             ),
         ];
-        dimensions.extend(
-            self.varied
-                .iter()
-                .map(|varied| (varied.path, varied.values.clone())),
-        );
         for (key, values) in dimensions {
             let each = |labels: &Labels| {
                 let labels = labels.clone();
@@ -192,7 +234,7 @@ impl NbiotOptions {
             };
             all = all.iter().flat_map(each).collect();
         }
-        all
+        Ok(all)
     }
 }
 

@@ -134,6 +134,7 @@ pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
         Work::Nbiot(options) => options
             .labels()
             .into_iter()
+            .flatten()
             .map(|labels| Subject {
                 labels,
                 of: SubjectOf::Point,
