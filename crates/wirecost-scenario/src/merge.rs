@@ -105,7 +105,7 @@ pub fn read(text: &str) -> Result<Scenario, ScenarioError> {
 }
 
 /// Whether a scenario has thresholds.
-pub fn demands_anything(text: &str) -> bool {
+fn demands_anything(text: &str) -> bool {
     let table: Option<Value> = serde_saphyr::from_str(text).ok();
     table.is_none_or(|table| table.get("thresholds").is_some_and(|demands| !demands.is_null()))
 }

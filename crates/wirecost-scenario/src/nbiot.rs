@@ -10,7 +10,7 @@ use crate::error::{Place, ScenarioError};
 use crate::node::{Node, Value};
 use crate::options::nbiot::{MAX_POINTS, NbiotOptions, VariedParameter};
 use crate::parameter::{self, ParameterError};
-use crate::table::{Table, flag, meant, message_rate_text, parsed, rate, set, text, time, whole};
+use crate::table::{Table, ValueError, flag, meant, message_rate_text, parsed, rate, set, text, time, whole};
 
 /// The keys of reports in NB-IoT cells. The first one tells such a scenario from the others.
 pub const KEYS: [&str; 13] = [
@@ -141,6 +141,15 @@ pub fn split_values(text: &str) -> Vec<String> {
     values.into_iter().map(|value| value.trim().to_owned()).collect()
 }
 
+/// Reads a load: reports per second and cell.
+///
+/// # Errors
+/// It is not a rate above 0.
+pub fn load(text: &str) -> Result<f64, ValueError> {
+    let allowed = "a load: write 0.5/s or 30/min, above 0/s and at most 40/s per cell";
+    rate(text).map_err(|_| ValueError::form(text, allowed))
+}
+
 /// Reads what is run in the cells.
 ///
 /// # Errors
@@ -151,7 +160,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     options.varied = varied;
     let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
     set(&mut options.sizes, filled(table.many("size", parsed)?));
-    let (stacks, loads) = (table.many("stack", parsed)?, table.many("load", rate)?);
+    let (stacks, loads) = (table.many("stack", parsed)?, table.many("load", load)?);
     set(&mut options.stacks, (!stacks.is_empty()).then_some(stacks));
     set(&mut options.loads, (!loads.is_empty()).then_some(loads));
     set(&mut options.seeds, table.one("seeds", whole)?);
@@ -384,7 +393,7 @@ mod tests {
             ),
             (
                 "nbiot: study\nload: -1/s\n",
-                "line 3: load: \"-1/s\" is not a rate: write 5000/s, 30/min or 2/h",
+                "line 3: load: \"-1/s\" is not a load: write 0.5/s or 30/min, above 0/s and at most 40/s per cell",
             ),
             ("nbiot: study\nphase: 1\n", "line 3: unknown key \"phase\""),
             (

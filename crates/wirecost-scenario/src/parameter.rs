@@ -152,7 +152,7 @@ fn allowed(before: &Value, why: &str) -> String {
         Value::Number(_) => "a whole number".into(),
         Value::Null => "a number or null".into(),
         _ => match why.split_once("expected ") {
-            Some((_, expected)) => expected.trim_start_matches("one of ").replace('`', ""),
+            Some((_, expected)) => expected.replace('`', ""),
             None => "of the same kind".into(),
         },
     }
@@ -198,7 +198,11 @@ mod tests {
                 "yes",
                 "mac.ul_grant_after_dl must be true or false, got yes",
             ),
-            ("rrc.flow", "resumed", "rrc.flow must be "),
+            (
+                "rrc.flow",
+                "resumed",
+                "rrc.flow must be one of resume, setup, control-plane, early-data, got resumed",
+            ),
         ] {
             let error = set(&Config::default(), path, value).expect_err(path).to_string();
             assert!(error.starts_with(expected), "{error}");

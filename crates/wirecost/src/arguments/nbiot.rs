@@ -9,7 +9,7 @@ use wirecost_lab::nbiot::options::WhatIf;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_results::shard::Shard;
-use wirecost_scenario::table::rate;
+use wirecost_scenario::nbiot::load;
 use wirecost_stack::Stack;
 
 /// `wirecost nbiot`.
@@ -41,7 +41,7 @@ pub struct NbiotArguments {
     pub size: Vec<ByteSize>,
 
     /// Reports per second and cell: 2/s, 30/min [default: 0.5/s to 4/s in steps of 0.5/s]
-    #[arg(short, long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "RATE", value_delimiter = ',', value_parser = load, allow_hyphen_values = true)]
     pub load: Vec<f64>,
 
     /// Replications of each point, each with places and arrivals of its own [default: 3; with --checks and --full: 10]
@@ -129,7 +129,7 @@ pub struct NbiotArguments {
     pub json: Option<PathBuf>,
 
     /// Continue even if the options differ, and play only the missing runs
-    #[arg(long, requires = "resume")]
+    #[arg(long, requires = "resume", conflicts_with = "out")]
     pub resume_changed: bool,
 
     /// Print only errors and the table

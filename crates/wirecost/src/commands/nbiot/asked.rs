@@ -87,7 +87,9 @@ fn varied(arguments: &NbiotArguments) -> Result<Vec<VariedParameter>, Failure> {
 
 fn path_and_values<'a>(flag: &str, form: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
     text.split_once('=').ok_or_else(|| {
-        Failure::usage(format!("{flag} must be {form}, got {text}"))
-            .with_hint(format!("for example {flag} levels.ce0.npdcch_g=4"))
+        Failure::usage(format!("{flag} must be {form}, got {text}")).with_hint(format!(
+            "for example {flag} levels.ce0.npdcch_g=2{}",
+            if flag == "--vary" { ",4" } else { "" }
+        ))
     })
 }

@@ -124,7 +124,7 @@ impl Job<'_> {
         match self.output.is_resumed {
             false => Ok(OpenRun::create(out, start)?),
             true => OpenRun::resume(out, start, self.output.resume_changed)
-                .map_err(|error| resume::refused(error, "runs")),
+                .map_err(|error| resume::refused(error, "points")),
         }
     }
 
@@ -154,8 +154,10 @@ impl Job<'_> {
             &missing,
             self.jobs(),
             &mut |one| {
-                unwritten = keep(grids, &one, &run.folder).err().or(unwritten.take());
-                finished.push(one);
+                match keep(grids, &one, &run.folder) {
+                    Ok(kept) => finished.push(kept),
+                    Err(error) => unwritten = Some(error),
+                }
                 screen.done(finished.len());
             },
             &|| interrupt.is_set(),
@@ -238,20 +240,29 @@ fn earlier(grids: &Grids, index: usize, run: &OpenRun) -> Option<RunFigures> {
     is_finished.then(read).flatten()
 }
 
-/// Writes the file of a run, then its line in the journal.
-pub fn keep(grids: &Grids, run: &FinishedRun, folder: &RunFolder) -> Result<(), ResultsError> {
-    folder.write_json(&file_name(grids, run.index), &run.figures)?;
+/// Writes the file of a run, then its line in the journal. Returns the figures as the file has them, so that a summary is the same
+/// whether its runs were played or read.
+fn keep(grids: &Grids, run: &FinishedRun, folder: &RunFolder) -> Result<FinishedRun, ResultsError> {
+    let name = file_name(grids, run.index);
+    folder.write_json(&name, &run.figures)?;
+    journal::append(folder, &entry(grids, run))?;
+    let figures = folder.read_json(&name)?;
+    Ok(FinishedRun {
+        index: run.index,
+        figures,
+    })
+}
+
+/// The line of a run in the journal.
+pub fn entry(grids: &Grids, run: &FinishedRun) -> Entry {
     let (stack, size_bytes) = grids.curve(run.index);
-    journal::append(
-        folder,
-        &Entry::Cell {
-            cell: run.index as u64,
-            key: grids.key(run.index),
-            engine: "sim".into(),
-            stack,
-            payload_bytes: Some(size_bytes as u64),
-            state: "finished".into(),
-            offered: run.figures.reports,
-        },
-    )
+    Entry::Cell {
+        cell: run.index as u64,
+        key: grids.key(run.index),
+        engine: "sim".into(),
+        stack,
+        payload_bytes: Some(size_bytes as u64),
+        state: "finished".into(),
+        offered: run.figures.reports,
+    }
 }
