@@ -176,10 +176,10 @@ impl<'a> Sources<'a> {
             let other_kind = Kind::of(other)?;
             if other_kind != kind {
                 return Err(MergeError::Mixed {
-                    one: first.path().to_owned(),
-                    one_kind: kind,
-                    other: other.path().to_owned(),
-                    other_kind,
+                    one: other.path().to_owned(),
+                    one_kind: other_kind,
+                    other: first.path().to_owned(),
+                    other_kind: kind,
                 });
             }
         }
