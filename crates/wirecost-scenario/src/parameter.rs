@@ -102,6 +102,15 @@ pub fn tree_of(config: &Config) -> Value {
     serde_json::to_value(config).unwrap_or_default()
 }
 
+/// A value of a parameter as it is shown: 4.0 is 4.
+pub fn plain(value: &str) -> String {
+    let value = value.trim();
+    match value.parse::<f64>() {
+        Ok(number) if number.is_finite() => number.to_string(),
+        _ => value.to_owned(),
+    }
+}
+
 fn collect(prefix: &str, value: &Value, paths: &mut Vec<String>) {
     match value {
         Value::Object(map) => {

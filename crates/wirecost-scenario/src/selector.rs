@@ -10,7 +10,7 @@ use wirecost_stack::Stack;
 
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
-use super::options::nbiot;
+use super::parameter;
 use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
 
 /// The dimensions of one cell or load with their values, as texts.
@@ -116,7 +116,7 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
         "messages_per_connection" | "inflight" => whole::<u64>(value).map(|number| number.to_string()),
         "clients" => clients(value).map(|number| number.to_string()),
         "rate" | "load" => rate(value).map(message_rate_text),
-        _ if key.contains('.') && key != "link.loss" => Ok(nbiot::plain(value)),
+        _ if key.contains('.') && key != "link.loss" => Ok(parameter::plain(value)),
         _ => Ok(value.to_owned()),
     }
 }

@@ -100,7 +100,7 @@ impl VariedParameter {
     /// There is no such parameter.
     pub fn new(path: &str, values: Vec<String>) -> Result<Self, ParameterError> {
         let path = parameter::path(path.strip_prefix("nbiot.").unwrap_or(path))?;
-        let values = values.into_iter().map(|value| plain(&value)).collect();
+        let values = values.into_iter().map(|value| parameter::plain(&value)).collect();
         Ok(Self { path, values })
     }
 }
@@ -250,13 +250,4 @@ pub fn labels_of_point(point: &Point) -> Labels {
     let varied = point.varied.iter();
     labels.extend(varied.filter_map(|(path, value)| Some((parameter::path(path).ok()?, value.clone()))));
     labels
-}
-
-/// A value of a parameter as it is shown: 4.0 is 4.
-pub fn plain(value: &str) -> String {
-    let value = value.trim();
-    match value.parse::<f64>() {
-        Ok(number) if number.is_finite() => number.to_string(),
-        _ => value.to_owned(),
-    }
 }
