@@ -281,7 +281,7 @@ mod tests {
         ]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "NPDCCH occasion        16 ms       32 ms       64 ms");
-        assert_eq!(lines[2], "tcp 25 B                > 4/s      2.06/s       < 1/s");
+        assert_eq!(lines[2], "tcp 25 B               > 4/s      2.06/s       < 1/s");
     }
 
     #[test]
