@@ -8,6 +8,7 @@ pub mod export;
 mod table;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use wirecost_results::RunFolder;
 use wirecost_results::nbiot::{Check, NbiotSummary, Target, Verdict};
@@ -24,6 +25,12 @@ pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     folder.write_derived("summary.csv", export::csv(&summary).as_bytes())?;
     folder.write_derived("summary.md", export::markdown(&summary).as_bytes())?;
     Ok(())
+}
+
+/// What a person opens first of a results folder: its page or, without one, its table; `None` where nothing was written.
+pub fn main_file(folder: &RunFolder) -> Option<PathBuf> {
+    let files = ["report.html", "summary.md"].map(|name| folder.file(name));
+    files.into_iter().find(|path| path.exists())
 }
 
 /// Everything that a terminal shows of a run.

@@ -73,7 +73,9 @@ fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result
         output::note("warning: some points that were asked for are in none of these runs: merge all shards");
     }
     output::data(wirecost_report::nbiot::text(&summary));
-    output::note(format_args!("results: {}", into.path().display()));
+    if let Some(main) = wirecost_report::nbiot::main_file(&into) {
+        output::note(format_args!("report:  {}", main.display()));
+    }
     Ok(ExitCode::from(match summary.interrupted {
         true => exit::INTERRUPTED,
         false => thresholds::exit_code(&summary.thresholds),

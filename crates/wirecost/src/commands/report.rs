@@ -32,8 +32,9 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         ReportError::Results(error) => error.into(),
         error @ (ReportError::Template(_) | ReportError::Link(_)) => Failure::new(exit::INTERNAL, error),
     })?;
-    let main = if is_nbiot { "summary.md" } else { "report.html" };
-    output::data(format_args!("{}\n", folder.file(main).display()));
+    let main = wirecost_report::nbiot::main_file(&folder).filter(|_| is_nbiot);
+    let main = main.unwrap_or_else(|| folder.file("report.html"));
+    output::data(format_args!("{}\n", main.display()));
     Ok(ExitCode::from(exit::OK))
 }
 

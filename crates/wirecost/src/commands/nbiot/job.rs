@@ -188,8 +188,8 @@ impl Job<'_> {
             || wirecost_report::nbiot::text(summary),
         )?;
         reported.map_err(Failure::internal)?;
-        if !self.output.quiet {
-            output::note(format_args!("results: {}", folder.path().display()));
+        if let Some(main) = wirecost_report::nbiot::main_file(folder).filter(|_| !self.output.quiet) {
+            output::note(format_args!("report:  {}", main.display()));
         }
         if summary.interrupted {
             output::note(format_args!(
