@@ -7,8 +7,9 @@
 
 use std::time::Duration;
 
-use wirecost_lab::nbiot::options::{STUDY_STACKS, set};
+use wirecost_lab::nbiot::options::STUDY_STACKS;
 use wirecost_lab::nbiot::{Grid, Options};
+use wirecost_scenario::parameter::set;
 
 fn main() {
     let arguments: Vec<String> = std::env::args()

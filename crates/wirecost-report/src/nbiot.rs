@@ -1,110 +1,51 @@
-//! The tables of reports in NB-IoT cells.
+//! The tables and exports of reports in NB-IoT cells.
+//!
+//! - [`table()`]: the points of a run on a terminal; [`sensitivity`]: their knees
+//! - [`export`]: `summary.csv` and `summary.md`
+//! - [`checks`]: the study's statements; [`targets`]: the model's validation
 
-use std::fmt::Write as _;
-
-use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Target, Verdict};
-use wirecost_results::nbiot::{Point, Setting};
-
+pub mod export;
+mod table;
 mod what_if;
 
-/// The columns and their widths.
-const HEADINGS: [(&str, usize); 13] = [
-    ("load", 7),
-    ("stack", 24),
-    ("served", 16),
-    ("p50", 8),
-    ("p95", 8),
-    ("bytes up/down", 14),
-    ("on the air", 14),
-    ("DCI use", 8),
-    ("down use", 9),
-    ("up use", 7),
-    ("energy*", 8),
-    ("a day*", 8),
-    ("battery*", 9),
-];
+use std::fmt::Write as _;
+use std::path::PathBuf;
 
-/// The points of a run, one row each, under what was run.
-pub fn table(summary: &NbiotSummary) -> String {
-    let setting = &summary.setting;
-    let mut text = format!(
-        "{} cells, one DCI per {} ms at level 0, {} s of reports, {}, served within {} s\n",
-        setting.cells,
-        setting.dci_spacing_ms,
-        setting.duration_s,
-        match setting.seeds {
-            1 => "1 seed".into(),
-            seeds => format!("{seeds} seeds"),
-        },
-        setting.deadline_s,
-    );
-    row(&mut text, &HEADINGS.map(|(heading, _)| heading.to_owned()));
-    for point in &summary.points {
-        row(&mut text, &cells(point));
-    }
-    what_if::not_run(&mut text, &summary.not_run);
-    note(&mut text, setting);
+use wirecost_results::RunFolder;
+use wirecost_results::nbiot::{Check, NbiotSummary, Target, Verdict};
+
+use crate::ReportError;
+pub use table::{sensitivity, table};
+
+/// Reads a results folder and writes its `summary.csv` and `summary.md`.
+///
+/// # Errors
+/// `summary.json` is missing, of another version or unreadable; the folder cannot be written to.
+pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
+    let summary: NbiotSummary = folder.read_json("summary.json")?;
+    folder.write_derived("summary.csv", export::csv(&summary).as_bytes())?;
+    folder.write_derived("summary.md", export::markdown(&summary).as_bytes())?;
+    Ok(())
+}
+
+/// What a person opens first of a results folder: its page or, without one, its table; `None` where nothing was written.
+pub fn main_file(folder: &RunFolder) -> Option<PathBuf> {
+    let files = ["report.html", "summary.md"].map(|name| folder.file(name));
+    files.into_iter().find(|path| path.exists())
+}
+
+/// Everything that a terminal shows of a run.
+pub fn text(summary: &NbiotSummary) -> String {
+    let mut text = table(summary);
     what_if::kept(&mut text, &summary.points);
     what_if::differences(&mut text, &summary.points);
-    text
-}
-
-/// What the marked columns are.
-fn note(text: &mut String, setting: &Setting) {
-    let hours = setting.interval_s / 3_600.0;
-    writeln!(
-        text,
-        "* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, paging where idle.mode has it"
-    )
-    .ok();
-}
-
-/// The values of a row, as text.
-fn cells(point: &Point) -> [String; 13] {
-    [
-        format!("{}/s", point.load),
-        format!("{} {} B", point.stack, point.size_bytes),
-        percent(&point.served),
-        seconds(point.delay_p50_s),
-        seconds(point.delay_p95_s),
-        format!("{:.0} / {:.0}", point.bytes_up, point.bytes_down),
-        format!("{:.0} / {:.0}", point.air_bytes_up, point.air_bytes_down),
-        share(&point.dci_use),
-        share(&point.downlink_use),
-        share(&point.uplink_use),
-        format!("{:.2} J", point.energy_mj / 1e3),
-        format!("{:.1} J", point.day_mj / 1e3),
-        format!("{:.1} y", point.battery_years),
-    ]
-}
-
-fn row(text: &mut String, cells: &[String; 13]) {
-    let mut line = String::new();
-    for (index, (cell, (_, width))) in cells.iter().zip(HEADINGS).enumerate() {
-        // Load and stack are words.
-        match index {
-            0 | 1 => write!(line, "{cell:<width$}").ok(),
-            _ => write!(line, "{cell:>width$}").ok(),
-        };
+    if !summary.sensitivity.is_empty() {
+        text = format!("{text}\n{}", sensitivity(&summary.sensitivity));
     }
-    text.push_str(line.trim_end());
-    text.push('\n');
-}
-
-/// A share with half the width of its interval where it has one.
-fn percent(share: &Estimate) -> String {
-    match (share.low, share.high) {
-        (Some(low), Some(high)) => format!("{:.1} % +-{:.1}", 100.0 * share.mean, 50.0 * (high - low)),
-        _ => format!("{:.1} %", 100.0 * share.mean),
+    if !summary.checks.is_empty() {
+        text = format!("{text}\n{}", checks(&summary.checks));
     }
-}
-
-fn share(share: &Estimate) -> String {
-    format!("{:.0} %", 100.0 * share.mean)
-}
-
-fn seconds(seconds: Option<f64>) -> String {
-    seconds.map_or_else(|| "-".into(), |seconds| format!("{seconds:.2} s"))
+    text + &crate::terminal::threshold_lines(&summary.thresholds)
 }
 
 /// The statements with their verdicts, and how many hold.
@@ -188,39 +129,6 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[2], "1 of 2 targets are met");
-    }
-
-    #[test]
-    fn a_curve_that_is_not_run_has_a_row_with_the_reason() {
-        let setting = Setting {
-            cells: 21,
-            seeds: 1,
-            seed: 42,
-            duration_s: 10.0,
-            warm_up_s: 1.0,
-            deadline_s: 20.0,
-            interval_s: 7_200.0,
-            ipv6: false,
-            resource: "test".into(),
-            dci_spacing_ms: 32.0,
-            network: serde_json::Value::Null,
-        };
-        let text = table(&NbiotSummary {
-            format: String::new(),
-            version: String::new(),
-            setting,
-            points: Vec::new(),
-            not_run: vec![NotRun {
-                stack: "tcp (schc)".into(),
-                size_bytes: 25,
-                reason: "there are no rules".into(),
-            }],
-            checks: Vec::new(),
-            interrupted: false,
-        });
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].contains("bytes up/down    on the air"), "{text}");
-        assert_eq!(lines[2], "       tcp (schc) 25 B: not run: there are no rules");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod notes;
 mod style;
 mod thresholds;
 
+use wirecost_results::threshold::Threshold;
 use wirecost_results::{Cell, Summary};
 
 use crate::columns::{Column, Rank, shown};
@@ -187,4 +188,10 @@ fn rows(group: &Group<'_>, columns: &[Column]) -> Vec<Row> {
         Row::new(cell, &group.names, ranked, scale)
     };
     cells.iter().enumerate().map(row).collect()
+}
+/// The lines of judged thresholds, without colour; nothing without thresholds.
+pub(crate) fn threshold_lines(thresholds: &[Threshold]) -> String {
+    const WIDTH: usize = 100;
+    let lines = thresholds::lines(thresholds, false, &Style::new(false), WIDTH);
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }

@@ -1,15 +1,33 @@
 //! The results of reports in NB-IoT cells: `summary.json` and the files of the runs, `cells/KEY.json`.
+//!
+//! - [`sensitivity`]: the load at which reports are no longer served, against the distance of DCI occasions
+
+pub mod sensitivity;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::folder::{ResultsError, RunFolder};
+use crate::threshold::Threshold;
+pub use sensitivity::Knee;
+
 mod what_if;
 
 pub use what_if::{Difference, KeepAlives, KeptConnections, NotRun};
 
-/// The format of these files.
-pub const FORMAT: &str = "wirecost-nbiot/1";
+/// The version of the format of `summary.json`.
+pub const SCHEMA: u32 = 1;
+/// What tells its summary from those of comparisons and loads.
+pub const KIND: &str = "nbiot";
+/// The sub-folders of its results folder.
+pub const FOLDERS: [&str; 1] = [crate::folder::CELLS];
+
+/// Whether a folder holds reports in NB-IoT cells, by the kind that its summary names.
+pub fn is_nbiot(folder: &RunFolder) -> bool {
+    let summary: Result<serde_json::Value, ResultsError> = folder.read_json("summary.json");
+    summary.is_ok_and(|summary| summary.get("kind").and_then(|kind| kind.as_str()) == Some(KIND))
+}
 
 /// Delays in milliseconds, with three significant digits, and how many reports had each.
 pub type Delays = BTreeMap<u32, u64>;
@@ -17,10 +35,18 @@ pub type Delays = BTreeMap<u32, u64>;
 /// `summary.json` of `wirecost nbiot`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NbiotSummary {
-    /// [`FORMAT`].
-    pub format: String,
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// [`KIND`].
+    pub kind: String,
     /// The program's version.
     pub version: String,
+    /// The command that repeats the run.
+    #[serde(default)]
+    pub command: String,
+    /// The scenario's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What was run.
     pub setting: Setting,
     /// One point per curve and load, in the order of the command line.
@@ -31,6 +57,12 @@ pub struct NbiotSummary {
     /// The study's statements, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// The knees of all curves, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitivity: Vec<Knee>,
+    /// What was demanded of the figures, and whether they hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<Threshold>,
     /// Whether the user stopped it before the end; points without a run are missing.
     #[serde(default)]
     pub interrupted: bool,
@@ -41,6 +73,12 @@ pub struct NbiotSummary {
 pub struct Setting {
     /// Cells of the network.
     pub cells: usize,
+    /// The profile that the network's parameters started from.
+    #[serde(default)]
+    pub profile: String,
+    /// Whether DCI occasions of coverage level 0 are as far apart as the calibration has chosen.
+    #[serde(default)]
+    pub is_calibrated: bool,
     /// Replications of each point.
     pub seeds: u32,
     /// The seed that all random streams follow from.
@@ -91,8 +129,17 @@ pub struct Estimate {
 /// One curve at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The stack.
+    /// The stack; a change of the network and varied parameters follow in parentheses.
     pub stack: String,
+    /// The change of the network; absent in the network as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what_if: Option<String>,
+    /// The varied parameters of the network with their values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub varied: BTreeMap<String, String>,
+    /// Distance between DCI occasions of coverage level 0, in milliseconds.
+    #[serde(default)]
+    pub dci_spacing_ms: f64,
     /// Bytes of the report, the application's header included.
     pub size_bytes: usize,
     /// Reports per second and cell.
@@ -146,6 +193,20 @@ pub struct Point {
     pub difference: Option<Difference>,
     /// The replications.
     pub runs: Vec<RunFigures>,
+}
+
+impl Point {
+    /// The stack alone, without what follows in parentheses.
+    pub fn stack_alone(&self) -> &str {
+        self.stack.split(" (").next().unwrap_or_default()
+    }
+
+    /// DCIs per report: the mean over replications; `None` without one.
+    pub fn dci_per_report(&self) -> Option<f64> {
+        let runs = self.runs.len();
+        let sum: f64 = self.runs.iter().map(|run| run.dci_per_report).sum();
+        (runs > 0).then(|| sum / runs as f64)
+    }
 }
 
 /// Delays of one coverage level.

@@ -106,7 +106,7 @@ pub(super) fn differences_of(earlier: Value, now: Value) -> Vec<String> {
         .collect()
 }
 
-/// The fields of a scenario and of its loads. A link is one text.
+/// The fields of a scenario and of its loads. A link is one text; a parameter of an NB-IoT network is a field.
 fn fields(scenario: Value) -> Map<String, Value> {
     let mut fields = match scenario {
         Value::Object(fields) => fields,
@@ -114,6 +114,11 @@ fn fields(scenario: Value) -> Map<String, Value> {
     };
     if let Some(links) = fields.get_mut("links").and_then(Value::as_array_mut) {
         links.iter_mut().for_each(say_link);
+    }
+    for key in ["nbiot", "vary"] {
+        if let Some(value) = fields.remove(key) {
+            spread(key, value, &mut fields);
+        }
     }
     if let Some(Value::Array(loads)) = fields.remove("loads") {
         let is_alone = loads.len() == 1;
@@ -127,6 +132,18 @@ fn fields(scenario: Value) -> Map<String, Value> {
         }
     }
     fields
+}
+
+/// Adds each value of nested tables under its path.
+fn spread(path: &str, value: Value, fields: &mut Map<String, Value>) {
+    match value {
+        Value::Object(table) => {
+            for (name, value) in table {
+                spread(&format!("{path}.{name}"), value, fields);
+            }
+        }
+        value => drop(fields.insert(path.to_owned(), value)),
+    }
 }
 
 fn say_link(link: &mut Value) {

@@ -112,6 +112,7 @@ pub fn figure_text(threshold: &Threshold, figure: f64) -> String {
         Some(Quantity::Bytes) => format!("{} B", digits(figure)),
         Some(Quantity::PerSecond) => format!("{}/s", digits(figure)),
         Some(Quantity::BitRate) => format!("{} bit/s", digits(figure)),
+        Some(Quantity::Energy) => format!("{} mJ", digits(figure * 1e3)),
         Some(Quantity::Share) => format!("{} %", digits(figure * 100.0)),
         Some(Quantity::Number) | None => digits(figure),
     }

@@ -12,6 +12,7 @@
 //! - [`consent`]: whether a load may harm a server on another machine
 //! - [`comparison`]: comparisons; [`link`]: the emulated link, from a file or from flags
 //! - [`load`]: loads: phases, payload, target
+//! - [`nbiot`]: reports in NB-IoT cells; [`parameter`]: the parameters of the network by their paths
 //! - [`thresholds`]: thresholds on figures; [`find_max`]: the condition of a search for the highest rate
 //! - [`options`]: the options of comparisons and loads, and their validation
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
@@ -35,8 +36,10 @@ pub mod labels;
 pub mod link;
 pub mod load;
 pub mod merge;
+pub mod nbiot;
 pub mod node;
 pub mod options;
+pub mod parameter;
 pub mod plan;
 pub mod selector;
 pub mod table;
@@ -50,6 +53,7 @@ use wirecost_results::resolved::ResolvedScenario;
 
 use crate::options::compare::Options;
 use crate::options::load::{LoadOptions, Phase, Who};
+use crate::options::nbiot::NbiotOptions;
 pub use error::{Place, ScenarioError};
 use find_max::FindMax;
 use load::ScenarioInputs;
@@ -82,6 +86,39 @@ pub enum Work {
     Comparison(Box<Options>),
     /// Many devices against one target: every combination, one after the other.
     Loads(Vec<LoadOptions>),
+    /// Reports of devices in NB-IoT cells.
+    Nbiot(Box<NbiotOptions>),
+}
+
+/// The kinds of scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Stacks side by side.
+    Comparison,
+    /// Many devices against one target.
+    Loads,
+    /// Reports of devices in NB-IoT cells.
+    Nbiot,
+}
+
+impl Kind {
+    /// The kind of a file, by its keys.
+    fn of(root: &Node) -> Self {
+        match root {
+            _ if root.get("nbiot").is_some() => Self::Nbiot,
+            _ if ["phases", "loads"].into_iter().any(|key| root.get(key).is_some()) => Self::Loads,
+            _ => Self::Comparison,
+        }
+    }
+
+    /// The keys that can have several values.
+    const fn dimensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Comparison => &edit::OF_COMPARISONS,
+            Self::Loads => &edit::OF_LOADS,
+            Self::Nbiot => &nbiot::DIMENSIONS,
+        }
+    }
 }
 
 /// Changes that the command line makes to a scenario.
@@ -105,6 +142,8 @@ pub const KEYS: [&str; 7] = [
 ];
 /// Keys that only loads have.
 const OF_LOADS: [&str; 2] = ["find_max", "loads"];
+/// Keys that reports in NB-IoT cells do not have.
+const NOT_OF_NBIOT: [&str; 1] = ["exclude"];
 
 /// Keys of later versions, with a hint for this version.
 const LATER: [(&str, &str); 6] = [
@@ -158,6 +197,16 @@ impl Scenario {
         }
     }
 
+    /// Reports in NB-IoT cells without thresholds.
+    pub fn nbiot(options: NbiotOptions) -> Self {
+        Self {
+            name: None,
+            work: Work::Nbiot(Box::new(options)),
+            thresholds: Thresholds::default(),
+            find_max: None,
+        }
+    }
+
     /// Reads a scenario.
     ///
     /// # Errors
@@ -165,33 +214,36 @@ impl Scenario {
     pub fn read(text: &str, edits: Edits<'_>, inputs: ScenarioInputs<'_>) -> Result<Self, ScenarioError> {
         let mut root = Node::parse(text)?;
         check_version(&root)?;
-        let is_load = ["phases", "loads"].into_iter().any(|key| root.get(key).is_some());
-        let dimensions: &[&'static str] = if is_load {
-            &edit::OF_LOADS
-        } else {
-            &edit::OF_COMPARISONS
-        };
+        let kind = Kind::of(&root);
+        let dimensions = kind.dimensions();
         if let Some(link) = root.get_mut("link") {
             link::spelled_out(link);
         }
+        let of_cells = kind == Kind::Nbiot;
         for set in edits.set {
+            let set = if of_cells { &nbiot::spelled_out(set) } else { set };
             edit::set_flag(&mut root, set)?;
         }
-        for vary in edits.vary {
+        let mut flags = edits.vary.to_vec();
+        let varied = match of_cells {
+            true => nbiot::take_varied(&mut root, &mut flags)?,
+            false => Vec::new(),
+        };
+        for vary in &flags {
             edit::vary_flag(&mut root, vary, dimensions)?;
         }
-        check_keys(&root, is_load)?;
+        check_keys(&root, kind)?;
         edit::vary(&mut root, dimensions)?;
-        let name = Table::new(&root, "", &all_keys(is_load))?.one("name", self::text)?;
+        let name = Table::new(&root, "", &all_keys(kind))?.one("name", self::text)?;
         for key in ["wirecost", "name"] {
             drop(edit::remove(&mut root, key));
         }
         let demands = edit::remove(&mut root, "thresholds");
         let find_max = edit::remove(&mut root, "find_max");
-        let work = if is_load {
-            Work::Loads(loads(root, inputs)?)
-        } else {
-            Work::Comparison(Box::new(comparison::read(&root, inputs)?))
+        let work = match kind {
+            Kind::Loads => Work::Loads(loads(root, inputs)?),
+            Kind::Comparison => Work::Comparison(Box::new(comparison::read(&root, inputs)?)),
+            Kind::Nbiot => Work::Nbiot(Box::new(nbiot::read(&root, varied)?)),
         };
         let thresholds = demands.map(|node| Thresholds::read(&node, &work)).transpose()?;
         let find_max = find_max.map(|node| searched(&node, &work, thresholds.as_ref()));
@@ -215,6 +267,7 @@ impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let work = match &self.work {
             Work::Comparison(options) => FileWork::Comparison(Box::new(options.to_scenario())),
+            Work::Nbiot(options) => FileWork::Nbiot(Box::new(nbiot::Resolved::new(options))),
             Work::Loads(loads) => FileWork::Loads {
                 loads: loads
                     .iter()
@@ -251,6 +304,7 @@ struct File<'a> {
 #[serde(untagged)]
 enum FileWork<'a> {
     Comparison(Box<ResolvedScenario>),
+    Nbiot(Box<nbiot::Resolved>),
     Loads { loads: Vec<Resolved<'a>> },
 }
 
@@ -295,20 +349,26 @@ fn check_version(root: &Node) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The keys of a comparison or a load at the top of a file.
-pub fn all_keys(is_load: bool) -> Vec<&'static str> {
-    let own: &[&'static str] = if is_load { &load::KEYS } else { &comparison::KEYS };
-    let mut keys: Vec<&'static str> = KEYS
-        .into_iter()
-        .filter(|key| is_load || !OF_LOADS.contains(key))
-        .collect();
+/// The keys of a kind of scenario at the top of a file.
+pub fn all_keys(kind: Kind) -> Vec<&'static str> {
+    let own: &[&'static str] = match kind {
+        Kind::Comparison => &comparison::KEYS,
+        Kind::Loads => &load::KEYS,
+        Kind::Nbiot => &nbiot::KEYS,
+    };
+    let is_common = |key: &&str| match kind {
+        Kind::Loads => true,
+        Kind::Comparison => !OF_LOADS.contains(key),
+        Kind::Nbiot => !OF_LOADS.contains(key) && !NOT_OF_NBIOT.contains(key),
+    };
+    let mut keys: Vec<&'static str> = KEYS.into_iter().filter(is_common).collect();
     keys.extend(own.iter().filter(|key| !KEYS.contains(key)));
     keys
 }
 
 /// Refuses unknown keys, with the right name or a reason as the hint.
-fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
-    let keys = all_keys(is_load);
+fn check_keys(root: &Node, kind: Kind) -> Result<(), ScenarioError> {
+    let keys = all_keys(kind);
     for (key, _) in root.entries().unwrap_or_default() {
         let name = key.name.as_str();
         if keys.contains(&name) {
@@ -319,13 +379,16 @@ fn check_keys(root: &Node, is_load: bool) -> Result<(), ScenarioError> {
                 ScenarioError::new(&key.place, format!("{name} is not in this version")).with_hint(*instead),
             );
         }
-        let of_other = all_keys(!is_load);
+        let has = |other: Kind| other != kind && all_keys(other).contains(&name);
         let hint = match OTHERWISE.iter().find(|(other, _)| *other == name) {
             Some((_, own)) => format!("did you mean {own}?"),
-            None if of_other.contains(&name) && is_load => {
+            None if kind == Kind::Nbiot && (has(Kind::Comparison) || has(Kind::Loads)) => {
+                "comparisons or loads have it, reports in NB-IoT cells (with nbiot) do not".into()
+            }
+            None if kind == Kind::Loads && has(Kind::Comparison) => {
                 "comparisons have it, loads (with phases) do not".into()
             }
-            None if of_other.contains(&name) => "loads have it: add phases, or leave it out".into(),
+            None if has(Kind::Loads) => "loads have it: add phases, or leave it out".into(),
             None => meant(name, &keys),
         };
         return Err(ScenarioError::new(&key.place, format!("unknown key {name:?}")).with_hint(hint));

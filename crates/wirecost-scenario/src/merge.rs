@@ -69,14 +69,14 @@ impl Scenarios for Demands {
         match read(scenario).map(|scenario| scenario.work) {
             Ok(Work::Comparison(options)) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
             Ok(Work::Loads(loads)) => loads.iter().map(identity::key).collect(),
-            Err(_) => Vec::new(),
+            Ok(Work::Nbiot(_)) | Err(_) => Vec::new(),
         }
     }
 
     fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
             Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary),
-            Work::Loads(_) => Vec::new(),
+            Work::Loads(_) | Work::Nbiot(_) => Vec::new(),
         };
         each_once(self.scenarios.iter().flat_map(of_one))
     }
@@ -85,7 +85,7 @@ impl Scenarios for Demands {
     fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
             Work::Loads(loads) => scenario.thresholds.of_loads(loads, summary),
-            Work::Comparison(_) => Vec::new(),
+            Work::Comparison(_) | Work::Nbiot(_) => Vec::new(),
         };
         each_once(self.scenarios.iter().flat_map(of_one))
     }
@@ -95,7 +95,7 @@ impl Scenarios for Demands {
 ///
 /// # Errors
 /// It is not one of this version.
-fn read(text: &str) -> Result<Scenario, ScenarioError> {
+pub fn read(text: &str) -> Result<Scenario, ScenarioError> {
     // A resolved scenario includes its files. It names the variable of its password, which no figure depends on.
     let inputs = ScenarioInputs {
         folder: None,

@@ -10,6 +10,7 @@ use wirecost_stack::Stack;
 
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
+use super::parameter;
 use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
 
 /// The dimensions of one cell or load with their values, as texts.
@@ -56,7 +57,9 @@ impl Selector {
         values: &[String],
         dimensions: &[&'static str],
     ) -> Result<(), SelectorError> {
-        let Some(key) = dimensions.iter().find(|name| **name == key) else {
+        // A parameter of an NB-IoT network may have the first part that it has in a file.
+        let own = key.strip_prefix("nbiot.").unwrap_or(key);
+        let Some(key) = dimensions.iter().find(|name| **name == key || **name == own) else {
             return Err(SelectorError::NoDimension {
                 key: key.to_owned(),
                 hint: meant(key, dimensions),
@@ -112,7 +115,8 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
         "link.mtu" => link::mtu(value).map(|mtu| ByteSize::from_bytes(mtu.into()).to_string()),
         "messages_per_connection" | "inflight" => whole::<u64>(value).map(|number| number.to_string()),
         "clients" => clients(value).map(|number| number.to_string()),
-        "rate" => rate(value).map(message_rate_text),
+        "rate" | "load" => rate(value).map(message_rate_text),
+        _ if key.contains('.') && key != "link.loss" => Ok(parameter::plain(value)),
         _ => Ok(value.to_owned()),
     }
 }

@@ -11,14 +11,14 @@ fn read(text: &str) -> Result<Scenario, ScenarioError> {
 fn comparison(text: &str) -> Options {
     match read(text).expect(text).work {
         Work::Comparison(options) => *options,
-        Work::Loads(loads) => panic!("loads: {loads:?}"),
+        other => panic!("not a comparison: {other:?}"),
     }
 }
 
 fn loads(text: &str) -> Vec<LoadOptions> {
     match read(text).expect(text).work {
         Work::Loads(loads) => loads,
-        Work::Comparison(options) => panic!("a comparison: {options:?}"),
+        other => panic!("no loads: {other:?}"),
     }
 }
 

@@ -18,11 +18,11 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use wirecost_proto::units::DisplayDuration;
-use wirecost_results::thresholds::metric::Metric;
+use wirecost_results::thresholds::metric::{self, Metric, Of};
 
 use super::Work;
-use super::error::ScenarioError;
-use super::node::{Node, Value};
+use super::error::{Place, ScenarioError};
+use super::node::{Key, Node, Value};
 use super::selector::{self, Selector, SelectorError};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
@@ -81,6 +81,33 @@ impl Thresholds {
             }
         }
         Ok(Self(demands))
+    }
+
+    /// Reads the thresholds of a command line, each `METRIC{KEY=VALUE}: EXPRESSION`.
+    ///
+    /// # Errors
+    /// As [`Thresholds::read`]; the place is the flag.
+    pub fn of_flags(flags: &[String], work: &Work) -> Result<Self, ScenarioError> {
+        let mut all = Self::default();
+        for flag in flags {
+            let place = Place::Flag(format!("--threshold {flag:?}").into());
+            let after_selector = flag.find('}').unwrap_or_default();
+            let colon = flag[after_selector..]
+                .find(':')
+                .map(|colon| after_selector + colon);
+            let Some(colon) = colon else {
+                return Err(ScenarioError::new(&place, "METRIC: EXPRESSION is expected")
+                    .with_hint("for example --threshold \"served{load=1/s}: rate>=95%\""));
+            };
+            let name = Key {
+                place: place.clone(),
+                name: flag[..colon].trim().to_owned(),
+            };
+            let text = Value::Text(flag[colon + 1..].trim().to_owned());
+            let table = Value::Table(vec![(name, Node::at(&place, text))]);
+            all.0.extend(Self::read(&Node::at(&place, table), work)?.0);
+        }
+        Ok(all)
     }
 
     /// Whether any demand ends the run when it fails.
@@ -143,13 +170,12 @@ pub enum NameError {
 }
 
 fn of_work(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
-    let of_loads = matches!(work, Work::Loads(_));
-    let metrics = wirecost_results::thresholds::metric::all(of_loads);
-    let dimensions = if of_loads {
-        selector::of_phases()
-    } else {
-        selector::of_cells()
+    let (of, dimensions) = match work {
+        Work::Comparison(_) => (Of::Cells, selector::of_cells()),
+        Work::Loads(_) => (Of::Loads, selector::of_phases()),
+        Work::Nbiot(_) => (Of::Points, crate::nbiot::dimensions()),
     };
+    let metrics = metric::all(of);
     named(name, &metrics, &dimensions)
 }
 

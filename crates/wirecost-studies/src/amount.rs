@@ -35,6 +35,7 @@ impl Dimension {
             Quantity::Bytes => Self::DATA,
             Quantity::PerSecond => Self::RATE,
             Quantity::BitRate => Self::BIT_RATE,
+            Quantity::Energy => Self::ENERGY,
             Quantity::Number | Quantity::Share => Self::NONE,
         }
     }

@@ -92,7 +92,12 @@ fn change(
         (Some(before), Some(after)) => (before, after),
         _ => return Some(told(metric, aggregation, old, new)),
     };
-    let is_exact = metric.quantity != Quantity::Time || engine == "sim" && before.is_exact && after.is_exact;
+    // Of points with intervals, other seeds have other figures.
+    let by_interval = metric.is_of_points() && before.interval.is_some() && after.interval.is_some();
+    let is_point = metric.is_of_points() && !by_interval;
+    let is_exact = is_point
+        || !by_interval && metric.quantity != Quantity::Time
+        || engine == "sim" && before.is_exact && after.is_exact;
     let has_changed = match is_exact {
         true => (before.amount.value - after.amount.value).abs() > 1e-9 * before.amount.value.abs(),
         // A time without an interval says nothing about the next one.

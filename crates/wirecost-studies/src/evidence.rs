@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::merge::scenario_texts;
+use wirecost_results::nbiot::{self, NbiotSummary, Point};
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
@@ -14,12 +15,16 @@ use wirecost_results::{Results, SampleRow};
 use wirecost_scenario::labels::labels_of_phase;
 use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::nbiot::labels_of_point;
 use wirecost_scenario::selector::Labels;
 use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan};
 use wirecost_stats::MeanInterval;
 
 use crate::amount::Amount;
 use crate::reference::Reference;
+
+/// The engine of points of NB-IoT cells.
+const SIM: &str = "sim";
 
 /// A measured figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +96,9 @@ enum Run {
         options: Vec<LoadOptions>,
         summary: Box<LoadSummary>,
     },
+    Points {
+        summary: Box<NbiotSummary>,
+    },
 }
 
 /// One cell or phase that a reference fits.
@@ -117,9 +125,16 @@ impl Evidence {
                 path: folder.path().to_owned(),
                 source,
             })?;
+        if nbiot::is_nbiot(folder) {
+            let summary = Box::new(folder.read_json("summary.json")?);
+            self.runs.insert(run.to_owned(), Run::Points { summary });
+            return Ok(());
+        }
         let (mut labels, mut options) = (BTreeMap::new(), Vec::new());
         for scenario in scenarios {
             match scenario.work {
+                // Its summary has told.
+                Work::Nbiot(_) => {}
                 Work::Comparison(comparison) => labels.extend(plan::labels(&comparison)),
                 Work::Loads(loads) => options.extend(loads),
             }
@@ -208,6 +223,11 @@ impl Evidence {
                 };
                 summary.loads.iter().flat_map(of_load).collect()
             }
+            Some(Run::Points { summary }) => summary
+                .points
+                .iter()
+                .map(|point| (labels_of_point(point), SIM.to_owned()))
+                .collect(),
         }
     }
 
@@ -231,6 +251,7 @@ impl Evidence {
             Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
             Some(Run::Comparison { labels, results }) => of_cells(reference, labels, results),
             Some(Run::Loads { options, summary }) => of_phases(reference, options, summary),
+            Some(Run::Points { summary }) => of_points(reference, summary),
         };
         let is_meant = |one: &Candidate<'_>| reference.engine.is_none_or(|engine| engine == one.engine);
         let meant: Vec<Candidate<'_>> = all.into_iter().filter(is_meant).collect();
@@ -354,6 +375,26 @@ fn of_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<
     let interval = times.and_then(|times| of_times(times, reference.aggregation));
     let n = times.map_or(phase.outcomes.offered, |times| times.n);
     Ok(figure(reference, value, interval, n, &load.engine, Vec::new()))
+}
+
+/// The points of NB-IoT cells, in virtual time.
+fn of_points<'a>(reference: &Reference, summary: &'a NbiotSummary) -> Vec<Candidate<'a>> {
+    let candidate = |point: &'a Point| {
+        let labels = labels_of_point(point);
+        let value = reference.metric.of_point(point, reference.aggregation);
+        let is_meant = reference.selector.matches(&labels);
+        value.filter(|_| is_meant).map(|value| {
+            let estimate = reference.metric.estimate_of_point(point);
+            let interval = estimate.and_then(|estimate| Some([estimate.low?, estimate.high?]));
+            Candidate {
+                labels,
+                engine: SIM,
+                found: Ok(figure(reference, value, interval, point.reports, SIM, Vec::new())),
+                agrees: true,
+            }
+        })
+    };
+    summary.points.iter().filter_map(candidate).collect()
 }
 
 /// Refuses figures that must not be used, with the first reason.

@@ -128,6 +128,7 @@ impl Reference {
 fn dimensions() -> Vec<&'static str> {
     let mut all = of_cells();
     all.extend(of_phases());
+    all.extend(wirecost_scenario::nbiot::dimensions());
     all.sort_unstable();
     all.dedup();
     all

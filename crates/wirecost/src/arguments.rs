@@ -145,11 +145,11 @@ fn given(matches: &ArgMatches) -> Vec<String> {
 pub enum Command {
     /// Compare protocol stacks side by side on one emulated, recorded link
     Compare(Box<CompareArguments>),
-    /// Run scenario files: matrices of stacks and links, or phases of a load, with thresholds
+    /// Run scenario files: matrices of stacks and links, phases of a load, or reports in NB-IoT cells, with thresholds
     Run(Box<RunArguments>),
     /// Write a commented scenario file to start from
     New(NewArguments),
-    /// Print the JSON Schema of scenario, device or tariff files, for your editor
+    /// Print the JSON Schema of scenario, device or tariff files, for your editor, or of results
     Schema(SchemaArguments),
     /// Run any program behind an emulated, recorded link, with its server on the other side
     Link(Box<LinkRunArguments>),

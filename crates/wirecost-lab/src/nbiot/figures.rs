@@ -1,5 +1,6 @@
 //! From devices to the figures of a run, and from runs to those of a point.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use wirecost_nbiot::{CellFacts, UeFacts};
@@ -281,6 +282,9 @@ pub(super) fn point(
     let day_mj = life.day_mj(energy_mj);
     Some(Point {
         stack,
+        what_if: None,
+        varied: BTreeMap::new(),
+        dci_spacing_ms: 0.0,
         size_bytes,
         load,
         reports,

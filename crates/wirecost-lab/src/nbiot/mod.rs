@@ -1,6 +1,6 @@
 //! Reports in NB-IoT cells: populations of devices whose endpoints talk to servers over the air interface of `wirecost_nbiot`.
 //!
-//! - [`options`]: what is run
+//! - [`options`]: what is run; [`grids`]: the same as a scenario asks for it, in varied networks; [`memory`]: whether it fits
 //! - `variant`: what a change of the endpoints makes of a stack
 //! - `device`: makes devices: the client of a stack, its server, and a TCP as the study had it
 //! - `way`: a device with its world, prepared over an ideal link before it comes to the cells; `reporter`: what it does
@@ -14,6 +14,8 @@ pub mod checks;
 mod device;
 pub mod energy;
 mod figures;
+pub mod grids;
+pub mod memory;
 pub mod options;
 #[cfg(test)]
 mod parity;
@@ -25,8 +27,8 @@ mod way;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wirecost_nbiot::ConfigError;
-use wirecost_results::nbiot::{FORMAT, NbiotSummary, NotRun, Point, RunFigures, Setting};
+use wirecost_nbiot::{Config, ConfigError};
+use wirecost_results::nbiot::{KIND, NbiotSummary, NotRun, Point, RunFigures, SCHEMA, Setting};
 use wirecost_stack::{Credentials, Stack};
 
 use crate::compare::simulated::side_by_side;
@@ -240,6 +242,14 @@ impl Grid {
         side_by_side(runs, jobs, &|index| self.run(index, &stopped), on_run, &stop)
     }
 
+    /// The memory of a run's devices when none of them is served.
+    fn memory_of(&self, index: usize) -> memory::RunNeed {
+        let run = self.runs[index];
+        let curve = &self.curves[run.curve];
+        let cells = curve.options.config.scenario.cells();
+        memory::RunNeed::of(curve.stack, run.load, cells)
+    }
+
     fn run(&self, index: usize, stopped: &AtomicBool) -> Result<FinishedRun, NbiotError> {
         let run = self.runs[index];
         let curve = &self.curves[run.curve];
@@ -283,12 +293,17 @@ impl Grid {
             points.push(point);
         }
         NbiotSummary {
-            format: FORMAT.into(),
+            schema: SCHEMA,
+            kind: KIND.into(),
             version: env!("CARGO_PKG_VERSION").into(),
+            command: String::new(),
+            name: None,
             setting: self.setting(),
             points,
             not_run: self.not_run.clone(),
             checks: Vec::new(),
+            sensitivity: Vec::new(),
+            thresholds: Vec::new(),
             interrupted: finished.len() < self.runs.len(),
         }
     }
@@ -312,10 +327,10 @@ impl Grid {
     pub fn setting(&self) -> Setting {
         let options = &self.options;
         let keeps = self.curves.iter().any(|curve| curve.maker.keeps_connections());
-        let level = options.config.levels.all()[0];
-        let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
         Setting {
             cells: options.config.scenario.cells(),
+            profile: String::new(),
+            is_calibrated: is_calibrated(&options.config),
             seeds: options.seeds,
             seed: options.seed,
             duration_s: options.duration.as_secs_f64(),
@@ -326,10 +341,22 @@ impl Grid {
             keep_alive_s: keeps.then_some(options.keep_alive.as_secs_f64()),
             ipv6: options.ipv6,
             resource: options.resource.clone(),
-            dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),
+            dci_spacing_ms: dci_spacing_ms(&options.config),
             network: serde_json::to_value(&options.config).unwrap_or_default(),
         }
     }
+}
+
+/// Distance between DCI occasions of coverage level 0, in ms: search space period over DCIs in it.
+pub fn dci_spacing_ms(config: &Config) -> f64 {
+    let level = config.levels.ce0;
+    let period = f64::from(level.npdcch_rmax) * level.npdcch_g;
+    period / f64::from(config.mac.dci_per_npdcch_period)
+}
+
+/// Whether DCI occasions are as far apart as the calibration has chosen for the profile `study`.
+fn is_calibrated(config: &Config) -> bool {
+    Config::profile("study").is_ok_and(|study| dci_spacing_ms(&study) == dci_spacing_ms(config))
 }
 
 /// Sizes and stacks, size by size.

@@ -8,13 +8,7 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::energy::EnergyModel;
-
-/// The stacks of the study. It models MQTT as TCP alone: the report follows the three-way handshake, without CONNECT and CONNACK.
-pub const STUDY_STACKS: [&str; 3] = ["coap-non", "coap-con", "tcp"];
-/// The reports of the study, in bytes, the application's header included.
-pub const STUDY_SIZES: [usize; 2] = [25, 400];
-/// The loads of the study, in reports per second and cell.
-pub const STUDY_LOADS: [f64; 8] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0];
+pub use wirecost_scenario::options::nbiot::{STUDY_LOADS, STUDY_SIZES, STUDY_STACKS};
 
 /// The largest load of a cell, in reports per second. At that load a device every millisecond arrives in 21 cells, and the devices that
 /// wait for a minute fill a gigabyte.
@@ -197,9 +191,6 @@ pub enum OptionsError {
         /// What it is.
         given: String,
     },
-    /// A parameter of the network cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
 }
 
 impl Options {
@@ -268,48 +259,9 @@ impl Options {
     }
 }
 
-/// Sets one parameter of a network, named by its path: `levels.ce0.npdcch_g`. `value` is JSON, or a word.
-///
-/// # Errors
-/// There is no such parameter, or it does not take such a value.
-pub fn set(config: &Config, path: &str, value: &str) -> Result<Config, OptionsError> {
-    let unreadable = |text: String| OptionsError::Unreadable(text);
-    let mut tree = serde_json::to_value(config).map_err(|error| unreadable(error.to_string()))?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
-    let mut place = &mut tree;
-    for name in path.split('.') {
-        let names = || match &*place {
-            serde_json::Value::Object(map) => map.keys().cloned().collect::<Vec<_>>().join(", "),
-            _ => "nothing below it".into(),
-        };
-        let known = names();
-        place = place
-            .as_object_mut()
-            .and_then(|map| map.get_mut(name))
-            .ok_or_else(|| {
-                unreadable(format!(
-                    "no parameter is called {path}: {name} must be one of {known}"
-                ))
-            })?;
-    }
-    *place = value;
-    serde_json::from_value(tree).map_err(|error| unreadable(format!("{path}: {error}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_parameter_is_set_by_its_path() {
-        let config = set(&Config::default(), "levels.ce0.npdcch_g", "4").unwrap();
-        assert!(config != Config::default());
-        let error = set(&Config::default(), "levels.ce9.npdcch_g", "4").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "no parameter is called levels.ce9.npdcch_g: ce9 must be one of ce0, ce1, ce2"
-        );
-    }
 
     #[test]
     fn a_negative_load_is_refused_with_what_is_allowed() {

@@ -63,13 +63,25 @@ pub enum MergeError {
     /// A folder is named twice: its loads would count twice.
     #[error("{0} is named twice")]
     Twice(PathBuf),
-    /// Some folders hold loads, others a comparison.
-    #[error("{loads} holds loads and {comparison} a comparison: they cannot be put together")]
+    /// Folders hold results of different kinds.
+    #[error("{one} holds {} and {other} {}: they cannot be put together", one_kind.words(), other_kind.words())]
     Mixed {
-        /// A folder of loads.
-        loads: PathBuf,
-        /// A folder of a comparison.
-        comparison: PathBuf,
+        /// A folder.
+        one: PathBuf,
+        /// What it holds.
+        one_kind: Kind,
+        /// A folder of another kind.
+        other: PathBuf,
+        /// What that holds.
+        other_kind: Kind,
+    },
+    /// A scenario of reports in NB-IoT cells cannot be read or run.
+    #[error("the scenario of {folder} cannot be run: {why}")]
+    Scenario {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        why: String,
     },
     /// Comparisons of different scenarios.
     #[error("{folder} holds another scenario: {differences}")]
@@ -97,11 +109,46 @@ pub enum MergeError {
     },
 }
 
-/// Results folders that can be merged: all hold loads, or all hold comparisons.
+/// What a results folder holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A comparison.
+    Comparison,
+    /// Loads.
+    Loads,
+    /// Reports in NB-IoT cells.
+    Nbiot,
+}
+
+impl Kind {
+    /// The kind of a folder, by its summary.
+    ///
+    /// # Errors
+    /// The summary cannot be read.
+    pub fn of(folder: &RunFolder) -> Result<Self, ResultsError> {
+        let summary: Value = folder.read_json("summary.json")?;
+        Ok(match summary.get("kind").and_then(Value::as_str) {
+            Some(crate::store::KIND) => Self::Loads,
+            Some(crate::nbiot::KIND) => Self::Nbiot,
+            _ => Self::Comparison,
+        })
+    }
+
+    /// Its name in a sentence.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Comparison => "a comparison",
+            Self::Loads => "loads",
+            Self::Nbiot => "reports in NB-IoT cells",
+        }
+    }
+}
+
+/// Results folders that can be merged: they differ and are of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     folders: &'a [RunFolder],
-    are_loads: bool,
+    kind: Kind,
 }
 
 impl<'a> Sources<'a> {
@@ -121,17 +168,27 @@ impl<'a> Sources<'a> {
                 return Err(MergeError::Twice(path.to_owned()));
             }
         }
-        let (loads, comparisons) = folders.iter().try_fold((Vec::new(), Vec::new()), split)?;
-        if let (Some(loads), Some(comparison)) = (loads.first(), comparisons.first()) {
-            return Err(MergeError::Mixed {
-                loads: loads.path().to_owned(),
-                comparison: comparison.path().to_owned(),
-            });
+        let [first, others @ ..] = folders else {
+            return Err(MergeError::TooFew);
+        };
+        let kind = Kind::of(first)?;
+        for other in others {
+            let other_kind = Kind::of(other)?;
+            if other_kind != kind {
+                return Err(MergeError::Mixed {
+                    one: other.path().to_owned(),
+                    one_kind: other_kind,
+                    other: first.path().to_owned(),
+                    other_kind: kind,
+                });
+            }
         }
-        Ok(Self {
-            folders,
-            are_loads: comparisons.is_empty(),
-        })
+        Ok(Self { folders, kind })
+    }
+
+    /// What the folders hold.
+    pub const fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Merges the folders into a new one; `command` is the command of the merge, `ended` the time of its end.
@@ -152,29 +209,23 @@ impl<'a> Sources<'a> {
             scenarios,
             ended,
         };
-        if self.are_loads {
-            return Ok(Merged::Loads(loads::merge(order)?));
+        match self.kind {
+            Kind::Loads => Ok(Merged::Loads(loads::merge(order)?)),
+            // The experiment itself merges reports in NB-IoT cells: their figures follow from those of the runs alone.
+            Kind::Comparison | Kind::Nbiot => {
+                let merged = comparisons::merge(order)?;
+                Ok(Merged::Comparison(Box::new(merged)))
+            }
         }
-        let merged = comparisons::merge(order)?;
-        Ok(Merged::Comparison(Box::new(merged)))
     }
-}
-
-type Kinds<'a> = (Vec<&'a RunFolder>, Vec<&'a RunFolder>);
-
-fn split<'a>(
-    (mut loads, mut comparisons): Kinds<'a>,
-    source: &'a RunFolder,
-) -> Result<Kinds<'a>, MergeError> {
-    let summary: Value = source.read_json("summary.json")?;
-    let is_load = summary.get("kind").and_then(Value::as_str) == Some(crate::store::KIND);
-    if is_load { &mut loads } else { &mut comparisons }.push(source);
-    Ok((loads, comparisons))
 }
 
 /// Copies the scenarios, and the machine of each folder: `env.json` of the first folder, `env-2.json` of the second,
 /// and so on.
-fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsError> {
+///
+/// # Errors
+/// A file cannot be read or written.
+pub fn copy_facts(sources: &[RunFolder], into: &RunFolder) -> Result<(), ResultsError> {
     for (number, source) in (1..).zip(sources) {
         let machine = source.read_text("env.json")?;
         let name = if number == 1 {
@@ -217,7 +268,10 @@ fn places(source: &RunFolder, scenarios: &dyn Scenarios) -> Result<BTreeMap<Stri
 }
 
 /// Checks that a folder has the same scenario as the first one.
-fn check_same(first: &Value, other: &Value, folder: &RunFolder) -> Result<(), MergeError> {
+///
+/// # Errors
+/// [`MergeError::Different`] where it has not.
+pub fn check_same(first: &Value, other: &Value, folder: &RunFolder) -> Result<(), MergeError> {
     let differences = differences_of(first.clone(), other.clone());
     if differences.is_empty() {
         return Ok(());

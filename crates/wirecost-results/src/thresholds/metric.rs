@@ -1,11 +1,12 @@
 //! The metrics that a threshold can be set on.
 
 use crate::load::PhaseFigures;
+use crate::nbiot::{Estimate, Point};
 use crate::samples::SampleRow;
 use crate::summary::{Bytes, Cell, Count, Outcomes, Section, Times};
 use crate::thresholds::Aggregation;
 
-/// A figure of cells, of phases of loads, or of both.
+/// A figure of cells, of phases of loads, of both, or of points of NB-IoT cells.
 #[derive(Debug)]
 pub struct Metric {
     /// Its name in scenarios.
@@ -16,12 +17,17 @@ pub struct Metric {
     of: Of,
 }
 
-/// Cells, loads or both.
+/// What a metric is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+pub enum Of {
+    /// Cells of comparisons.
     Cells,
+    /// Phases of loads.
     Loads,
+    /// Both of these.
     Both,
+    /// Points of reports in NB-IoT cells: a curve at a load.
+    Points,
 }
 
 /// Metrics of the same name are equal.
@@ -46,6 +52,8 @@ pub enum Quantity {
     Number,
     /// A share, 1 for all.
     Share,
+    /// Joules.
+    Energy,
 }
 
 /// The figures that a metric has.
@@ -61,6 +69,9 @@ enum Shape {
     Share,
     Sum,
     Value,
+    /// Two quantiles, because no others are kept.
+    TwoQuantiles,
+    Mean,
 }
 
 impl Metric {
@@ -76,6 +87,8 @@ impl Metric {
             Shape::Share => &[Rate],
             Shape::Sum => &[Sum],
             Shape::Value => &[Value, Max],
+            Shape::TwoQuantiles => &[P50, P95],
+            Shape::Mean => &[Mean],
         }
     }
 
@@ -87,12 +100,18 @@ impl Metric {
             (Shape::PerMessage | Shape::PerMessageEachWay, _) => "mean<=4",
             (Shape::Counted, _) => "count==0 or rate>=99%",
             (Shape::Number, _) => "count==0",
+            (Shape::Share, _) if matches!(self.of, Of::Points) => "rate>=95%",
             (Shape::Share, _) => "rate==100%",
             (Shape::Sum, _) => "sum<200MB",
             (Shape::Value, Quantity::Time) => "max<90s",
             (Shape::Value, Quantity::PerSecond) => "value>=4900/s",
             (Shape::Value, Quantity::BitRate) => "value>=1Mbit",
             (Shape::Value, _) => "value<=2",
+            (Shape::TwoQuantiles, _) => "p(95)<10s",
+            (Shape::Mean, Quantity::Bytes) => "mean<150B",
+            (Shape::Mean, Quantity::Energy) => "mean<300mJ",
+            (Shape::Mean, Quantity::BitRate) => "mean>=1kbit",
+            (Shape::Mean, _) => "mean<=8",
         }
     }
 
@@ -157,6 +176,40 @@ impl Metric {
 }
 
 impl Metric {
+    /// The figure of a point of NB-IoT cells in base units; `None` if the point does not have it.
+    pub fn of_point(&self, point: &Point, aggregation: Aggregation) -> Option<f64> {
+        match (self.name, aggregation) {
+            ("delay", Aggregation::P50) => point.delay_p50_s,
+            ("delay", Aggregation::P95) => point.delay_p95_s,
+            ("reports", _) => Some(point.reports as f64),
+            ("bytes_up", _) => Some(point.bytes_up),
+            ("bytes_down", _) => Some(point.bytes_down),
+            ("energy", _) => Some(point.energy_mj / 1e3),
+            ("battery_years", _) => Some(point.battery_years),
+            ("dci_per_report", _) => point.dci_per_report(),
+            _ => self.estimate_of_point(point).map(|estimate| estimate.mean),
+        }
+    }
+
+    /// The mean over replications with its interval, in a point; `None` for metrics without one.
+    pub fn estimate_of_point(&self, point: &Point) -> Option<Estimate> {
+        match self.name {
+            "served" => Some(point.served),
+            "dci_use" => Some(point.dci_use),
+            "downlink_use" => Some(point.downlink_use),
+            "uplink_use" => Some(point.uplink_use),
+            "device_throughput" => point.device_throughput_bit_s,
+            "cell_throughput" => Some(point.cell_throughput_bit_s),
+            "lowest_served_path_gain" => point.lowest_served_path_gain_db,
+            _ => None,
+        }
+    }
+
+    /// Whether it is a figure of points of NB-IoT cells.
+    pub fn is_of_points(&self) -> bool {
+        self.of == Of::Points
+    }
+
     /// The distribution that the figures are of, in a cell; `None` for metrics without one.
     pub fn times_of_cell<'a>(&self, cell: &'a Cell) -> Option<&'a Times> {
         let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
@@ -222,10 +275,11 @@ impl Metric {
     }
 }
 
-/// The metrics of loads, or of cells.
-pub fn all(of_loads: bool) -> Vec<&'static Metric> {
-    let other = if of_loads { Of::Cells } else { Of::Loads };
-    METRICS.iter().filter(|metric| metric.of != other).collect()
+/// The metrics of cells, of loads or of points.
+pub fn all(of: Of) -> Vec<&'static Metric> {
+    let is_both = |metric: &&Metric| metric.of == Of::Both && of != Of::Points;
+    let all = METRICS.iter();
+    all.filter(|metric| metric.of == of || is_both(metric)).collect()
 }
 
 /// The time from the intended send to the answer.
@@ -234,7 +288,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 42] = [
+pub static METRICS: [Metric; 56] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -277,7 +331,25 @@ pub static METRICS: [Metric; 42] = [
     of_loads("reconnect_all", Quantity::Time, Shape::Value),
     of_loads("connections_failed", Quantity::Number, Shape::Number),
     of_loads("handshake_bytes", Quantity::Bytes, Shape::Sum),
+    of_points("served", Quantity::Share, Shape::Share),
+    of_points("delay", Quantity::Time, Shape::TwoQuantiles),
+    of_points("reports", Quantity::Number, Shape::Number),
+    of_points("bytes_up", Quantity::Bytes, Shape::Mean),
+    of_points("bytes_down", Quantity::Bytes, Shape::Mean),
+    of_points("dci_per_report", Quantity::Number, Shape::Mean),
+    of_points("dci_use", Quantity::Share, Shape::Share),
+    of_points("downlink_use", Quantity::Share, Shape::Share),
+    of_points("uplink_use", Quantity::Share, Shape::Share),
+    of_points("device_throughput", Quantity::BitRate, Shape::Mean),
+    of_points("cell_throughput", Quantity::BitRate, Shape::Mean),
+    of_points("lowest_served_path_gain", Quantity::Number, Shape::Mean),
+    of_points("energy", Quantity::Energy, Shape::Mean),
+    of_points("battery_years", Quantity::Number, Shape::Mean),
 ];
+
+const fn of_points(name: &'static str, quantity: Quantity, shape: Shape) -> Metric {
+    metric(name, quantity, shape, Of::Points)
+}
 
 const fn distribution(name: &'static str, of: Of) -> Metric {
     metric(name, Quantity::Time, Shape::Distribution, of)

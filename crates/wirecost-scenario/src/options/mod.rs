@@ -1,4 +1,5 @@
-//! The options of comparisons and loads, every default filled in.
+//! The options of comparisons, loads and reports in NB-IoT cells, every default filled in.
 
 pub mod compare;
 pub mod load;
+pub mod nbiot;

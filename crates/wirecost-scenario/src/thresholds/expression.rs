@@ -186,6 +186,15 @@ fn fixed(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
         Quantity::PerSecond => rate(text),
         Quantity::BitRate => parsed::<BitRate>(text).map(|rate| rate.bits_per_second() as f64),
         Quantity::Number => number(text),
+        Quantity::Energy => {
+            let units = [("mJ", 1e-3), ("J", 1.0)];
+            let known = units
+                .iter()
+                .find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));
+            let (digits, size) =
+                known.ok_or_else(|| ValueError::form(text, "an energy: write 300mJ or 0.3J"))?;
+            Ok(number(digits.trim())? * size)
+        }
         Quantity::Share => match text.strip_suffix('%') {
             Some(percent) => Ok(number(percent.trim())? / 100.0),
             None => Err(ValueError::Unit(UnitError::MissingUnit {

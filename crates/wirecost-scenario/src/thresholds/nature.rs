@@ -84,36 +84,61 @@ const UNSTAMPED: Unavailable = Unavailable::new(
     "payloads that are given as a size do, from 16B on, but for +cose",
 );
 
-/// A cell or a phase of a run.
+/// A cell, a phase or a point of a run.
 #[derive(Debug)]
 pub struct Subject<'a> {
     /// Its labels.
     pub labels: Labels,
-    /// The load and the index of its phase; `None` for a cell.
-    phase: Option<(&'a LoadOptions, usize)>,
+    of: SubjectOf<'a>,
+}
+
+/// What a subject is.
+#[derive(Debug)]
+enum SubjectOf<'a> {
+    Cell,
+    /// The load, and the index of the phase.
+    Phase(&'a LoadOptions, usize),
+    Point,
 }
 
 impl Subject<'_> {
     /// Why it does not have the metric; `None` if it does.
     pub fn unavailable(&self, metric: &Metric) -> Option<Unavailable> {
-        match self.phase {
-            Some((load, index)) => unavailable_in_phase(metric, load, index),
-            None => unavailable_in_cell(metric, &self.labels),
+        match self.of {
+            SubjectOf::Phase(load, index) => unavailable_in_phase(metric, load, index),
+            SubjectOf::Cell => unavailable_in_cell(metric, &self.labels),
+            SubjectOf::Point => None,
         }
     }
 
     /// Whether it has a link with a round-trip time.
     pub fn has_link(&self) -> bool {
-        self.phase.is_none_or(|(load, _)| load.link.is_some())
+        match self.of {
+            SubjectOf::Cell => true,
+            SubjectOf::Phase(load, _) => load.link.is_some(),
+            SubjectOf::Point => false,
+        }
     }
 }
 
-/// All cells or phases of a run.
+/// All cells, phases or points of a run.
 pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
     match work {
         Work::Comparison(options) => plan::labels(options)
             .into_iter()
-            .map(|(_, labels)| Subject { labels, phase: None })
+            .map(|(_, labels)| Subject {
+                labels,
+                of: SubjectOf::Cell,
+            })
+            .collect(),
+        Work::Nbiot(options) => options
+            .labels()
+            .into_iter()
+            .flatten()
+            .map(|labels| Subject {
+                labels,
+                of: SubjectOf::Point,
+            })
             .collect(),
         Work::Loads(loads) => loads.iter().flat_map(of_phases).collect(),
     }
@@ -122,7 +147,7 @@ pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
 fn of_phases(load: &LoadOptions) -> impl Iterator<Item = Subject<'_>> {
     load.phases.iter().enumerate().map(move |(index, phase)| Subject {
         labels: labels::labels_of_phase(load, phase),
-        phase: Some((load, index)),
+        of: SubjectOf::Phase(load, index),
     })
 }
 

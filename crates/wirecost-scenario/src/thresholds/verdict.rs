@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
+use wirecost_results::nbiot::{NbiotSummary, Point};
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
@@ -12,6 +13,7 @@ use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::compare::Options;
 use crate::options::load::LoadOptions;
+use crate::options::nbiot::labels_of_point;
 use crate::selector::Labels;
 use crate::{identity, plan};
 
@@ -54,6 +56,29 @@ impl Thresholds {
         };
         let is_asked = |demand: &&Demand| labels.values().any(|labels| demand.is_about_cell(labels));
         self.0.iter().filter(is_asked).map(verdict).collect()
+    }
+
+    /// Judges each demand on the points of NB-IoT cells that the summary holds; demands on other shards are left out.
+    pub fn of_points(&self, summary: &NbiotSummary) -> Vec<Threshold> {
+        let points: Vec<(Labels, &Point)> = summary
+            .points
+            .iter()
+            .map(|point| (labels_of_point(point), point))
+            .collect();
+        let verdict = |demand: &Demand| {
+            let matching = points
+                .iter()
+                .filter(|(labels, _)| demand.selector.matches(labels));
+            let instances: Vec<Instance> = matching
+                .map(|(_, point)| Instance {
+                    valid: true,
+                    rtt: None,
+                    figure: demand.metric.of_point(point, demand.expression.aggregation),
+                })
+                .collect();
+            (!instances.is_empty()).then(|| demand.judge(instances.into_iter()))
+        };
+        self.0.iter().filter_map(verdict).collect()
     }
 
     /// Judges each demand that applies to one of `options`; demands on other shards are left out. Loads that the

@@ -88,4 +88,6 @@ pub enum SchemaKind {
     Device,
     /// Tariffs, for wirecost cost --tariff
     Tariff,
+    /// summary.json of reports in NB-IoT cells
+    NbiotSummary,
 }

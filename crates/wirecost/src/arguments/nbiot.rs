@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use wirecost_lab::nbiot::options::WhatIf;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
+use wirecost_results::shard::Shard;
+use wirecost_scenario::nbiot::load;
 use wirecost_scenario::table::rate;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
@@ -24,7 +26,8 @@ use wirecost_stack::Stack;
     wirecost nbiot coap-con mqtt-qos1 --size 48B --load 2/s --what-if edt,rai,persistent-tcp\n\
     wirecost nbiot mqtt-qos1+tls1.3 --size 48B --load 0.2/s --what-if resumed,0rtt,no-security\n\
     wirecost nbiot coap-con+dtls1.2-psk --size 25B --load 1/s --set levels.ce0.npdcch_g=2\n\n\
-    Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 130 interrupted."
+    wirecost nbiot tcp --size 25B --load 2/s --vary levels.ce0.npdcch_g=2,4,8 --threshold 'served{levels.ce0.npdcch_g=4}: rate>=95%'\n\n\
+    Exit codes: 0 done, 1 a target of --validate is not met, 2 usage, 99 threshold failed, 130 interrupted."
 )]
 pub struct NbiotArguments {
     /// Stacks of the reports [default: those of the study: coap-non coap-con tcp]
@@ -43,7 +46,7 @@ pub struct NbiotArguments {
     pub size: Vec<ByteSize>,
 
     /// Reports per second and cell: 2/s, 30/min [default: 0.5/s to 4/s in steps of 0.5/s]
-    #[arg(short, long, value_name = "RATE", value_delimiter = ',', value_parser = rate, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "RATE", value_delimiter = ',', value_parser = load, allow_hyphen_values = true)]
     pub load: Vec<f64>,
 
     /// Replications of each point, each with places and arrivals of its own [default: 3; with --checks and --full: 10]
@@ -86,12 +89,28 @@ pub struct NbiotArguments {
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
 
+    /// Several values of a parameter of the network, for every point with each of them; may be given several times
+    #[arg(long, value_name = "PATH=V1,V2,...")]
+    pub vary: Vec<String>,
+
+    /// A demand on a figure of the points, as in scenarios: METRIC{KEY=VALUE}: EXPRESSION; may be given several times
+    #[arg(long, value_name = "THRESHOLD")]
+    pub threshold: Vec<String>,
+
+    /// Show the load at which 5 % of reports are not served, with an NPDCCH occasion every 8, 16, 32 and 64 ms
+    #[arg(long, conflicts_with_all = ["vary", "checks", "what_if"])]
+    pub sensitivity: bool,
+
+    /// Run only this part of the points: 2/8 is the second of eight; wirecost merge combines the parts
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+
     /// Compare the model with closed forms and published figures, instead of running reports
-    #[arg(long, conflicts_with_all = ["stacks", "load", "seeds", "duration", "full", "checks", "what_if", "set", "out", "resume"])]
+    #[arg(long, conflicts_with_all = ["stacks", "load", "seeds", "duration", "full", "checks", "what_if", "set", "vary", "threshold", "sensitivity", "shard", "out", "resume"])]
     pub validate: bool,
 
     /// Evaluate the study's statements A1 to A13 on its grid
-    #[arg(long, conflicts_with_all = ["stacks", "size", "load", "what_if"])]
+    #[arg(long, conflicts_with_all = ["stacks", "size", "load", "what_if", "vary", "shard"])]
     pub checks: bool,
 
     /// Seed that places, arrivals and chance follow from
@@ -121,6 +140,10 @@ pub struct NbiotArguments {
     /// Also write summary.json to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+
+    /// Continue even if the options differ, and play only the missing runs
+    #[arg(long, requires = "resume", conflicts_with = "out")]
+    pub resume_changed: bool,
 
     /// Print only errors and the table
     #[arg(short, long)]

@@ -41,7 +41,7 @@ pub struct ReportArguments {
 #[command(
     after_help = "Comparisons must come from one scenario; the result has the cells of all. Loads with the same key must \
     have run at the same time: their counts and histograms are added, and quantiles are computed from the sums. Loads with \
-    different keys are listed side by side. If several machines load one broker, give each its own client identifiers \
+    different keys are listed side by side. Reports in NB-IoT cells must come from one scenario, too; the result has the runs of all. If several machines load one broker, give each its own client identifiers \
     (--client-id north-%d), which do not change the key. Thresholds of the scenarios are checked against the combined \
     results.\n\n\
     Exit codes: that of a run with these figures (0, 13, 14, 99, 130), 1 output could not be written, \

@@ -11,7 +11,7 @@ use super::OutputArguments;
 /// `wirecost run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A file without phases is a comparison, a file with phases is a load; docs/scenarios.md explains every key.\n\n\
+    after_help = "A file with phases is a load, a file with nbiot is of reports in NB-IoT cells, any other a comparison; docs/scenarios.md explains every key.\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage or scenario, 10 missing privilege or limit, 11 target unreachable, \
     12 refused, 13 some cells failed or none could be run, 14 measurement invalid, 99 threshold failed, \
     130 interrupted; if several apply, the first of 2, 10 to 12, 14, 13, 99."
@@ -33,7 +33,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Engine>,
 
-    /// Run only this part of the cells or loads: 2/8 is the second of eight; wirecost merge combines the parts
+    /// Run only this part of the cells, loads or points: 2/8 is the second of eight; wirecost merge combines the parts
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
@@ -80,4 +80,6 @@ pub enum NewKind {
     Load,
     /// Devices that lose their broker and reconnect
     Storm,
+    /// Reports of devices in NB-IoT cells
+    Nbiot,
 }

@@ -6,20 +6,23 @@ use std::time::SystemTime;
 use wirecost_proto::units::counted;
 use wirecost_report::{ReportError, terminal};
 use wirecost_results::folder::LOAD_FOLDERS;
-use wirecost_results::merge::{MergeError, Merged};
+use wirecost_results::merge::{Kind, MergeError, Merged, Sources};
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::merge::{Whole, merge};
 
 use crate::arguments::MergeArguments;
-use crate::commands::command_line;
 use crate::commands::compare::{self, default_folder};
 use crate::commands::load::job;
+use crate::commands::{command_line, nbiot, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
 
 /// Runs the command.
 pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
     let sources: Vec<RunFolder> = arguments.runs.iter().map(|path| RunFolder::open(path)).collect();
+    if Sources::of(&sources).map_err(failed)?.kind() == Kind::Nbiot {
+        return reports_in_cells(&sources, arguments);
+    }
     let out = arguments.out.clone().unwrap_or_else(default_folder);
     // An existing folder is neither overwritten nor changed in part.
     let into = RunFolder::create_with(&out, &[])?;
@@ -49,6 +52,34 @@ pub fn run(arguments: &MergeArguments) -> Result<ExitCode, Failure> {
         ));
     }
     Ok(ExitCode::from(print(arguments, &merged, &into)))
+}
+
+/// Merges reports in NB-IoT cells.
+fn reports_in_cells(sources: &[RunFolder], arguments: &MergeArguments) -> Result<ExitCode, Failure> {
+    let out = arguments.out.clone().unwrap_or_else(default_folder);
+    let into = RunFolder::create_with(&out, &[])?;
+    let merged = {
+        let _alone = into.lock()?;
+        nbiot::merge::merged(sources, &into).map_err(failed)
+    };
+    let summary = merged.inspect_err(|_| into.remove_if_nothing_measured())?;
+    wirecost_report::nbiot::write_all(&into).map_err(Failure::internal)?;
+    output::note(format_args!(
+        "merged {}: {}",
+        counted(sources.len() as u64, "run"),
+        counted(summary.points.len() as u64, "point")
+    ));
+    if summary.interrupted {
+        output::note("warning: some points that were asked for are in none of these runs: merge all shards");
+    }
+    output::data(wirecost_report::nbiot::text(&summary));
+    if let Some(main) = wirecost_report::nbiot::main_file(&into) {
+        output::note(format_args!("report:  {}", main.display()));
+    }
+    Ok(ExitCode::from(match summary.interrupted {
+        true => exit::INTERRUPTED,
+        false => thresholds::exit_code(&summary.thresholds),
+    }))
 }
 
 /// Prints the combined table and the path of its report. Returns the exit code of a run with these figures.
@@ -88,7 +119,8 @@ fn failed(error: MergeError) -> Failure {
             "name the folders of the shards, or of the machines: wirecost merge runs/a runs/b"
         }
         MergeError::Different { .. } => "shards are runs of one scenario with --shard 1/N to N/N",
-        MergeError::Mixed { .. } => "merge loads and comparisons each by themselves",
+        MergeError::Mixed { .. } => "merge loads, comparisons and reports in NB-IoT cells each by themselves",
+        MergeError::Scenario { .. } => "merge with the version that ran it, or run it again",
         MergeError::Results(_) => "each folder must be the results folder of a run that has ended",
         MergeError::NotRun { .. } => "run it there again with --resume, or leave that folder out",
         MergeError::Twice(_) | MergeError::OtherPhases { .. } => "leave one of them out",

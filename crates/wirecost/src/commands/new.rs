@@ -10,8 +10,10 @@ use crate::output;
 const COMPARISON: &str = include_str!("../../../../examples/smart-meter.yaml");
 const LOAD: &str = include_str!("../../../../examples/load.yaml");
 const STORM: &str = include_str!("../../../../examples/storm.yaml");
+const NBIOT: &str = include_str!("../../../../examples/nbiot.yaml");
 const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
 const DEVICE_SCHEMA: &str = include_str!("../../../../schema/device.schema.json");
+const NBIOT_SUMMARY_SCHEMA: &str = include_str!("../../../../schema/nbiot-summary.schema.json");
 const TARIFF_SCHEMA: &str = include_str!("../../../../schema/tariff.schema.json");
 
 /// Writes a scenario.
@@ -20,6 +22,7 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
         NewKind::Comparison => COMPARISON,
         NewKind::Load => LOAD,
         NewKind::Storm => STORM,
+        NewKind::Nbiot => NBIOT,
     };
     let Some(path) = arguments.out.as_deref().filter(|path| !output::is_stdout(path)) else {
         output::data(text);
@@ -41,6 +44,7 @@ pub fn schema(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
         SchemaKind::Scenario => SCHEMA,
         SchemaKind::Device => DEVICE_SCHEMA,
         SchemaKind::Tariff => TARIFF_SCHEMA,
+        SchemaKind::NbiotSummary => NBIOT_SUMMARY_SCHEMA,
     });
     Ok(ExitCode::SUCCESS)
 }

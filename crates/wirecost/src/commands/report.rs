@@ -13,7 +13,10 @@ use crate::output;
 pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let folder = RunFolder::open(&arguments.run);
     check(&folder)?;
-    let written = if wirecost_report::load::is_load(&folder) {
+    let is_nbiot = wirecost_results::nbiot::is_nbiot(&folder);
+    let written = if is_nbiot {
+        wirecost_report::nbiot::write_all(&folder)
+    } else if wirecost_report::load::is_load(&folder) {
         wirecost_report::load::write_all(&folder)
     } else {
         wirecost_report::write_all(&folder)
@@ -29,7 +32,9 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
         ReportError::Results(error) => error.into(),
         error @ (ReportError::Template(_) | ReportError::Link(_)) => Failure::new(exit::INTERNAL, error),
     })?;
-    output::data(format_args!("{}\n", folder.file("report.html").display()));
+    let main = wirecost_report::nbiot::main_file(&folder).filter(|_| is_nbiot);
+    let main = main.unwrap_or_else(|| folder.file("report.html"));
+    output::data(format_args!("{}\n", main.display()));
     Ok(ExitCode::from(exit::OK))
 }
 

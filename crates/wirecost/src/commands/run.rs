@@ -9,11 +9,12 @@ use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::node::MAX_BYTES;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::nbiot::NbiotOptions;
 use wirecost_scenario::{Edits, Scenario, Work};
 
 use super::compare::{Job, resume};
-use super::load;
 use super::load::options::consent;
+use super::{load, nbiot};
 use crate::arguments::{LoadOutputArguments, RunArguments};
 use crate::exit::{self, Failure};
 use crate::output;
@@ -34,14 +35,14 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
         ))
         .with_hint("run them one by one"));
     }
-    if let [
-        Scenario {
-            work: Work::Comparison(_),
-            ..
-        },
-    ] = scenarios.as_slice()
-    {
-        refuse_flags_of_loads(arguments)?;
+    match scenarios.as_slice() {
+        [scenario] if matches!(scenario.work, Work::Comparison(_)) => {
+            refuse_flags_of_loads(arguments, "a comparison")?;
+        }
+        [scenario] if matches!(scenario.work, Work::Nbiot(_)) => {
+            refuse_flags_of_loads(arguments, "of reports in NB-IoT cells")?;
+        }
+        _ => {}
     }
     let interrupt = Interrupt::install()?;
     let mut worst = exit::OK;
@@ -140,8 +141,9 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             };
             job.run(interrupt)
         }
+        Work::Nbiot(options) => run_in_cells(scenario, options, arguments, interrupt),
         Work::Loads(loads) => {
-            refuse_flags_of_comparisons(arguments)?;
+            refuse_flags_of_comparisons(arguments, "has phases of a load")?;
             let permitted = |load: &LoadOptions| LoadOptions {
                 is_permitted: arguments.i_own_this_target,
                 ..load.clone()
@@ -162,27 +164,56 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
     }
 }
 
-/// Refuses options of loads for comparisons: the user would look for a file that is never written.
-fn refuse_flags_of_loads(arguments: &RunArguments) -> Result<(), Failure> {
+/// Runs reports in NB-IoT cells.
+fn run_in_cells(
+    scenario: &Scenario,
+    options: &NbiotOptions,
+    arguments: &RunArguments,
+    interrupt: Interrupt,
+) -> Result<u8, Failure> {
+    refuse_flags_of_comparisons(arguments, "is of reports in NB-IoT cells")?;
+    let options = NbiotOptions {
+        shard: arguments.shard,
+        ..options.clone()
+    };
+    let output = &arguments.output;
+    let job = nbiot::job::Job {
+        scenario,
+        options: &options,
+        output: &nbiot::job::JobOutput {
+            folder: resume::folder(output)?,
+            is_resumed: output.resume.is_some(),
+            resume_changed: output.resume_changed,
+            json: output.json.clone(),
+            jobs: output.jobs,
+            quiet: output.quiet,
+            has_checks: false,
+        },
+    };
+    job.run(interrupt)
+}
+
+/// Refuses options of loads for other scenarios: the user would look for a file that is never written.
+fn refuse_flags_of_loads(arguments: &RunArguments, kind: &str) -> Result<(), Failure> {
     let flag = match (&arguments.junit, &arguments.prometheus) {
         (Some(_), _) => "--junit",
         (_, Some(_)) => "--prometheus",
         _ => return Ok(()),
     };
     Err(Failure::usage(format!(
-        "{flag} applies to loads only, and this scenario is a comparison"
+        "{flag} applies to loads only, and this scenario is {kind}"
     ))
     .with_hint(
         "leave it out; --json writes figures and thresholds, and a threshold that fails is exit code 99",
     ))
 }
 
-/// Refuses options of the table of comparisons for loads.
-fn refuse_flags_of_comparisons(arguments: &RunArguments) -> Result<(), Failure> {
+/// Refuses options of the table of comparisons for other scenarios.
+fn refuse_flags_of_comparisons(arguments: &RunArguments, kind: &str) -> Result<(), Failure> {
     let Some(flag) = arguments.output.table.given() else {
         return Ok(());
     };
-    let why = format!("{flag} applies to comparisons only, and this scenario has phases of a load");
+    let why = format!("{flag} applies to comparisons only, and this scenario {kind}");
     Err(Failure::usage(why).with_hint("leave it out"))
 }
 
@@ -190,10 +221,10 @@ fn refuse_flags_of_comparisons(arguments: &RunArguments) -> Result<(), Failure> 
 fn say_where_nothing_aborts(scenario: &Scenario) {
     let thresholds = &scenario.thresholds;
     match &scenario.work {
-        Work::Comparison(_) if thresholds.want_abort() => output::note(
-            "warning: abort_on_fail ends loads: the cells of a comparison are judged when all have run",
+        Work::Comparison(_) | Work::Nbiot(_) if thresholds.want_abort() => output::note(
+            "warning: abort_on_fail ends loads: cells of comparisons and points of NB-IoT cells are judged when all have run",
         ),
-        Work::Comparison(_) => {}
+        Work::Comparison(_) | Work::Nbiot(_) => {}
         Work::Loads(_) => thresholds.known_late().for_each(|metric| {
             output::note(format_args!(
                 "warning: {metric} is known when a load is over: its abort_on_fail ends nothing"

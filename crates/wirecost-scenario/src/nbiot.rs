@@ -1,0 +1,425 @@
+//! The keys of reports in NB-IoT cells in a scenario, and how they are read and written.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use wirecost_proto::units::DisplayDuration;
+
+use crate::edit;
+use crate::error::{Place, ScenarioError};
+use crate::node::{Node, Value};
+use crate::options::nbiot::{MAX_POINTS, NbiotOptions, VariedParameter};
+use crate::parameter::{self, ParameterError};
+use crate::table::{Table, ValueError, flag, meant, message_rate_text, parsed, rate, set, text, time, whole};
+
+/// The keys of reports in NB-IoT cells. The first one tells such a scenario from the others.
+pub const KEYS: [&str; 15] = [
+    "nbiot",
+    "stack",
+    "size",
+    "load",
+    "seeds",
+    "seed",
+    "duration",
+    "warm_up",
+    "interval",
+    "start",
+    "keep_alive",
+    "ipv6",
+    "resource",
+    "what_if",
+    "sensitivity",
+];
+/// The keys that can have several values, beside the parameters of the network.
+pub const DIMENSIONS: [&str; 3] = ["stack", "size", "load"];
+/// The profile of the network where none is named.
+pub const DEFAULT_PROFILE: &str = "study";
+/// The key of the profile, beside the groups of parameters.
+const PROFILE: &str = "profile";
+
+/// The dimensions of points: conditions can name them.
+pub fn dimensions() -> Vec<&'static str> {
+    let own = DIMENSIONS.into_iter().chain(["what_if"]);
+    own.chain(parameter::paths().iter().map(String::as_str)).collect()
+}
+
+/// The key of a parameter in a file, for a key that may be without its first part: `nbiot.levels.ce0.npdcch_g`.
+pub fn spelled_out(key: &str) -> String {
+    let group = key.split(['.', '=']).next().unwrap_or_default();
+    let has_group = |path: &String| path.split('.').next() == Some(group);
+    match parameter::paths().iter().any(has_group) {
+        true => format!("nbiot.{key}"),
+        false => key.to_owned(),
+    }
+}
+
+/// Takes the parameters of the network out of `vary` and of the flags `--vary`; what is left varies other keys.
+///
+/// # Errors
+/// There is no such parameter, its values are no list, or it is also given by itself.
+pub fn take_varied(root: &mut Node, flags: &mut Vec<String>) -> Result<Vec<VariedParameter>, ScenarioError> {
+    let mut varied = Vec::new();
+    let mut kept = Vec::new();
+    for flag in std::mem::take(flags) {
+        let Some((key, values)) = flag.split_once('=').filter(|(key, _)| is_parameter(key)) else {
+            kept.push(flag);
+            continue;
+        };
+        let place = Place::Flag(format!("--vary {flag}").into());
+        let one = VariedParameter::new(key.trim(), split_values(values));
+        let one = one.map_err(|error| at(&place, &error))?;
+        forget(root, one.path);
+        varied.push(one);
+    }
+    *flags = kept;
+    let Some(Value::Table(entries)) = root.get_mut("vary").map(|vary| &mut vary.value) else {
+        return Ok(varied);
+    };
+    let (parameters, others) = std::mem::take(entries)
+        .into_iter()
+        .partition::<Vec<_>, _>(|(key, _)| is_parameter(&key.name));
+    *entries = others;
+    for (key, node) in parameters {
+        let Value::List(list) = &node.value else {
+            let message = format!("vary.{}: a list is expected, this is {}", key.name, node.kind());
+            return Err(ScenarioError::new(&node.place, message));
+        };
+        let values = list.iter().map(json_of).collect::<Option<Vec<String>>>();
+        let values = values.filter(|values| !values.is_empty()).ok_or_else(|| {
+            let message = format!("vary.{}: a list of values is expected", key.name);
+            ScenarioError::new(&node.place, message)
+        })?;
+        let one = VariedParameter::new(&key.name, values).map_err(|error| at(&key.place, &error))?;
+        if varied.iter().any(|other| other.path == one.path) {
+            continue;
+        }
+        if edit::get(root, &format!("nbiot.{}", one.path)).is_some() {
+            let message = format!("{} is given twice: under vary and by itself", key.name);
+            return Err(ScenarioError::new(&key.place, message));
+        }
+        varied.push(one);
+    }
+    Ok(varied)
+}
+
+/// Whether a key of `vary` can only mean a parameter of the network.
+fn is_parameter(key: &str) -> bool {
+    let key = key.trim();
+    key.starts_with("nbiot.") || spelled_out(key) != key
+}
+
+/// Removes a parameter that a flag varies from the file's values.
+fn forget(root: &mut Node, path: &str) {
+    let Some((group, name)) = path.rsplit_once('.') else {
+        return;
+    };
+    let mut place = root.get_mut("nbiot");
+    for part in group.split('.') {
+        place = place.and_then(|node| node.get_mut(part));
+    }
+    if let Some(Value::Table(entries)) = place.map(|node| &mut node.value) {
+        entries.retain(|(key, _)| key.name != name);
+    }
+    if let Some(Value::Table(entries)) = root.get_mut("vary").map(|vary| &mut vary.value) {
+        entries.retain(|(key, _)| key.name.trim_start_matches("nbiot.") != path);
+    }
+}
+
+/// Values separated by commas; commas within brackets separate none.
+pub fn split_values(text: &str) -> Vec<String> {
+    let (mut values, mut depth) = (vec![String::new()], 0_usize);
+    for letter in text.chars() {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if letter == ',' && depth == 0 {
+            values.push(String::new());
+        } else if let Some(last) = values.last_mut() {
+            last.push(letter);
+        }
+    }
+    values.into_iter().map(|value| value.trim().to_owned()).collect()
+}
+
+/// Reads a load: reports per second and cell.
+///
+/// # Errors
+/// It is not a rate above 0.
+pub fn load(text: &str) -> Result<f64, ValueError> {
+    let allowed = "a load: write 0.5/s or 30/min, above 0/s and at most 40/s per cell";
+    rate(text).map_err(|_| ValueError::form(text, allowed))
+}
+
+/// Reads what is run in the cells.
+///
+/// # Errors
+/// A key is unknown, or has no value that it can have.
+pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, ScenarioError> {
+    let table = Table::new(root, "", &KEYS)?;
+    let mut options = network(&table)?;
+    options.varied = varied;
+    let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
+    set(&mut options.sizes, filled(table.many("size", parsed)?));
+    let (stacks, loads) = (table.many("stack", parsed)?, table.many("load", load)?);
+    set(&mut options.stacks, (!stacks.is_empty()).then_some(stacks));
+    set(&mut options.loads, (!loads.is_empty()).then_some(loads));
+    set(&mut options.seeds, table.one("seeds", whole)?);
+    set(&mut options.seed, table.one("seed", whole)?);
+    set(&mut options.duration, table.one("duration", time)?);
+    options.warm_up = table.one("warm_up", time)?;
+    set(&mut options.interval, table.one("interval", time)?);
+    set(&mut options.start, table.one("start", parsed)?);
+    set(&mut options.keep_alive, table.one("keep_alive", time)?);
+    set(&mut options.ipv6, table.one("ipv6", flag)?);
+    set(&mut options.resource, table.one("resource", text)?);
+    options.what_ifs = table.many("what_if", text)?;
+    set(&mut options.sensitivity, table.one("sensitivity", flag)?);
+    if options.sensitivity && !(options.varied.is_empty() && options.what_ifs.is_empty()) {
+        return Err(table.error(
+            "sensitivity",
+            "it varies the network itself: leave out what_if and the parameters under vary",
+        ));
+    }
+    let networks = options.networks();
+    networks.map_err(|error| at(&Place::File, &error))?;
+    let points = options.points();
+    if points > MAX_POINTS {
+        let message = format!("there are {points} points, more than {MAX_POINTS}: shorten the lists");
+        return Err(ScenarioError::new(&Place::File, message));
+    }
+    Ok(options)
+}
+
+/// The grid of the study in the network of the key `nbiot`.
+fn network(table: &Table<'_>) -> Result<NbiotOptions, ScenarioError> {
+    let study =
+        |place: &Place, profile: &str| NbiotOptions::study(profile).map_err(|error| at(place, &error));
+    let Some(node) = table.get("nbiot") else {
+        return study(&Place::File, DEFAULT_PROFILE);
+    };
+    if let Value::Text(profile) = &node.value {
+        return study(&node.place, profile);
+    }
+    let Some(entries) = node.entries() else {
+        let message = format!(
+            "nbiot: a profile or a table of parameters is expected, this is {}",
+            node.kind()
+        );
+        return Err(ScenarioError::new(&node.place, message).with_hint("for example nbiot: study"));
+    };
+    let profile = node.get(PROFILE);
+    let name = profile.map_or(Some(DEFAULT_PROFILE.to_owned()), Node::scalar);
+    let place = &profile.unwrap_or(node).place;
+    let mut options = study(place, &name.unwrap_or_default())?;
+    for (key, node) in entries.iter().filter(|(key, _)| key.name != PROFILE) {
+        set_below(&mut options, &key.name, &key.place, node)?;
+    }
+    Ok(options)
+}
+
+/// Sets every parameter at and below a path.
+fn set_below(
+    options: &mut NbiotOptions,
+    path: &str,
+    place: &Place,
+    node: &Node,
+) -> Result<(), ScenarioError> {
+    if let Some(entries) = node.entries() {
+        return entries.iter().try_for_each(|(key, node)| {
+            set_below(options, &format!("{path}.{}", key.name), &key.place, node)
+        });
+    }
+    let value = json_of(node).ok_or_else(|| {
+        let message = format!("nbiot.{path}: a value is expected, this is {}", node.kind());
+        ScenarioError::new(&node.place, message)
+    })?;
+    options.network = parameter::set(&options.network, path, &value).map_err(|error| match error {
+        ParameterError::Unknown { .. } => at(place, &error),
+        error => at(&node.place, &error),
+    })?;
+    Ok(())
+}
+
+/// A value as [`parameter::set`] reads it; `None` for a table.
+fn json_of(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Null => Some("null".into()),
+        Value::List(list) => {
+            let items = list
+                .iter()
+                .map(|item| serde_json::to_string(&item.scalar()?).ok());
+            Some(format!("[{}]", items.collect::<Option<Vec<String>>>()?.join(",")))
+        }
+        _ => node.scalar(),
+    }
+}
+
+fn at(place: &Place, error: &ParameterError) -> ScenarioError {
+    let hint = match error {
+        ParameterError::Profile { .. } => {
+            meant("", &wirecost_nbiot::Config::PROFILES).replace("keys", "profiles")
+        }
+        _ => "docs/models/nbiot.md lists the parameters of the network with their units".into(),
+    };
+    ScenarioError::new(place, error.to_string()).with_hint(hint)
+}
+
+/// What is run in the cells as a scenario has it, every default filled in. The shard is not in it.
+#[derive(Serialize)]
+pub(crate) struct Resolved {
+    nbiot: serde_json::Value,
+    stack: Vec<String>,
+    size: Vec<String>,
+    load: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    what_if: Vec<String>,
+    seeds: u32,
+    seed: u64,
+    duration: String,
+    warm_up: String,
+    interval: String,
+    start: String,
+    keep_alive: String,
+    ipv6: bool,
+    resource: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    sensitivity: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    vary: BTreeMap<String, Vec<String>>,
+}
+
+impl Resolved {
+    pub(crate) fn new(options: &NbiotOptions) -> Self {
+        let mut nbiot = parameter::tree_of(&options.network);
+        for varied in &options.varied {
+            let (group, name) = varied.path.rsplit_once('.').unwrap_or_default();
+            let pointer = format!("/{}", group.replace('.', "/"));
+            if let Some(group) = nbiot
+                .pointer_mut(&pointer)
+                .and_then(|group| group.as_object_mut())
+            {
+                group.remove(name);
+            }
+        }
+        if let Some(groups) = nbiot.as_object_mut() {
+            groups.insert(PROFILE.into(), options.profile.clone().into());
+        }
+        let time = |time| DisplayDuration(time).to_string();
+        let varied = options.varied.iter();
+        Self {
+            nbiot,
+            stack: options.stacks.iter().map(ToString::to_string).collect(),
+            size: options.sizes.iter().map(ToString::to_string).collect(),
+            load: options.loads.iter().copied().map(message_rate_text).collect(),
+            what_if: options.what_ifs.clone(),
+            seeds: options.seeds,
+            seed: options.seed,
+            duration: time(options.duration),
+            warm_up: time(options.warm_up()),
+            interval: time(options.interval),
+            start: options.start.to_string(),
+            keep_alive: time(options.keep_alive),
+            ipv6: options.ipv6,
+            resource: options.resource.clone(),
+            sensitivity: options.sensitivity,
+            vary: varied
+                .map(|one| (format!("nbiot.{}", one.path), one.values.clone()))
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::ScenarioInputs;
+    use crate::{Edits, Scenario, Work};
+
+    const TEXT: &str = "wirecost: 1\nname: cells\nnbiot:\n  profile: vodafone\n  levels: {ce0: {npdcch_rmax: 16}}\n\
+        stack: [coap-con, mqtt-qos1]\nsize: 48B\nload: [1/s, 2/s]\nseeds: 2\nwhat_if: edt\n\
+        vary:\n  nbiot.levels.ce0.npdcch_g: [2, 4]\nthresholds:\n  served{load=1/s,what_if=none}: [\"rate>=95%\"]\n";
+
+    fn read_with(text: &str, edits: Edits<'_>) -> Result<(Scenario, NbiotOptions), String> {
+        let scenario =
+            Scenario::read(text, edits, ScenarioInputs::NONE).map_err(|error| error.to_string())?;
+        match &scenario.work {
+            Work::Nbiot(options) => Ok((scenario.clone(), (**options).clone())),
+            other => Err(format!("another kind: {other:?}")),
+        }
+    }
+
+    #[test]
+    fn a_scenario_of_cells_reads_back_as_the_same() {
+        let (scenario, options) = read_with(TEXT, Edits::default()).expect("a scenario");
+        assert_eq!(options.points(), 2 * 2 * 2 * 2);
+        assert_eq!(options.network.levels.ce0.npdcch_rmax, 16);
+        assert_eq!(options.labels().expect("labels").len(), 16);
+        assert_eq!(options.networks().expect("networks").len(), 2);
+        let yaml = scenario.to_yaml();
+        let (again, resolved) =
+            read_with(&yaml, Edits::default()).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
+        assert_eq!(again.to_yaml(), yaml);
+        assert_eq!(
+            (resolved.networks(), resolved.labels()),
+            (options.networks(), options.labels())
+        );
+        assert_eq!(again.thresholds, scenario.thresholds);
+    }
+
+    #[test]
+    fn flags_set_and_vary_parameters_of_the_network() {
+        let (set, vary) = (
+            ["rrc.flow=setup".to_owned(), "seeds=5".to_owned()],
+            ["levels.ce0.npdcch_g=1.5,8,16".to_owned(), "load=1/s".to_owned()],
+        );
+        let edits = Edits {
+            set: &set,
+            vary: &vary,
+        };
+        let (_, options) = read_with(TEXT, edits).expect("a scenario");
+        assert_eq!(options.varied.len(), 1);
+        assert_eq!(options.varied[0].values, ["1.5", "8", "16"]);
+        assert_eq!((options.seeds, options.loads.as_slice()), (5, &[1.0][..]));
+    }
+
+    #[test]
+    fn mistakes_have_their_line_and_what_is_allowed() {
+        for (text, expected) in [
+            (
+                "nbiot: {levels: {ce0: {npdcch_rmax: 12}}}\n",
+                "levels.ce0.npdcch_rmax must be one of 1, 2, 4, 8,",
+            ),
+            (
+                "nbiot:\n  levelz: {ce0: 1}\n",
+                "line 3: no parameter is called levelz.ce0: levelz must be one of",
+            ),
+            (
+                "nbiot: studdy\n",
+                "line 2: profile must be one of vodafone, study, got studdy (did you mean study?)",
+            ),
+            (
+                "nbiot: study\nload: -1/s\n",
+                "line 3: load: \"-1/s\" is not a load: write 0.5/s or 30/min, above 0/s and at most 40/s per cell",
+            ),
+            ("nbiot: study\nphase: 1\n", "line 3: unknown key \"phase\""),
+            (
+                "nbiot: study\nthresholds: {served: [\"rate>=95\"]}\n",
+                "line 3: thresholds: served: ",
+            ),
+            (
+                "nbiot: study\nthresholds: {\"served{load=9/s}\": [\"rate>=95%\"]}\n",
+                "line 3: thresholds: served{load=9/s}: nothing of this run is {load=9/s}",
+            ),
+            (
+                "nbiot: study\nvary: {nbiot.levels.ce0.npdcch_gg: [1]}\n",
+                "line 3: no parameter is called",
+            ),
+        ] {
+            let text = format!("wirecost: 1\n{text}");
+            let error = read_with(&text, Edits::default()).expect_err(&text);
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+}

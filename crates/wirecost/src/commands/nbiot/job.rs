@@ -1,0 +1,283 @@
+//! Runs a scenario in the cells: its results folder, its figures, its thresholds, its exit code.
+
+use std::path::{Path, PathBuf};
+
+use wirecost_lab::nbiot::grids::Grids;
+use wirecost_lab::nbiot::{FinishedRun, NbiotError, checks};
+use wirecost_live::environment::Load;
+use wirecost_live::provenance::Before;
+use wirecost_live::signals::Interrupt;
+use wirecost_results::folder::CELLS;
+use wirecost_results::journal::{self, Entry};
+use wirecost_results::nbiot::sensitivity::knees;
+use wirecost_results::nbiot::{FOLDERS, NbiotSummary, RunFigures};
+use wirecost_results::time::rfc3339;
+use wirecost_results::{OpenRun, ResultsError, RunFolder, RunStart};
+use wirecost_scenario::Scenario;
+use wirecost_scenario::options::nbiot::NbiotOptions;
+
+use crate::commands::compare::{default_folder, resume};
+use crate::commands::{command_line, thresholds};
+use crate::exit::{self, Failure};
+use crate::output;
+use crate::progress::Counted;
+
+/// Where the results of a job go, and how it is played.
+#[derive(Clone, Debug)]
+pub struct JobOutput {
+    /// The folder of `--resume` or `--out`; `None` for one with the time as its name.
+    pub folder: Option<PathBuf>,
+    /// Whether it continues an earlier run there.
+    pub is_resumed: bool,
+    /// Whether that run may have had other options.
+    pub resume_changed: bool,
+    /// The file of `--json`.
+    pub json: Option<PathBuf>,
+    /// Runs to play at the same time; `None` for the number of CPUs.
+    pub jobs: Option<usize>,
+    /// Whether only errors and the table are printed.
+    pub quiet: bool,
+    /// Whether the study's statements are evaluated.
+    pub has_checks: bool,
+}
+
+/// A scenario and where its results go.
+pub struct Job<'a> {
+    /// The scenario with its name and thresholds.
+    pub scenario: &'a Scenario,
+    /// What it runs, or a shard of it.
+    pub options: &'a NbiotOptions,
+    /// Where the results go.
+    pub output: &'a JobOutput,
+}
+
+impl Job<'_> {
+    /// Plays the runs, writes the results folder, and prints the table. Returns the exit code.
+    pub fn run(&self, interrupt: Interrupt) -> Result<u8, Failure> {
+        let output = self.output;
+        output::check_files(&[("--json", output.json.as_deref())])?;
+        let grids = Grids::new(self.options)?;
+        check_can_run(&grids)?;
+        let planned = grids.planned();
+        if planned.is_empty() {
+            let shard = self
+                .options
+                .shard
+                .map_or_else(String::new, |shard| format!(" of shard {shard}"));
+            return Err(Failure::usage(format!("there are no points{shard} to run"))
+                .with_hint("take fewer shards than points"));
+        }
+        self.check_memory(&grids, &planned)?;
+        let out = output.folder.clone().unwrap_or_else(default_folder);
+        let run = self.open(&out)?;
+        let before = Before::look();
+        let played = self.play(&grids, &planned, &run, interrupt);
+        let finished = played.inspect_err(|_| run.folder.remove_if_nothing_measured())?;
+        run.folder.write_json("env.json", &before.environment())?;
+        let summary = self.summary(&grids, &finished);
+        write(&run.folder, &summary)?;
+        self.conclude(&summary, &run.folder)
+    }
+
+    /// Refuses runs whose devices cannot fit in the memory that is available.
+    fn check_memory(&self, grids: &Grids, planned: &[usize]) -> Result<(), Failure> {
+        let need = grids.memory(planned, self.jobs());
+        let available = Load::read().available_bytes as f64;
+        // Unknown is 0.
+        if available == 0.0 || need.fits(available) {
+            return Ok(());
+        }
+        let gigabytes = |bytes: f64| format!("{:.1} GB", bytes / 1e9);
+        let runs = match need.jobs {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs at the same time"),
+        };
+        let message = format!(
+            "--load {}/s does not fit in memory: {runs} of up to {:.0} devices take {}, and {} are available",
+            need.load,
+            need.devices,
+            gigabytes(need.bytes),
+            gigabytes(available)
+        );
+        let hint = match need.jobs_that_fit(available) {
+            0 => format!(
+                "--load {}/s would fit, one run at a time, or fewer cells (--set scenario.n_sites=1)",
+                need.load_that_fits(available)
+            ),
+            jobs => format!("{jobs} at the same time would fit (--engine-threads {jobs})"),
+        };
+        Err(Failure::usage(message).with_hint(hint))
+    }
+
+    fn jobs(&self) -> usize {
+        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.output.jobs.unwrap_or_else(cpus)
+    }
+
+    /// The results folder, new or resumed.
+    fn open(&self, out: &Path) -> Result<OpenRun, Failure> {
+        let start = RunStart {
+            folders: &FOLDERS,
+            command: command_line::recorded(),
+            scenario: self.scenario.to_yaml(),
+            at: std::time::SystemTime::now(),
+        };
+        match self.output.is_resumed {
+            false => Ok(OpenRun::create(out, start)?),
+            true => OpenRun::resume(out, start, self.output.resume_changed)
+                .map_err(|error| resume::refused(error, "points")),
+        }
+    }
+
+    /// Plays the runs that are not finished, and writes the file of each and its line in the journal.
+    fn play(
+        &self,
+        grids: &Grids,
+        planned: &[usize],
+        run: &OpenRun,
+        interrupt: Interrupt,
+    ) -> Result<Vec<FinishedRun>, Failure> {
+        let mut finished = Vec::new();
+        let mut missing = Vec::new();
+        for index in planned {
+            match earlier(grids, *index, run) {
+                Some(figures) => finished.push(FinishedRun {
+                    index: *index,
+                    figures,
+                }),
+                None => missing.push(*index),
+            }
+        }
+        let mut screen = Counted::new(planned.len(), "runs", self.output.quiet);
+        screen.done(finished.len());
+        let mut unwritten: Option<ResultsError> = None;
+        let played = grids.play(
+            &missing,
+            self.jobs(),
+            &mut |one| {
+                match keep(grids, &one, &run.folder) {
+                    Ok(kept) => finished.push(kept),
+                    Err(error) => unwritten = Some(error),
+                }
+                screen.done(finished.len());
+            },
+            &|| interrupt.is_set(),
+        );
+        screen.clear();
+        finished.sort_by_key(|one| one.index);
+        match (played, unwritten) {
+            (_, Some(error)) => Err(error.into()),
+            (Ok(()) | Err(NbiotError::Stopped), None) => Ok(finished),
+            (Err(error), None) => Err(error.into()),
+        }
+    }
+
+    fn summary(&self, grids: &Grids, finished: &[FinishedRun]) -> NbiotSummary {
+        let mut summary = judged(self.scenario, self.options, grids, finished);
+        if self.output.has_checks {
+            summary.checks = checks::evaluate(&summary.points);
+        }
+        summary
+    }
+
+    /// Writes the report, prints the table, and decides the exit code.
+    fn conclude(&self, summary: &NbiotSummary, folder: &RunFolder) -> Result<u8, Failure> {
+        let reported = wirecost_report::nbiot::write_all(folder);
+        output::table_or_json(
+            self.output.json.as_deref(),
+            || serde_json::to_string_pretty(summary),
+            || wirecost_report::nbiot::text(summary),
+        )?;
+        reported.map_err(Failure::internal)?;
+        if let Some(main) = wirecost_report::nbiot::main_file(folder).filter(|_| !self.output.quiet) {
+            output::note(format_args!("report:  {}", main.display()));
+        }
+        if summary.interrupted {
+            output::note(format_args!(
+                "interrupted: what was measured is in {}",
+                folder.path().display()
+            ));
+            output::note(format_args!("resume:  {}", resume::command(folder.path())));
+            return Ok(exit::INTERRUPTED);
+        }
+        Ok(thresholds::exit_code(&summary.thresholds))
+    }
+}
+
+/// The summary with its thresholds judged, and its knees where they were asked for.
+pub fn judged(
+    scenario: &Scenario,
+    options: &NbiotOptions,
+    grids: &Grids,
+    finished: &[FinishedRun],
+) -> NbiotSummary {
+    let mut summary = grids.summary(finished);
+    summary.command = command_line::recorded();
+    summary.name = scenario.name.clone();
+    if options.sensitivity {
+        summary.sensitivity = knees(&summary.points);
+    }
+    summary.thresholds = scenario.thresholds.of_points(&summary);
+    summary
+}
+
+/// Writes the summary, and the end of the run into the journal.
+pub fn write(folder: &RunFolder, summary: &NbiotSummary) -> Result<(), ResultsError> {
+    folder.write_json("summary.json", summary)?;
+    let at = rfc3339(std::time::SystemTime::now());
+    let interrupted = summary.interrupted;
+    journal::append(folder, &Entry::Ended { at, interrupted })
+}
+
+/// The name of the file of a run.
+pub fn file_name(grids: &Grids, index: usize) -> String {
+    format!("{CELLS}/{}.json", grids.key(index))
+}
+
+/// The figures of a run that an earlier one has finished.
+fn earlier(grids: &Grids, index: usize, run: &OpenRun) -> Option<RunFigures> {
+    let is_finished = run.earlier.finished.contains(&grids.key(index));
+    let read = || run.folder.read_json(&file_name(grids, index)).ok();
+    is_finished.then(read).flatten()
+}
+
+/// Writes the file of a run, then its line in the journal. Returns the figures as the file has them, so that a summary is the same
+/// whether its runs were played or read.
+fn keep(grids: &Grids, run: &FinishedRun, folder: &RunFolder) -> Result<FinishedRun, ResultsError> {
+    let name = file_name(grids, run.index);
+    folder.write_json(&name, &run.figures)?;
+    journal::append(folder, &entry(grids, run))?;
+    let figures = folder.read_json(&name)?;
+    Ok(FinishedRun {
+        index: run.index,
+        figures,
+    })
+}
+
+/// The line of a run in the journal.
+pub fn entry(grids: &Grids, run: &FinishedRun) -> Entry {
+    let (stack, size_bytes) = grids.curve(run.index);
+    Entry::Cell {
+        cell: run.index as u64,
+        key: grids.key(run.index),
+        engine: "sim".into(),
+        stack,
+        payload_bytes: Some(size_bytes as u64),
+        state: "finished".into(),
+        offered: run.figures.reports,
+    }
+}
+
+/// Refuses runs of which none can be made.
+fn check_can_run(grids: &Grids) -> Result<(), Failure> {
+    match grids.not_run().as_slice() {
+        [first, ..] if grids.is_empty() => {
+            let message = format!(
+                "{} of {} B cannot run: {}",
+                first.stack, first.size_bytes, first.reason
+            );
+            Err(Failure::usage(message).with_hint("take another stack or another --start"))
+        }
+        _ => Ok(()),
+    }
+}
