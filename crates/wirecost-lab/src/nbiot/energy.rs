@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirecost_results::nbiot::DeviceMeans;
+use wirecost_results::nbiot::{DeviceMeans, EnergyByState};
 
 /// Seconds of a year of 365.25 days.
 const YEAR_S: f64 = 31_557_600.0;
@@ -38,12 +38,15 @@ impl Default for EnergyModel {
 }
 
 impl EnergyModel {
-    /// Energy of a report, in mJ.
-    pub(super) fn report_mj(&self, device: &DeviceMeans) -> f64 {
-        let received_s = (device.receive_ms + device.monitor_ms) / 1e3 + self.synchronisation_s;
-        self.transmit_mw * device.transmit_ms / 1e3
-            + self.receive_mw * received_s
-            + self.idle_mw * device.wait_ms / 1e3
+    /// Energy of a report by state.
+    pub(super) fn by_state_mj(&self, device: &DeviceMeans) -> EnergyByState {
+        EnergyByState {
+            transmit: self.transmit_mw * device.transmit_ms / 1e3,
+            receive: self.receive_mw * device.receive_ms / 1e3,
+            monitor: self.receive_mw * device.monitor_ms / 1e3,
+            wait: self.idle_mw * device.wait_ms / 1e3,
+            synchronisation: self.receive_mw * self.synchronisation_s,
+        }
     }
 
     /// Life of the battery in years, where a report of `report_mj` follows every `interval` and the device sleeps in between.

@@ -3,13 +3,14 @@
 //! - [`options`]: what is run
 //! - `device`: the world of one device: the client of a stack, its server, and a TCP as the study had it
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
-//! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life
+//! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life; `map`: where devices were
 //! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
 
 pub mod checks;
 mod device;
 pub mod energy;
 mod figures;
+mod map;
 pub mod options;
 mod population;
 pub mod validation;
@@ -47,6 +48,16 @@ struct Curve {
     what_if: Option<WhatIf>,
     options: Options,
     maker: Maker,
+}
+
+impl Curve {
+    /// Its stack, with the change of the network.
+    fn name(&self) -> String {
+        match self.what_if {
+            Some(change) => format!("{} ({})", self.stack, change.name()),
+            None => self.stack.to_string(),
+        }
+    }
 }
 
 /// One run of the grid.
@@ -182,7 +193,7 @@ impl Grid {
         for (number, group) in self.runs.chunks(seeds.max(1)).enumerate() {
             let indices = number * seeds..number * seeds + group.len();
             let runs = finished.iter().filter(|run| indices.contains(&run.index));
-            let figures: Vec<RunFigures> = runs.map(|run| run.figures.clone()).collect();
+            let figures: Vec<RunFigures> = runs.map(|run| without_places(&run.figures)).collect();
             points.extend(self.point(group[0], figures));
         }
         NbiotSummary {
@@ -197,10 +208,7 @@ impl Grid {
 
     fn point(&self, run: PlannedRun, figures: Vec<RunFigures>) -> Option<Point> {
         let curve = &self.curves[run.curve];
-        let stack = match curve.what_if {
-            Some(change) => format!("{} ({})", curve.stack, change.name()),
-            None => curve.stack.to_string(),
-        };
+        let stack = curve.name();
         let (energy, interval) = (&self.options.energy, self.options.interval);
         figures::point(stack, curve.size_bytes, run.load, figures, energy, interval)
     }
@@ -223,6 +231,14 @@ impl Grid {
             dci_spacing_ms: period / f64::from(options.config.mac.dci_per_npdcch_period),
             network: serde_json::to_value(&options.config).unwrap_or_default(),
         }
+    }
+}
+
+/// The figures of a run as the summary has them: the places are in `map.json`.
+fn without_places(figures: &RunFigures) -> RunFigures {
+    RunFigures {
+        places: None,
+        ..figures.clone()
     }
 }
 
