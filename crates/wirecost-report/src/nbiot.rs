@@ -1,8 +1,12 @@
-//! The tables of reports in NB-IoT cells.
+//! Reports in NB-IoT cells: tables, and `report.html`.
+
+mod html;
 
 use std::fmt::Write as _;
 
 use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point, Target, Verdict};
+
+pub use html::{is_nbiot, page, write_page};
 
 /// The columns and their widths.
 const HEADINGS: [(&str, usize); 11] = [

@@ -111,6 +111,8 @@ pub struct Point {
     pub energy_mj: f64,
     /// The same by state.
     pub energy_by_state_mj: EnergyByState,
+    /// The same as a mean over replications, each of which counts alike.
+    pub energy_over_seeds_mj: Estimate,
     /// Battery life in years at the setting's interval. Modelled.
     pub battery_years: f64,
     /// The replications.

@@ -302,6 +302,7 @@ pub(super) fn point(
         uplink_use: all(&|run| Some(run.use_of[2]))?,
         energy_mj,
         energy_by_state_mj,
+        energy_over_seeds_mj: all(&|run| Some(energy.by_state_mj(&run.device).total()))?,
         battery_years: energy.battery_years(energy_mj, interval),
         device,
         runs,

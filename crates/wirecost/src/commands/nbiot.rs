@@ -8,7 +8,8 @@ use wirecost_lab::nbiot::options::{OptionsError, set};
 use wirecost_lab::nbiot::{DeviceError, FinishedRun, Grid, NbiotError, Options, checks, validation};
 use wirecost_live::signals::Interrupt;
 use wirecost_nbiot::Config;
-use wirecost_results::nbiot::{NbiotSummary, RunFigures, Setting};
+use wirecost_report::ReportError;
+use wirecost_results::nbiot::{NbiotSummary, RunFigures, Setting, map as places};
 use wirecost_results::{ResultsError, RunFolder};
 
 use super::compare::default_folder;
@@ -43,9 +44,12 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         summary.checks = checks::evaluate(&summary.points);
     }
     folder.write_json("summary.json", &summary)?;
+    let page = write_page(&folder, &grid, &finished);
     print(arguments, &summary)?;
+    page?;
     if !arguments.quiet {
         output::note(format_args!("results: {}", folder.path().display()));
+        output::note(format_args!("report:  {}", folder.file("report.html").display()));
     }
     if summary.interrupted {
         output::note(format_args!(
@@ -55,6 +59,16 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Writes where devices were, and the report.
+fn write_page(folder: &RunFolder, grid: &Grid, finished: &[FinishedRun]) -> Result<(), Failure> {
+    let map = serde_json::to_vec(&grid.map(finished)).map_err(Failure::internal)?;
+    folder.write_derived(places::FILE, &map)?;
+    wirecost_report::nbiot::write_page(folder).map_err(|error| match error {
+        ReportError::Results(error) => error.into(),
+        error @ (ReportError::Template(_) | ReportError::Link(_)) => Failure::internal(error),
+    })
 }
 
 /// Compares the model with its targets; fails where one is not met.

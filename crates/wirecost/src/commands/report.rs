@@ -15,6 +15,8 @@ pub fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     check(&folder)?;
     let written = if wirecost_report::load::is_load(&folder) {
         wirecost_report::load::write_all(&folder)
+    } else if wirecost_report::nbiot::is_nbiot(&folder) {
+        wirecost_report::nbiot::write_page(&folder)
     } else {
         wirecost_report::write_all(&folder)
     };
@@ -49,5 +51,5 @@ fn check(folder: &RunFolder) -> Result<(), Failure> {
         false => "there is no such folder",
     };
     Err(Failure::usage(format!("{path} is not a results folder: {why}"))
-        .with_hint("name a folder that compare, run or load has written: runs/TIME, or that of --out"))
+        .with_hint("name a folder that compare, run, load or nbiot has written: runs/TIME, or that of --out"))
 }
