@@ -14,6 +14,8 @@ pub(crate) struct Control {
     name: String,
     level: usize,
     options: Vec<String>,
+    /// The option that is chosen at first.
+    chosen: usize,
 }
 
 /// Choices, the first of which is the outermost.
@@ -35,12 +37,18 @@ impl Controls {
 
     /// Adds a choice among `options`.
     pub(crate) fn choose(&mut self, legend: &str, options: impl Iterator<Item = String>) {
+        self.choose_from(legend, options, 0);
+    }
+
+    /// Adds a choice among `options`, of which `chosen` is chosen at first.
+    pub(crate) fn choose_from(&mut self, legend: &str, options: impl Iterator<Item = String>, chosen: usize) {
         let level = self.all.len();
         self.all.push(Control {
             legend: legend.to_owned(),
             name: format!("{}{}-{level}", self.prefix, self.number),
             level,
             options: options.collect(),
+            chosen,
         });
     }
 

@@ -18,10 +18,10 @@ use wirecost_results::nbiot::sequence::{self as air, AirTransmission};
 use wirecost_results::nbiot::{FORMAT, NbiotSummary};
 use wirecost_results::{ResultsError, RunFolder};
 
-use crate::ReportError;
 use crate::html::controls::{self, Control};
 use crate::html::grid::Grid;
 use crate::html::{Figure, environment};
+use crate::{ReportError, number};
 use choices::Choice;
 use map::Maps;
 use sequence::Sequence;
@@ -63,8 +63,8 @@ pub fn page(
         conclusion: words::conclusion(summary, &choices),
         conditions: words::conditions(summary),
         intervals: words::intervals(summary),
-        deadline_s: summary.setting.deadline_s,
-        hours: summary.setting.interval_s / 3_600.0,
+        deadline_s: number::trimmed(summary.setting.deadline_s, 3),
+        hours: number::trimmed(summary.setting.interval_s / 3_600.0, 3),
         study,
         usage,
         report,
@@ -133,9 +133,9 @@ struct Page<'a> {
     conditions: Vec<(&'static str, String)>,
     /// What the whiskers are.
     intervals: String,
-    deadline_s: f64,
+    deadline_s: String,
     /// Hours between two reports of a device.
-    hours: f64,
+    hours: String,
     /// The four figures of the study.
     study: quantities::Panels,
     /// How much of the cells is used.

@@ -27,4 +27,11 @@ pub struct AirTransmission {
     /// The IP packets of which it carries bytes, as words; `null`: none.
     #[serde(default)]
     pub packet: Option<String>,
+    /// How long nothing of the device was on the air before it, in ms, from the end of the transmission before; of the first one,
+    /// from the generation of the report.
+    #[serde(default)]
+    pub waited_ms: f64,
+    /// Whether the receiver decoded or detected it.
+    #[serde(default)]
+    pub is_received: bool,
 }

@@ -133,9 +133,11 @@ impl Delays {
         let mut controls = Controls::new("delay", 0);
         let loads = choice.loads();
         let levels = levels(choice);
-        controls.choose(
+        let names = loads.iter().map(|load| load_words(*load));
+        controls.choose_from(
             "reports per second and cell",
-            loads.iter().map(|load| load_words(*load)),
+            names,
+            loads.len().saturating_sub(1),
         );
         controls.choose("coverage level", levels.iter().map(|level| level.words()));
         let mut panels = Vec::new();
@@ -145,7 +147,11 @@ impl Delays {
                 let series: Vec<Series> = series
                     .filter_map(|curve| Series::of(curve, *load, *level))
                     .collect();
-                let name = format!("{}, coverage level {}", load_words(*load), level.words());
+                let level_words = match level {
+                    Level::All => "all coverage levels".to_owned(),
+                    Level::Only(level) => format!("coverage level {level}"),
+                };
+                let name = format!("{}, {level_words}", load_words(*load));
                 panels.push(panel(&series, &name, summary.setting.deadline_s, &[row, column]));
             }
         }

@@ -67,11 +67,11 @@ impl Maps {
         };
         let panels: Vec<Panel> = map.runs.iter().filter_map(panel).collect();
         let mut controls = Controls::new("map", 0);
-        controls.choose(
-            "reports per second and cell",
-            loads.iter().map(|load| load_words(*load)),
-        );
-        controls.choose("stack", curves.into_iter());
+        let last = loads.len().saturating_sub(1);
+        let names = loads.iter().map(|load| load_words(*load));
+        controls.choose_from("reports per second and cell", names, last);
+        let worst = worst(map, &curves, loads.last().copied(), deadline_ms);
+        controls.choose_from("stack", curves.into_iter(), worst);
         (!panels.is_empty()).then(|| Self {
             controls: controls.finish(),
             panels,
@@ -80,6 +80,21 @@ impl Maps {
             cells: map.cells.len(),
         })
     }
+}
+
+/// The curve of which fewest devices are served at a load: its map is shown first.
+fn worst(map: &DeviceMap, curves: &[String], load: Option<f64>, deadline_ms: f64) -> usize {
+    let unserved = |curve: &String| {
+        let runs = map.runs.iter();
+        let mut own = runs.filter(|run| Some(run.load) == load && name_of(run) == *curve);
+        own.next().map_or(0, |run| {
+            let devices = run.sample.devices.iter();
+            devices.filter(|place| !is_served(place, deadline_ms)).count()
+        })
+    };
+    let all = curves.iter().enumerate().rev();
+    all.max_by_key(|(_, curve)| unserved(curve))
+        .map_or(0, |(index, _)| index)
 }
 
 fn name_of(run: &MappedRun) -> String {

@@ -159,7 +159,7 @@ impl Split {
         } else {
             0.0
         };
-        let pitch = if is_wide { BAR + 8.0 } else { BAR + 22.0 };
+        let pitch = if is_wide { BAR + 8.0 } else { BAR + 26.0 };
         let most = bars
             .iter()
             .map(|(_, parts)| parts.iter().sum())
@@ -170,7 +170,7 @@ impl Split {
             let top = TOP + row as f64 * pitch;
             let (at, room, bar) = match is_wide {
                 true => ([0.0, top + 14.5], left - 8.0, top),
-                false => ([0.0, top + 11.0], width, top + 16.0),
+                false => ([4.0, top + 14.0], width, top + 19.0),
             };
             svg.text("name", Anchor::Start, at, &fitted(label, LABEL_FONT, room));
             self.bar(&mut svg, (label, parts), [left, bar], scale);

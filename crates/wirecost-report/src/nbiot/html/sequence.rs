@@ -157,10 +157,21 @@ fn transmission(svg: &mut Svg, axis: &Axis, one: &AirTransmission) {
     );
     let side = if to > from { 1.0 } else { -1.0 };
     let start = [from + side * BAR / 2.0, top.midpoint(bottom)];
+    if !one.is_received {
+        return lost(svg, start, [from.midpoint(to), bottom]);
+    }
     let head = [to, bottom];
     svg.line("shaft", start, head);
     let barb = |up: f64| [head[0] - side * 6.0, head[1] + up * 3.0];
     svg.polyline("head", &[barb(1.0), head, barb(-1.0)], "");
+}
+
+/// The arrow of what the receiver did not decode ends half-way with a cross.
+fn lost(svg: &mut Svg, start: [f64; 2], end: [f64; 2]) {
+    svg.line("shaft", start, end);
+    let corner = |x: f64, y: f64| [end[0] + x * 4.0, end[1] + y * 4.0];
+    svg.line("cross", corner(-1.0, -1.0), corner(1.0, 1.0));
+    svg.line("cross", corner(-1.0, 1.0), corner(1.0, -1.0));
 }
 
 /// What the transmissions of one direction are, beside their sender.
@@ -198,12 +209,13 @@ fn told(one: &AirTransmission) -> String {
         .as_ref()
         .map_or_else(String::new, |packet| format!(", of {packet}"));
     format!(
-        "{} {} on {} at {} ms for {} ms{packet}",
+        "{} {} on {} at {} ms for {} ms{packet}{}",
         label(one),
         one.direction,
         one.channel,
         number::trimmed(one.at_ms, 2),
-        number::trimmed(one.duration_ms, 2)
+        number::trimmed(one.duration_ms, 2),
+        if one.is_received { "" } else { ", not decoded" }
     )
 }
 
@@ -212,10 +224,12 @@ fn table(all: &[AirTransmission]) -> Grid {
         ("what", ""),
         ("at", "ms"),
         ("for", "ms"),
+        ("after a wait of", "ms"),
         ("channel", ""),
         ("direction", ""),
         ("block", "B"),
         ("repetitions", ""),
+        ("decoded", ""),
         ("packet", ""),
     ];
     let row = |one: &AirTransmission| {
@@ -224,10 +238,12 @@ fn table(all: &[AirTransmission]) -> Grid {
             vec![
                 number::trimmed(one.at_ms, 2),
                 number::trimmed(one.duration_ms, 2),
+                number::trimmed(one.waited_ms, 2),
                 one.channel.clone(),
                 one.direction.clone(),
                 number::optional(one.bytes, |bytes| bytes.to_string()),
                 number::optional(one.repetitions, |count| count.to_string()),
+                if one.is_received { "yes" } else { "no" }.to_owned(),
                 number::optional(one.packet.clone(), |packet| packet),
             ],
         )
@@ -236,19 +252,23 @@ fn table(all: &[AirTransmission]) -> Grid {
 }
 
 fn data(all: &[AirTransmission]) -> String {
-    let mut text = "at_ms,duration_ms,channel,direction,bytes,repetitions,what,packet\n".to_owned();
+    let mut text =
+        "at_ms,duration_ms,waited_ms,channel,direction,bytes,repetitions,what,packet,is_received\n"
+            .to_owned();
     for one in all {
         let optional = |value: Option<u32>| value.map_or(String::new(), |value| value.to_string());
         text += &format!(
-            "{},{},{},{},{},{},{},{}\n",
+            "{},{},{},{},{},{},{},{},{},{}\n",
             one.at_ms,
             one.duration_ms,
+            one.waited_ms,
             quoted(&one.channel),
             quoted(&one.direction),
             optional(one.bytes),
             optional(one.repetitions),
             quoted(&one.what),
-            quoted(one.packet.as_deref().unwrap_or_default())
+            quoted(one.packet.as_deref().unwrap_or_default()),
+            one.is_received
         );
     }
     text

@@ -114,12 +114,16 @@ fn energies(choice: &Choice<'_>) -> Option<String> {
     let [(least, least_mj), .., (most, most_mj)] = points.as_slice() else {
         return None;
     };
-    Some(format!(
-        "At {} a report takes {} mJ over {least} and {} mJ over {most} (modelled).",
-        load_words(load),
-        number::digits(*least_mj, 3),
-        number::digits(*most_mj, 3)
-    ))
+    let [least_text, most_text] = [*least_mj, *most_mj].map(|energy| number::digits(energy, 3));
+    let at = load_words(load);
+    Some(match least_text == most_text {
+        true => format!("At {at} a report takes {least_text} mJ over every stack (modelled)."),
+        false => {
+            format!(
+                "At {at} a report takes {least_text} mJ over {least} and {most_text} mJ over {most} (modelled)."
+            )
+        }
+    })
 }
 
 /// What each change does to the share served, at the highest load, where changes were run.
@@ -150,30 +154,24 @@ fn round(share: f64) -> f64 {
 }
 
 fn statements(summary: &NbiotSummary) -> Option<String> {
-    let of = |verdict: Verdict| {
+    let told = |(verdict, words): (Verdict, &str)| {
         let own = summary.checks.iter().filter(|check| check.verdict == verdict);
         let ids: Vec<&str> = own.map(|check| check.id.as_str()).collect();
-        ids
-    };
-    let told = |verdict: Verdict, words: &str| {
-        let ids = of(verdict);
-        (!ids.is_empty()).then(|| format!("{} {words}", ids.join(", ")))
+        (!ids.is_empty()).then(|| format!("; {words}: {}", ids.join(", ")))
     };
     let others = [
-        told(Verdict::DoesNotHold, "do not"),
-        told(Verdict::NotSeparable, "cannot be separated"),
-        told(Verdict::NotRun, "were not run"),
+        (Verdict::DoesNotHold, "not"),
+        (Verdict::NotSeparable, "not separable"),
+        (Verdict::NotRun, "not run"),
     ];
-    let others: Vec<String> = others.into_iter().flatten().collect();
-    let count = summary.checks.len();
-    (count > 0).then(|| {
-        let holding = of(Verdict::Holds).len();
-        let others = match others.is_empty() {
-            true => String::new(),
-            false => format!("; {}", others.join("; ")),
-        };
-        format!("{holding} of the study's {count} statements hold{others}.")
-    })
+    let others: String = others.into_iter().filter_map(told).collect();
+    let checks = &summary.checks;
+    let holding = checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Holds)
+        .count();
+    let count = checks.len();
+    (count > 0).then(|| format!("Of the study's {count} statements {holding} hold{others}."))
 }
 
 /// What was run, as names and texts.
@@ -208,8 +206,8 @@ pub(super) fn intervals(summary: &NbiotSummary) -> String {
     match summary.setting.seeds {
         1 => "One seed was run: there are no intervals over seeds.".to_owned(),
         seeds => format!(
-            "Points are means over {seeds} seeds, whiskers their 95 % intervals; a whisker that is longer than the figure ends at its edge, \
-             and its ends are in the table."
+            "Points are means over {seeds} seeds, whiskers their 95 % intervals. A point without one has too few seeds for an interval, or \
+             seeds with one value; a whisker that is longer than the figure ends at its edge, and its ends are in the table."
         ),
     }
 }
