@@ -222,3 +222,51 @@ fn release_assistance_saves_more_than_a_leaner_protocol() {
     assert!(by_protocol < 1.1, "{by_protocol}");
     assert!(by_assistance > 5.0, "{by_assistance}");
 }
+
+#[test]
+fn the_map_holds_the_devices_of_the_first_replication() {
+    let options = options(&["udp"]);
+    let grid = Grid::new(&options).expect("a grid");
+    let runs = runs(&grid, 1);
+    let map = grid.map(&runs);
+    assert_eq!((map.sites.len(), map.copies.len(), map.cells.len()), (1, 0, 1));
+    assert_eq!(map.runs.len(), 1);
+    let sample = &map.runs[0].sample;
+    let reports = grid.summary(&runs).points[0].runs[0].reports;
+    assert_eq!((sample.one_in, sample.devices.len() as u64), (1, reports));
+    assert!(sample.devices.iter().all(|device| device.delay_ms.is_some()));
+    let radius = options.config.scenario.isd_m / 3.0_f64.sqrt();
+    let within = |x: i32, y: i32| f64::from(x).hypot(f64::from(y)) <= radius + 1.0;
+    assert!(sample.devices.iter().all(|device| within(device.x_m, device.y_m)));
+}
+
+#[test]
+fn a_large_run_keeps_the_places_of_every_nth_report() {
+    let options = Options {
+        loads: vec![40.0],
+        seeds: 1,
+        duration: Duration::from_secs(60),
+        warm_up: Duration::from_secs(1),
+        ..options(&["udp"])
+    };
+    let grid = Grid::new(&options).expect("a grid");
+    let runs = runs(&grid, 1);
+    let sample = &grid.map(&runs).runs[0].sample;
+    let reports = grid.summary(&runs).points[0].reports;
+    // 40/s for 60 s are about 2,400 reports.
+    assert_eq!(sample.one_in, 2);
+    assert!(sample.devices.len() as u64 * 2 >= reports - 1 && sample.devices.len() as u64 * 2 <= reports + 1);
+}
+
+#[test]
+fn levels_and_states_add_up_to_the_reports_and_the_energy() {
+    let point = &summary(&options(&["coap-con"])).points[0];
+    let measured: u64 = point.delay_by_level.iter().map(|level| level.measured).sum();
+    assert_eq!(measured, point.reports);
+    assert!((point.energy_by_state_mj.total() - point.energy_mj).abs() < 1e-9);
+    let level = &point.delay_by_level[0];
+    assert!(level.quantiles.is_sorted_by(|a, b| a.delay_s <= b.delay_s));
+    let median = level.quantiles.iter().find(|quantile| quantile.share == 0.5);
+    assert_eq!(median.map(|median| median.delay_s), level.p50_s);
+    assert!(point.runs.iter().all(|run| run.places.is_none()));
+}

@@ -68,6 +68,32 @@ impl Geometry {
         }
     }
 
+    /// The places of the sites.
+    pub fn places(&self) -> &[Point] {
+        &self.sites
+    }
+
+    /// Shifts at which the same sites are again; none without wrap-around.
+    pub fn copies(&self) -> &[Point] {
+        &self.shifts[1..]
+    }
+
+    /// The corners of a site's hexagon.
+    pub fn hexagon(&self, site: usize) -> Vec<Point> {
+        let corner = self.isd_m / libm::sqrt(3.0);
+        let turned = (0..6).map(|turn| turned(corner, f64::from(turn) * 60.0));
+        turned.map(|offset| self.sites[site].plus(offset)).collect()
+    }
+
+    /// The corners of a sector: the part of its site's hexagon within 60 degrees of its antenna's direction. The site is the first.
+    pub fn sector(&self, site: usize, boresight_deg: f64) -> Vec<Point> {
+        let (edge, corner) = (self.isd_m / 2.0, self.isd_m / libm::sqrt(3.0));
+        let spokes = [(edge, -60.0), (corner, -30.0), (corner, 30.0), (edge, 60.0)];
+        let outer = spokes.map(|(length, turn)| turned(length, boresight_deg + turn));
+        let offsets = std::iter::once(Point::default()).chain(outer);
+        offsets.map(|offset| self.sites[site].plus(offset)).collect()
+    }
+
     /// The number of sites.
     pub fn sites(&self) -> usize {
         self.sites.len()
@@ -146,6 +172,21 @@ mod tests {
         let area = isd_km * isd_km * libm::sqrt(3.0) / 2.0 / 3.0;
         let devices = 1_517.0 * 40.0 * area;
         assert!((devices - 52_547.3).abs() < 0.5, "{devices}");
+    }
+
+    #[test]
+    fn three_sectors_have_the_area_of_their_site() {
+        let geometry = Geometry::new(&ScenarioConfig::default());
+        let area = |corners: &[Point]| {
+            let next = corners.iter().cycle().skip(1);
+            let twice: f64 = corners.iter().zip(next).map(|(a, b)| a.x * b.y - b.x * a.y).sum();
+            twice / 2.0
+        };
+        let sectors = crate::antenna::BORESIGHTS_DEG.map(|boresight| area(&geometry.sector(3, boresight)));
+        let site = 1_732.0 * 1_732.0 * libm::sqrt(3.0) / 2.0;
+        assert!((sectors[0] - sectors[1]).abs() < 1e-3, "{sectors:?}");
+        assert!((sectors.iter().sum::<f64>() - site).abs() < 1e-3, "{sectors:?}");
+        assert!((area(&geometry.hexagon(3)) - site).abs() < 1e-3);
     }
 
     proptest! {

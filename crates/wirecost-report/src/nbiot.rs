@@ -2,9 +2,11 @@
 //!
 //! - [`table()`]: the points of a run on a terminal; [`sensitivity`]: their knees
 //! - [`export`]: `summary.csv` and `summary.md`
+//! - [`page`]: `report.html`
 //! - [`checks`]: the study's statements; [`targets`]: the model's validation
 
 pub mod export;
+mod html;
 mod table;
 mod what_if;
 
@@ -15,9 +17,10 @@ use wirecost_results::RunFolder;
 use wirecost_results::nbiot::{Check, NbiotSummary, Target, Verdict};
 
 use crate::ReportError;
+pub use html::{page, write_page};
 pub use table::{sensitivity, table};
 
-/// Reads a results folder and writes its `summary.csv` and `summary.md`.
+/// Reads a results folder and writes its `summary.csv`, `summary.md` and `report.html`.
 ///
 /// # Errors
 /// `summary.json` is missing, of another version or unreadable; the folder cannot be written to.
@@ -25,7 +28,7 @@ pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     let summary: NbiotSummary = folder.read_json("summary.json")?;
     folder.write_derived("summary.csv", export::csv(&summary).as_bytes())?;
     folder.write_derived("summary.md", export::markdown(&summary).as_bytes())?;
-    Ok(())
+    write_page(folder)
 }
 
 /// What a person opens first of a results folder: its page or, without one, its table; `None` where nothing was written.
@@ -105,7 +108,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirecost_results::nbiot::{Setting, TargetBounds};
+    use wirecost_results::nbiot::TargetBounds;
 
     #[test]
     fn a_target_shows_its_number_and_what_is_allowed() {

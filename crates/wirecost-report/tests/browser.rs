@@ -3,6 +3,8 @@
 mod common;
 #[path = "common/loads.rs"]
 mod loads;
+#[path = "common/nbiot.rs"]
+mod nbiot;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -182,11 +184,9 @@ fn the_report_of_loads_draws_every_figure() {
     }
 }
 
-/// What is wider than the page, or than a box that hides what does not fit; wide tables scroll. The browser has no window
-/// below 500 pixels, so that the page is in a frame.
-#[test]
-#[ignore = "needs chromium"]
-fn nothing_is_clipped_at_the_widths_of_screens() {
+/// What is wider than the page, or than a box that hides what does not fit, at the widths of screens; wide tables scroll. The browser
+/// has no window below 500 pixels, so that the page is in a frame.
+fn clipped(browser: &Browser, page: &str) -> Option<String> {
     const LOOK: &str = r#"<script>
         const wide = [...document.body.querySelectorAll("*")].filter(box => {
             if (box.closest(".scroll") || box.closest("svg") || box.closest("pre") || box.closest(".sr") || box.closest(".tip")) return false;
@@ -195,6 +195,30 @@ fn nothing_is_clipped_at_the_widths_of_screens() {
         const page = document.documentElement.scrollWidth > innerWidth ? ["page"] : [];
         parent.postMessage(innerWidth + ": " + [...page, ...wide].join(" "), "*");
         </script></body>"#;
+    let page = page.replace("</body>", LOOK);
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    let frames: String = [420, 1_180, 1_400]
+        .iter()
+        .map(|width| {
+            format!("<iframe style=\"border:0;width:{width}px;height:900px\" srcdoc=\"{page}\"></iframe>")
+        })
+        .collect();
+    let listen = "<script>const seen = []; addEventListener('message', event => { seen.push(event.data); \
+                  document.title = seen.sort().join('; '); });</script>";
+    let outer = format!("<!doctype html><title></title>{listen}<body style=\"width:1500px\">{frames}</body>");
+    let options = [
+        "--dump-dom",
+        "--window-size=1600,900",
+        "--virtual-time-budget=5000",
+    ];
+    let (dom, _) = browser.open_page(&outer, &options);
+    let rest = dom.split("<title>").nth(1)?;
+    rest.split("</title>").next().map(str::to_owned)
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn nothing_is_clipped_at_the_widths_of_screens() {
     let browser = Browser::new();
     let sweep = common::sweep(
         &["udp", "coap-con+dtls1.3", "amqp-unsettled+tls1.3"],
@@ -202,33 +226,66 @@ fn nothing_is_clipped_at_the_widths_of_screens() {
         &[25, 100],
         &[0.0, 0.2],
     );
-    for results in [common::eight_stacks(), common::troubled(), sweep] {
-        let page = report(&results).unwrap().replace("</body>", LOOK);
-        let page = page.replace('&', "&amp;").replace('"', "&quot;");
-        let frames: String = [420, 1_180, 1_400]
-            .iter()
-            .map(|width| {
-                format!("<iframe style=\"border:0;width:{width}px;height:900px\" srcdoc=\"{page}\"></iframe>")
-            })
-            .collect();
-        let listen = "<script>const seen = []; addEventListener('message', event => { seen.push(event.data); \
-                      document.title = seen.sort().join('; '); });</script>";
-        let outer =
-            format!("<!doctype html><title></title>{listen}<body style=\"width:1500px\">{frames}</body>");
-        let (dom, _) = browser.open_page(
-            &outer,
-            &[
-                "--dump-dom",
-                "--window-size=1600,900",
-                "--virtual-time-budget=5000",
-            ],
-        );
-        let title = dom
-            .split("<title>")
-            .nth(1)
-            .and_then(|rest| rest.split("</title>").next());
-        assert_eq!(title, Some("1180: ; 1400: ; 420: "));
+    let pages = [common::eight_stacks(), common::troubled(), sweep].map(|results| report(&results).unwrap());
+    for page in pages.into_iter().chain([cells(true)]) {
+        assert_eq!(clipped(&browser, &page).as_deref(), Some("1180: ; 1400: ; 420: "));
     }
+}
+
+/// The report of NB-IoT cells.
+fn cells(has_changes: bool) -> String {
+    let summary = nbiot::summary(has_changes);
+    wirecost_report::nbiot::page(&summary, Some(&nbiot::map()), &nbiot::sequence()).unwrap()
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn the_report_of_cells_draws_every_figure() {
+    let browser = Browser::new();
+    let html = cells(false);
+    let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
+    assert_eq!(console(&log), Vec::<&str>::new());
+    assert_eq!(browser.requests_of(&html), Vec::<String>::new());
+    // Twelve quantities, delays of three choices of levels and three figures of parts at two loads, and the sequence, each in two
+    // widths; a map per curve and load, and the six marks of its legend.
+    let figures = 12 + (3 + 3) * 2 + 1;
+    assert_eq!(dom.matches("<svg").count(), figures * 2 + 4 * 2 + 6);
+    let Some(keep) = std::env::var_os("SCREENSHOTS").map(PathBuf::from) else {
+        return;
+    };
+    std::fs::write(keep.join("nbiot.html"), &html).unwrap();
+    for (width, height) in [(1_400, 7_000), (1_180, 7_000), (420, 12_000)] {
+        let file = keep.join(format!("nbiot-{width}.png"));
+        let shot = format!("--screenshot={}", file.display());
+        browser.open_page(&html, &[&shot, &format!("--window-size={width},{height}")]);
+    }
+}
+
+/// The style sheet alone shows one panel of each choice. The map begins with the stack of which fewest devices are served at the
+/// highest load.
+#[test]
+#[ignore = "needs chromium"]
+fn one_panel_of_each_choice_in_cells_is_shown() {
+    const LOOK: &str = r#"<script>
+        const shown = () => [...document.querySelectorAll(".pick")].map(pick => [...pick.querySelectorAll(".panel")]
+            .filter(panel => getComputedStyle(panel).display !== "none").map(panel => panel.className.slice(6)).join("+")).join("; ");
+        const before = shown();
+        document.querySelector("input[name='study0-0'].l0v1").checked = true;
+        document.querySelector("input[name='map0-0'].l0v0").checked = true;
+        document.querySelector("input[name='map0-1'].l1v3").checked = true;
+        document.title = before + " then " + shown();
+        </script></body>"#;
+    let browser = Browser::new();
+    let page = cells(true).replace("</body>", LOOK);
+    let (dom, log) = browser.open_page(&page, &["--dump-dom"]);
+    assert_eq!(console(&log), Vec::<&str>::new());
+    let title = dom
+        .split("<title>")
+        .nth(1)
+        .and_then(|rest| rest.split("</title>").next());
+    let before = "p0v0; p0v1 p1v0; p0v0; p0v0; p0v0 p1v0; p0v1 p1v0";
+    let after = "p0v1; p0v1 p1v0; p0v0; p0v0; p0v0 p1v0; p0v0 p1v3";
+    assert_eq!(title, Some(format!("{before} then {after}").as_str()));
 }
 
 #[test]

@@ -4,6 +4,9 @@
 
 pub mod sensitivity;
 
+pub mod map;
+pub mod sequence;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -183,6 +186,10 @@ pub struct Point {
     /// Energy of a day at the setting's interval in mJ: reports, sleep, paging occasions, tracking area updates. Modelled.
     #[serde(default)]
     pub day_mj: f64,
+    /// The same by state.
+    pub energy_by_state_mj: EnergyByState,
+    /// The same as a mean over replications, each of which counts alike.
+    pub energy_over_seeds_mj: Estimate,
     /// Battery life in years at the setting's interval. Modelled.
     pub battery_years: f64,
     /// The connections that devices keep, where they do.
@@ -209,15 +216,76 @@ impl Point {
     }
 }
 
-/// Delays of one coverage level.
+/// Energy of a report by state, in mJ. Modelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnergyByState {
+    /// While the device transmits.
+    pub transmit: f64,
+    /// While it receives what is for it.
+    pub receive: f64,
+    /// While it monitors search spaces.
+    pub monitor: f64,
+    /// While it waits without receiver within a connection.
+    pub wait: f64,
+    /// While it synchronises before the report.
+    pub synchronisation: f64,
+    /// In the active time after the report, in power saving mode.
+    #[serde(default)]
+    pub active: f64,
+    /// For the keep-alives between two reports.
+    #[serde(default)]
+    pub keep_alive: f64,
+}
+
+impl EnergyByState {
+    /// The states' names and their energies.
+    pub const fn parts(&self) -> [(&'static str, f64); 7] {
+        [
+            ("transmit", self.transmit),
+            ("receive", self.receive),
+            ("monitor", self.monitor),
+            ("wait", self.wait),
+            ("synchronise", self.synchronisation),
+            ("active", self.active),
+            ("keep-alive", self.keep_alive),
+        ]
+    }
+
+    /// The energy of the report.
+    pub fn total(&self) -> f64 {
+        self.parts().iter().map(|(_, energy)| energy).sum()
+    }
+}
+
+/// Delays of one coverage level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LevelDelay {
+    /// Reports of devices of this level.
+    pub measured: u64,
     /// Reports that arrived.
     pub reports: u64,
     /// Median, in seconds.
     pub p50_s: Option<f64>,
     /// 95 % quantile, in seconds.
     pub p95_s: Option<f64>,
+    /// More quantiles, ascending; none without a delay.
+    pub quantiles: Vec<DelayQuantile>,
+}
+
+/// A delay that a share of the reports that arrived does not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DelayQuantile {
+    /// The share, from 0 to 1.
+    pub share: f64,
+    /// The delay, in seconds.
+    pub delay_s: f64,
+}
+
+impl DelayQuantile {
+    /// The shares that results hold.
+    pub const SHARES: [f64; 12] = [
+        0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0,
+    ];
 }
 
 /// Mean times and counts of a device, from its arrival until it leaves.
@@ -264,6 +332,8 @@ pub struct RunFigures {
     pub served: u64,
     /// Reports that arrived later.
     pub late: u64,
+    /// Reports of devices that have left, by coverage level, whether they arrived or not.
+    pub reports_by_level: [u64; 3],
     /// Delays by coverage level.
     pub delays_ms: [Delays; 3],
     /// Mean of report size over delay, in bit/s; `null` where no report arrived.
@@ -290,6 +360,9 @@ pub struct RunFigures {
     /// The keep-alives of kept connections, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_alives: Option<KeepAlives>,
+    /// Some of the devices, in the file of the first replication; the summary leaves them out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<map::PlaceSample>,
 }
 
 /// A statement of the study, evaluated.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wirecost_nbiot::Config;
 use wirecost_nbiot::config::IdleMode;
-use wirecost_results::nbiot::DeviceMeans;
+use wirecost_results::nbiot::{DeviceMeans, EnergyByState};
 
 /// Seconds of a year of 365.25 days.
 const YEAR_S: f64 = 31_557_600.0;
@@ -43,12 +43,16 @@ impl Default for EnergyModel {
 }
 
 impl EnergyModel {
-    /// Energy of a report from the begin of its access to its release, in mJ.
-    fn connected_mj(&self, device: &DeviceMeans) -> f64 {
-        let received_s = (device.receive_ms + device.monitor_ms) / 1e3 + self.synchronisation_s;
-        self.transmit_mw * device.transmit_ms / 1e3
-            + self.receive_mw * received_s
-            + self.idle_mw * device.wait_ms / 1e3
+    /// Energy of a report by state, from the begin of its access to its release, in mJ.
+    fn connected_mj(&self, device: &DeviceMeans) -> EnergyByState {
+        EnergyByState {
+            transmit: self.transmit_mw * device.transmit_ms / 1e3,
+            receive: self.receive_mw * device.receive_ms / 1e3,
+            monitor: self.receive_mw * device.monitor_ms / 1e3,
+            wait: self.idle_mw * device.wait_ms / 1e3,
+            synchronisation: self.receive_mw * self.synchronisation_s,
+            ..EnergyByState::default()
+        }
     }
 }
 
@@ -64,9 +68,17 @@ pub(super) struct Lifetime<'a> {
 }
 
 impl Lifetime<'_> {
-    /// Energy of a report in mJ, with the active time that follows it in power saving mode.
+    /// Energy of a report by state in mJ, with the active time that follows it in power saving mode.
+    pub(super) fn by_state_mj(&self, device: &DeviceMeans) -> EnergyByState {
+        EnergyByState {
+            active: self.active_mj(),
+            ..self.energy.connected_mj(device)
+        }
+    }
+
+    /// The sum of the same.
     pub(super) fn report_mj(&self, device: &DeviceMeans) -> f64 {
-        self.energy.connected_mj(device) + self.active_mj()
+        self.by_state_mj(device).total()
     }
 
     /// Energy of a day in mJ: its reports, and what the device does between them. A tracking area update takes the steps of a

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use wirecost_nbiot::geometry::Point as Place;
 use wirecost_nbiot::{CellFacts, UeFacts};
+use wirecost_results::nbiot::map::{DevicePlace, PlaceSample};
 use wirecost_results::nbiot::{
-    DeviceMeans, Difference, Estimate, KeepAlives, KeptConnections, LevelDelay, Point, RunFigures, quantile_s,
+    DelayQuantile, Delays, DeviceMeans, Difference, EnergyByState, Estimate, KeepAlives, KeptConnections,
+    LevelDelay, Point, RunFigures, quantile_s,
 };
 use wirecost_stats::mean::MeanInterval;
 
@@ -15,6 +18,9 @@ use super::way::Task;
 
 /// A device that has left the cells.
 pub(super) struct Leaver {
+    /// The number of its report.
+    pub(super) report: u64,
+    pub(super) place: Place,
     pub(super) facts: UeFacts,
     /// From the generation of its report to the arrival at the server; `None`: it did not arrive.
     pub(super) delay: Option<Duration>,
@@ -39,7 +45,12 @@ pub(super) struct RunCounter {
 }
 
 impl RunCounter {
-    pub(super) fn new(size_bytes: usize, deadline: Duration) -> Self {
+    /// A counter that keeps the places of the devices of one report in `one_in`, if any.
+    pub(super) fn new(size_bytes: usize, deadline: Duration, one_in: Option<u64>) -> Self {
+        let places = one_in.map(|one_in| PlaceSample {
+            one_in,
+            devices: Vec::new(),
+        });
         Self {
             size_bytes,
             deadline,
@@ -48,7 +59,10 @@ impl RunCounter {
             throughput: 0.0,
             arrived: 0,
             left: 0,
-            figures: RunFigures::default(),
+            figures: RunFigures {
+                places,
+                ..RunFigures::default()
+            },
         }
     }
 
@@ -99,6 +113,12 @@ impl RunCounter {
             *sum += bytes as f64;
         }
         add(&mut figures.device, &means(facts));
+        figures.reports_by_level[facts.coverage_level] += 1;
+        if let Some(sample) = figures.places.as_mut()
+            && leaver.report.is_multiple_of(sample.one_in)
+        {
+            sample.devices.push(device_place(leaver));
+        }
         if let Some(delay) = leaver.delay {
             *figures.delays_ms[facts.coverage_level]
                 .entry(rounded_ms(delay))
@@ -182,6 +202,18 @@ fn rounded_ms(delay: Duration) -> u32 {
     ms / step * step
 }
 
+fn device_place(leaver: &Leaver) -> DevicePlace {
+    let facts = &leaver.facts;
+    DevicePlace {
+        x_m: leaver.place.x.round() as i32,
+        y_m: leaver.place.y.round() as i32,
+        cell: facts.cell as u16,
+        level: facts.coverage_level as u8,
+        path_gain_db: (facts.path_gain_db * 10.0).round() / 10.0,
+        delay_ms: leaver.delay.map(rounded_ms),
+    }
+}
+
 fn means(facts: &UeFacts) -> DeviceMeans {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     DeviceMeans {
@@ -245,6 +277,22 @@ pub(super) fn estimate(values: &[f64]) -> Option<Estimate> {
     })
 }
 
+/// The delays of one coverage level over all replications.
+fn level_delay(runs: &[RunFigures], level: usize) -> LevelDelay {
+    let delays = || runs.iter().map(move |run| &run.delays_ms[level]);
+    let quantile = |share| {
+        let delay_s = quantile_s(delays(), share)?;
+        Some(DelayQuantile { share, delay_s })
+    };
+    LevelDelay {
+        measured: runs.iter().map(|run| run.reports_by_level[level]).sum(),
+        reports: delays().flat_map(Delays::values).sum(),
+        p50_s: quantile_s(delays(), 0.5),
+        p95_s: quantile_s(delays(), 0.95),
+        quantiles: DelayQuantile::SHARES.into_iter().filter_map(quantile).collect(),
+    }
+}
+
 /// The figures of a point from its replications.
 pub(super) fn point(
     stack: String,
@@ -269,7 +317,6 @@ pub(super) fn point(
         let sum: f64 = runs.iter().map(|run| of(run) * run.reports as f64).sum();
         sum / reports.max(1) as f64
     };
-    let delays = |level: usize| runs.iter().map(move |run| &run.delays_ms[level]);
     let every = || runs.iter().flat_map(|run| &run.delays_ms);
     let mut device = DeviceMeans::default();
     for run in &runs {
@@ -278,7 +325,11 @@ pub(super) fn point(
         add(&mut device, &part);
     }
     let kept = keeps_connections.then(|| kept(load, &runs, options, life));
-    let energy_mj = life.report_mj(&device) + kept.as_ref().map_or(0.0, keep_alive_mj);
+    let energy_by_state_mj = EnergyByState {
+        keep_alive: kept.as_ref().map_or(0.0, keep_alive_mj),
+        ..life.by_state_mj(&device)
+    };
+    let energy_mj = energy_by_state_mj.total();
     let day_mj = life.day_mj(energy_mj);
     Some(Point {
         stack,
@@ -291,11 +342,7 @@ pub(super) fn point(
         served: all(&served)?,
         delay_p50_s: quantile_s(every(), 0.5),
         delay_p95_s: quantile_s(every(), 0.95),
-        delay_by_level: [0, 1, 2].map(|level| LevelDelay {
-            reports: delays(level).flat_map(|delays| delays.values()).sum(),
-            p50_s: quantile_s(delays(level), 0.5),
-            p95_s: quantile_s(delays(level), 0.95),
-        }),
+        delay_by_level: [0, 1, 2].map(|level| level_delay(&runs, level)),
         device_throughput_bit_s: all(&|run| run.device_throughput_bit_s),
         cell_throughput_bit_s: all(&|run| Some(run.cell_throughput_bit_s))?,
         lowest_served_path_gain_db: all(&|run| run.lowest_served_path_gain_db),
@@ -307,6 +354,8 @@ pub(super) fn point(
         downlink_use: all(&|run| Some(run.use_of[1]))?,
         uplink_use: all(&|run| Some(run.use_of[2]))?,
         energy_mj,
+        energy_by_state_mj,
+        energy_over_seeds_mj: all(&|run| Some(life.report_mj(&run.device) + energy_by_state_mj.keep_alive))?,
         day_mj,
         battery_years: life.battery_years(day_mj),
         device,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirecost_nbiot::Config;
+use wirecost_results::nbiot::map::DeviceMap;
 use wirecost_results::nbiot::{NbiotSummary, NotRun, Point};
 use wirecost_results::shard::Shard;
 use wirecost_scenario::options::nbiot::{MAX_POINTS, NbiotOptions, VariedNetwork};
@@ -238,6 +239,27 @@ impl Grids {
         self.joined(points, missing)
     }
 
+    /// The cells, and where devices of the runs that have ended were.
+    pub fn map(&self, finished: &[FinishedRun]) -> DeviceMap {
+        let mut whole = self.grids[0].grid.map(&[]);
+        let mut first = 0;
+        for one in &self.grids {
+            let indices = first..first + one.grid.len();
+            first = indices.end;
+            let own = finished.iter().filter(|run| indices.contains(&run.index));
+            let own = own.map(|run| FinishedRun {
+                index: run.index - indices.start,
+                ..run.clone()
+            });
+            let map = one.grid.map(&own.collect::<Vec<_>>());
+            whole.runs.extend(map.runs.into_iter().map(|mut run| {
+                run.stack = named(&run.stack, &one.values).0;
+                run
+            }));
+        }
+        whole
+    }
+
     /// The network of the setting is the one that is given, without the varied values.
     fn joined(&self, points: Vec<Point>, is_interrupted: bool) -> NbiotSummary {
         let given = &self.options.config;
@@ -260,9 +282,17 @@ fn shard_holds(shard: Shard, key: &str) -> bool {
 
 /// Names a point's change and its varied parameters.
 fn name(point: &mut Point, values: &BTreeMap<String, String>) {
-    let (stack, change) = match point.stack.split_once(" (") {
+    let (name, change) = named(&point.stack, values);
+    point.stack = name;
+    point.what_if = change;
+    point.varied = values.clone();
+}
+
+/// The name of a curve with its varied parameters, and its change.
+fn named(curve: &str, values: &BTreeMap<String, String>) -> (String, Option<String>) {
+    let (stack, change) = match curve.split_once(" (") {
         Some((stack, change)) => (stack.to_owned(), change.strip_suffix(')').map(str::to_owned)),
-        None => (point.stack.clone(), None),
+        None => (curve.to_owned(), None),
     };
     let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
     let is_alone = |path: &String| values.keys().filter(|other| short(other) == short(path)).count() == 1;
@@ -271,9 +301,8 @@ fn name(point: &mut Point, values: &BTreeMap<String, String>) {
         false => format!("{path}={value}"),
     });
     let all: Vec<String> = change.iter().cloned().chain(values_text).collect();
-    if !all.is_empty() {
-        point.stack = format!("{stack} ({})", all.join(", "));
+    match all.is_empty() {
+        true => (stack, change),
+        false => (format!("{stack} ({})", all.join(", ")), change),
     }
-    point.what_if = change;
-    point.varied = values.clone();
 }

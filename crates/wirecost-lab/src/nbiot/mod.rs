@@ -6,7 +6,7 @@
 //! - `way`: a device with its world, prepared over an ideal link before it comes to the cells; `reporter`: what it does
 //! - `air`: what of a packet crosses the air
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
-//! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life
+//! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life; `map`: where devices were
 //! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
 
 mod air;
@@ -15,6 +15,7 @@ mod device;
 pub mod energy;
 mod figures;
 pub mod grids;
+mod map;
 pub mod memory;
 pub mod options;
 #[cfg(test)]
@@ -277,7 +278,7 @@ impl Grid {
         for (number, group) in self.runs.chunks(seeds.max(1)).enumerate() {
             let indices = number * seeds..number * seeds + group.len();
             let runs = finished.iter().filter(|run| indices.contains(&run.index));
-            let figures: Vec<RunFigures> = runs.map(|run| run.figures.clone()).collect();
+            let figures: Vec<RunFigures> = runs.map(|run| without_places(&run.figures)).collect();
             let Some(mut point) = self.point(group[0], figures) else {
                 continue;
             };
@@ -357,6 +358,14 @@ pub fn dci_spacing_ms(config: &Config) -> f64 {
 /// Whether DCI occasions are as far apart as the calibration has chosen for the profile `study`.
 fn is_calibrated(config: &Config) -> bool {
     Config::profile("study").is_ok_and(|study| dci_spacing_ms(&study) == dci_spacing_ms(config))
+}
+
+/// The figures of a run as the summary has them: the places are in `map.json`.
+fn without_places(figures: &RunFigures) -> RunFigures {
+    RunFigures {
+        places: None,
+        ..figures.clone()
+    }
 }
 
 /// Sizes and stacks, size by size.

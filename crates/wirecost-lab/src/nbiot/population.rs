@@ -12,6 +12,7 @@ use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Instant, Rng};
 use wirecost_results::nbiot::RunFigures;
+use wirecost_results::nbiot::map::SAMPLE_DEVICES;
 use wirecost_sim::cells::CellEvent;
 use wirecost_sim::{Cells, Decision};
 
@@ -46,6 +47,14 @@ pub(super) struct RunInput<'a> {
     /// The seed's number, from 0.
     pub(super) replication: u32,
     pub(super) stopped: &'a AtomicBool,
+}
+
+/// In the first replication, the places of the devices of one report in this number are kept.
+fn one_in(input: &RunInput<'_>) -> Option<u64> {
+    let options = input.options;
+    let cells = options.config.scenario.cells() as f64;
+    let reports = input.load * cells * options.duration.as_secs_f64();
+    (input.replication == 0).then(|| ((reports / SAMPLE_DEVICES).ceil() as u64).max(1))
 }
 
 /// Plays one run.
@@ -113,7 +122,7 @@ impl<'a> Population<'a> {
             generated: [0; 2],
             window: [start, start + options.duration],
             marks: [None, None],
-            counter: RunCounter::new(input.size_bytes, options.deadline),
+            counter: RunCounter::new(input.size_bytes, options.deadline, one_in(input)),
             events: Vec::new(),
         };
         population.draw_arrival(Task::Report, Instant::START);
@@ -316,6 +325,8 @@ impl<'a> Population<'a> {
         let Some(device) = self.devices.remove(&host) else {
             return;
         };
+        let gains = self.cells.ue(host).and_then(|ue| self.cells.network().gains(ue));
+        let place = gains.map(|gains| gains.place).unwrap_or_default();
         let facts = self.cells.remove(host, now);
         if !device.is_measured {
             return;
@@ -328,6 +339,8 @@ impl<'a> Population<'a> {
         };
         let arrived = device.device.arrived();
         let leaver = Leaver {
+            report: u64::from(host),
+            place,
             facts,
             delay: arrived.map(|at| at.saturating_since(device.generated)),
             bytes: device.device.bytes(),

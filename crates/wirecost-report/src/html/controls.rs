@@ -7,17 +7,19 @@ use serde::Serialize;
 
 /// One choice.
 #[derive(Serialize)]
-pub(super) struct Control {
+pub(crate) struct Control {
     /// The label of the choice.
     legend: String,
     /// Name of the buttons, unique in the page.
     name: String,
     level: usize,
     options: Vec<String>,
+    /// The option that is chosen at first.
+    chosen: usize,
 }
 
 /// Choices, the first of which is the outermost.
-pub(super) struct Controls {
+pub(crate) struct Controls {
     prefix: &'static str,
     number: usize,
     all: Vec<Control>,
@@ -25,7 +27,7 @@ pub(super) struct Controls {
 
 impl Controls {
     /// No choice yet; `prefix` and `number` make the names of the buttons unique in the page.
-    pub(super) const fn new(prefix: &'static str, number: usize) -> Self {
+    pub(crate) const fn new(prefix: &'static str, number: usize) -> Self {
         Self {
             prefix,
             number,
@@ -34,31 +36,37 @@ impl Controls {
     }
 
     /// Adds a choice among `options`.
-    pub(super) fn choose(&mut self, legend: &str, options: impl Iterator<Item = String>) {
+    pub(crate) fn choose(&mut self, legend: &str, options: impl Iterator<Item = String>) {
+        self.choose_from(legend, options, 0);
+    }
+
+    /// Adds a choice among `options`, of which `chosen` is chosen at first.
+    pub(crate) fn choose_from(&mut self, legend: &str, options: impl Iterator<Item = String>, chosen: usize) {
         let level = self.all.len();
         self.all.push(Control {
             legend: legend.to_owned(),
             name: format!("{}{}-{level}", self.prefix, self.number),
             level,
             options: options.collect(),
+            chosen,
         });
     }
 
     /// The choices.
-    pub(super) fn finish(self) -> Vec<Control> {
+    pub(crate) fn finish(self) -> Vec<Control> {
         self.all
     }
 }
 
 /// The classes of the panel that is shown when these values are chosen, one per level.
-pub(super) fn panel_classes(values: &[usize]) -> String {
+pub(crate) fn panel_classes(values: &[usize]) -> String {
     let class = |(level, value): (usize, &usize)| format!("p{level}v{value}");
     let classes: Vec<String> = values.iter().enumerate().map(class).collect();
     classes.join(" ")
 }
 
 /// The style sheet of all `controls`.
-pub(super) fn rules<'a>(controls: impl Iterator<Item = &'a Control>) -> String {
+pub(crate) fn rules<'a>(controls: impl Iterator<Item = &'a Control>) -> String {
     let mut most: Vec<usize> = Vec::new();
     for control in controls {
         most.resize(most.len().max(control.level + 1), 0);

@@ -86,6 +86,11 @@ impl Svg {
         );
     }
 
+    /// A path with a tooltip; `data` is its description in SVG's own language.
+    pub(crate) fn path(&mut self, class: &str, data: &str, title: &str) {
+        self.element("path", class, &format!(r#"d="{}""#, escaped(data)), title);
+    }
+
     /// A text with its baseline at `at`.
     pub(crate) fn text(&mut self, class: &str, anchor: Anchor, at: [f64; 2], text: &str) {
         let _ = write!(

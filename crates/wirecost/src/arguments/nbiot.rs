@@ -10,7 +10,6 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
 use wirecost_results::shard::Shard;
 use wirecost_scenario::nbiot::load;
-use wirecost_scenario::table::rate;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 

@@ -54,5 +54,5 @@ fn check(folder: &RunFolder) -> Result<(), Failure> {
         false => "there is no such folder",
     };
     Err(Failure::usage(format!("{path} is not a results folder: {why}"))
-        .with_hint("name a folder that compare, run or load has written: runs/TIME, or that of --out"))
+        .with_hint("name a folder that compare, run, load or nbiot has written: runs/TIME, or that of --out"))
 }

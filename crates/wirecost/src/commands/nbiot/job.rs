@@ -9,6 +9,7 @@ use wirecost_live::provenance::Before;
 use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::CELLS;
 use wirecost_results::journal::{self, Entry};
+use wirecost_results::nbiot::map::{self, DeviceMap};
 use wirecost_results::nbiot::sensitivity::knees;
 use wirecost_results::nbiot::{FOLDERS, NbiotSummary, RunFigures};
 use wirecost_results::time::rfc3339;
@@ -75,7 +76,7 @@ impl Job<'_> {
         let finished = played.inspect_err(|_| run.folder.remove_if_nothing_measured())?;
         run.folder.write_json("env.json", &before.environment())?;
         let summary = self.summary(&grids, &finished);
-        write(&run.folder, &summary)?;
+        write(&run.folder, &summary, &grids.map(&finished))?;
         self.conclude(&summary, &run.folder)
     }
 
@@ -221,9 +222,10 @@ pub fn judged(
     summary
 }
 
-/// Writes the summary, and the end of the run into the journal.
-pub fn write(folder: &RunFolder, summary: &NbiotSummary) -> Result<(), ResultsError> {
+/// Writes the summary, the places of devices, and the end of the run into the journal.
+pub fn write(folder: &RunFolder, summary: &NbiotSummary, map: &DeviceMap) -> Result<(), ResultsError> {
     folder.write_json("summary.json", summary)?;
+    folder.write_json(map::FILE, map)?;
     let at = rfc3339(std::time::SystemTime::now());
     let interrupted = summary.interrupted;
     journal::append(folder, &Entry::Ended { at, interrupted })

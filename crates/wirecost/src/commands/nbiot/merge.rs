@@ -36,7 +36,7 @@ pub fn merged(sources: &[RunFolder], into: &RunFolder) -> Result<NbiotSummary, M
     copy_facts(sources, into)?;
     let runs = runs(sources, &grids, into)?;
     let summary = job::judged(&scenario, &options, &grids, &runs);
-    job::write(into, &summary)?;
+    job::write(into, &summary, &grids.map(&runs))?;
     Ok(summary)
 }
 

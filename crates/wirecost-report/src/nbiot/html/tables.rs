@@ -1,0 +1,119 @@
+//! Tables: all points, what changes of the network change, the study's statements.
+
+use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point};
+
+use super::choices::{Choice, load_words};
+use crate::html::grid::{Grid, ValueColumn};
+use crate::number;
+
+/// Every point with its figures.
+pub(super) fn points(summary: &NbiotSummary) -> Grid {
+    let columns: [ValueColumn<&Point>; 14] = [
+        ("load", "1/s", |point| point.load.to_string()),
+        ("reports", "", |point| number::grouped(point.reports)),
+        ("served", "%", |point| share(&point.served)),
+        ("p50", "s", |point| seconds(point.delay_p50_s)),
+        ("p95", "s", |point| seconds(point.delay_p95_s)),
+        ("bytes up", "B", |point| number::trimmed(point.bytes_up, 1)),
+        ("bytes down", "B", |point| number::trimmed(point.bytes_down, 1)),
+        ("DCI use", "%", |point| share(&point.dci_use)),
+        ("downlink use", "%", |point| share(&point.downlink_use)),
+        ("uplink use", "%", |point| share(&point.uplink_use)),
+        ("preambles", "", |point| format!("{:.2}", point.device.preambles)),
+        ("collisions", "", |point| {
+            format!("{:.2}", point.device.collisions)
+        }),
+        ("energy*", "mJ", |point| number::digits(point.energy_mj, 3)),
+        ("battery*", "years", |point| format!("{:.1}", point.battery_years)),
+    ];
+    let rows = summary
+        .points
+        .iter()
+        .map(|point| (format!("{} {} B", point.stack, point.size_bytes), point));
+    Grid::of("Figures of every point", "stack", &columns, rows)
+}
+
+/// Each change beside the network as given, load by load.
+pub(super) fn changes(choices: &[Choice<'_>]) -> Grid {
+    let columns: [ValueColumn<(&Point, &Point)>; 6] = [
+        ("served", "%", |(given, changed)| {
+            beside(share(&given.served), share(&changed.served))
+        }),
+        ("p95", "s", |(given, changed)| {
+            beside(seconds(given.delay_p95_s), seconds(changed.delay_p95_s))
+        }),
+        ("DCIs per report", "", |(given, changed)| {
+            beside(dcis(given), dcis(changed))
+        }),
+        ("bytes up", "B", |(given, changed)| {
+            beside(
+                number::trimmed(given.bytes_up, 1),
+                number::trimmed(changed.bytes_up, 1),
+            )
+        }),
+        ("bytes down", "B", |(given, changed)| {
+            beside(
+                number::trimmed(given.bytes_down, 1),
+                number::trimmed(changed.bytes_down, 1),
+            )
+        }),
+        ("energy*", "mJ", |(given, changed)| {
+            beside(
+                number::digits(given.energy_mj, 3),
+                number::digits(changed.energy_mj, 3),
+            )
+        }),
+    ];
+    let mut rows = Vec::new();
+    for choice in &choices[1..] {
+        let (given, changed) = (&choice.curves[0], &choice.curves[1..]);
+        for curve in changed {
+            for point in &curve.points {
+                let name = format!("{}, {} at {}", choice.name, curve.label, load_words(point.load));
+                rows.extend(given.at(point.load).map(|given| (name, (given, *point))));
+            }
+        }
+    }
+    let caption = "The network as given, then with the change; what differs is paired: the same reports at the same places";
+    Grid::of(caption, "stack and change", &columns, rows.into_iter())
+}
+
+/// The study's statements with verdict and numbers.
+pub(super) fn checks(checks: &[Check]) -> Grid {
+    let columns: [ValueColumn<&Check>; 3] = [
+        ("verdict", "", |check| check.verdict.words().to_owned()),
+        ("what the study says", "", |check| check.statement.clone()),
+        ("numbers, with 95 % intervals over seeds", "", |check| {
+            check.numbers.clone()
+        }),
+    ];
+    let rows = checks.iter().map(|check| (check.id.clone(), check));
+    Grid::of("The study's statements", "id", &columns, rows)
+}
+
+fn beside(given: String, changed: String) -> String {
+    match given == changed {
+        true => given,
+        false => format!("{given} → {changed}"),
+    }
+}
+
+fn dcis(point: &Point) -> String {
+    let sum: f64 = point.runs.iter().map(|run| run.dci_per_report).sum();
+    format!("{:.2}", sum / point.runs.len().max(1) as f64)
+}
+
+/// A share in per cent with its interval.
+fn share(share: &Estimate) -> String {
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    match (share.low, share.high) {
+        (Some(low), Some(high)) => {
+            format!("{} ({} to {})", percent(share.mean), percent(low), percent(high))
+        }
+        _ => percent(share.mean),
+    }
+}
+
+fn seconds(seconds: Option<f64>) -> String {
+    number::optional(seconds, |seconds| format!("{seconds:.2}"))
+}
