@@ -42,6 +42,7 @@ use crate::rlc::{Overheads, Payload};
 use crate::subframe::{Subframe, duration};
 use crate::timing::Timing;
 use crate::ue::{RrcState, Ue, UeId, Ues};
+use recording::OnAir;
 pub use recording::{Channel, Message, Transmission};
 use responses::ResponseBlock;
 

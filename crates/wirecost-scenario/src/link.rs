@@ -9,12 +9,16 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use wirecost_link::CellProfile;
 use wirecost_link::nat::NatTimeouts;
-use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
+use wirecost_link::{
+    DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, NbiotCell, QueueLimit,
+};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
 pub use wirecost_results::link_text::{
-    DIRECTION_KEYS, ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder,
+    DIRECTION_KEYS, ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue,
+    rate, rate_text, reorder,
 };
 use wirecost_results::link_text::{NAT_KEYS, nat_timeouts, set, set_nat};
 
@@ -24,7 +28,7 @@ use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
 use named::{NamedLink, NamedLinkError};
 
 /// The keys of a link in a file.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 18] = [
     "name",
     "rtt",
     "delay",
@@ -40,6 +44,9 @@ pub const KEYS: [&str; 15] = [
     "nat_timeout",
     "up",
     "down",
+    "cell",
+    "cell_load",
+    "coupling_loss",
 ];
 
 /// The round-trip time of a link that does not say its own.
@@ -113,6 +120,44 @@ pub struct LinkLists {
     /// Different settings for the direction from server to device
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub down: Option<OwnSettings>,
+
+    /// The modelled NB-IoT cell that the link is.
+    #[arg(skip)]
+    pub cell: CellSettings,
+}
+
+/// The settings of a modelled NB-IoT cell in place of an emulated link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CellSettings {
+    /// The parameters of the network; `None`: the link is emulated.
+    pub profile: Option<CellProfile>,
+    /// Reports of other devices per second and cell; `None`: the device is alone.
+    pub load: Option<f64>,
+    /// Coupling loss between device and cell, in dB; `None`: [`MEDIAN_COUPLING_LOSS_DB`].
+    pub coupling_loss_db: Option<f64>,
+}
+
+/// The median coupling loss of the devices in the network of the profiles, rounded, in dB (docs/models/nbiot.md).
+pub const MEDIAN_COUPLING_LOSS_DB: f64 = 123.0;
+
+impl CellSettings {
+    /// These settings, and those of `base` where these say nothing.
+    fn over(self, base: Self) -> Self {
+        Self {
+            profile: self.profile.or(base.profile),
+            load: self.load.or(base.load),
+            coupling_loss_db: self.coupling_loss_db.or(base.coupling_loss_db),
+        }
+    }
+
+    /// The cell; `None`: the link is emulated.
+    fn cell(self) -> Option<NbiotCell> {
+        Some(NbiotCell {
+            profile: self.profile?,
+            load: self.load.unwrap_or_default(),
+            coupling_loss_db: self.coupling_loss_db.unwrap_or(MEDIAN_COUPLING_LOSS_DB),
+        })
+    }
 }
 
 /// The settings of one direction, as texts. They replace the shared settings.
@@ -150,6 +195,12 @@ pub enum LinkError {
         /// The share of packets that are lost.
         share: Probability,
     },
+    /// A modelled cell has a setting of an emulated link.
+    #[error("an NB-IoT cell decides its delays, rates and losses itself: leave out {0}")]
+    CellDecides(&'static str),
+    /// A setting of a modelled cell on an emulated link.
+    #[error("{0} is a setting of a modelled NB-IoT cell: take the link nbiot")]
+    NoCell(&'static str),
     /// A direction has a key that it cannot have.
     #[error("{way} {key}: {source}")]
     Direction {
@@ -216,6 +267,20 @@ impl LinkLists {
             nat_timeout: self.nat_timeout.or(base.nat_timeout),
             up: either(&self.up, &base.up),
             down: either(&self.down, &base.down),
+            cell: self.cell.over(base.cell),
+        }
+    }
+
+    /// The cell that the link is, if it is one.
+    fn nbiot_cell(&self) -> Result<Option<NbiotCell>, LinkError> {
+        let settings = self.cell;
+        let given = [
+            ("cell_load", settings.load.is_some()),
+            ("coupling_loss", settings.coupling_loss_db.is_some()),
+        ];
+        match (settings.cell(), given.into_iter().find(|(_, is_given)| *is_given)) {
+            (None, Some((key, _))) => Err(LinkError::NoCell(key)),
+            (cell, _) => Ok(cell),
         }
     }
 
@@ -244,12 +309,14 @@ impl LinkLists {
         if count > MAX_LIST {
             return Err(LinkError::TooMany(MAX_LIST));
         }
+        let cell = self.nbiot_cell()?;
         let mut links = Vec::with_capacity(count);
         for rtt in or_default(&self.rtt, DEFAULT_RTT) {
             for loss in or_default(&self.loss, Loss::None) {
                 for rate in or_default(&self.rate, None) {
                     for mtu in or_default(&self.mtu, DirectionConfig::default().mtu) {
-                        links.push(self.link(rtt, loss, rate, mtu)?);
+                        let link = self.link(rtt, loss, rate, mtu)?;
+                        links.push(in_cell(link, cell)?);
                     }
                 }
             }
@@ -281,6 +348,7 @@ impl LinkLists {
             up: both(symmetric.up.delay),
             down: both(symmetric.down.delay),
             nat: self.nat_timeout.unwrap_or_default(),
+            cell: None,
         };
         for (way, own, direction) in [
             ("up", &self.up, &mut link.up),
@@ -313,6 +381,33 @@ impl LinkLists {
         GilbertElliott::bursts(share, packets)
             .map(Loss::GilbertElliott)
             .ok_or(LinkError::NoBursts { packets, share })
+    }
+}
+
+/// The link as a modelled cell, if it is one. The internet behind it has a delay and a largest packet, and nothing else.
+fn in_cell(link: LinkConfig, cell: Option<NbiotCell>) -> Result<LinkConfig, LinkError> {
+    let perfect = DirectionConfig::default();
+    let differs = |key: &'static str, of: fn(&DirectionConfig, &DirectionConfig) -> bool| {
+        [link.up, link.down]
+            .iter()
+            .any(|way| of(way, &perfect))
+            .then_some(key)
+    };
+    let impairments = [
+        differs("rate", |way, perfect| way.rate != perfect.rate),
+        differs("loss", |way, perfect| way.loss != perfect.loss),
+        differs("queue", |way, perfect| way.queue != perfect.queue),
+        differs("delay_variation", |way, perfect| {
+            way.delay_variation != perfect.delay_variation
+        }),
+        differs("reorder", |way, perfect| way.reorder != perfect.reorder),
+        differs("duplicate", |way, perfect| way.duplicate != perfect.duplicate),
+        differs("corrupt", |way, perfect| way.corrupt != perfect.corrupt),
+        (!link.nat.is_none()).then_some("nat_timeout"),
+    ];
+    match impairments.into_iter().flatten().next() {
+        Some(key) if cell.is_some() => Err(LinkError::CellDecides(key)),
+        _ => Ok(LinkConfig { cell, ..link }),
     }
 }
 
@@ -394,6 +489,7 @@ pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<Lin
         LinkError::TooMany(_) => table.error("rtt", error),
         LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
         LinkError::NoBursts { .. } => table.error("loss_burst", error),
+        LinkError::CellDecides(key) | LinkError::NoCell(key) => table.error(key, error),
     })
 }
 
@@ -415,6 +511,11 @@ fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
         nat_timeout: nat(&table)?,
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,
+        cell: CellSettings {
+            profile: table.one("cell", parsed)?,
+            load: table.one("cell_load", cell_load)?,
+            coupling_loss_db: table.one("coupling_loss", coupling_loss)?,
+        },
     })
 }
 
