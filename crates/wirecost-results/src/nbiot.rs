@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+pub mod sequence;
+
 use serde::{Deserialize, Serialize};
 
 /// The format of these files.

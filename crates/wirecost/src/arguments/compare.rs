@@ -212,6 +212,10 @@ pub struct CompareArguments {
     #[arg(long, value_name = "NAME")]
     pub cell_profile: Option<CellProfile>,
 
+    /// Print what was on the air of the cell for the first device of each stack, from its connect to the end of its first message
+    #[arg(long)]
+    pub sequence: bool,
+
     /// The output options.
     #[command(flatten)]
     pub output: OutputArguments,

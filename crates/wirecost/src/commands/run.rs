@@ -137,6 +137,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 scenario,
                 options: &options,
                 output: &arguments.output,
+                shows_sequence: false,
             };
             job.run(interrupt)
         }
