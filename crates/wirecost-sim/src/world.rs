@@ -145,6 +145,11 @@ where
         &self.network.tap
     }
 
+    /// The tap that sees the packets, for its owner.
+    pub const fn tap_mut(&mut self) -> &mut T {
+        &mut self.network.tap
+    }
+
     /// When something happens next, without further calls; `None` where nothing does.
     pub fn next_event(&self) -> Option<Instant> {
         let decision = self.network.next_decision();

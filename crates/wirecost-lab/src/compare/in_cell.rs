@@ -27,9 +27,23 @@ const WARM_UP: Duration = Duration::from_secs(20);
 /// The number of the device. Those of other devices follow it.
 const DEVICE: HostIndex = 0;
 
-/// When the device may start: once the load of the others has built up.
-pub const fn first_start(cell: &NbiotCell) -> Duration {
-    if cell.load > 0.0 { WARM_UP } else { Duration::ZERO }
+/// The longest period of what a cell repeats: NPRACH of coverage level 2. Steps of a device begin at random moments of it, because
+/// a device that sends knows nothing of the cell's frames.
+const LONGEST_PERIOD: Duration = Duration::from_millis(2_560);
+
+/// When the device may start: once the load of the others has built up, at a moment drawn from `rng`.
+pub fn first_start(cell: &NbiotCell, rng: Rng) -> Duration {
+    let built_up = if cell.is_unloaded() {
+        Duration::ZERO
+    } else {
+        WARM_UP
+    };
+    built_up + moment(&mut rng.purpose(key_of("start in the cell")))
+}
+
+/// A moment within the longest period.
+fn moment(rng: &mut Rng) -> Duration {
+    LONGEST_PERIOD.mul_f64(rng.next_f64())
 }
 
 /// The network of a cell: that of its profile; without load one cell of it, without neighbours.
@@ -74,6 +88,9 @@ pub struct InCell<'a> {
     background: Option<Background>,
     recorder: AirRecorder,
     counters: [Counters; 2],
+    /// When the device may begin its next step, after its last connection.
+    free_at: Instant,
+    moments: Rng,
     /// Direction and bytes of the packets on their way, with their numbers.
     on_their_way: Vec<Offered>,
     events: Vec<CellEvent>,
@@ -99,6 +116,8 @@ impl<'a> InCell<'a> {
             cells,
             background,
             recorder: AirRecorder::default(),
+            free_at: Instant::START,
+            moments: rng.purpose(key_of("moments")),
             counters: [Counters::default(); 2],
             on_their_way: Vec::new(),
             events: Vec::new(),
@@ -133,6 +152,10 @@ impl<'a> InCell<'a> {
                 number,
                 arrives: None,
             },
+            CellEvent::Released { host: DEVICE, at } => {
+                self.free_at = at + moment(&mut self.moments);
+                return;
+            }
             CellEvent::Transmission(transmission) => return self.recorder.transmission(transmission),
             other => {
                 if let Some(background) = &mut self.background {
@@ -185,7 +208,10 @@ impl Carrier for InCell<'_> {
     }
 
     fn busy_until(&self, host: HostIndex, now: Instant) -> Instant {
-        self.cells.busy_until(host, now)
+        match self.cells.is_idle(host) {
+            true => self.free_at,
+            false => now,
+        }
     }
 
     fn next_decision(&self) -> Option<Instant> {

@@ -10,7 +10,7 @@ use wirecost_proto::path::{FixedDelay, Links};
 use wirecost_proto::random::key_of;
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Layer, Path, Phase, ResetReason, Rng};
-use wirecost_sim::{Carrier, Port, Settings, Tally, Tap, World};
+use wirecost_sim::{Carrier, Port, Recording, Settings, Tally, Tap, World};
 use wirecost_stack::channels::{ChannelOptions, ClientChannels, ServerChannels, datagram_bytes};
 use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::server::{Clients, Server, ServerEvent};
@@ -309,13 +309,28 @@ impl Observer<Server> for Arrival {
     }
 }
 
-/// Bytes of IP packets, up and down.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PacketBytes(pub(super) [u64; 2]);
+/// Bytes of IP packets, up and down; and the packets themselves, of a device that is recorded.
+#[derive(Debug, Default)]
+pub(super) struct PacketBytes(pub(super) [u64; 2], pub(super) Option<Box<Recording>>);
 
 impl Tap for PacketBytes {
-    fn packet(&mut self, packet: &wirecost_sim::Packet<'_>, _: Instant, _: Fate, _: &[Delivery]) {
+    fn packet(
+        &mut self,
+        packet: &wirecost_sim::Packet<'_>,
+        entered: Instant,
+        fate: Fate,
+        deliveries: &[Delivery],
+    ) {
         self.0[packet.direction as usize] += packet.wire_bytes as u64;
+        if let Some(recording) = &mut self.1 {
+            recording.packet(packet, entered, fate, deliveries);
+        }
+    }
+
+    fn decided(&mut self, number: u32, now: Instant, arrives: Option<Instant>) {
+        if let Some(recording) = &mut self.1 {
+            recording.decided(number, now, arrives);
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use super::NbiotError;
 use super::device::{DeviceWorld, Maker};
 use super::figures::{Leaver, RunCounter};
 use super::options::Options;
+use super::recorded::{Recorded, Recorder};
 
 /// Delay of the internet between the cells and the servers, each way (study nbiot, section 2.2).
 const INTERNET: Duration = Duration::from_millis(4);
@@ -38,10 +39,12 @@ pub(super) struct RunInput<'a> {
     /// The seed's number, from 0.
     pub(super) replication: u32,
     pub(super) stopped: &'a AtomicBool,
+    /// Whether the first measured device is recorded.
+    pub(super) is_recorded: bool,
 }
 
 /// Plays one run.
-pub(super) fn run(input: &RunInput<'_>) -> Result<RunFigures, NbiotError> {
+pub(super) fn run(input: &RunInput<'_>) -> Result<(RunFigures, Option<Recorded>), NbiotError> {
     Population::new(input)?.play()
 }
 
@@ -73,6 +76,7 @@ struct Population<'a> {
     marks: [Option<Vec<CellFacts>>; 2],
     counter: RunCounter,
     events: Vec<CellEvent>,
+    recorder: Recorder,
 }
 
 /// What happens next.
@@ -103,12 +107,13 @@ impl<'a> Population<'a> {
             marks: [None, None],
             counter: RunCounter::new(input.size_bytes, options.deadline),
             events: Vec::new(),
+            recorder: Recorder::new(input.is_recorded),
         };
         population.draw_arrival(Instant::START);
         Ok(population)
     }
 
-    fn play(mut self) -> Result<RunFigures, NbiotError> {
+    fn play(mut self) -> Result<(RunFigures, Option<Recorded>), NbiotError> {
         let mut left = EVENTS_PER_LOOK;
         while let Some(next) = self.next() {
             match next {
@@ -178,10 +183,14 @@ impl<'a> Population<'a> {
             .input
             .maker
             .world(host, self.devices_rng.host(u64::from(host)))?;
+        let is_measured = (start..end).contains(&now);
+        let ue = self.cells.arrive(host, now);
+        if self.recorder.begins(host, is_measured, now) {
+            self.cells.network_mut().record(ue);
+            world.tap_mut().1 = Some(Box::default());
+        }
         world.advance_by_one(now);
         world.wake_director();
-        self.cells.arrive(host, now);
-        let is_measured = (start..end).contains(&now);
         self.measured_left += u64::from(is_measured);
         self.open += u64::from(is_measured);
         self.counter.generated += u64::from(is_measured);
@@ -211,7 +220,8 @@ impl<'a> Population<'a> {
                 } => self.decide(host, number, Some(arrives), now),
                 CellEvent::Lost { host, number, .. } => self.decide(host, number, None, now),
                 CellEvent::Released { host, .. } => self.attend(host, now),
-                CellEvent::Connected { .. } | CellEvent::Transmission(_) => {}
+                CellEvent::Transmission(transmission) => self.recorder.transmission(transmission),
+                CellEvent::Connected { .. } => {}
             }
         }
         self.events = events;
@@ -223,6 +233,7 @@ impl<'a> Population<'a> {
         };
         let port = device.world.carrier_mut();
         port.decided(Decision { number, arrives }, now);
+        self.recorder.decided(host, Decision { number, arrives });
         match arrives {
             Some(at) if at > now => self.queue(host, at),
             _ => self.attend(host, now),
@@ -256,6 +267,7 @@ impl<'a> Population<'a> {
         };
         while device.world.advance_by_one(now) {}
         for packet in device.world.carrier_mut().offered() {
+            self.recorder.offered(&packet);
             self.cells.offer(&packet, now);
         }
         if !device.has_arrived
@@ -283,9 +295,10 @@ impl<'a> Population<'a> {
 
     /// Takes a device out of the cells, with what is left of its world.
     fn leave(&mut self, host: HostIndex, now: Instant) {
-        let Some(device) = self.devices.remove(&host) else {
+        let Some(mut device) = self.devices.remove(&host) else {
             return;
         };
+        self.recorder.leave(host, device.world.tap_mut().1.take());
         let facts = self.cells.remove(host, now);
         if !device.is_measured {
             return;
@@ -302,11 +315,13 @@ impl<'a> Population<'a> {
         }
     }
 
-    fn finish(mut self) -> RunFigures {
+    fn finish(mut self) -> (RunFigures, Option<Recorded>) {
         self.mark(self.window[1]);
         let [before, after] = self.marks.map(Option::unwrap_or_default);
         let options = self.input.options;
-        self.counter
-            .finish(&before, &after, options.duration, self.cells.network().events())
+        let figures = self
+            .counter
+            .finish(&before, &after, options.duration, self.cells.network().events());
+        (figures, self.recorder.into_recorded())
     }
 }

@@ -1,5 +1,7 @@
 //! `wirecost nbiot`: reports of devices in NB-IoT cells, in virtual time.
 
+mod recorded;
+
 use std::fs::File;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -44,6 +46,9 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
     }
     folder.write_json("summary.json", &summary)?;
     print(arguments, &summary)?;
+    if arguments.sequence {
+        recorded::print(&grid, &folder)?;
+    }
     if !arguments.quiet {
         output::note(format_args!("results: {}", folder.path().display()));
     }
@@ -154,7 +159,11 @@ fn play(
     let mut missing = Vec::new();
     for index in 0..grid.len() {
         match folder.read_json::<RunFigures>(&file(index)) {
-            Ok(figures) => finished.push(FinishedRun { index, figures }),
+            Ok(figures) => finished.push(FinishedRun {
+                index,
+                figures,
+                recorded: None,
+            }),
             Err(_) => missing.push(index),
         }
     }
@@ -166,10 +175,10 @@ fn play(
         &missing,
         jobs,
         &mut |run| {
-            unwritten = folder
-                .write_json(&file(run.index), &run.figures)
-                .err()
-                .or(unwritten.take());
+            let is_captured = arguments.capture;
+            let written = recorded::write(grid, folder, &run, is_captured)
+                .and_then(|()| folder.write_json(&file(run.index), &run.figures));
+            unwritten = written.err().or(unwritten.take());
             finished.push(run);
             screen.done(finished.len());
         },

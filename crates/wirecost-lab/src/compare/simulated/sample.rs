@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use wirecost_link::{Counters, Link, LinkConfig};
 use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Service};
@@ -168,7 +169,8 @@ impl World<'_> {
         let channels = ClientChannels::simulated(self.credentials, channels, rng);
         let config = client_config(options, planned, NUMBER, self.sample);
         let message = self.message.with_seed(rng.purpose(key_of("object")));
-        let before = self.link().cell.as_ref().map(first_start).unwrap_or_default();
+        let in_cell = self.link().cell.as_ref();
+        let before = in_cell.map_or(Duration::ZERO, |cell| first_start(cell, self.rng()));
         let at = Instant::START + before + START_GAP * self.sample;
         let remote = self.server();
         let address = simulated_address(self.place(), options.ipv6).unwrap_or(remote.ip());
