@@ -72,7 +72,11 @@ impl AirRecorder {
         sorted.sort_by_key(|(on_air, _)| (on_air.start, on_air.end));
         let mut silent_since = from;
         let mut sequence = Vec::with_capacity(sorted.len());
-        for (on_air, packets) in sorted {
+        for (position, (on_air, packets)) in sorted.iter().enumerate() {
+            let announced = announced_channel(on_air).and_then(|channel| {
+                let mut later = sorted[position + 1..].iter().map(|(later, _)| later);
+                later.find(|later| later.channel == channel)
+            });
             sequence.push(AirTransmission {
                 at_ms: ms(from, on_air.start),
                 duration_ms: ms(on_air.start, on_air.end),
@@ -80,7 +84,7 @@ impl AirRecorder {
                 direction: on_air.channel.direction().name().into(),
                 bytes: (on_air.bytes > 0).then_some(on_air.bytes),
                 repetitions: Some(on_air.repetitions),
-                what: words(on_air),
+                what: words(on_air, announced),
                 packet: self.named(packets),
                 waited_ms: ms(silent_since, on_air.start),
                 is_received: on_air.is_received,
@@ -112,18 +116,21 @@ const fn channel_name(channel: Channel) -> &'static str {
     }
 }
 
-/// What a transmission carries, and which one it is if not the first.
-fn words(on_air: &Transmission) -> String {
-    let mut words = match on_air.message {
-        Message::Preamble => "random access preamble (Msg1)".to_owned(),
-        Message::Assignment => "DCI: downlink block".to_owned(),
-        Message::UplinkGrant => "DCI: uplink grant".to_owned(),
-        Message::RandomAccessResponse => "random access response (Msg2)".to_owned(),
-        Message::HarqAck => "HARQ-ACK".to_owned(),
-        Message::Msg3 => with_content("Msg3", on_air),
-        Message::Msg4 => with_content("Msg4", on_air),
-        Message::Data => with_content("", on_air),
-    };
+/// The channel of the block that a DCI announces, if it is a DCI that the device has decoded.
+const fn announced_channel(on_air: &Transmission) -> Option<Channel> {
+    match on_air.message {
+        Message::Assignment if on_air.is_received => Some(Channel::Npdsch),
+        Message::UplinkGrant if on_air.is_received => Some(Channel::NpuschData),
+        _ => None,
+    }
+}
+
+/// What a transmission carries, and which one it is if not the first. A DCI `announced` another one.
+fn words(on_air: &Transmission, announced: Option<&Transmission>) -> String {
+    let mut words = content(on_air);
+    if let Some(announced) = announced {
+        words = format!("{words} for {}", content(announced));
+    }
     if on_air.attempt > 1 {
         words += &format!(", transmission {}", on_air.attempt);
     }
@@ -131,6 +138,19 @@ fn words(on_air: &Transmission) -> String {
         words += ", not received";
     }
     words
+}
+
+fn content(on_air: &Transmission) -> String {
+    match on_air.message {
+        Message::Preamble => "random access preamble (Msg1)".to_owned(),
+        Message::Assignment => "DCI".to_owned(),
+        Message::UplinkGrant => "DCI, uplink grant".to_owned(),
+        Message::RandomAccessResponse => "random access response (Msg2)".to_owned(),
+        Message::HarqAck => "HARQ-ACK".to_owned(),
+        Message::Msg3 => with_content("Msg3", on_air),
+        Message::Msg4 => with_content("Msg4", on_air),
+        Message::Data => with_content("", on_air),
+    }
 }
 
 /// The name of a block and what is in it.

@@ -23,7 +23,7 @@ use background::Background;
 pub use echoes::{EchoFigures, round_trips};
 
 /// How long other devices load the cells before the device starts.
-const WARM_UP: Duration = Duration::from_secs(20);
+const WARM_UP: Duration = Duration::from_secs(10);
 /// The number of the device. Those of other devices follow it.
 const DEVICE: HostIndex = 0;
 

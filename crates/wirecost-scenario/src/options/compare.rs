@@ -248,7 +248,7 @@ pub enum OptionsError {
     #[error(transparent)]
     Link(#[from] wirecost_link::ConfigError),
     /// A modelled cell outside virtual time.
-    #[error("{0} works in virtual time only: an NB-IoT cell is modelled, not emulated")]
+    #[error("the engine live cannot run a modelled NB-IoT cell ({}), which exists in virtual time only", cell_text(.0))]
     CellLive(LinkText),
     /// Devices that share an emulated link cannot be in a modelled cell.
     #[error(
@@ -258,6 +258,10 @@ pub enum OptionsError {
     /// IPv6 on a link that cannot carry it.
     #[error("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {0} B")]
     MtuBelowIpv6(u16),
+}
+
+fn cell_text(link: &LinkText) -> String {
+    link.0.cell.map_or_else(String::new, |cell| cell.to_string())
 }
 
 impl Options {

@@ -76,8 +76,9 @@ fn refused(error: OptionsError) -> Failure {
     let figures = EchoFigures::of(link);
     let hint = match figures {
         Ok(figures) => format!(
-            "take --engine sim; or a link with fixed figures: --rtt {}ms, the median of {} simulated echoes of {} B within a              connection of the unloaded cell, or --rtt {}ms, that from idle with random access",
-            figures.connected_ms, figures.echoes, figures.bytes, figures.idle_ms
+            "take --engine sim; or a link with fixed figures, from {} simulated echoes of {} B through the unloaded cell: \
+             --rtt {}ms, their median within a connection, or --rtt {}ms, that from idle with random access",
+            figures.echoes, figures.bytes, figures.connected_ms, figures.idle_ms
         ),
         Err(error) => format!("take --engine sim ({error})"),
     };
