@@ -249,7 +249,7 @@ pub enum OptionsError {
     Link(#[from] wirecost_link::ConfigError),
     /// A modelled cell outside virtual time.
     #[error("the engine live cannot run a modelled NB-IoT cell ({}), which exists in virtual time only", cell_text(.0))]
-    CellLive(LinkText),
+    CellLive(Box<LinkText>),
     /// Devices that share an emulated link cannot be in a modelled cell.
     #[error(
         "--shared-link is about an emulated link: the devices of a modelled NB-IoT cell share it with --cell-load"

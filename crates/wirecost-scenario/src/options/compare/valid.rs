@@ -97,7 +97,7 @@ impl Options {
         }
         if let Some(cell) = self.links.iter().find(|link| link.cell.is_some()) {
             if self.engine.goes_live() {
-                return Err(OptionsError::CellLive(LinkText(*cell)));
+                return Err(OptionsError::CellLive(Box::new(LinkText(*cell))));
             }
             if self.shared_link.is_some() {
                 return Err(OptionsError::CellShared);

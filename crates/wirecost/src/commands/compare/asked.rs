@@ -1,7 +1,6 @@
 //! From the arguments of `wirecost compare` to the options of a comparison.
 
 use wirecost_lab::compare::in_cell::EchoFigures;
-use wirecost_results::link_text::LinkText;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
     Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
@@ -70,11 +69,10 @@ fn lists(arguments: &CompareArguments) -> LinkLists {
 
 /// A refusal; that of a modelled cell on the engine live says which emulated link comes near, from the cell's own echoes.
 fn refused(error: OptionsError) -> Failure {
-    let OptionsError::CellLive(LinkText(link)) = &error else {
+    let OptionsError::CellLive(link) = &error else {
         return error.into();
     };
-    let figures = EchoFigures::of(link);
-    let hint = match figures {
+    let hint = match EchoFigures::of(&link.0) {
         Ok(figures) => format!(
             "take --engine sim; or a link with fixed figures, from {} simulated echoes of {} B through the unloaded cell: \
              --rtt {}ms, their median within a connection, or --rtt {}ms, that from idle with random access",
