@@ -50,7 +50,7 @@ impl Background {
 
     fn draw_arrival(&mut self) {
         let gap = self.rng.next_exponential() / self.rate;
-        self.next_arrival = self.next_arrival + Duration::from_secs_f64(gap);
+        self.next_arrival += Duration::from_secs_f64(gap);
     }
 
     /// When something happens next.
