@@ -1,8 +1,10 @@
 //! The settings of the emulated link, from flags or from a file: lists of which each combination is a link, and the
 //! settings of each direction.
 //!
+//! - `cell`: the settings of a modelled NB-IoT cell in place of an emulated link
 //! - [`named`]: links with names
 
+mod cell;
 pub mod named;
 
 use std::path::Path;
@@ -11,9 +13,7 @@ use std::time::Duration;
 
 pub use wirecost_link::CellProfile;
 use wirecost_link::nat::NatTimeouts;
-use wirecost_link::{
-    DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, NbiotCell, QueueLimit,
-};
+use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
 pub use wirecost_results::link_text::{
@@ -25,6 +25,7 @@ use wirecost_results::link_text::{NAT_KEYS, nat_timeouts, set, set_nat};
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
+pub use cell::{CellSettings, MEDIAN_COUPLING_LOSS_DB};
 use named::{NamedLink, NamedLinkError};
 
 /// The keys of a link in a file.
@@ -124,40 +125,6 @@ pub struct LinkLists {
     /// The modelled NB-IoT cell that the link is.
     #[arg(skip)]
     pub cell: CellSettings,
-}
-
-/// The settings of a modelled NB-IoT cell in place of an emulated link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CellSettings {
-    /// The parameters of the network; `None`: the link is emulated.
-    pub profile: Option<CellProfile>,
-    /// Reports of other devices per second and cell; `None`: the device is alone.
-    pub load: Option<f64>,
-    /// Coupling loss between device and cell, in dB; `None`: [`MEDIAN_COUPLING_LOSS_DB`].
-    pub coupling_loss_db: Option<f64>,
-}
-
-/// The median coupling loss of the devices in the network of the profiles, rounded, in dB (docs/models/nbiot.md).
-pub const MEDIAN_COUPLING_LOSS_DB: f64 = 123.0;
-
-impl CellSettings {
-    /// These settings, and those of `base` where these say nothing.
-    fn over(self, base: Self) -> Self {
-        Self {
-            profile: self.profile.or(base.profile),
-            load: self.load.or(base.load),
-            coupling_loss_db: self.coupling_loss_db.or(base.coupling_loss_db),
-        }
-    }
-
-    /// The cell; `None`: the link is emulated.
-    fn cell(self) -> Option<NbiotCell> {
-        Some(NbiotCell {
-            profile: self.profile?,
-            load: self.load.unwrap_or_default(),
-            coupling_loss_db: self.coupling_loss_db.unwrap_or(MEDIAN_COUPLING_LOSS_DB),
-        })
-    }
 }
 
 /// The settings of one direction, as texts. They replace the shared settings.
@@ -271,19 +238,6 @@ impl LinkLists {
         }
     }
 
-    /// The cell that the link is, if it is one.
-    fn nbiot_cell(&self) -> Result<Option<NbiotCell>, LinkError> {
-        let settings = self.cell;
-        let given = [
-            ("cell_load", settings.load.is_some()),
-            ("coupling_loss", settings.coupling_loss_db.is_some()),
-        ];
-        match (settings.cell(), given.into_iter().find(|(_, is_given)| *is_given)) {
-            (None, Some((key, _))) => Err(LinkError::NoCell(key)),
-            (cell, _) => Ok(cell),
-        }
-    }
-
     /// Whether these settings give a key of a direction to both directions.
     fn gives(&self, key: &str) -> bool {
         match key {
@@ -309,14 +263,14 @@ impl LinkLists {
         if count > MAX_LIST {
             return Err(LinkError::TooMany(MAX_LIST));
         }
-        let cell = self.nbiot_cell()?;
+        let cell = self.cell.cell()?;
         let mut links = Vec::with_capacity(count);
         for rtt in or_default(&self.rtt, DEFAULT_RTT) {
             for loss in or_default(&self.loss, Loss::None) {
                 for rate in or_default(&self.rate, None) {
                     for mtu in or_default(&self.mtu, DirectionConfig::default().mtu) {
                         let link = self.link(rtt, loss, rate, mtu)?;
-                        links.push(in_cell(link, cell)?);
+                        links.push(cell::in_cell(link, cell)?);
                     }
                 }
             }
@@ -381,33 +335,6 @@ impl LinkLists {
         GilbertElliott::bursts(share, packets)
             .map(Loss::GilbertElliott)
             .ok_or(LinkError::NoBursts { packets, share })
-    }
-}
-
-/// The link as a modelled cell, if it is one. The internet behind it has a delay and a largest packet, and nothing else.
-fn in_cell(link: LinkConfig, cell: Option<NbiotCell>) -> Result<LinkConfig, LinkError> {
-    let perfect = DirectionConfig::default();
-    let differs = |key: &'static str, of: fn(&DirectionConfig, &DirectionConfig) -> bool| {
-        [link.up, link.down]
-            .iter()
-            .any(|way| of(way, &perfect))
-            .then_some(key)
-    };
-    let impairments = [
-        differs("rate", |way, perfect| way.rate != perfect.rate),
-        differs("loss", |way, perfect| way.loss != perfect.loss),
-        differs("queue", |way, perfect| way.queue != perfect.queue),
-        differs("delay_variation", |way, perfect| {
-            way.delay_variation != perfect.delay_variation
-        }),
-        differs("reorder", |way, perfect| way.reorder != perfect.reorder),
-        differs("duplicate", |way, perfect| way.duplicate != perfect.duplicate),
-        differs("corrupt", |way, perfect| way.corrupt != perfect.corrupt),
-        (!link.nat.is_none()).then_some("nat_timeout"),
-    ];
-    match impairments.into_iter().flatten().next() {
-        Some(key) if cell.is_some() => Err(LinkError::CellDecides(key)),
-        _ => Ok(LinkConfig { cell, ..link }),
     }
 }
 
