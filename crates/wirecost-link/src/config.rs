@@ -5,6 +5,7 @@ use std::time::Duration;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_proto::{BitRate, Direction, Probability};
 
+use crate::cell::NbiotCell;
 use crate::delay::{DelayDistribution, DelayVariation};
 use crate::loss::Loss;
 use crate::nat::NatTimeouts;
@@ -32,6 +33,9 @@ pub struct LinkConfig {
     pub down: DirectionConfig,
     /// When the address translator at the network's end forgets a mapping.
     pub nat: NatTimeouts,
+    /// The modelled cell that the link is; both directions then describe the internet behind it. `None`: an emulated link. A
+    /// [`Link`](crate::Link) cannot be made of a cell.
+    pub cell: Option<NbiotCell>,
 }
 
 /// One direction of a link.
@@ -93,6 +97,7 @@ impl LinkConfig {
             up: direction(up),
             down: direction(rtt - up),
             nat: NatTimeouts::default(),
+            cell: None,
         }
     }
 
@@ -102,6 +107,7 @@ impl LinkConfig {
             up: direction,
             down: direction,
             nat: NatTimeouts { udp: None, tcp: None },
+            cell: None,
         }
     }
 

@@ -15,6 +15,7 @@
 //! Around them:
 //!
 //! - [`config`]: the configuration of a link and its validation
+//! - [`cell`]: a modelled NB-IoT cell in place of a link
 //! - [`link`]: the link itself
 //! - [`nat`]: an address translator, which forgets mappings that nothing uses
 //! - [`medium`]: the interfaces of an emulated link on a real machine
@@ -40,6 +41,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod achieved;
+pub mod cell;
 pub mod config;
 pub mod corrupt;
 pub mod counters;
@@ -54,6 +56,7 @@ pub mod queue;
 pub mod reorder;
 
 pub use achieved::{Achieved, FrequencyCheck};
+pub use cell::{CellProfile, NbiotCell};
 pub use config::{ConfigError, ConfigFault, DirectionConfig, LinkConfig};
 pub use counters::{Counters, Traffic};
 pub use delay::{DelayDistribution, DelayVariation};

@@ -52,4 +52,5 @@ pub use config::{Config, ConfigError};
 pub use facts::{Airtime, CellFacts, StateTimes, UeFacts};
 pub use gains::Gains;
 pub use network::{AirEvent, Channel, LossCause, Message, Network, Packet, Transmission};
+pub use rlc::{Carried, Control};
 pub use ue::{RrcState, UeId};

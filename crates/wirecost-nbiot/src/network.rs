@@ -48,6 +48,7 @@ use crate::timing::Timing;
 use crate::ue::{RrcState, Ue, UeId, Ues};
 use paging::PageBlock;
 use preconfigured::Resource;
+use recording::OnAir;
 pub use recording::{Channel, Message, Transmission};
 use responses::ResponseBlock;
 

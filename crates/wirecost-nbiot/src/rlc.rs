@@ -46,6 +46,39 @@ pub struct Pdu {
     completes: u16,
     /// Whether it asks for a status report.
     pub poll: bool,
+    /// What parts of it are of.
+    pub carried: Carried,
+}
+
+/// The most packets that one block can have parts of: it has 125 B at most, and a packet 28 B at least.
+const MOST_PACKETS: usize = 6;
+
+/// What parts of a packet data unit are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// The first signalling message.
+    pub control: Option<Control>,
+    packets: [Option<u64>; MOST_PACKETS],
+}
+
+impl Carried {
+    /// The names of the packets, in their order.
+    pub fn packets(&self) -> impl Iterator<Item = u64> + '_ {
+        self.packets.iter().copied().flatten()
+    }
+
+    fn add(&mut self, payload: Payload) {
+        match payload {
+            Payload::Control(control) => {
+                self.control.get_or_insert(control);
+            }
+            Payload::Packet { token } => {
+                if let Some(free) = self.packets.iter_mut().find(|packet| packet.is_none()) {
+                    *free = Some(token);
+                }
+            }
+        }
+    }
 }
 
 /// A status report: what has arrived.
@@ -181,6 +214,7 @@ impl Sender {
             bytes: 0,
             completes: 0,
             poll: false,
+            carried: Carried::default(),
         };
         let mut left = room.saturating_sub(overheads.subheader);
         while let Some(sdu) = self.queue.front_mut() {
@@ -191,6 +225,7 @@ impl Sender {
             sdu.left -= taken;
             left -= taken + overheads.rlc;
             pdu.bytes += taken + overheads.rlc;
+            pdu.carried.add(sdu.payload);
             if sdu.left == 0 {
                 pdu.completes += 1;
                 let whole = *sdu;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{BitRate, Layer, Probability};
 use wirecost_results::resolved::ResolvedScenario;
-use wirecost_results::summary::{Bytes, Count, Link, LinkDirection};
+use wirecost_results::summary::{Bytes, Count, Link, LinkCell, LinkDirection};
 use wirecost_results::{Cell, Section};
 
 use crate::names::Names;
@@ -140,6 +140,9 @@ pub(crate) fn link_words(link: &Link) -> String {
     if link.path.as_deref() == Some("real") {
         return "real path, no emulated link".into();
     }
+    if let Some(cell) = &link.nbiot_cell {
+        return cell_words(cell);
+    }
     let rtt = format!("rtt {}", time(rtt_ns(link)));
     let relay = (link.path.as_deref() == Some("relay")).then(|| "to a relay to the target".to_owned());
     let words: Vec<String> = std::iter::once(rtt)
@@ -147,6 +150,18 @@ pub(crate) fn link_words(link: &Link) -> String {
         .chain(relay)
         .collect();
     words.join(", ")
+}
+
+/// A modelled cell in words: its network, its load and the device's place.
+fn cell_words(cell: &LinkCell) -> String {
+    let load = match cell.load_per_s {
+        0.0 => "unloaded".to_owned(),
+        load => format!("{load}/s per cell from others"),
+    };
+    format!(
+        "modelled NB-IoT cell ({}, {load}, coupling loss {} dB)",
+        cell.profile, cell.coupling_loss_db
+    )
 }
 
 /// The number of devices per cell, and whether they share a link, as text.

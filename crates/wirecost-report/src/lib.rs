@@ -4,7 +4,8 @@
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
 //! - [`link`]: the same for a program's run
-//! - [`load`]: the same for loads; [`nbiot`]: tables and `report.html` of reports in NB-IoT cells
+//! - [`load`]: the same for loads; [`nbiot`]: tables and `report.html` of reports in NB-IoT cells; [`sequence`]: one device over
+//!   the air
 //!
 //! [`write_all`] reads a folder and writes all three into it. The parts that they share are `columns` (the value of a
 //! column, its text, its ranking), `figures` (bytes by layer of a cell), `groups` (cells that may be compared), `names`
@@ -39,6 +40,7 @@ pub mod nbiot;
 pub mod number;
 pub mod per;
 pub mod rows;
+pub mod sequence;
 pub mod terminal;
 
 use wirecost_results::RunFolder;

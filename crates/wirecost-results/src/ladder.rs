@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::nbiot::sequence::AirTransmission;
+
 /// The packets of one device of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ladder {
@@ -18,6 +20,10 @@ pub struct Ladder {
     pub link: String,
     /// Packets in the order they entered the link.
     pub packets: Vec<LadderPacket>,
+    /// In a modelled NB-IoT cell, what was on the air from the first packet until the next message. Times count from the first
+    /// packet, settle times included. Absent on an emulated link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub air: Vec<AirTransmission>,
 }
 
 /// One packet. Times count from the first packet of the ladder, settle times cut out.

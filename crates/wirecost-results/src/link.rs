@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use wirecost_link::{Counters, DelayDistribution, DirectionConfig, LinkConfig, QueueLimit};
+use wirecost_link::{Counters, DelayDistribution, DirectionConfig, LinkConfig, NbiotCell, QueueLimit};
 use wirecost_proto::Direction;
 use wirecost_stats::Sample;
 
-use crate::summary::{Achieved, Link, LinkDirection};
+use crate::summary::{Achieved, Link, LinkCell, LinkDirection};
 
 /// The results of the link check and of the decisions of the link.
 pub fn achieved(round_trips: &[Duration], link: &LinkConfig, counters: &[Counters; 2]) -> Achieved {
@@ -42,6 +42,15 @@ pub fn link_of(link: &LinkConfig, achieved: Option<Achieved>) -> Link {
         nat_tcp_timeout_ns: link.nat.tcp.map(|timeout| timeout.as_nanos() as u64),
         achieved,
         path: None,
+        nbiot_cell: link.cell.map(link_cell),
+    }
+}
+
+fn link_cell(cell: NbiotCell) -> LinkCell {
+    LinkCell {
+        profile: cell.profile.to_string(),
+        load_per_s: cell.load,
+        coupling_loss_db: cell.coupling_loss_db,
     }
 }
 

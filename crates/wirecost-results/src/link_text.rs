@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use wirecost_link::cell::{COUPLING_LOSSES_DB, CellProfile, MOST_LOAD, NbiotCell};
 use wirecost_link::nat::{MAX_NAT_TIMEOUT, NatTimeouts};
 use wirecost_link::{
     DelayDistribution, DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit, Reorder,
@@ -42,6 +43,11 @@ impl Serialize for LinkText {
             let texts: BTreeMap<&str, String> = nat_texts(self.0.nat).collect();
             map.serialize_entry("nat_timeout", &texts)?;
         }
+        if let Some(cell) = self.0.cell {
+            for (key, text) in cell_texts(cell) {
+                map.serialize_entry(key, &text)?;
+            }
+        }
         map.end()
     }
 }
@@ -63,11 +69,14 @@ impl<'de> Deserialize<'de> for LinkText {
             down: BTreeMap<String, String>,
             #[serde(default)]
             nat_timeout: BTreeMap<String, String>,
+            #[serde(flatten)]
+            cell: BTreeMap<String, String>,
         }
         let Directions {
             up,
             down,
             nat_timeout,
+            cell,
         } = Directions::deserialize(deserializer)?;
         let mut link = LinkConfig::default();
         let both = [(&mut link.up, &up), (&mut link.down, &down)];
@@ -83,8 +92,87 @@ impl<'de> Deserialize<'de> for LinkText {
         for (key, text) in &nat_timeout {
             set_nat(&mut link.nat, key, text).map_err(de::Error::custom)?;
         }
+        link.cell = read_cell(&cell).map_err(de::Error::custom)?;
         Ok(Self(link))
     }
+}
+
+/// The texts of a modelled cell, by their keys.
+fn cell_texts(cell: NbiotCell) -> [(&'static str, String); 3] {
+    let load = match cell.is_unloaded() {
+        true => UNLOADED.to_owned(),
+        false => format!("{}/s", cell.load),
+    };
+    let [profile, of_load, loss] = CELL_KEYS;
+    [
+        (profile, cell.profile.to_string()),
+        (of_load, load),
+        (loss, format!("{}dB", cell.coupling_loss_db)),
+    ]
+}
+
+/// The modelled cell of a link's texts, if it is one.
+fn read_cell(texts: &BTreeMap<String, String>) -> Result<Option<NbiotCell>, ValueError> {
+    let [profile, load, loss] = CELL_KEYS.map(|key| texts.get(key).map_or("", String::as_str));
+    if profile.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(NbiotCell {
+        profile: parsed::<CellProfile>(profile)?,
+        load: cell_load(load)?,
+        coupling_loss_db: coupling_loss(loss)?,
+    }))
+}
+
+/// The keys of a modelled cell.
+pub const CELL_KEYS: [&str; 3] = ["cell", "cell_load", "coupling_loss"];
+
+/// The load of a cell without other devices, as a text.
+const UNLOADED: &str = "unloaded";
+
+/// Reads the load of a cell: `1/s`, `30/min`, or `unloaded`.
+///
+/// # Errors
+/// It is none of these, or more than a cell may have.
+pub fn cell_load(text: &str) -> Result<f64, ValueError> {
+    if text == UNLOADED {
+        return Ok(0.0);
+    }
+    let wrong = || ValueError::form(text, "a load of a cell: write 1/s, 30/min or unloaded");
+    let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "min" => 60.0,
+        _ => return Err(wrong()),
+    };
+    let number = number.trim().parse::<f64>().map_err(|_| wrong())?;
+    let load = number / seconds;
+    if !(0.0..=MOST_LOAD).contains(&load) {
+        return Err(ValueError::Range {
+            range: "at least 0/s and at most 40/s",
+            got: text.to_owned(),
+        });
+    }
+    Ok(load)
+}
+
+/// Reads a coupling loss: `144dB`.
+///
+/// # Errors
+/// It has no unit, or is not one that a device may have.
+pub fn coupling_loss(text: &str) -> Result<f64, ValueError> {
+    let number = text
+        .strip_suffix("dB")
+        .and_then(|number| number.trim().parse().ok());
+    let loss: f64 = number.ok_or_else(|| ValueError::form(text, "a coupling loss: write 144dB"))?;
+    let [least, most] = COUPLING_LOSSES_DB;
+    if !(least..=most).contains(&loss) {
+        return Err(ValueError::Range {
+            range: "at least 50dB and at most 170dB",
+            got: text.to_owned(),
+        });
+    }
+    Ok(loss)
 }
 
 /// The keys of the time-outs of an address translator.
@@ -140,6 +228,13 @@ impl fmt::Display for LinkText {
     /// Writes the delay and everything that differs from a perfect link, once if both directions are equal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rtt = self.0.rtt();
+        if let Some(cell) = self.0.cell {
+            let internet = DisplayDuration(rtt);
+            return write!(
+                f,
+                "modelled NB-IoT cell, {cell}, {internet} to the server and back"
+            );
+        }
         let [up, down] = [&self.0.up, &self.0.down].map(|direction| texts(direction, rtt));
         let perfect = texts(&DirectionConfig::default(), rtt);
         // The MTU is not an impairment.
@@ -464,6 +559,35 @@ mod tests {
         assert_eq!(nat_timeouts("tcp=5s").expect("one").udp, None);
         for wrong in ["60s", "udp=60", "sctp=60s", "udp=0s", "tcp=25h", ""] {
             assert!(nat_timeouts(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_modelled_cell_is_read_back_from_its_text() {
+        let cell = NbiotCell {
+            profile: CellProfile::Study,
+            load: cell_load("30/min").expect("a load"),
+            coupling_loss_db: coupling_loss("144dB").expect("a loss"),
+        };
+        let mut link = LinkConfig::symmetric(Duration::from_millis(8));
+        link.cell = Some(cell);
+        let json = serde_json::to_string(&LinkText(link)).expect("JSON");
+        let end = r#""cell":"study","cell_load":"0.5/s","coupling_loss":"144dB"}"#;
+        assert!(json.ends_with(end), "{json}");
+        assert_eq!(
+            serde_json::from_str::<LinkText>(&json).expect("a link"),
+            LinkText(link)
+        );
+        let text = LinkText(link).to_string();
+        assert!(
+            text.starts_with("modelled NB-IoT cell, profile study, 0.5/s"),
+            "{text}"
+        );
+        for wrong in ["1", "-1/s", "50/s", "2/h", "NaN/s", ""] {
+            assert!(cell_load(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["144", "20dB", "200dB", "dB", "NaNdB"] {
+            assert!(coupling_loss(wrong).is_err(), "{wrong}");
         }
     }
 

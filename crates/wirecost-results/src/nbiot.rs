@@ -1,11 +1,12 @@
 //! The results of reports in NB-IoT cells: `summary.json` and the files of the runs, `cells/KEY.json`.
 //!
+//! - [`map`]: where devices were; [`sequence`]: one device over the air
 //! - [`sensitivity`]: the load at which reports are no longer served, against the distance of DCI occasions
 
-pub mod sensitivity;
-
 pub mod map;
+pub mod sensitivity;
 pub mod sequence;
+mod what_if;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,6 @@ use serde::{Deserialize, Serialize};
 use crate::folder::{ResultsError, RunFolder};
 use crate::threshold::Threshold;
 pub use sensitivity::Knee;
-
-mod what_if;
 
 pub use what_if::{Difference, KeepAlives, KeptConnections, NotRun};
 

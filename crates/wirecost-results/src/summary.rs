@@ -133,6 +133,21 @@ pub struct Link {
     /// placeholders, or `relay`, where a relay was at the end of the link; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The modelled NB-IoT cell that carried the packets in place of an emulated link; both directions are then those of the
+    /// internet behind it. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nbiot_cell: Option<LinkCell>,
+}
+
+/// A modelled NB-IoT cell as a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkCell {
+    /// The named parameters of the network.
+    pub profile: String,
+    /// Reports of other devices per second and cell; 0: the device is alone, without neighbouring cells.
+    pub load_per_s: f64,
+    /// Coupling loss between the device and its cell, in dB.
+    pub coupling_loss_db: f64,
 }
 
 /// One direction of the link, as configured.

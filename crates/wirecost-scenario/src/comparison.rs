@@ -103,6 +103,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     let mut options = Options::new(stacks(&table)?);
     matrix(&table, &mut options, inputs.folder)?;
     set(&mut options.engine, table.one("engine", parsed)?);
+    options.settle_engine();
     target(&table, &mut options)?;
     set(&mut options.samples, one_of(&table, "count", "samples", whole)?);
     set(&mut options.settle, table.one("settle", time)?);

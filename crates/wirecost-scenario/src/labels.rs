@@ -55,8 +55,8 @@ fn rate_label(rate: f64) -> (&'static str, String) {
     ("rate", message_rate_text(rate))
 }
 
-/// The dimensions of a link with its values. Equal values of both directions are given once.
-pub fn labels_of_link(link: &LinkConfig) -> [(&'static str, String); 4] {
+/// The dimensions of a link with its values. Equal values of both directions are given once. A modelled cell has three of its own.
+pub fn labels_of_link(link: &LinkConfig) -> Vec<(&'static str, String)> {
     let both = |up: String, down: String| {
         if up == down {
             up
@@ -65,7 +65,7 @@ pub fn labels_of_link(link: &LinkConfig) -> [(&'static str, String); 4] {
         }
     };
     let (up, down) = (&link.up, &link.down);
-    [
+    let mut labels = vec![
         ("link.rtt", DisplayDuration(link.rtt()).to_string()),
         ("link.loss", both(loss_text(&up.loss), loss_text(&down.loss))),
         ("link.rate", both(rate_text(up.rate), rate_text(down.rate))),
@@ -73,5 +73,11 @@ pub fn labels_of_link(link: &LinkConfig) -> [(&'static str, String); 4] {
             "link.mtu",
             ByteSize::from_bytes(up.mtu.min(down.mtu).into()).to_string(),
         ),
-    ]
+    ];
+    if let Some(cell) = link.cell {
+        labels.push(("link.cell", cell.profile.to_string()));
+        labels.push(("link.cell_load", message_rate_text(cell.load)));
+        labels.push(("link.coupling_loss", format!("{}dB", cell.coupling_loss_db)));
+    }
+    labels
 }

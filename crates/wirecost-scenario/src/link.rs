@@ -1,30 +1,35 @@
 //! The settings of the emulated link, from flags or from a file: lists of which each combination is a link, and the
 //! settings of each direction.
 //!
+//! - `cell`: the settings of a modelled NB-IoT cell in place of an emulated link
 //! - [`named`]: links with names
 
+mod cell;
 pub mod named;
 
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use wirecost_link::CellProfile;
 use wirecost_link::nat::NatTimeouts;
 use wirecost_link::{DelayVariation, DirectionConfig, GilbertElliott, LinkConfig, Loss, QueueLimit};
 use wirecost_proto::units::parse_duration;
 use wirecost_proto::{BitRate, Probability};
 pub use wirecost_results::link_text::{
-    DIRECTION_KEYS, ReorderSetting, delay_variation, loss, loss_text, mtu, queue, rate, rate_text, reorder,
+    DIRECTION_KEYS, ReorderSetting, cell_load, coupling_loss, delay_variation, loss, loss_text, mtu, queue,
+    rate, rate_text, reorder,
 };
 use wirecost_results::link_text::{NAT_KEYS, nat_timeouts, set, set_nat};
 
 use super::error::ScenarioError;
 use super::node::{Node, Value};
 use super::table::{MAX_LIST, Table, ValueError, parsed, text, time};
+pub use cell::{CellSettings, MEDIAN_COUPLING_LOSS_DB};
 use named::{NamedLink, NamedLinkError};
 
 /// The keys of a link in a file.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 18] = [
     "name",
     "rtt",
     "delay",
@@ -40,6 +45,9 @@ pub const KEYS: [&str; 15] = [
     "nat_timeout",
     "up",
     "down",
+    "cell",
+    "cell_load",
+    "coupling_loss",
 ];
 
 /// The round-trip time of a link that does not say its own.
@@ -113,6 +121,10 @@ pub struct LinkLists {
     /// Different settings for the direction from server to device
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub down: Option<OwnSettings>,
+
+    /// The modelled NB-IoT cell that the link is.
+    #[arg(skip)]
+    pub cell: CellSettings,
 }
 
 /// The settings of one direction, as texts. They replace the shared settings.
@@ -150,6 +162,12 @@ pub enum LinkError {
         /// The share of packets that are lost.
         share: Probability,
     },
+    /// A modelled cell has a setting of an emulated link.
+    #[error("an NB-IoT cell decides its delays, rates and losses itself: leave out {0}")]
+    CellDecides(&'static str),
+    /// A setting of a modelled cell on an emulated link.
+    #[error("{0} is a setting of a modelled NB-IoT cell: take the link nbiot")]
+    NoCell(&'static str),
     /// A direction has a key that it cannot have.
     #[error("{way} {key}: {source}")]
     Direction {
@@ -216,6 +234,7 @@ impl LinkLists {
             nat_timeout: self.nat_timeout.or(base.nat_timeout),
             up: either(&self.up, &base.up),
             down: either(&self.down, &base.down),
+            cell: self.cell.over(base.cell),
         }
     }
 
@@ -244,12 +263,14 @@ impl LinkLists {
         if count > MAX_LIST {
             return Err(LinkError::TooMany(MAX_LIST));
         }
+        let cell = self.cell.cell()?;
         let mut links = Vec::with_capacity(count);
         for rtt in or_default(&self.rtt, DEFAULT_RTT) {
             for loss in or_default(&self.loss, Loss::None) {
                 for rate in or_default(&self.rate, None) {
                     for mtu in or_default(&self.mtu, DirectionConfig::default().mtu) {
-                        links.push(self.link(rtt, loss, rate, mtu)?);
+                        let link = self.link(rtt, loss, rate, mtu)?;
+                        links.push(cell::in_cell(link, cell)?);
                     }
                 }
             }
@@ -281,6 +302,7 @@ impl LinkLists {
             up: both(symmetric.up.delay),
             down: both(symmetric.down.delay),
             nat: self.nat_timeout.unwrap_or_default(),
+            cell: None,
         };
         for (way, own, direction) in [
             ("up", &self.up, &mut link.up),
@@ -394,6 +416,7 @@ pub fn links(node: &Node, prefix: &str, folder: Option<&Path>) -> Result<Vec<Lin
         LinkError::TooMany(_) => table.error("rtt", error),
         LinkError::NothingLost => table.error("loss_burst", "it needs loss"),
         LinkError::NoBursts { .. } => table.error("loss_burst", error),
+        LinkError::CellDecides(key) | LinkError::NoCell(key) => table.error(key, error),
     })
 }
 
@@ -415,6 +438,11 @@ fn lists(node: &Node, prefix: &str) -> Result<LinkLists, ScenarioError> {
         nat_timeout: nat(&table)?,
         up: own_settings(&table, "up")?,
         down: own_settings(&table, "down")?,
+        cell: CellSettings {
+            profile: table.one("cell", parsed)?,
+            load: table.one("cell_load", cell_load)?,
+            coupling_loss_db: table.one("coupling_loss", coupling_loss)?,
+        },
     })
 }
 

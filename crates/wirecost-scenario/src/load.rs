@@ -252,6 +252,11 @@ fn connection(
     load.link = match table.get("link") {
         None => None,
         Some(node) => match link::links(node, "link.", inputs.folder)?.as_slice() {
+            [link] if link.cell.is_some() => {
+                let text =
+                    "an NB-IoT cell is modelled for single devices; take nb-iot, a link with fixed figures";
+                return Err(table.error("link", text));
+            }
             [link] => Some(*link),
             _ => return Err(table.error("link", "a load has one link")),
         },

@@ -51,6 +51,12 @@ pub trait Carrier {
         Some(port)
     }
 
+    /// Until when the way of `host` is busy as far as the carrier knows at `now`, apart from the packets that it holds: `now`
+    /// while, for example, its radio has a connection. Always the start where nothing but packets makes a link busy.
+    fn busy_until(&self, _host: HostIndex, _now: Instant) -> Instant {
+        Instant::START
+    }
+
     /// When to call [`Carrier::decide`] next; `None`: not before another packet is offered.
     fn next_decision(&self) -> Option<Instant>;
 

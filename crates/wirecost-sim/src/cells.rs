@@ -55,22 +55,31 @@ pub enum CellEvent {
 #[derive(Debug)]
 pub struct Cells {
     network: Network,
-    internet: Duration,
+    /// The delay between the cells and the servers, up and down.
+    internet: [Duration; 2],
     ues: BTreeMap<HostIndex, UeId>,
     hosts: BTreeMap<UeId, HostIndex>,
     /// Packets for devices that are on the internet, in the order in which they arrive at the cells.
     coming: VecDeque<(Instant, HostIndex, Packet)>,
+    /// When the devices that are idle lost their last connection.
+    released: BTreeMap<HostIndex, Instant>,
 }
 
 impl Cells {
     /// Cells without devices. `internet` is the delay between the cells and the servers, each way.
     pub const fn new(network: Network, internet: Duration) -> Self {
+        Self::with_delays(network, [internet, internet])
+    }
+
+    /// As [`Cells::new`], with a delay for each direction, up and down.
+    pub const fn with_delays(network: Network, internet: [Duration; 2]) -> Self {
         Self {
             network,
             internet,
             ues: BTreeMap::new(),
             hosts: BTreeMap::new(),
             coming: VecDeque::new(),
+            released: BTreeMap::new(),
         }
     }
 
@@ -108,10 +117,20 @@ impl Cells {
         state.is_none_or(|state| state == RrcState::Idle)
     }
 
+    /// Until when the way of a device is busy at `now`: `now` while it has a connection or asks for one, or else the end of its
+    /// last connection.
+    pub fn busy_until(&self, host: HostIndex, now: Instant) -> Instant {
+        match self.is_idle(host) {
+            true => self.released.get(&host).copied().unwrap_or_default(),
+            false => now,
+        }
+    }
+
     /// Takes a device out, with the packets that are on their way to it or from it. Returns what it did.
     pub fn remove(&mut self, host: HostIndex, now: Instant) -> Option<UeFacts> {
         let ue = self.ues.remove(&host)?;
         self.hosts.remove(&ue);
+        self.released.remove(&host);
         self.network.remove(ue, now)
     }
 
@@ -126,7 +145,10 @@ impl Cells {
         };
         match packet.direction {
             Direction::Up => self.network.offer(ue, Direction::Up, on_air, now),
-            Direction::Down => self.coming.push_back((now + self.internet, packet.host, on_air)),
+            Direction::Down => {
+                let [_, down] = self.internet;
+                self.coming.push_back((now + down, packet.host, on_air));
+            }
         }
     }
 
@@ -143,12 +165,17 @@ impl Cells {
                 network,
                 internet,
                 hosts,
+                released,
                 ..
             } = self;
             network.advance(at, &mut |event| {
-                if let Some(event) = translated(event, hosts, *internet) {
-                    listener(event);
+                let Some(event) = translated(event, hosts, internet[0]) else {
+                    return;
+                };
+                if let CellEvent::Released { host, at } = event {
+                    released.insert(host, at);
                 }
+                listener(event);
             });
             while let Some((_, host, packet)) = self.coming.front().copied().filter(|(due, ..)| *due <= at) {
                 self.coming.pop_front();
@@ -206,6 +233,10 @@ impl Carrier for Cells {
         }
         Self::offer(self, &packet, now);
         Fate::Held
+    }
+
+    fn busy_until(&self, host: HostIndex, now: Instant) -> Instant {
+        Self::busy_until(self, host, now)
     }
 
     fn next_decision(&self) -> Option<Instant> {

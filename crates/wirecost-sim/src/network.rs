@@ -15,6 +15,7 @@ pub(crate) mod stream_spans;
 pub(crate) mod streams;
 
 use wirecost_proto::bare::Transport as Kind;
+use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Delivery, Direction, Fate, Instant, Span};
 use wirecost_wire::tcp::Flags;
 
@@ -41,6 +42,8 @@ pub(crate) struct Network<L, T> {
     pub(crate) tap: T,
     /// The time until which each device's link was busy, or is known to be busy.
     busy_until: Vec<Instant>,
+    /// The packets of each device that the carrier holds.
+    held: Vec<u32>,
     /// The deliveries of the current packet.
     deliveries: Vec<Delivery>,
     /// Whether the carrier holds the current packet.
@@ -105,6 +108,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             links,
             tap,
             busy_until: vec![Instant::START; devices],
+            held: vec![0; if L::HOLDS { devices } else { 0 }],
             deliveries: Vec::new(),
             is_held: false,
             decisions: Vec::new(),
@@ -114,10 +118,27 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         }
     }
 
-    /// The time until which a device's link was busy, or is known to be busy.
-    pub(crate) fn busy_until(&self, device: u32) -> Instant {
-        let busy = self.busy_until.get(device as usize);
-        busy.copied().unwrap_or_default()
+    /// The time until which the link of device `device`, which is `host`, was busy, or is known to be busy. While the carrier
+    /// holds a packet, that is the current time.
+    pub(crate) fn busy_until(&self, device: u32, host: HostIndex) -> Instant {
+        let busy = self.busy_until.get(device as usize).copied().unwrap_or_default();
+        match self.held.get(device as usize) {
+            None => busy,
+            Some(0) => busy.max(self.links.busy_until(host, self.now)),
+            Some(_) => busy.max(self.now),
+        }
+    }
+
+    /// Counts a packet of a flow's device among those that the carrier holds, or no longer.
+    fn count_held(&mut self, flow: u32, is_held: bool) {
+        let device = self.flows.get(flow).map(|flow| flow.device as usize);
+        if let Some(held) = device.and_then(|device| self.held.get_mut(device)) {
+            *held = if is_held {
+                *held + 1
+            } else {
+                held.saturating_sub(1)
+            };
+        }
     }
 
     /// Adds a flow from an unused port of a device; returns its number.
@@ -150,10 +171,11 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             payload: entering.payload,
             spans: entering.spans,
             flow_phase: flow.phase,
+            number: if L::HOLDS { self.packets.next_number() } else { 0 },
         };
         let device = flow.device;
         flow.phase = packet.phase();
-        let (now, wire_bytes) = (self.now, entering.wire_bytes);
+        let (now, wire_bytes, number) = (self.now, entering.wire_bytes, packet.number);
         self.is_held = false;
         if !translate(&mut self.links, flow, entering, now) {
             return;
@@ -162,7 +184,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             host: flow.host,
             direction: entering.direction,
             wire_bytes,
-            number: if L::HOLDS { self.packets.next_number() } else { 0 },
+            number,
         };
         let fate = self.links.offer(offered, now, &mut self.deliveries);
         self.is_held = L::HOLDS && fate == Fate::Held;
@@ -191,6 +213,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
         let mut decisions = std::mem::take(&mut self.decisions);
         self.links.decide(now, &mut decisions);
         for Decision { number, arrives } in decisions.drain(..) {
+            self.tap.decided(number, now, arrives);
             match arrives {
                 Some(at) => self.arrives(number, at),
                 None => self.drop_packet(number),

@@ -100,6 +100,8 @@ pub struct Packet<'a> {
     /// The phase of the flow's last packet before this one; connect before the first of a connection, message before
     /// the first datagram.
     pub flow_phase: Phase,
+    /// The world's number of the packet, until its fate is decided. Always 0 where the carrier decides at once.
+    pub number: u32,
 }
 
 impl Packet<'_> {
@@ -162,6 +164,9 @@ impl Packet<'_> {
 pub trait Tap {
     /// Handles one packet, with the link's decision.
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]);
+
+    /// The carrier has decided the fate of a packet that it held, at `now`: it arrives, or is lost.
+    fn decided(&mut self, _number: u32, _now: Instant, _arrives: Option<Instant>) {}
 }
 
 /// Ignores every packet.
@@ -175,6 +180,11 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.0.packet(packet, entered, fate, deliveries);
         self.1.packet(packet, entered, fate, deliveries);
     }
+
+    fn decided(&mut self, number: u32, now: Instant, arrives: Option<Instant>) {
+        self.0.decided(number, now, arrives);
+        self.1.decided(number, now, arrives);
+    }
 }
 
 /// A tap, or none.
@@ -182,6 +192,12 @@ impl<T: Tap> Tap for Option<T> {
     fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]) {
         if let Some(tap) = self {
             tap.packet(packet, entered, fate, deliveries);
+        }
+    }
+
+    fn decided(&mut self, number: u32, now: Instant, arrives: Option<Instant>) {
+        if let Some(tap) = self {
+            tap.decided(number, now, arrives);
         }
     }
 }

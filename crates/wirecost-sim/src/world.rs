@@ -140,14 +140,14 @@ where
         &self.director
     }
 
-    /// The tap that sees the packets, for its owner.
-    pub const fn tap_mut(&mut self) -> &mut T {
-        &mut self.network.tap
-    }
-
     /// The tap that sees the packets.
     pub const fn tap(&self) -> &T {
         &self.network.tap
+    }
+
+    /// The tap that sees the packets, for its owner.
+    pub const fn tap_mut(&mut self) -> &mut T {
+        &mut self.network.tap
     }
 
     /// When something happens next, without further calls; `None` where nothing does.

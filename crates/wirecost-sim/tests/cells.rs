@@ -56,16 +56,13 @@ fn a_datagram_arrives_after_the_air_and_the_internet() {
     let finished = world(settings(), devices, cell(-110.0), Recording::new()).run(end());
     let arrivals: Vec<Instant> = finished.observer.0.iter().map(|(at, ..)| *at).collect();
     assert_eq!(arrivals, [on_air.expect("a delivery") + INTERNET]);
-    let fates: Vec<Fate> = finished
-        .tap
-        .records()
-        .iter()
-        .filter_map(|record| match record {
-            Record::Packet(packet) => Some(packet.fate),
-            Record::Delivery(_) => None,
-        })
-        .collect();
-    assert_eq!(fates, [Fate::Held]);
+    // Once the cell has decided, the recording has the fate, and the delivery after its packet.
+    let records = finished.tap.into_records();
+    let [Record::Packet(packet), Record::Delivery(delivery)] = records.as_slice() else {
+        panic!("not a packet and its delivery: {records:?}");
+    };
+    assert_eq!(packet.fate, Fate::Delivered);
+    assert_eq!((delivery.packet, delivery.actual), (0, arrivals[0]));
 }
 
 #[test]

@@ -20,12 +20,14 @@ fn links_are_listed_and_each_is_shown_with_its_sources() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert!(
-        names.starts_with(&["name", "ethernet", "wifi", "lte", "lte-m", "nb-iot", "3g"]),
+        names.starts_with(&[
+            "name", "ethernet", "wifi", "lte", "lte-m", "nb-iot", "nbiot", "3g"
+        ]),
         "{table}"
     );
     let all: Value = serde_json::from_str(&output("links --json -")).expect("JSON");
     let all = all.as_array().expect("a list");
-    assert_eq!(all.len(), 9);
+    assert_eq!(all.len(), 10);
     for link in all {
         let name = link["name"].as_str().expect("a name");
         assert!(table.contains(&format!("\n{name} ")), "{name}");

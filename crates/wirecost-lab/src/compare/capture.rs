@@ -7,6 +7,7 @@ use std::path::Path;
 use wirecost_live::Clock;
 use wirecost_live::capture::{flush, writer};
 use wirecost_proto::record::RecordedPacket;
+use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Instant, Phase};
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_security::Start;
@@ -15,6 +16,7 @@ use wirecost_wire::pcapng::Writer;
 
 use super::analysis::{Attributed, PacketSink, Shares};
 use super::ladder::{DrawnPacket, DrawnPackets};
+use crate::air::PacketOnAir;
 
 /// Writes every packet to the capture with a comment, and keeps the packets of ladders.
 pub struct CaptureFile<'a> {
@@ -93,6 +95,8 @@ pub(super) struct Described<'a> {
     pub(super) planned: &'a PlannedCell,
     pub(super) counted: &'a Shares,
     pub(super) cause: Cause,
+    /// When the packet was on the air of a modelled cell.
+    pub(super) air: Option<PacketOnAir>,
 }
 
 /// Writes a description of the packet into `comment`: cell, what it counts in, cause, fate, and
@@ -111,6 +115,7 @@ pub(super) fn describe(
             planned,
             counted,
             cause,
+            ..
         }) => {
             let size = planned.payload.len();
             let (counted, cause) = (counted.packet.name(), cause.name());
@@ -134,11 +139,24 @@ pub(super) fn describe(
         let after = at.saturating_since(packet.entered);
         let _ = write!(comment, " after {:.3} ms", after.as_secs_f64() * 1e3);
     }
+    if let Some(air) = device.and_then(|device| device.air) {
+        comment.push_str(&air_times(&air, packet.entered));
+    }
     let others = device.iter().flat_map(|device| &device.counted.others);
     for (index, (counted, bytes)) in others.enumerate() {
         let before = if index == 0 { " | of which " } else { ", " };
         let _ = write!(comment, "{before}{bytes} B {}", counted.name());
     }
+}
+
+/// When a packet was on the air of a modelled cell, counted from when it entered: ` | air 213 to 250 ms in 2 blocks`.
+pub(crate) fn air_times(air: &PacketOnAir, entered: Instant) -> String {
+    let (Some(began), Some(ended)) = (air.began, air.ended) else {
+        return " | never on the air".into();
+    };
+    let ms = |at: Instant| at.saturating_since(entered).as_secs_f64() * 1e3;
+    let blocks = counted(air.transmissions.into(), "block");
+    format!(" | air {:.3} to {:.3} ms in {blocks}", ms(began), ms(ended))
 }
 
 impl PacketSink for CaptureFile<'_> {
@@ -153,6 +171,7 @@ impl PacketSink for CaptureFile<'_> {
                 planned: &self.plan.cells[device.cell],
                 counted: &device.counted,
                 cause: device.verdict.cause,
+                air: None,
             });
             describe(&mut self.comment, packet, delivered, planned);
             self.write(packet);

@@ -171,7 +171,8 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
 
 /// The reasons to look before trusting the figures of a cell that was run.
 fn warnings(source: &Source<'_>, evidence: &Evidence<'_>) -> Vec<Warning> {
-    let known = known::warnings(source.planned, evidence.link).filter(|_| source.engine == "sim");
+    let known = known::warnings(source.planned, evidence.link)
+        .filter(|_| source.engine == "sim" && evidence.link.cell.is_none());
     verdict::warnings(evidence).into_iter().chain(known).collect()
 }
 

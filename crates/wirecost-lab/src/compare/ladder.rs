@@ -7,6 +7,7 @@ use wirecost_results::{Ladder, LadderPacket};
 use wirecost_scenario::plan::PlannedCell;
 
 use super::analysis::DeviceMeasurement;
+use crate::air::AirRecorder;
 
 /// A packet of a ladder: when it entered and left the link, and its description.
 #[derive(Clone, Debug)]
@@ -64,12 +65,13 @@ impl DrawnPacket {
     }
 }
 
-/// The ladder of a cell from the packets of one of its devices; `None` if the device sent no message.
+/// The ladder of a cell from the packets of one of its devices, and what was on the air for it in a modelled cell; `None` if the device sent no message.
 pub fn ladder(
     planned: &PlannedCell,
     link: String,
     device: &DeviceMeasurement,
     mut packets: DrawnPackets,
+    air: Option<&AirRecorder>,
 ) -> Option<Ladder> {
     let script = &device.report.script;
     let notes = script.notes();
@@ -80,6 +82,7 @@ pub fn ladder(
         end: next.map_or(Instant::from_nanos(u64::MAX), |next| next.actual),
     };
     packets.retain(|packet| !script.is_before_connect(packet.entered));
+    let from = packets.first().map_or(steps.message, |packet| packet.entered);
     Some(Ladder {
         cell: None,
         stack: planned.stack.to_string(),
@@ -87,6 +90,7 @@ pub fn ladder(
         payload_bytes: planned.payload.len() as u64,
         link,
         packets: ladder_packets(packets, &steps),
+        air: air.map_or_else(Vec::new, |air| air.sequence(from, steps.end)),
     })
 }
 

@@ -8,6 +8,7 @@
 //! - [`cells`], `sections`, `outcome`: from devices to the figures of cells
 //! - [`verdict`]: whether the figures are valid; `known`: where the engines do not agree
 //! - [`shared_link`]: all devices of a cell on one link, as a load in virtual time
+//! - [`in_cell`]: one device in a modelled NB-IoT cell in place of an emulated link
 //! - [`sweep`]: cells one by one or in batches, each written to disk as soon as it has figures
 //! - [`finish`]: writes the results folder
 
@@ -16,6 +17,7 @@ pub mod capture;
 pub mod cells;
 pub(crate) mod device;
 pub mod finish;
+pub mod in_cell;
 mod known;
 pub mod ladder;
 pub mod live;

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use wirecost_link::Counters;
 use wirecost_load::part::PartError;
+use wirecost_nbiot::ConfigError;
 use wirecost_proto::random::key_of;
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::{Cause, Instant};
@@ -38,6 +39,7 @@ use super::analysis::{DeviceMeasurement, Shares};
 use super::cells::{self, Source};
 use super::ladder::ladder;
 use super::traffic;
+use crate::air::{AirRecorder, PacketOnAir};
 use sink::Kept;
 pub(crate) use threads::side_by_side;
 pub use threads::simulate;
@@ -75,6 +77,8 @@ pub struct SimulatedPacket {
     pub counted: Shares,
     /// Why it was sent.
     pub cause: Cause,
+    /// When it was on the air of a modelled cell; `None` on an emulated link.
+    pub air: Option<PacketOnAir>,
 }
 
 /// Why a cell cannot be simulated.
@@ -92,6 +96,9 @@ pub enum SimulationError {
     /// A load in virtual time cannot begin.
     #[error(transparent)]
     Load(#[from] PartError),
+    /// The network of a modelled cell cannot be made.
+    #[error(transparent)]
+    Cell(#[from] ConfigError),
     /// The packets cannot be analysed.
     #[error("cannot analyse the packets: {0}")]
     Analysis(#[from] io::Error),
@@ -160,6 +167,9 @@ impl<'a> Simulation<'a> {
             for (sum, counters) in played.counters.iter_mut().zip(outcome.counters) {
                 *sum += counters;
             }
+            if outcome.device.report.finished && played.air.is_none() {
+                played.air = outcome.air;
+            }
             played.devices.push(outcome.device);
         }
         played.keys = recorded.key_log.text();
@@ -180,6 +190,7 @@ impl<'a> Simulation<'a> {
             counters,
             kept,
             keys,
+            air,
         } = played;
         let finished: Vec<&DeviceMeasurement> =
             devices.iter().filter(|device| device.report.finished).collect();
@@ -207,7 +218,7 @@ impl<'a> Simulation<'a> {
             index,
             cell: cells::cell(&source, &finished),
             rows: finished.iter().map(row).collect(),
-            ladder: drawn.and_then(|device| ladder(planned, link, device, kept.ladder)),
+            ladder: drawn.and_then(|device| ladder(planned, link, device, kept.ladder, air.as_ref())),
             traffic: traffic::finish(kept.traffic, devices.iter()),
             packets: kept.packets,
             keys,
@@ -223,6 +234,8 @@ struct Played {
     counters: [Counters; 2],
     kept: Kept,
     keys: String,
+    /// What was on the air for the first finished device, in a modelled cell.
+    air: Option<AirRecorder>,
 }
 
 #[cfg(test)]

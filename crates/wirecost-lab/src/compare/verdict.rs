@@ -121,7 +121,12 @@ const fn carried(outcomes: &Outcomes) -> u64 {
 
 fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {
     let off = || rtt_off(evidence.link, evidence.achieved, evidence.ipv6);
-    evidence.is_emulated.then(off)?
+    is_emulated(evidence).then(off)?
+}
+
+/// Whether there is an emulated link to hold against its configuration: a modelled cell has no configured losses and delays.
+const fn is_emulated(evidence: &Evidence<'_>) -> bool {
+    evidence.is_emulated && evidence.link.cell.is_none()
 }
 
 fn mean_delay(evidence: &Evidence<'_>) -> Option<Warning> {
@@ -149,7 +154,7 @@ fn ms(duration: Duration) -> String {
 }
 
 fn link_decisions(evidence: &Evidence<'_>) -> Option<Warning> {
-    decisions_off(evidence.link, evidence.counters)
+    is_emulated(evidence).then(|| decisions_off(evidence.link, evidence.counters))?
 }
 
 fn drops(evidence: &Evidence<'_>) -> Option<Warning> {

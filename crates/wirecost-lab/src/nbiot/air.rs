@@ -6,7 +6,7 @@ use wirecost_nbiot::config::{BearerConfig, HeaderCompression, PdnType};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::{Delivery, Direction, Fate, Instant};
 use wirecost_schc::{Context, Ends};
-use wirecost_sim::{Packet, Tap};
+use wirecost_sim::{Packet, Recording, Tap};
 use wirecost_stack::{Channel, Stack};
 
 /// Why a stack cannot be run with a bearer; `None` where it can.
@@ -46,6 +46,8 @@ pub(super) struct AirTap {
     /// Of the contents of their TCP segments and UDP datagrams.
     pub(super) contents: [u64; 2],
     waiting: VecDeque<usize>,
+    /// The packets themselves, of a device that is recorded.
+    pub(super) recording: Option<Box<Recording>>,
 }
 
 impl AirTap {
@@ -64,6 +66,7 @@ impl AirTap {
             air_bytes: [0; 2],
             contents: [0; 2],
             waiting: VecDeque::new(),
+            recording: None,
         }
     }
 
@@ -105,7 +108,7 @@ fn context_from(first: &Packet<'_>, has_coap_rules: bool) -> Box<Context> {
 
 impl Tap for AirTap {
     /// Packets of a preparation cross an ideal link, and are not held.
-    fn packet(&mut self, packet: &Packet<'_>, _: Instant, fate: Fate, _: &[Delivery]) {
+    fn packet(&mut self, packet: &Packet<'_>, entered: Instant, fate: Fate, deliveries: &[Delivery]) {
         if fate != Fate::Held {
             return;
         }
@@ -115,5 +118,14 @@ impl Tap for AirTap {
         self.air_bytes[way] += on_air as u64;
         self.contents[way] += packet.payload.len() as u64;
         self.waiting.push_back(on_air);
+        if let Some(recording) = &mut self.recording {
+            recording.packet(packet, entered, fate, deliveries);
+        }
+    }
+
+    fn decided(&mut self, number: u32, now: Instant, arrives: Option<Instant>) {
+        if let Some(recording) = &mut self.recording {
+            recording.decided(number, now, arrives);
+        }
     }
 }

@@ -190,6 +190,14 @@ impl Grids {
         (curve.stack.to_string(), curve.size_bytes)
     }
 
+    /// The stack and the size of a run's reports, as text.
+    pub fn curve_text(&self, index: usize) -> String {
+        let (one, within) = self.place(index);
+        let curve = &one.grid.curves[one.grid.runs[within].curve];
+        let (name, _) = named(&curve.name(), &one.values);
+        format!("{name}, {} B", curve.size_bytes)
+    }
+
     /// Plays `runs` on `jobs` threads and hands their figures over in this order, whatever the number of threads.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 //! - `air`: what of a packet crosses the air
 //! - `population`: devices come, send one report each, and leave; one run is one curve at one load with one seed
 //! - `figures`: from devices to runs, and from runs to points; [`energy`]: energy and battery life; `map`: where devices were
+//! - [`recorded`]: the IP packets of one device of each curve, and what was on the air for it
 //! - [`checks`]: the study's statements; [`validation`]: the model against closed forms and published figures
 
 mod air;
@@ -21,6 +22,7 @@ pub mod options;
 #[cfg(test)]
 mod parity;
 mod population;
+pub mod recorded;
 mod reporter;
 pub mod validation;
 mod variant;
@@ -38,6 +40,7 @@ use device::Maker;
 use energy::Lifetime;
 pub use options::Options;
 use options::WhatIf;
+use recorded::Recorded;
 use variant::Variant;
 pub use way::Unprepared;
 
@@ -113,6 +116,8 @@ pub struct FinishedRun {
     pub index: usize,
     /// Its figures.
     pub figures: RunFigures,
+    /// Its first measured device, in the first run of each curve.
+    pub recorded: Option<Recorded>,
 }
 
 impl Grid {
@@ -224,6 +229,14 @@ impl Grid {
         )
     }
 
+    /// The stack and the size of a run's reports, as text.
+    pub fn curve_text(&self, index: usize) -> String {
+        let curve = &self.curves[self.runs[index].curve];
+        let what_if = curve.what_if.map(|change| format!(" ({})", change.name()));
+        let what_if = what_if.unwrap_or_default();
+        format!("{}{what_if}, {} B", curve.stack, curve.size_bytes)
+    }
+
     /// Plays `runs` on `jobs` threads and hands their figures over in this order, whatever the number of threads.
     ///
     /// # Errors
@@ -254,19 +267,25 @@ impl Grid {
     fn run(&self, index: usize, stopped: &AtomicBool) -> Result<FinishedRun, NbiotError> {
         let run = self.runs[index];
         let curve = &self.curves[run.curve];
-        let figures = population::run(&population::RunInput {
+        let is_first = |other: &PlannedRun| other.curve == run.curve;
+        let (figures, recorded) = population::run(&population::RunInput {
             options: &curve.options,
             maker: &curve.maker,
             size_bytes: curve.size_bytes,
             load: run.load,
             replication: run.replication,
             stopped,
+            is_recorded: self.runs.iter().position(is_first) == Some(index),
         })?;
         let figures = RunFigures {
             replication: run.replication,
             ..figures
         };
-        Ok(FinishedRun { index, figures })
+        Ok(FinishedRun {
+            index,
+            figures,
+            recorded,
+        })
     }
 
     /// The summary of the runs that have ended.

@@ -20,6 +20,7 @@ use super::NbiotError;
 use super::device::Maker;
 use super::figures::{Leaver, RunCounter};
 use super::options::Options;
+use super::recorded::{Recorded, Recorder};
 use super::way::{Device, Task};
 
 /// Delay of the internet between the cells and the servers, each way (study nbiot, section 2.2).
@@ -47,6 +48,8 @@ pub(super) struct RunInput<'a> {
     /// The seed's number, from 0.
     pub(super) replication: u32,
     pub(super) stopped: &'a AtomicBool,
+    /// Whether the first measured device is recorded.
+    pub(super) is_recorded: bool,
 }
 
 /// In the first replication, the places of the devices of one report in this number are kept.
@@ -58,7 +61,7 @@ fn one_in(input: &RunInput<'_>) -> Option<u64> {
 }
 
 /// Plays one run.
-pub(super) fn run(input: &RunInput<'_>) -> Result<RunFigures, NbiotError> {
+pub(super) fn run(input: &RunInput<'_>) -> Result<(RunFigures, Option<Recorded>), NbiotError> {
     Population::new(input)?.play()
 }
 
@@ -93,6 +96,7 @@ struct Population<'a> {
     marks: [Option<Vec<CellFacts>>; 2],
     counter: RunCounter,
     events: Vec<CellEvent>,
+    recorder: Recorder,
 }
 
 /// What happens next.
@@ -124,13 +128,14 @@ impl<'a> Population<'a> {
             marks: [None, None],
             counter: RunCounter::new(input.size_bytes, options.deadline, one_in(input)),
             events: Vec::new(),
+            recorder: Recorder::new(input.is_recorded),
         };
         population.draw_arrival(Task::Report, Instant::START);
         population.draw_arrival(Task::KeepAlive, Instant::START);
         Ok(population)
     }
 
-    fn play(mut self) -> Result<RunFigures, NbiotError> {
+    fn play(mut self) -> Result<(RunFigures, Option<Recorded>), NbiotError> {
         let mut left = EVENTS_PER_LOOK;
         while let Some(next) = self.next() {
             match next {
@@ -215,11 +220,15 @@ impl<'a> Population<'a> {
         *generated += 1;
         let rng = self.devices_rng.host(u64::from(host));
         let mut device = self.input.maker.device(host, rng, task, now)?;
+        let is_measured = (start..end).contains(&now);
+        let ue = self.cells.arrive(host, now);
+        if task == Task::Report && self.recorder.begins(host, is_measured, now) {
+            self.cells.network_mut().record(ue);
+            device.record();
+        }
         if task == Task::Report {
             device.begin();
         }
-        self.cells.arrive(host, now);
-        let is_measured = (start..end).contains(&now);
         self.measured_left += u64::from(is_measured);
         if is_measured {
             self.open += u64::from(task == Task::Report);
@@ -251,7 +260,8 @@ impl<'a> Population<'a> {
                 } => self.decide(host, number, Some(arrives), now),
                 CellEvent::Lost { host, number, .. } => self.decide(host, number, None, now),
                 CellEvent::Released { host, .. } => self.attend(host, now),
-                CellEvent::Connected { .. } | CellEvent::Transmission(_) => {}
+                CellEvent::Transmission(transmission) => self.recorder.transmission(transmission),
+                CellEvent::Connected { .. } => {}
             }
         }
         self.events = events;
@@ -261,7 +271,9 @@ impl<'a> Population<'a> {
         let Some(device) = self.devices.get_mut(&host) else {
             return;
         };
-        device.device.decided(Decision { number, arrives }, now);
+        let decision = Decision { number, arrives };
+        self.recorder.decided(host, decision);
+        device.device.decided(decision, now);
         match arrives {
             Some(at) if at > now => self.queue(host, at),
             _ => self.attend(host, now),
@@ -295,6 +307,7 @@ impl<'a> Population<'a> {
         };
         device.device.advance(now);
         for packet in device.device.offered() {
+            self.recorder.offered(&packet);
             self.cells.offer(&packet, now);
         }
         if !device.has_arrived
@@ -322,11 +335,12 @@ impl<'a> Population<'a> {
 
     /// Takes a device out of the cells, with what is left of its world.
     fn leave(&mut self, host: HostIndex, now: Instant) {
-        let Some(device) = self.devices.remove(&host) else {
+        let Some(mut device) = self.devices.remove(&host) else {
             return;
         };
         let gains = self.cells.ue(host).and_then(|ue| self.cells.network().gains(ue));
         let place = gains.map(|gains| gains.place).unwrap_or_default();
+        self.recorder.leave(host, device.device.take_recording());
         let facts = self.cells.remove(host, now);
         if !device.is_measured {
             return;
@@ -352,11 +366,13 @@ impl<'a> Population<'a> {
         }
     }
 
-    fn finish(mut self) -> RunFigures {
+    fn finish(mut self) -> (RunFigures, Option<Recorded>) {
         self.mark(self.window[1]);
         let [before, after] = self.marks.map(Option::unwrap_or_default);
         let options = self.input.options;
-        self.counter
-            .finish(&before, &after, options.duration, self.cells.network().events())
+        let figures = self
+            .counter
+            .finish(&before, &after, options.duration, self.cells.network().events());
+        (figures, self.recorder.into_recorded())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_proto::record::Record;
 use wirecost_proto::{Delivery, Fate, Instant};
 use wirecost_sim::{Carrier, Decision, Offered, Port, World};
 use wirecost_stack::Client;
@@ -208,6 +209,24 @@ impl Device {
             Offered { wire_bytes, ..packet }
         };
         packets.into_iter().map(on_air).collect()
+    }
+
+    /// Keeps its packets from now on.
+    pub(super) fn record(&mut self) {
+        self.world.tap_mut().recording = Some(Box::default());
+    }
+
+    /// Takes its packets, in the time of the cells.
+    pub(super) fn take_recording(&mut self) -> Vec<Record> {
+        let recording = self.world.tap_mut().recording.take();
+        let mut records = recording.map_or_else(Vec::new, |recording| recording.into_records());
+        for record in &mut records {
+            match record {
+                Record::Packet(packet) => packet.entered = packet.entered - self.ahead,
+                Record::Delivery(delivery) => delivery.actual = delivery.actual - self.ahead,
+            }
+        }
+        records
     }
 
     /// Gives back the fate of a packet, which became known at `now`.

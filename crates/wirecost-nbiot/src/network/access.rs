@@ -2,7 +2,7 @@
 
 use wirecost_proto::Direction;
 
-use super::{AirEvent, Channel, Event, LossCause, Message, Network};
+use super::{AirEvent, Channel, Event, LossCause, Message, Network, OnAir};
 use crate::cell::{Preamble, Response};
 use crate::nprach::detection_probability;
 use crate::subframe::{Interval, Subframe};
@@ -122,12 +122,9 @@ impl Network {
             device.counters.collisions += u32::from(!wins);
             self.events.push(until, Event::AccessTimer { ue, serial });
             let on_air = Interval::new(now - channels.nprach.length, now);
-            self.note(
-                ue,
-                (Channel::Nprach, Message::Preamble),
-                (on_air, 1),
-                wins && is_detected,
-            );
+            let repetitions = channels.nprach.repetitions.into();
+            let on_air = OnAir::new(Channel::Nprach, Message::Preamble, on_air, repetitions);
+            self.note(ue, on_air, wins && is_detected);
             if wins && is_detected {
                 is_any = true;
                 let response = Response {

@@ -2,7 +2,7 @@
 
 use wirecost_proto::Direction;
 
-use super::{Channel, Event, LossCause, Message, Network};
+use super::{Channel, Event, LossCause, Message, Network, OnAir};
 use crate::bler::gaussian_tail;
 use crate::npdsch::NpdschFormat;
 use crate::subframe::{Interval, Subframe};
@@ -105,14 +105,10 @@ impl Network {
         };
         let (dci, repetitions, data, attempt) = (block.dci, block.dci_repetitions, block.data, block.attempt);
         let (ack, bins, was_decoded) = (block.ack, block.bins, block.is_decoded);
+        let on_air = OnAir::dci(Message::Assignment, block);
         self.start_poll_timer(ue, Direction::Down, now);
         let is_heard = self.hears_dci(ue, dci, repetitions);
-        self.note(
-            ue,
-            (Channel::Npdcch, Message::Assignment),
-            (dci, attempt),
-            is_heard,
-        );
+        self.note(ue, on_air, is_heard);
         if !is_heard {
             return;
         }
@@ -139,9 +135,9 @@ impl Network {
         };
         block.is_decoded = block.draw >= format.codeword.error_rate(block.energy);
         let is_decoded = block.is_decoded;
-        let message = block.content.message();
+        let on_air = OnAir::block(block);
         let content = is_decoded.then(|| std::mem::replace(&mut block.content, Content::Grant));
-        self.note(ue, (Channel::Npdsch, message), (data, attempt), is_decoded);
+        self.note(ue, on_air, is_decoded);
         if attempt == 1 {
             self.adapt(ue, Direction::Down, is_decoded);
         }
@@ -171,12 +167,9 @@ impl Network {
         let (is_heard, attempt) = (block.is_heard, block.attempt);
         let is_read = is_heard && self.reads_ack(ue, ack, bins);
         if is_heard {
-            self.note(
-                ue,
-                (Channel::NpuschAck, Message::HarqAck),
-                (ack, attempt),
-                is_read,
-            );
+            let repetitions = self.ack_repetitions(ue);
+            let on_air = OnAir::new(Channel::NpuschAck, Message::HarqAck, ack, repetitions);
+            self.note(ue, on_air.attempt(attempt), is_read);
         }
         let max_attempts = self.config.link.max_harq_tx;
         let next = self.timing.monitor(now);
@@ -198,6 +191,12 @@ impl Network {
             self.handle_acknowledged(ue, on_ack, now);
         }
         self.settle(ue, now);
+    }
+
+    /// How often a device repeats its HARQ-ACKs.
+    fn ack_repetitions(&self, ue: UeId) -> u64 {
+        let level = self.ues.get(ue).map_or(0, |device| device.level);
+        self.levels[level].config.harq_ack_repetitions.into()
     }
 
     /// Whether the cell reads a HARQ-ACK: coherent detection of one bit, repeated over all its resource elements.

@@ -1,6 +1,6 @@
 //! Paging: when an idle device looks for a page, and the DCI and the block that a page takes (TS 36.304 section 7).
 
-use super::{Channel, Event, Message, Network};
+use super::{Channel, Event, Message, Network, OnAir};
 use crate::config::IdleMode;
 use crate::npdsch::NpdschFormat;
 use crate::subframe::{Interval, Subframe};
@@ -140,17 +140,20 @@ impl Network {
 
     fn hears_page(&mut self, ue: UeId, block: &PageBlock) -> bool {
         let is_heard = self.hears_dci(ue, block.dci, block.dci_repetitions);
-        self.note(
-            ue,
-            (Channel::Npdcch, Message::Assignment),
-            (block.dci, 1),
-            is_heard,
+        let dci = OnAir::new(
+            Channel::Npdcch,
+            Message::Assignment,
+            block.dci,
+            block.dci_repetitions,
         );
+        self.note(ue, dci, is_heard);
         if !is_heard {
             return false;
         }
         let is_received = self.decodes(ue, block.data, &block.format);
-        self.note(ue, (Channel::Npdsch, Message::Data), (block.data, 1), is_received);
+        let repetitions = block.format.repetitions.into();
+        let page = OnAir::new(Channel::Npdsch, Message::Data, block.data, repetitions);
+        self.note(ue, page.sized(block.format.bits), is_received);
         is_received
     }
 }

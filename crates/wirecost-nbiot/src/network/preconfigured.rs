@@ -10,7 +10,7 @@
 //! [`SKIPPED_WITHIN`] of the one that is used: only their number counts, because devices are many and their resources lie anywhere.
 
 use super::placement::UplinkPlace;
-use super::{Channel, Event, Message, Network};
+use super::{Channel, Event, Message, Network, OnAir};
 use crate::config::Flow;
 use crate::npusch::NpuschFormat;
 use crate::subframe::{Interval, Subframe};
@@ -168,7 +168,8 @@ impl Network {
             return;
         }
         let is_heard = self.hears_dci(ue, dci, repetitions);
-        self.note(ue, (Channel::Npdcch, Message::HarqAck), (dci, 1), is_heard);
+        let acknowledgement = OnAir::new(Channel::Npdcch, Message::HarqAck, dci, repetitions);
+        self.note(ue, acknowledgement, is_heard);
         if is_heard {
             self.become_idle(ue, dci.end);
         }

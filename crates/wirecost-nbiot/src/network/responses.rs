@@ -1,7 +1,7 @@
 //! Random access responses (Msg2) and their grants of Msg3.
 
 use super::placement::UplinkPlace;
-use super::{Channel, Event, Message, Network};
+use super::{Channel, Event, Message, Network, OnAir};
 use crate::calendar::Bins;
 use crate::cell::Response;
 use crate::config::Flow;
@@ -146,18 +146,21 @@ impl Network {
                 continue;
             }
             let is_heard = self.hears_dci(grant.ue, block.dci, block.dci_repetitions);
-            self.note(
-                grant.ue,
-                (Channel::Npdcch, Message::Assignment),
-                (block.dci, 1),
-                is_heard,
+            let dci = OnAir::new(
+                Channel::Npdcch,
+                Message::Assignment,
+                block.dci,
+                block.dci_repetitions,
             );
+            self.note(grant.ue, dci, is_heard);
             if !is_heard {
                 continue;
             }
             let is_received = self.decodes(grant.ue, block.data, &block.format);
-            let what = (Channel::Npdsch, Message::RandomAccessResponse);
-            self.note(grant.ue, what, (block.data, 1), is_received);
+            let repetitions = block.format.repetitions.into();
+            let response = Message::RandomAccessResponse;
+            let on_air = OnAir::new(Channel::Npdsch, response, block.data, repetitions);
+            self.note(grant.ue, on_air.sized(block.format.bits), is_received);
             if is_received {
                 self.transmit_msg3(grant.ue, &grant.format, grant.place, grant.is_early);
             }

@@ -2,7 +2,7 @@
 
 use wirecost_proto::Direction;
 
-use super::{Channel, Event, Message, Network};
+use super::{Event, Message, Network, OnAir};
 use crate::config::ReleaseAssistance;
 use crate::subframe::Subframe;
 use crate::tables::NPUSCH_DELAYS;
@@ -68,14 +68,9 @@ impl Network {
             return;
         };
         let (dci, repetitions, data, bins) = (block.dci, block.dci_repetitions, block.data, block.bins);
-        let attempt = block.attempt;
+        let on_air = OnAir::dci(Message::UplinkGrant, block);
         let is_heard = self.hears_dci(ue, dci, repetitions);
-        self.note(
-            ue,
-            (Channel::Npdcch, Message::UplinkGrant),
-            (dci, attempt),
-            is_heard,
-        );
+        self.note(ue, on_air, is_heard);
         if !is_heard {
             return;
         }
@@ -136,8 +131,8 @@ impl Network {
             };
             block.energy += energy;
             block.is_decoded = block.draw >= format.codeword.error_rate(block.energy);
-            let (is_decoded, message) = (block.is_decoded, block.content.message());
-            self.note(ue, (Channel::NpuschData, message), (data, attempt), is_decoded);
+            let (is_decoded, on_air) = (block.is_decoded, OnAir::block(block));
+            self.note(ue, on_air, is_decoded);
             if attempt == 1 {
                 self.adapt(ue, Direction::Up, is_decoded);
             }

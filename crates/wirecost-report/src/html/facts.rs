@@ -79,11 +79,11 @@ fn link(summary: &Summary, name: &Name) -> Grid {
     let queues = run(summary).any(|cell| queue_dropped(cell).is_some());
     // The last column is shown only with a queue.
     let columns: [ValueColumn<&Cell>; 7] = [
-        (
-            "RTT asked",
-            "ms",
-            |cell| number::millis(rtt_ns(&cell.link) as f64),
-        ),
+        ("RTT asked", "ms", |cell| {
+            // A modelled cell is not asked for a round-trip time.
+            let asked = cell.link.nbiot_cell.is_none().then(|| rtt_ns(&cell.link));
+            number::optional(asked, |ns| number::millis(ns as f64))
+        }),
         ("achieved", "ms, p50", |cell| {
             let rtt = cell.link.achieved.as_ref().and_then(|a| a.rtt_p50_ns);
             number::optional(rtt, |ns| number::millis(ns as f64))

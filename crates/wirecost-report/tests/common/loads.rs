@@ -134,6 +134,7 @@ pub(crate) fn linked() -> LoadResults {
                     ..Achieved::default()
                 }),
                 path: None,
+                nbiot_cell: None,
             },
             packet_path: "tun".into(),
             emulator: Some(Emulator {

@@ -390,6 +390,7 @@ fn link(half: u64) -> Link {
             ..Achieved::default()
         }),
         path: None,
+        nbiot_cell: None,
     }
 }
 

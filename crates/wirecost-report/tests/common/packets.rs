@@ -199,6 +199,7 @@ pub(crate) fn ladder(stack: &str, payload: u64, rtt_ms: u64, packets: &[Packet])
             .filter(|p| p.phase != "close")
             .map(packet)
             .collect(),
+        air: Vec::new(),
     }
 }
 

@@ -16,12 +16,13 @@ use crate::node::{Key, Node, Value};
 use crate::table::{Table, text, time};
 
 /// The files of the links that the program contains, by name.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("ethernet", include_str!("../../../../links/ethernet.yaml")),
     ("wifi", include_str!("../../../../links/wifi.yaml")),
     ("lte", include_str!("../../../../links/lte.yaml")),
     ("lte-m", include_str!("../../../../links/lte-m.yaml")),
     ("nb-iot", include_str!("../../../../links/nb-iot.yaml")),
+    ("nbiot", include_str!("../../../../links/nbiot.yaml")),
     ("3g", include_str!("../../../../links/3g.yaml")),
     (
         "satellite-geo",

@@ -247,9 +247,21 @@ pub enum OptionsError {
     /// The link cannot exist.
     #[error(transparent)]
     Link(#[from] wirecost_link::ConfigError),
+    /// A modelled cell outside virtual time.
+    #[error("the engine live cannot run a modelled NB-IoT cell ({}), which exists in virtual time only", cell_text(.0))]
+    CellLive(Box<LinkText>),
+    /// Devices that share an emulated link cannot be in a modelled cell.
+    #[error(
+        "--shared-link is about an emulated link: the devices of a modelled NB-IoT cell share it with --cell-load"
+    )]
+    CellShared,
     /// IPv6 on a link that cannot carry it.
     #[error("IPv6 needs an MTU of at least 1280 B (RFC 8200, section 5), got {0} B")]
     MtuBelowIpv6(u16),
+}
+
+fn cell_text(link: &LinkText) -> String {
+    link.0.cell.map_or_else(String::new, |cell| cell.to_string())
 }
 
 impl Options {
@@ -260,6 +272,18 @@ impl Options {
             self.starts.iter().map(move |start| (stack, *start))
         };
         self.stacks.iter().flat_map(of_stack)
+    }
+
+    /// Whether a link is a modelled NB-IoT cell.
+    pub fn has_cell(&self) -> bool {
+        self.links.iter().any(|link| link.cell.is_some())
+    }
+
+    /// Takes the engine sim where the engine is left open and a link is modelled, not emulated.
+    pub fn settle_engine(&mut self) {
+        if self.engine == Engine::Auto && self.has_cell() {
+            self.engine = Engine::Sim;
+        }
     }
 
     /// An upper bound of the life of a device.

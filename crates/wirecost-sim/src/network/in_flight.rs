@@ -68,6 +68,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
             return self.recycle(packet);
         }
         packet.copies = copies;
+        if self.is_held {
+            self.count_held(flow, true);
+        }
         if let Some(flow) = self.flows.get_mut(flow) {
             flow.in_flight += copies;
         }
@@ -83,6 +86,9 @@ impl<L: Carrier, T: Tap> Network<L, T> {
 
     /// Schedules the arrival of a packet that the carrier has held.
     pub(super) fn arrives(&mut self, packet: u32, at: Instant) {
+        if let Some(flow) = self.packets.get(packet).map(|slot| slot.flow) {
+            self.count_held(flow, false);
+        }
         if let Some(slot) = self.packets.get(packet)
             && let Some(flow) = self.flows.get(slot.flow)
             && let Some(busy) = self.busy_until.get_mut(flow.device as usize)
@@ -95,6 +101,7 @@ impl<L: Carrier, T: Tap> Network<L, T> {
     /// Drops a packet that the carrier has held.
     pub(super) fn drop_packet(&mut self, number: u32) {
         if let Some((flow, _, packet)) = self.take_packet(number) {
+            self.count_held(flow, false);
             self.finish_arrival(number, flow, packet);
         }
     }

@@ -1,5 +1,6 @@
 //! A recording of every packet's bytes, in memory.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use wirecost_cost::{DeviceLedger, Ports, Totals};
@@ -17,6 +18,10 @@ use super::{Fragment, Packet, Tap, Transport};
 pub struct Recording {
     records: Vec<Record>,
     packets: u64,
+    /// Where the packets that the carrier holds are, by the world's number: the position in `records`, and the number of the packet.
+    held: BTreeMap<u32, (usize, u64)>,
+    /// The deliveries of packets that were held, by the number of the packet.
+    late: BTreeMap<u64, RecordedDelivery>,
 }
 
 impl Recording {
@@ -25,14 +30,27 @@ impl Recording {
         Self::default()
     }
 
-    /// The recorded entries.
+    /// The recorded entries, without the deliveries of packets that were held.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The recorded entries; consumes the recording.
-    pub fn into_records(self) -> Vec<Record> {
-        self.records
+    /// The recorded entries, each packet followed by its deliveries; consumes the recording.
+    pub fn into_records(mut self) -> Vec<Record> {
+        if self.late.is_empty() {
+            return self.records;
+        }
+        let mut records = Vec::with_capacity(self.records.len() + self.late.len());
+        let mut packets = 0;
+        for record in self.records {
+            let is_packet = matches!(record, Record::Packet(_));
+            records.push(record);
+            if is_packet {
+                records.extend(self.late.remove(&packets).map(Record::Delivery));
+                packets += 1;
+            }
+        }
+        records
     }
 
     /// The ledger's totals for the packets of one device. The ledger gets the device's own logs and those of the service at
@@ -159,6 +177,9 @@ impl Tap for Recording {
         }));
         let index = self.packets;
         self.packets += 1;
+        if fate == Fate::Held {
+            self.held.insert(packet.number, (self.records.len() - 1, index));
+        }
         let deliveries = deliveries.iter().map(|delivery| RecordedDelivery {
             packet: index,
             planned: delivery.at,
@@ -166,5 +187,26 @@ impl Tap for Recording {
             intact: delivery.flip_bit.is_none(),
         });
         self.records.extend(deliveries.map(Record::Delivery));
+    }
+
+    fn decided(&mut self, number: u32, _: Instant, arrives: Option<Instant>) {
+        let Some((position, packet)) = self.held.remove(&number) else {
+            return;
+        };
+        if let Some(Record::Packet(record)) = self.records.get_mut(position) {
+            record.fate = match arrives {
+                Some(_) => Fate::Delivered,
+                None => Fate::Lost,
+            };
+        }
+        if let Some(at) = arrives {
+            let delivery = RecordedDelivery {
+                packet,
+                planned: at,
+                actual: at,
+                intact: true,
+            };
+            self.late.insert(packet, delivery);
+        }
     }
 }

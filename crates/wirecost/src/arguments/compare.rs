@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::parse_duration;
-use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::link::{CellProfile, LinkLists, cell_load, coupling_loss};
 use wirecost_scenario::load;
 use wirecost_scenario::options::compare::{Engine, Reconnect};
 use wirecost_scenario::options::load::LoadTarget;
@@ -198,6 +198,23 @@ pub struct CompareArguments {
         allow_hyphen_values = true
     )]
     pub keep_alive: Duration,
+
+    /// Load of the cell of --link nbiot by other devices: 1/s, 30/min, in reports per second and cell [default: unloaded]
+    #[arg(long, value_name = "RATE", value_parser = cell_load, allow_hyphen_values = true)]
+    pub cell_load: Option<f64>,
+
+    /// Coupling loss between the device and the cell of --link nbiot: 144dB is the edge of normal coverage, 164dB the limit of
+    /// NB-IoT [default: 123dB]
+    #[arg(long, value_name = "DB", value_parser = coupling_loss, allow_hyphen_values = true)]
+    pub coupling_loss: Option<f64>,
+
+    /// Parameters of the cell of --link nbiot: study or vodafone [default: study]
+    #[arg(long, value_name = "NAME")]
+    pub cell_profile: Option<CellProfile>,
+
+    /// Print what was on the air of the cell for the first device of each stack, from its connect to the end of its first message
+    #[arg(long)]
+    pub sequence: bool,
 
     /// The output options.
     #[command(flatten)]

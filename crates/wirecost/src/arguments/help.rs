@@ -80,6 +80,11 @@ const COMPARE: &[Group] = &[
         further: &["settle", "timeout", "jobs", "one_cpu", "packet_path"],
     },
     Group {
+        heading: "Modelled NB-IoT cell (--link nbiot)",
+        common: &["cell_load", "coupling_loss"],
+        further: &["cell_profile", "sequence"],
+    },
+    Group {
         heading: "Devices that share a link",
         common: &[],
         further: &["shared_link", "clients", "spread"],

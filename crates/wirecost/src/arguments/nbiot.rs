@@ -105,7 +105,7 @@ pub struct NbiotArguments {
     pub shard: Option<Shard>,
 
     /// Compare the model with closed forms and published figures, instead of running reports
-    #[arg(long, conflicts_with_all = ["stacks", "load", "seeds", "duration", "full", "checks", "what_if", "set", "vary", "threshold", "sensitivity", "shard", "out", "resume"])]
+    #[arg(long, conflicts_with_all = ["stacks", "load", "seeds", "duration", "full", "checks", "what_if", "set", "vary", "threshold", "sensitivity", "shard", "out", "resume", "sequence", "capture"])]
     pub validate: bool,
 
     /// Evaluate the study's statements A1 to A13 on its grid
@@ -135,6 +135,14 @@ pub struct NbiotArguments {
     /// Continue an earlier run in DIR: only the runs without a file in its cells folder are played
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub resume: Option<PathBuf>,
+
+    /// Print what was on the air for the first measured device of each stack and size, in its first run
+    #[arg(long)]
+    pub sequence: bool,
+
+    /// Write the IP packets of these devices into the folder capture, with their times on the air in the comments
+    #[arg(long)]
+    pub capture: bool,
 
     /// Also write summary.json to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE")]

@@ -15,7 +15,7 @@ use wirecost_report::terminal;
 use wirecost_results::folder::FOLDERS;
 use wirecost_results::time::rfc3339;
 use wirecost_results::warning::Warning;
-use wirecost_results::{Cell, OpenRun, RunFolder, RunStart, Summary};
+use wirecost_results::{Cell, Ladder, OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Options, ServerPath};
 
@@ -30,10 +30,17 @@ pub fn run(mut arguments: CompareArguments) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::install()?;
     vary::apply(&mut arguments)?;
     let options = asked::options(&arguments)?;
+    if arguments.sequence && !options.has_cell() {
+        return Err(
+            Failure::usage("--sequence shows the air of a modelled NB-IoT cell, and no link is one")
+                .with_hint("add --link nbiot"),
+        );
+    }
     let job = Job {
         scenario: &Scenario::comparison(options.clone()),
         options: &options,
         output: &arguments.output,
+        shows_sequence: arguments.sequence,
     };
     job.run(interrupt).map(ExitCode::from)
 }
@@ -47,6 +54,8 @@ pub struct Job<'a> {
     pub options: &'a Options,
     /// The output options.
     pub output: &'a OutputArguments,
+    /// Whether to print what was on the air of modelled cells.
+    pub shows_sequence: bool,
 }
 
 impl Job<'_> {
@@ -77,7 +86,11 @@ impl Job<'_> {
         let outcome = screen.working("writing the results", || {
             measured.write(&before, command_line::recorded())
         })?;
-        conclude(output, outcome, folder, &screen)
+        let code = conclude(output, outcome, folder, &screen)?;
+        if self.shows_sequence {
+            print_sequences(folder)?;
+        }
+        Ok(code)
     }
 
     /// The results folder, new or resumed.
@@ -203,6 +216,16 @@ fn print_results(arguments: &OutputArguments, summary: &Summary, folder: &RunFol
         for capture in captures.iter().filter(|path| path.exists()) {
             output::note(format_args!("capture: {}", capture.display()));
         }
+    }
+    Ok(())
+}
+
+/// Prints what was on the air for the drawn device of each cell.
+fn print_sequences(folder: &RunFolder) -> Result<(), Failure> {
+    let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
+    for ladder in ladders.iter().filter(|ladder| !ladder.air.is_empty()) {
+        let title = format!("{}, {} B, {}", ladder.stack, ladder.payload_bytes, ladder.link);
+        output::data(wirecost_report::sequence::table(&title, &ladder.air));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_stack::{Application, Channel, Stack};
 
 use super::compare::default_folder;
-use super::link_flags::links;
+use super::link_flags::emulated;
 use super::object::files::{self, Readers};
 use super::{pcap, serve};
 use crate::arguments::LinkRunArguments;
@@ -72,7 +72,7 @@ fn options(arguments: &LinkRunArguments) -> Result<Options, Failure> {
 
 /// The link. Lists are for comparisons.
 fn link(arguments: &LinkRunArguments) -> Result<LinkConfig, Failure> {
-    let links = links(&arguments.link)?;
+    let links = emulated(&arguments.link)?;
     match links.as_slice() {
         [link] => Ok(*link),
         links => Err(Failure::usage(format!(

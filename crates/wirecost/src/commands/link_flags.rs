@@ -11,8 +11,42 @@ pub fn links(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
         LinkError::TooMany(most) => Failure::usage(format!("the lists make more than {most} links")),
         LinkError::NothingLost => Failure::usage("--loss-burst needs --loss"),
         LinkError::NoBursts { .. } => Failure::usage(error),
+        LinkError::CellDecides(key) => Failure::usage(LinkError::CellDecides(flag(key))),
+        LinkError::NoCell(key) => {
+            Failure::usage(LinkError::NoCell(flag(key))).with_hint("for example --link nbiot --cell-load 1/s")
+        }
         LinkError::Direction { way, key, source } => Failure::usage(format!("--{way} {key}: {source}")),
     })
+}
+
+/// The links that the flags ask for, where all must be emulated.
+pub fn emulated(lists: &LinkLists) -> Result<Vec<LinkConfig>, Failure> {
+    let links = links(lists)?;
+    if links.iter().any(|link| link.cell.is_some()) {
+        let text =
+            "an NB-IoT cell is modelled for single devices in virtual time: this command emulates its link";
+        return Err(Failure::usage(text).with_hint(
+            "take --link nb-iot, a link with fixed figures, or wirecost compare --link nbiot, or wirecost nbiot for a load",
+        ));
+    }
+    Ok(links)
+}
+
+/// The option of a link's key.
+fn flag(key: &'static str) -> &'static str {
+    match key {
+        "rate" => "--link-rate",
+        "loss" => "--loss",
+        "queue" => "--queue",
+        "delay_variation" => "--delay-variation",
+        "reorder" => "--reorder",
+        "duplicate" => "--duplicate",
+        "corrupt" => "--corrupt",
+        "nat_timeout" => "--nat-timeout",
+        "cell_load" => "--cell-load",
+        "coupling_loss" => "--coupling-loss",
+        key => key,
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,17 @@ fn row(named: &NamedLink) -> [String; 6] {
         (Some(loss), Some(_)) => format!("{loss} in bursts"),
         _ => loss_text(&link.up.loss),
     };
+    if link.cell.is_some() {
+        let modelled = || "modelled".to_owned();
+        return [
+            named.name.clone(),
+            modelled(),
+            modelled(),
+            modelled(),
+            modelled(),
+            named.about.clone(),
+        ];
+    }
     [
         named.name.clone(),
         DisplayDuration(link.rtt()).to_string(),

@@ -3,6 +3,7 @@
 mod asked;
 pub mod job;
 pub mod merge;
+mod recorded;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,8 @@ pub fn run(arguments: &NbiotArguments) -> Result<ExitCode, Failure> {
         jobs: arguments.engine_threads.map(usize::from),
         quiet: arguments.quiet,
         has_checks: arguments.checks,
+        has_sequence: arguments.sequence,
+        has_capture: arguments.capture,
     };
     let job = Job {
         scenario: &scenario,

@@ -138,6 +138,7 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 scenario,
                 options: &options,
                 output: &arguments.output,
+                shows_sequence: false,
             };
             job.run(interrupt)
         }
@@ -188,6 +189,8 @@ fn run_in_cells(
             jobs: output.jobs,
             quiet: output.quiet,
             has_checks: false,
+            has_sequence: false,
+            has_capture: false,
         },
     };
     job.run(interrupt)

@@ -8,9 +8,17 @@ use wirecost_proto::random::key_of;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::PlannedCell;
 
-/// The round-trip times of echoes with the size and the interval of those over the emulated link.
+use crate::compare::in_cell;
+
+/// The round-trip times of echoes with the size and the interval of those over the emulated link; of a modelled cell without load,
+/// those of echoes from idle.
 pub(super) fn round_trips(options: &Options, planned: &PlannedCell) -> Vec<Duration> {
     let config = options.links[planned.link];
+    if let Some(cell) = &config.cell {
+        // Echoes in a loaded cell would be those of one moment.
+        let from_idle = in_cell::round_trips(&config).map(|[from_idle, _]| from_idle);
+        return from_idle.ok().filter(|_| cell.is_unloaded()).unwrap_or_default();
+    }
     let plan = echo::plan(&config, 0, options.ipv6);
     let mut link = Link::new(config, planned.rng.purpose(key_of("link check")));
     variation::round_trips(&mut link, &plan, options.ipv6)

@@ -3,25 +3,29 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use wirecost_link::{Counters, Link};
-use wirecost_proto::driver::{Device, Service};
+use wirecost_link::{Counters, Link, LinkConfig};
+use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Service};
 use wirecost_proto::hosts::{HostIndex, MAX_SIMULATED_DEVICES, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
+use wirecost_proto::record::Record;
 use wirecost_proto::{Direction, Instant, Path, Rng};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{PlannedCell, START_GAP};
 use wirecost_sim::tap::Recording;
-use wirecost_sim::{Finished, Settings, Wake};
+use wirecost_sim::{Carrier, Finished, Settings, Wake};
 use wirecost_stack::channels::{ClientChannels, ServerChannels};
 use wirecost_stack::server::{Clients, Discard, Server};
 use wirecost_stack::{Client, Credentials, Message};
 
 use super::SimulationError;
 use super::sink::Sink;
+use crate::air::{AirRecorder, PacketOnAir};
 use crate::compare::analysis::{AnalysedDevice, DeviceMeasurement, analyse};
 use crate::compare::device::{channel_options, client_config, timing};
+use crate::compare::in_cell::{InCell, first_start};
 use crate::compare::sampler::Sampler;
 
 /// The number of the device at its server and on its link, where it is alone.
@@ -45,35 +49,77 @@ pub(super) struct Outcome {
     pub(super) device: DeviceMeasurement,
     /// The decisions of its link, up and down.
     pub(super) counters: [Counters; 2],
+    /// In a modelled cell, what was on the air for it.
+    pub(super) air: Option<AirRecorder>,
 }
 
 impl World<'_> {
-    /// Runs the device to its end.
-    pub(super) fn play(&self, mut sink: Sink<'_>) -> Result<Outcome, SimulationError> {
+    /// Runs the device to its end, on its link or in its cell.
+    pub(super) fn play(&self, sink: Sink<'_>) -> Result<Outcome, SimulationError> {
+        let config = self.link();
+        if let Some(cell) = &config.cell {
+            let carrier = InCell::new(config, cell, self.rng(), self.stopped)?;
+            let (world, carrier) = self.run(carrier)?;
+            let counters = carrier.counters();
+            let air = carrier.into_recorder();
+            let device = self.analyse(world, sink, &air.packets())?;
+            return Ok(Outcome {
+                device,
+                counters,
+                air: Some(air),
+            });
+        }
         let link = OnlyLink {
-            link: Link::new(self.options.links[self.planned.link], self.rng())
-                .with_chance_in_ties(self.rng()),
+            link: Link::new(*config, self.rng()).with_chance_in_ties(self.rng()),
             stopped: self.stopped,
         };
+        let (world, OnlyLink { link, .. }) = self.run(link)?;
+        Ok(Outcome {
+            device: self.analyse(world, sink, &[])?,
+            counters: Direction::ALL.map(|way| *link.counters(way)),
+            air: None,
+        })
+    }
+
+    /// Runs the device over `carrier` to its end.
+    fn run<C: Carrier>(&self, carrier: C) -> Result<(Ended, C), SimulationError> {
         let world = wirecost_sim::World::new(
             self.settings(),
             vec![self.device()?],
             vec![self.service()?],
-            link,
+            carrier,
             Recording::new(),
             Discard,
         );
         let Finished {
             devices,
             flows,
-            links: OnlyLink { link, .. },
+            links,
             tap,
             ..
         } = world.run(Instant::from_nanos(u64::MAX));
         if self.stopped.load(Ordering::Relaxed) {
             return Err(SimulationError::Stopped);
         }
-        let devices = devices.into_iter().map(|report| AnalysedDevice {
+        let records = tap.into_records();
+        Ok((
+            Ended {
+                devices,
+                flows,
+                records,
+            },
+            links,
+        ))
+    }
+
+    /// From the packets of the world to the device's figures. `air` says when the packets were on the air, in their order.
+    fn analyse(
+        &self,
+        world: Ended,
+        mut sink: Sink<'_>,
+        air: &[PacketOnAir],
+    ) -> Result<DeviceMeasurement, SimulationError> {
+        let devices = world.devices.into_iter().map(|report| AnalysedDevice {
             index: self.index,
             cell: self.planned,
             sample: self.sample,
@@ -81,14 +127,15 @@ impl World<'_> {
         });
         let devices: Vec<AnalysedDevice<'_>> = devices.collect();
         sink.begin(devices.iter().any(|device| device.report.finished));
-        let records = tap.into_records();
-        let analysis = analyse(devices, &flows, &mut records.as_slice(), &mut sink)?;
-        sink.keep(records);
+        let records = world.records;
+        let analysis = analyse(devices, &world.flows, &mut records.as_slice(), &mut sink)?;
+        sink.keep(records, air);
         let device = analysis.devices.into_iter().next();
-        Ok(Outcome {
-            device: device.ok_or_else(|| io::Error::other("the world has lost its device"))?,
-            counters: Direction::ALL.map(|way| *link.counters(way)),
-        })
+        Ok(device.ok_or_else(|| io::Error::other("the world has lost its device"))?)
+    }
+
+    fn link(&self) -> &LinkConfig {
+        &self.options.links[self.planned.link]
     }
 
     /// The device's random numbers, as on kernel sockets.
@@ -98,7 +145,7 @@ impl World<'_> {
 
     /// The largest IP packet that the link carries in both directions.
     fn mtu(&self) -> u16 {
-        let link = &self.options.links[self.planned.link];
+        let link = self.link();
         link.up.mtu.min(link.down.mtu)
     }
 
@@ -122,7 +169,9 @@ impl World<'_> {
         let channels = ClientChannels::simulated(self.credentials, channels, rng);
         let config = client_config(options, planned, NUMBER, self.sample);
         let message = self.message.with_seed(rng.purpose(key_of("object")));
-        let at = Instant::START + START_GAP * self.sample;
+        let in_cell = self.link().cell.as_ref();
+        let before = in_cell.map_or(Duration::ZERO, |cell| first_start(cell, self.rng()));
+        let at = Instant::START + before + START_GAP * self.sample;
         let remote = self.server();
         let address = simulated_address(self.place(), options.ipv6).unwrap_or(remote.ip());
         Ok(Device {
@@ -160,6 +209,13 @@ impl World<'_> {
     fn server(&self) -> SocketAddr {
         SocketAddr::new(server_address(self.options.ipv6), self.planned.stack.port())
     }
+}
+
+/// A world that has ended.
+struct Ended {
+    devices: Vec<DeviceReport<Sampler>>,
+    flows: Vec<(u16, FlowReport)>,
+    records: Vec<Record>,
 }
 
 /// The link of the only device. It is cut when the simulation must stop, so that the device soon gives up.

@@ -9,6 +9,7 @@ use wirecost_scenario::plan::PlannedCell;
 use wirecost_stack::label::Labeller;
 
 use super::SimulatedPacket;
+use crate::air::PacketOnAir;
 use crate::compare::analysis::{Attributed, PacketSink, Shares};
 use crate::compare::ladder::{DrawnPacket, DrawnPackets};
 use crate::compare::traffic;
@@ -61,20 +62,23 @@ impl Sink<'_> {
         self.kept.has_ladder |= has_finished;
     }
 
-    /// Keeps the device's packets where a capture holds them. Every packet of the recording is the device's, so that the
+    /// Keeps the device's packets where a capture holds them. `air` says when each was on the air of a modelled cell. Every packet of the recording is the device's, so that the
     /// notes are in the order of the packets.
-    pub(super) fn keep(self, records: Vec<Record>) {
+    pub(super) fn keep(self, records: Vec<Record>, air: &[PacketOnAir]) {
         let packets = records.into_iter().filter_map(|record| match record {
             Record::Packet(packet) => Some(packet),
             Record::Delivery(_) => None,
         });
-        let noted = packets.zip(self.notes);
-        let noted = noted.map(|(packet, (delivered, counted, cause))| SimulatedPacket {
-            packet,
-            delivered,
-            counted,
-            cause,
-        });
+        let noted = packets.zip(self.notes).enumerate();
+        let noted = noted.map(
+            |(position, (packet, (delivered, counted, cause)))| SimulatedPacket {
+                packet,
+                delivered,
+                counted,
+                cause,
+                air: air.get(position).copied(),
+            },
+        );
         self.kept.packets.extend(noted);
     }
 }

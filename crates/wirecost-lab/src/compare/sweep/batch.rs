@@ -180,7 +180,7 @@ fn by_cell(
         let device = analysis.devices.iter().find(finished)?;
         let planned = &plan.cells[cell];
         let link = LinkText(options.links[planned.link]).to_string();
-        ladder(planned, link, device, packets)
+        ladder(planned, link, device, packets, None)
     };
     let parts = cells.into_iter().zip(rows_of).zip(ladders).zip(traffic);
     parts

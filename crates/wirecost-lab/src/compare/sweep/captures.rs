@@ -46,12 +46,14 @@ fn write_packets(path: &Path, planned: &PlannedCell, result: &CellResult) -> io:
         delivered,
         counted,
         cause,
+        air,
     } in packets
     {
         let described = Described {
             planned,
             counted,
             cause: *cause,
+            air: *air,
         };
         describe(&mut comment, packet, *delivered, Some(described));
         let (way, at) = (packet.direction as u32, utc_nanos(packet.entered));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirecost_link::LinkConfig;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_results::link_text::LinkText;
 use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
@@ -93,6 +94,14 @@ impl Options {
                 most,
                 instead,
             });
+        }
+        if let Some(cell) = self.links.iter().find(|link| link.cell.is_some()) {
+            if self.engine.goes_live() {
+                return Err(OptionsError::CellLive(Box::new(LinkText(*cell))));
+            }
+            if self.shared_link.is_some() {
+                return Err(OptionsError::CellShared);
+            }
         }
         match self.shared_link {
             Some(_) if self.engine != Engine::Sim => Err(OptionsError::SharedLinkLive),

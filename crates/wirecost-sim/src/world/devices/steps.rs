@@ -44,7 +44,7 @@ where
             }
             let context = Context {
                 now,
-                link_busy_until: self.network.busy_until(index as u32),
+                link_busy_until: self.network.busy_until(index as u32, slot.device.host),
                 cpu: Duration::ZERO,
                 transmitted: slot.transmitted,
                 congested: slot.congested,

@@ -1,7 +1,9 @@
 //! From the arguments of `wirecost compare` to the options of a comparison.
 
+use wirecost_lab::compare::in_cell::EchoFigures;
+use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
-    Engine, LinkConfig, Options, Running, Schedule, ServerPath, SharedLink, Target,
+    Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
 };
 use wirecost_scenario::options::load::LoadTarget;
 use wirecost_stack::url::{Url, percent_decoded};
@@ -17,7 +19,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         engine: arguments.engine,
         stacks: arguments.stacks.clone(),
         sizes: arguments.size.clone(),
-        links: links(&arguments.link)?,
+        links: links(&lists(arguments))?,
         samples: arguments.clients.unwrap_or(arguments.count),
         settle: arguments.settle,
         timeout: arguments.timeout,
@@ -42,6 +44,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         exclude: Vec::new(),
         shard: None,
     };
+    options.settle_engine();
     match &arguments.target {
         LoadTarget::Started(target) => options.target = *target,
         LoadTarget::Url(url) => running(arguments, url, &mut options),
@@ -51,8 +54,33 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         let text = "--cacert, --insecure and --i-own-this-target go with a URL: --target mqtts://HOST";
         return Err(Failure::usage(text));
     }
-    options.validate()?;
+    options.validate().map_err(refused)?;
     Ok(options)
+}
+
+/// The settings of the links, those of a modelled cell included.
+fn lists(arguments: &CompareArguments) -> LinkLists {
+    let mut lists = arguments.link.clone();
+    lists.cell.profile = arguments.cell_profile;
+    lists.cell.load = arguments.cell_load;
+    lists.cell.coupling_loss_db = arguments.coupling_loss;
+    lists
+}
+
+/// A refusal; that of a modelled cell on the engine live says which emulated link comes near, from the cell's own echoes.
+fn refused(error: OptionsError) -> Failure {
+    let OptionsError::CellLive(link) = &error else {
+        return error.into();
+    };
+    let hint = match EchoFigures::of(&link.0) {
+        Ok(figures) => format!(
+            "take --engine sim; or a link with fixed figures, from {} simulated echoes of {} B through the unloaded cell: \
+             --rtt {}ms, their median within a connection, or --rtt {}ms, that from idle with random access",
+            figures.echoes, figures.bytes, figures.connected_ms, figures.idle_ms
+        ),
+        Err(error) => format!("take --engine sim ({error})"),
+    };
+    Failure::usage(error).with_hint(hint)
 }
 
 /// Takes a server that runs already as the target: on the real path, or with options of a link behind a relay.

@@ -15,7 +15,7 @@ use wirecost_stack::{Application, Stack};
 use super::shape;
 use crate::arguments::LoadArguments;
 use crate::commands::keep_alive_seconds;
-use crate::commands::link_flags::links;
+use crate::commands::link_flags::emulated;
 use crate::exit::Failure;
 use crate::login;
 
@@ -65,7 +65,7 @@ pub(super) struct Choice {
 /// Every combination. The last list changes first.
 fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, Failure> {
     let links = match arguments.link.is_given() {
-        true => links(&arguments.link)?,
+        true => emulated(&arguments.link)?,
         false => Vec::new(),
     };
     let base = Choice {

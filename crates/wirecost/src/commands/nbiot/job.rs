@@ -17,6 +17,7 @@ use wirecost_results::{OpenRun, ResultsError, RunFolder, RunStart};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::nbiot::NbiotOptions;
 
+use super::recorded;
 use crate::commands::compare::{default_folder, resume};
 use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
@@ -40,6 +41,10 @@ pub struct JobOutput {
     pub quiet: bool,
     /// Whether the study's statements are evaluated.
     pub has_checks: bool,
+    /// Whether the sequences of recorded devices are printed.
+    pub has_sequence: bool,
+    /// Whether the packets of recorded devices are written.
+    pub has_capture: bool,
 }
 
 /// A scenario and where its results go.
@@ -77,6 +82,9 @@ impl Job<'_> {
         run.folder.write_json("env.json", &before.environment())?;
         let summary = self.summary(&grids, &finished);
         write(&run.folder, &summary, &grids.map(&finished))?;
+        if output.has_sequence {
+            recorded::print(&grids, &run.folder)?;
+        }
         self.conclude(&summary, &run.folder)
     }
 
@@ -145,6 +153,7 @@ impl Job<'_> {
                 Some(figures) => finished.push(FinishedRun {
                     index: *index,
                     figures,
+                    recorded: None,
                 }),
                 None => missing.push(*index),
             }
@@ -156,7 +165,8 @@ impl Job<'_> {
             &missing,
             self.jobs(),
             &mut |one| {
-                match keep(grids, &one, &run.folder) {
+                let recorded = recorded::write(grids, &run.folder, &one, self.output.has_capture);
+                match recorded.and_then(|()| keep(grids, &one, &run.folder)) {
                     Ok(kept) => finished.push(kept),
                     Err(error) => unwritten = Some(error),
                 }
@@ -253,6 +263,7 @@ fn keep(grids: &Grids, run: &FinishedRun, folder: &RunFolder) -> Result<Finished
     Ok(FinishedRun {
         index: run.index,
         figures,
+        recorded: None,
     })
 }
 

@@ -80,6 +80,7 @@ fn runs(sources: &[RunFolder], grids: &Grids, into: &RunFolder) -> Result<Vec<Fi
         let run = FinishedRun {
             index,
             figures: into.read_json(&name)?,
+            recorded: None,
         };
         journal::append(into, &job::entry(grids, &run))?;
         runs.push(run);
