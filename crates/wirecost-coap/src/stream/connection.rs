@@ -51,11 +51,6 @@ impl Connection {
         }
     }
 
-    /// Whether the peer's CSM has arrived.
-    pub(crate) const fn has_csm(&self) -> bool {
-        self.has_csm
-    }
-
     /// Checks that the first message is a CSM.
     pub(crate) fn admit(&self, code: Code) -> Result<(), Fault> {
         match self.has_csm || code == Code::CSM {

@@ -56,18 +56,18 @@ pub enum Fault {
 
 /// The header of a message: everything before its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Header {
-    token: usize,
+pub(super) struct Header {
+    pub(super) token: usize,
     /// Bytes after the token.
     rest: u64,
     /// Bytes before the token.
-    len: usize,
-    code: Code,
+    pub(super) len: usize,
+    pub(super) code: Code,
 }
 
 impl Header {
     /// The header at the start of `bytes`, or `None` if it is incomplete.
-    fn parse(bytes: &[u8]) -> Result<Option<Self>, Fault> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, Fault> {
         let Some((&first, after)) = bytes.split_first() else {
             return Ok(None);
         };
@@ -93,7 +93,7 @@ impl Header {
         }))
     }
 
-    const fn message_bytes(self) -> u64 {
+    pub(super) const fn message_bytes(self) -> u64 {
         (self.len + self.token) as u64 + self.rest
     }
 }
@@ -111,6 +111,11 @@ pub fn message_len(bytes: &[u8], limit: u32) -> Result<Option<usize>, Fault> {
         return Err(Fault::TooLarge { bytes, limit });
     }
     Ok(usize::try_from(bytes).ok())
+}
+
+/// The code of the message at the start of `bytes`, if its header is complete.
+pub fn code(bytes: &[u8]) -> Option<Code> {
+    Header::parse(bytes).ok().flatten().map(|header| header.code)
 }
 
 /// The phase and cause of an encoded message with this layout.

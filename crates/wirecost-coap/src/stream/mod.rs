@@ -20,11 +20,13 @@
 
 mod connection;
 mod frame;
+mod outline;
 mod signal;
 
 pub(crate) use connection::{Connection, Signal};
 pub(crate) use frame::kind_of;
-pub use frame::{Fault, Framer, message_len};
+pub use frame::{Fault, Framer, code, message_len};
+pub use outline::Outline;
 pub(crate) use signal::{emit_abort, emit_csm, emit_ping, emit_pong, emit_release};
 
 /// The largest message of a peer whose CSM says nothing else, in bytes (RFC 8323 section 5.3.1).
