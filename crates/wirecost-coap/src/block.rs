@@ -15,7 +15,7 @@ impl BlockSize {
     /// Blocks of 1,024 bytes, any number of them in a message (RFC 8323 section 6).
     pub(crate) const BERT: Self = Self(7);
 
-    /// The size of BERT blocks in datagrams is reserved.
+    /// Whether it is the exponent 7.
     pub(crate) fn is_bert(self) -> bool {
         self == Self::BERT
     }
@@ -34,16 +34,10 @@ impl BlockSize {
         self.0
     }
 
-    /// The size in bytes.
+    /// The size of one block in bytes.
     pub const fn bytes(self) -> usize {
-        match self.is_largest() {
-            true => 16 << Self::MAX.0,
-            false => 16 << self.0,
-        }
-    }
-
-    const fn is_largest(self) -> bool {
-        self.0 >= Self::MAX.0
+        let szx = if self.0 > Self::MAX.0 { Self::MAX.0 } else { self.0 };
+        16 << szx
     }
 
     /// Whether `len` bytes are a valid payload of a block: the full size unless it is the last one (RFC 7959 section 2.2), and

@@ -50,9 +50,10 @@ fn libcoap_is_answered_over_tcp() {
 
 #[test]
 fn libcoap_is_answered_over_tls() {
-    let server = Server::builtin_with("coap-tcp", free_port(), &["--tls", "--ca-out", "ca.pem"]);
-    let authority = server.folder().join("ca.pem");
+    let folder = TempDir::new().expect("a temporary folder");
+    let authority = folder.path().join("ca.pem");
     let authority = authority.to_str().expect("a path");
+    let server = Server::builtin_with("coap-tcp", free_port(), &["--tls", "--ca-out", authority]);
     exchange(&server, "coaps+tcp", &["-R", authority]);
 }
 
