@@ -163,7 +163,7 @@ fn stream_message(bytes: &[u8]) -> bool {
     true
 }
 
-/// A client on a stream, as [`client`]. Returns whether the server kept to the standard.
+/// A client on a stream, as [`client()`]. Returns whether the server kept to the standard.
 pub fn stream_client(bytes: &[u8]) -> bool {
     client_that(bytes, |config| client::Config {
         max_message_bytes: LARGEST_MESSAGE,
@@ -171,7 +171,7 @@ pub fn stream_client(bytes: &[u8]) -> bool {
     })
 }
 
-/// A server on streams, as [`server`]. Returns whether every client kept to the standard.
+/// A server on streams, as [`server()`]. Returns whether every client kept to the standard.
 pub fn stream_server(bytes: &[u8]) -> bool {
     server_that(bytes, |config| server::Config {
         max_message_bytes: LARGEST_MESSAGE,
