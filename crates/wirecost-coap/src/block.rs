@@ -1,6 +1,8 @@
-//! The value of Block1 and Block2 (RFC 7959 section 2.2): the block of a body that a message carries.
+//! The value of Block1 and Block2 (RFC 7959 section 2.2): the block of a body that a message carries. On a stream, a message may
+//! carry many blocks of 1,024 bytes (BERT, RFC 8323 section 6).
 
-/// The size exponent of a block: 2^(SZX + 4) bytes, 16 to 1,024.
+/// The size exponent of a block: 2^(SZX + 4) bytes, 16 to 1,024. The exponent 7 means any number of blocks of 1,024 bytes on
+/// a stream, and is reserved in datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockSize(u8);
 
@@ -10,9 +12,12 @@ impl BlockSize {
     /// 1,024 bytes.
     pub const MAX: Self = Self(6);
 
-    /// The size with the exponent `szx`, or `None` for the reserved 7 and above.
-    pub(crate) const fn from_szx(szx: u8) -> Option<Self> {
-        if szx <= Self::MAX.0 { Some(Self(szx)) } else { None }
+    /// Blocks of 1,024 bytes, any number of them in a message (RFC 8323 section 6).
+    pub(crate) const BERT: Self = Self(7);
+
+    /// Whether it is the exponent 7.
+    pub(crate) fn is_bert(self) -> bool {
+        self == Self::BERT
     }
 
     /// The largest block of at most `bytes` bytes; 16 bytes if `bytes` is less.
@@ -29,9 +34,58 @@ impl BlockSize {
         self.0
     }
 
-    /// The size in bytes.
+    /// The size of one block in bytes.
     pub const fn bytes(self) -> usize {
-        16 << self.0
+        let szx = if self.0 > Self::MAX.0 { Self::MAX.0 } else { self.0 };
+        16 << szx
+    }
+
+    /// Whether `len` bytes are a valid payload of a block: the full size unless it is the last one (RFC 7959 section 2.2), and
+    /// of BERT a multiple of it (RFC 8323 section 6).
+    pub(crate) fn fits(self, len: usize, more: bool) -> bool {
+        match (self.is_bert(), more) {
+            (false, true) => len == self.bytes(),
+            (false, false) => len <= self.bytes(),
+            (true, true) => len > 0 && len.is_multiple_of(self.bytes()),
+            (true, false) => true,
+        }
+    }
+}
+
+/// How much of a body one message carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Portion {
+    /// The largest body that is sent without a block option, in bytes.
+    pub(crate) whole: usize,
+    /// The size of blocks.
+    pub(crate) size: BlockSize,
+    /// The number of blocks in a message; 1 unless `size` is BERT.
+    pub(crate) blocks: usize,
+}
+
+impl Portion {
+    /// One block of at most `bytes` in a message.
+    pub(crate) const fn block(bytes: usize) -> Self {
+        let size = BlockSize::at_most(bytes);
+        let (whole, blocks) = (size.bytes(), 1);
+        Self { whole, size, blocks }
+    }
+
+    /// The bytes of a body in one message.
+    pub(crate) const fn bytes(self) -> usize {
+        self.size.bytes() * self.blocks
+    }
+
+    /// The same with blocks of at most `size`.
+    pub(crate) fn with(self, size: BlockSize) -> Self {
+        match size < self.size {
+            true => Self {
+                size,
+                blocks: 1,
+                ..self
+            },
+            false => self,
+        }
     }
 }
 
@@ -50,15 +104,12 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block that the option value encodes, or `None` if the size exponent is the reserved 7.
-    pub const fn from_value(value: u32) -> Option<Self> {
-        match BlockSize::from_szx((value & 0x07) as u8) {
-            Some(size) => Some(Self {
-                number: (value >> 4) & MAX_BLOCK_NUMBER,
-                more: value & 0x08 != 0,
-                size,
-            }),
-            None => None,
+    /// The block that the option value encodes.
+    pub const fn from_value(value: u32) -> Self {
+        Self {
+            number: (value >> 4) & MAX_BLOCK_NUMBER,
+            more: value & 0x08 != 0,
+            size: BlockSize((value & 0x07) as u8),
         }
     }
 
@@ -78,10 +129,10 @@ impl Block {
         self.number as usize * self.size.bytes()
     }
 
-    /// The part of `body` in this block; empty if the block begins at or after the end.
-    pub fn slice(self, body: &[u8]) -> &[u8] {
+    /// The part of `body` in a message with `blocks` blocks from this one on; empty if the block begins at or after the end.
+    pub(crate) fn slice(self, body: &[u8], blocks: usize) -> &[u8] {
         let rest = body.get(self.offset()..).unwrap_or_default();
-        rest.get(..self.size.bytes()).unwrap_or(rest)
+        rest.get(..self.size.bytes() * blocks).unwrap_or(rest)
     }
 }
 
@@ -97,14 +148,14 @@ mod tests {
             (0x16, 1, false, 1024),
             (0xff_fffa & 0xff_fff8 | 2, MAX_BLOCK_NUMBER, true, 64),
         ] {
-            let block = Block::from_value(value).expect("the size is not reserved");
+            let block = Block::from_value(value);
             assert_eq!(
                 (block.number, block.more, block.size.bytes()),
                 (number, more, bytes)
             );
             assert_eq!(block.value(), value);
         }
-        assert_eq!(Block::from_value(0x07), None);
+        assert!(Block::from_value(0x07).size.is_bert());
     }
 
     #[test]
@@ -119,7 +170,7 @@ mod tests {
         let body = [7u8; 40];
         let cut = |number| {
             let (more, size) = (false, BlockSize::MIN);
-            Block { number, more, size }.slice(&body).len()
+            Block { number, more, size }.slice(&body, 1).len()
         };
         assert_eq!([cut(0), cut(2), cut(3), cut(MAX_BLOCK_NUMBER)], [16, 8, 0, 0]);
     }

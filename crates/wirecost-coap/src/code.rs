@@ -19,7 +19,7 @@ pub enum Class {
     ClientError,
     /// 5.xx.
     ServerError,
-    /// Classes 1, 3, 6 and 7, which a datagram must not carry.
+    /// Classes 1, 3, 6 and 7, which a datagram must not carry. Class 7 is that of signaling messages on a stream.
     Reserved,
 }
 
@@ -110,6 +110,16 @@ codes! {
     PROXYING_NOT_SUPPORTED = (5, 5, "Proxying Not Supported");
     /// 5.08 (RFC 8768).
     HOP_LIMIT_REACHED = (5, 8, "Hop Limit Reached");
+    /// 7.01 (RFC 8323): capabilities and settings.
+    CSM = (7, 1, "CSM");
+    /// 7.02 (RFC 8323).
+    PING = (7, 2, "Ping");
+    /// 7.03 (RFC 8323).
+    PONG = (7, 3, "Pong");
+    /// 7.04 (RFC 8323).
+    RELEASE = (7, 4, "Release");
+    /// 7.05 (RFC 8323).
+    ABORT = (7, 5, "Abort");
 }
 
 impl Code {
@@ -161,6 +171,11 @@ impl Code {
             self.class(),
             Class::Success | Class::ClientError | Class::ServerError
         )
+    }
+
+    /// Whether the message is a signaling message of a stream (RFC 8323 section 5).
+    pub(crate) const fn is_signal(self) -> bool {
+        self.class_digit() == 7
     }
 
     /// Whether the message is a response of class 2.
@@ -232,7 +247,8 @@ mod tests {
             (0x5f, "2.31", Some("Continue")),
             (0x8d, "4.13", Some("Request Entity Too Large")),
             (0xa5, "5.05", Some("Proxying Not Supported")),
-            (0xe1, "7.01", None),
+            (0xe1, "7.01", Some("CSM")),
+            (0xff, "7.31", None),
         ] {
             let code = Code::from_byte(byte);
             assert_eq!(code.to_string(), text);

@@ -8,6 +8,14 @@
 //! | any other RST | message | acknowledgement |
 //! | not a message | message | original |
 //!
+//! | message of a stream | phase | cause |
+//! |---|---|---|
+//! | CSM | connect | original |
+//! | success without content | message | acknowledgement |
+//! | request, any other response, notification | message | original |
+//! | empty message, Ping, Pong | keep_alive | original, original, acknowledgement |
+//! | Release, Abort | close | original |
+//!
 //! Header, token, options and payload marker belong to the application layer, the content to the payload layer. All
 //! bytes of a datagram that is not a message belong to the application layer. In a message that OSCORE protects, the
 //! option and the tag belong to the security layer. The rest of the ciphertext counts as application, because only the
@@ -36,6 +44,11 @@ impl Kind {
     /// An RST that answers a ping.
     pub(crate) const PONG: Self = Self::new(Phase::KeepAlive, Cause::Acknowledgement);
 
+    /// A CSM.
+    pub(crate) const CONNECT: Self = Self::new(Phase::Connect, Cause::Original);
+    /// A Release or an Abort.
+    pub(crate) const CLOSE: Self = Self::new(Phase::Close, Cause::Original);
+
     const fn new(phase: Phase, cause: Cause) -> Self {
         Self { phase, cause }
     }
@@ -47,6 +60,18 @@ impl Kind {
             Type::Confirmable | Type::NonConfirmable => Self::ORIGINAL,
             Type::Acknowledgement => Self::ACKNOWLEDGEMENT,
             Type::Reset => Self::PONG,
+        }
+    }
+
+    /// The kind of a message of a stream with `payload` bytes of payload. A success without content only acknowledges its request.
+    pub(crate) fn of_code(code: Code, payload: u32) -> Self {
+        match code {
+            Code::CSM => Self::CONNECT,
+            Code::EMPTY | Code::PING => Self::PING,
+            Code::PONG => Self::PONG,
+            Code::RELEASE | Code::ABORT => Self::CLOSE,
+            _ if code.is_success() && payload == 0 => Self::ACKNOWLEDGEMENT,
+            _ => Self::ORIGINAL,
         }
     }
 
@@ -84,6 +109,18 @@ pub fn describe(datagram: &[u8], out: &mut Buffer) {
     let (kind, layout) = match Repr::parse(datagram) {
         Ok(repr) => (Kind::of(&repr), Layout::visible(&repr, datagram.len())),
         Err(_) => (Kind::ORIGINAL, Layout::plain(datagram.len(), 0)),
+    };
+    kind.cover(&layout, out);
+}
+
+/// Appends the spans of a whole message of a stream (RFC 8323), without context.
+pub fn describe_stream(message: &[u8], out: &mut Buffer) {
+    let (kind, layout) = match Repr::parse_stream(message) {
+        Ok(repr) => {
+            let layout = Layout::of(&repr, message.len());
+            (Kind::of_code(repr.code, layout.payload), layout)
+        }
+        Err(_) => (Kind::ORIGINAL, Layout::plain(message.len(), 0)),
     };
     kind.cover(&layout, out);
 }

@@ -1,5 +1,6 @@
-//! Sans-IO CoAP (RFC 7252) over datagrams, with block-wise transfers (RFC 7959), observation (RFC 7641),
-//! No-Response (RFC 7967) and OSCORE (RFC 8613). A flow is a UDP peer, or a channel that carries datagrams as DTLS does.
+//! Sans-IO CoAP (RFC 7252) over datagrams and streams, with block-wise transfers (RFC 7959), observation (RFC 7641),
+//! No-Response (RFC 7967) and OSCORE (RFC 8613). A flow is a UDP peer, or a channel that carries datagrams as DTLS does; or a byte
+//! stream (RFC 8323), which has its own framing and signaling messages, and the same requests and responses.
 //!
 //! - [`message`]: a view over any datagram, and its decoded meaning
 //! - [`code`], [`token`], [`option`], [`block`]: the parts of a message
@@ -7,6 +8,7 @@
 //! - [`client`]: requests, block-wise transfers, observations and pings to one server
 //! - [`shared`]: one endpoint, and so one socket, for many clients
 //! - [`server`]: the plugtest resources for any number of clients
+//! - [`stream`]: messages on a byte stream, such as TCP (RFC 8323)
 //! - [`oscore`]: contexts that protect messages end to end
 //! - [`describe()`]: the layer, phase and cause of the bytes of a datagram
 //!
@@ -45,8 +47,9 @@ pub mod parameters;
 pub mod server;
 pub mod shared;
 mod short;
+pub mod stream;
 #[cfg(test)]
 mod testing;
 pub mod token;
 
-pub use describe::describe;
+pub use describe::{describe, describe_stream};

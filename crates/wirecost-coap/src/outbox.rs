@@ -8,6 +8,7 @@ use wirecost_proto::{Buffer, Content, FlowId, Output};
 use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::Repr;
+use crate::stream::kind_of;
 
 /// A queue of outputs. The bytes of queued datagrams lie end to end in one buffer.
 #[derive(Debug)]
@@ -50,6 +51,18 @@ impl<E> Outbox<E> {
         let start = self.bytes.len();
         repr.emit(&mut self.bytes);
         let layout = Layout::of(repr, self.bytes.len() - start);
+        self.transmit(flow, (layout, kind), None, None);
+    }
+
+    /// Queues a message of a stream that `emit` appends, without content.
+    pub(crate) fn send_signal(&mut self, flow: FlowId, emit: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        emit(&mut self.bytes);
+        let message = self.bytes.get(start..).unwrap_or_default();
+        let layout = Repr::parse_stream(message).map_or(Layout::plain(message.len(), 0), |repr| {
+            Layout::of(&repr, message.len())
+        });
+        let kind = kind_of(message, layout);
         self.transmit(flow, (layout, kind), None, None);
     }
 

@@ -26,18 +26,29 @@ struct Loop {
 
 impl Loop {
     fn new(client: Config, server: server::Config) -> Self {
-        let mut client = Client::new(client);
-        let (flow, peer) = (FIRST_FLOW, "192.0.2.1:5683".parse().unwrap());
-        client
-            .handle_input(Input::Opened { flow, peer }, Instant::START)
-            .unwrap();
-        Self {
+        let (client, server) = (Client::new(client), Server::new(server));
+        let mut both = Self {
             client,
-            server: Server::new(server),
+            server,
             out: Buffer::new(),
             now: Instant::START,
             answers: 0,
+        };
+        let (flow, peer) = (FIRST_FLOW, "192.0.2.1:5683".parse().unwrap());
+        let opened = Input::Opened { flow, peer };
+        both.client.handle_input(opened, both.now).unwrap();
+        let opened = Input::Opened { flow, peer };
+        both.server.handle_input(opened, both.now).unwrap();
+        // On a stream both send a CSM.
+        both.deliver();
+        while transmitted(&mut both.server, &mut both.out) {
+            let bytes = both.out.bytes();
+            both.client
+                .handle_input(Input::Received { flow, bytes }, both.now)
+                .unwrap();
         }
+        both.answers = 0;
+        both
     }
 
     fn message(&mut self, template: &Arc<RequestTemplate>) {
@@ -45,6 +56,10 @@ impl Loop {
         let (message, template) = (1, template.clone());
         let command = Input::Command(Command::Request { message, template });
         self.client.handle_input(command, self.now).unwrap();
+        self.deliver();
+    }
+
+    fn deliver(&mut self) {
         while transmitted(&mut self.client, &mut self.out) {
             let (flow, bytes) = (FIRST_FLOW, self.out.bytes());
             self.server
@@ -85,7 +100,8 @@ fn client_and_server_allocate_nothing_per_message() {
             client_config().with_oscore(context(Role::Client)),
             server_config().with_oscore([context(Role::Server)], true),
         );
-        for (client, server) in [(client_config(), server_config()), protected] {
+        let on_stream = (client_config().on_stream(), server_config().on_stream());
+        for (client, server) in [(client_config(), server_config()), protected, on_stream] {
             assert_no_allocation(Loop::new(client, server), &template, answers);
         }
     }

@@ -16,7 +16,7 @@ fn blocks(pair: &CoapPair, number: OptionNumber, direction: Direction) -> Vec<(u
     let block = |sent: &&wirecost_proto::pair::Sent| {
         let repr = Repr::parse(&sent.bytes).ok()?;
         let value = repr.options.uint(number)?;
-        let block = wirecost_coap::block::Block::from_value(value)?;
+        let block = wirecost_coap::block::Block::from_value(value);
         Some((block.number, block.more, block.size.bytes()))
     };
     sent(pair, direction).iter().filter_map(block).collect()

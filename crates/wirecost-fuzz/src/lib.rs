@@ -5,7 +5,7 @@
 //!
 //! - [`wire`]: IP packets and what they carry, TCP segments, ICMP messages, captures
 //! - [`mqtt`]: packets, framing, client, broker
-//! - [`coap`]: messages, client, server
+//! - [`coap`]: messages, client, server, over datagrams and over a stream
 //! - [`oscore`]: the option; client and server that protect their messages
 //! - [`amqp`]: frames, client, container
 //! - [`http1`]: heads, chunked content, client, server of HTTP/1.1
@@ -57,7 +57,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 51] = [
+pub const TARGETS: [(&str, Target); 54] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -69,6 +69,9 @@ pub const TARGETS: [(&str, Target); 51] = [
     ("coap_message", coap::message),
     ("coap_client", coap::client),
     ("coap_server", coap::server),
+    ("coap_stream", coap::stream),
+    ("coap_stream_client", coap::stream_client),
+    ("coap_stream_server", coap::stream_server),
     ("oscore_option", oscore::option),
     ("oscore_client", oscore::client),
     ("oscore_server", oscore::server),

@@ -118,7 +118,12 @@ impl From<coap::Event> for ProbeEvent {
             } => ProbeEvent::Other,
             coap::Event::Failed { failure, .. } => Trouble::Foreign(failure.to_string()).into(),
             coap::Event::FlowReset(reason) => Trouble::Broken(reason).into(),
-            coap::Event::Closed => Trouble::Closed.into(),
+            coap::Event::Closed | coap::Event::PeerClosed => Trouble::Closed.into(),
+            // RFC 8323, section 5.6.
+            coap::Event::Aborted(reason) => {
+                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, format!("Abort {reason}")))
+            }
+            coap::Event::Faulted(fault) => Trouble::Foreign(fault.to_string()).into(),
             coap::Event::Sent { .. } => ProbeEvent::Sent,
             // RFC 7252, section 5.2.2.
             coap::Event::Acknowledged { .. } => {

@@ -164,7 +164,7 @@ fn message(options: &Options) -> Result<Message, OptionsError> {
             };
             Ok(Message::new(stack, &name, &options.payload.clone().into())?)
         }
-        Protocol::Coap => encoded(Template::Coap(Arc::new(coap_request(options)?))),
+        Protocol::Coap | Protocol::CoapTcp => encoded(Template::Coap(Arc::new(coap_request(options)?))),
         Protocol::Http1 | Protocol::Http3 => encoded(Template::Http(Arc::new(http_request(options)?))),
     }
 }

@@ -208,7 +208,7 @@ impl Diagnosis<'_> {
             (Step::Security, _) => "a TLS ClientHello",
             (_, Protocol::Mqtt) => "an MQTT CONNECT",
             (_, Protocol::Amqp) => "an AMQP header",
-            (_, Protocol::Coap) => "a CoAP request",
+            (_, Protocol::Coap | Protocol::CoapTcp) => "a CoAP request",
             (_, Protocol::Http1 | Protocol::Http3) => "an HTTP request",
             (_, Protocol::Tcp | Protocol::Udp) => "a payload",
         }
@@ -276,12 +276,17 @@ impl Diagnosis<'_> {
         let name = match self.scheme() {
             Scheme::Mqtt => "mqtt",
             Scheme::Coap => "coap",
+            Scheme::CoapTcp => "coap-tcp",
             Scheme::Amqp => "amqp",
             Scheme::Http => "http1",
             Scheme::H3 => "http3",
-            Scheme::Mqtts | Scheme::Coaps | Scheme::Amqps | Scheme::Https | Scheme::Tcp | Scheme::Udp => {
-                return start.to_owned();
-            }
+            Scheme::Mqtts
+            | Scheme::Coaps
+            | Scheme::CoapsTcp
+            | Scheme::Amqps
+            | Scheme::Https
+            | Scheme::Tcp
+            | Scheme::Udp => return start.to_owned(),
         };
         format!(
             "{start}; 'wirecost serve {name}' gives one on port {}",

@@ -111,7 +111,10 @@ impl Options {
         let protocol = scheme.protocol();
         let takes_login = matches!(protocol, Protocol::Mqtt | Protocol::Amqp);
         let has_tls = scheme.is_secure();
-        let fetches = matches!(protocol, Protocol::Coap | Protocol::Http1 | Protocol::Http3);
+        let fetches = matches!(
+            protocol,
+            Protocol::Coap | Protocol::CoapTcp | Protocol::Http1 | Protocol::Http3
+        );
         if matches!(protocol, Protocol::Tcp | Protocol::Udp) {
             return Err(OptionsError::NothingAnswers);
         }
@@ -126,15 +129,15 @@ impl Options {
             ),
             (
                 self.tls.is_some() && !has_tls,
-                "--tls goes with mqtts, coaps, amqps, https and h3",
+                "--tls goes with mqtts, coaps, coaps+tcp, amqps, https and h3",
             ),
             (
                 self.identity.is_some() && !has_tls,
-                "--cert goes with mqtts, coaps, amqps, https and h3",
+                "--cert goes with mqtts, coaps, coaps+tcp, amqps, https and h3",
             ),
             (
                 self.fetch && !fetches,
-                "--get goes with coap, coaps, http, https and h3",
+                "--get goes with coap, coaps, coap+tcp, coaps+tcp, http, https and h3",
             ),
             (
                 protocol == Protocol::Http3 && self.tls == Some(TlsVersion::V12),

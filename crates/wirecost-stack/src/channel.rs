@@ -118,7 +118,7 @@ impl Stack {
     pub const fn has_early_message(self) -> bool {
         let needs_no_answer = matches!(
             self.application,
-            Application::Tcp | Application::Http1 | Application::Http3
+            Application::Tcp | Application::CoapTcp | Application::Http1 | Application::Http3
         );
         needs_no_answer && self.has_handshake()
     }

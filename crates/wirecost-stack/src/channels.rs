@@ -12,7 +12,7 @@ use wirecost_security::{Epoch, KeyLog, Start, dtls, tls};
 use super::admission::Admission;
 use super::credentials::{Credentials, SERVER_NAME};
 use super::error::StackError;
-use super::{Channel, Stack};
+use super::{Application, Channel, Stack};
 
 /// Bytes of an IPv4 header without options and a UDP header.
 const IPV4_UDP_BYTES: usize = 20 + 8;
@@ -63,7 +63,7 @@ pub struct ClientOffer {
     pub versions: Option<tls::Versions>,
     /// The suites and groups of TLS.
     pub suites: tls::Suites,
-    /// The protocols that clients offer by ALPN (RFC 7301), the best first.
+    /// The protocols that clients offer by ALPN (RFC 7301), the best first. CoAP offers its own.
     pub alpn: Vec<Vec<u8>>,
     /// How long a handshake may take; `None` is the layer's default.
     pub handshake_timeout: Option<Duration>,
@@ -109,12 +109,19 @@ impl ClientOffer {
         }
     }
 
-    fn tls(&self, versions: tls::Versions) -> Result<tls::ClientConfig, StackError> {
+    fn tls(
+        &self,
+        application: Application,
+        versions: tls::Versions,
+    ) -> Result<tls::ClientConfig, StackError> {
         let options = tls::ClientOptions::new(self.epoch, self.trust.clone(), self.server_name.as_str());
         let config = tls::ClientConfig::new(tls::ClientOptions {
             versions: self.versions.unwrap_or(versions),
             suites: self.suites,
-            alpn: self.alpn.clone(),
+            alpn: match alpn_of(application) {
+                Some(own) if application == Application::CoapTcp => vec![own],
+                _ => self.alpn.clone(),
+            },
             identity: self.identity.clone(),
             key_log: self.key_log.clone(),
             handshake_timeout: self.handshake_timeout.unwrap_or(options.handshake_timeout),
@@ -168,7 +175,8 @@ pub struct ClientChannels(Arc<Layers>);
 
 struct Layers {
     offer: ClientOffer,
-    tls: [OnceLock<Result<tls::ClientConfig, StackError>>; 2],
+    /// Of TLS 1.3 and 1.2; those of CoAP follow.
+    tls: [OnceLock<Result<tls::ClientConfig, StackError>>; 4],
     dtls: [OnceLock<Result<dtls::ClientConfig, StackError>>; 3],
 }
 
@@ -196,7 +204,12 @@ impl ClientChannels {
     }
 
     /// TLS for connections that begin with `start`. The first connection of a device starts cold.
-    pub(super) fn tls(&self, channel: Channel, start: Start) -> Result<tls::ClientConfig, StackError> {
+    pub(super) fn tls(
+        &self,
+        application: Application,
+        channel: Channel,
+        start: Start,
+    ) -> Result<tls::ClientConfig, StackError> {
         let (index, versions) = match channel {
             Channel::Tls12 => (1, tls::Versions::Tls12),
             // HTTP/3 has TLS 1.3 of its own.
@@ -205,7 +218,9 @@ impl ClientChannels {
                 return Err(StackError::NotTls(channel));
             }
         };
-        let config = self.0.tls[index].get_or_init(|| self.0.offer.tls(versions));
+        let is_coap = application == Application::CoapTcp;
+        let index = if is_coap { index + 2 } else { index };
+        let config = self.0.tls[index].get_or_init(|| self.0.offer.tls(application, versions));
         config.clone().map(|config| config.with_start(start))
     }
 
@@ -280,7 +295,7 @@ impl ServerChannels {
     pub fn tls(&self, stack: Stack) -> Result<tls::ServerConfig, StackError> {
         let identity = self.admission.identity.clone();
         let identity = identity.ok_or(StackError::NoCertificate(stack))?;
-        let alpn = stack.is_http().then(|| b"http/1.1".to_vec());
+        let alpn = alpn_of(stack.application);
         let config = tls::ServerConfig::new(tls::ServerOptions {
             suites: self.admission.suites,
             client_authorities: self.admission.client_authorities.clone(),
@@ -319,6 +334,22 @@ impl ServerChannels {
     /// The clients that the server accepts.
     pub const fn admission(&self) -> &Admission {
         &self.admission
+    }
+}
+
+/// The protocol that a server of an application on TLS selects by ALPN: RFC 7301 section 6, RFC 8323 section 8.2.
+fn alpn_of(application: Application) -> Option<Vec<u8>> {
+    match application {
+        Application::Http1 | Application::Http3 => Some(b"http/1.1".to_vec()),
+        Application::CoapTcp => Some(b"coap".to_vec()),
+        Application::Tcp
+        | Application::Udp
+        | Application::Mqtt311(_)
+        | Application::Mqtt5(_)
+        | Application::CoapNon
+        | Application::CoapCon
+        | Application::AmqpSettled
+        | Application::AmqpUnsettled => None,
     }
 }
 

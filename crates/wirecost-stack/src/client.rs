@@ -141,7 +141,7 @@ impl<E: ClientEvent> Client<E> {
     ) -> Result<Self, StackError> {
         let application = ApplicationClient::new(protocol(stack, resource, config, channels)?, message);
         let layer = if stack.channel.is_tls() {
-            let config = channels.tls(stack.channel, config.start)?;
+            let config = channels.tls(stack.application, stack.channel, config.start)?;
             Layer::Tls(Box::new(tls::Client::new(config, application)))
         } else if stack.channel.is_dtls() {
             let config = channels.dtls(stack.channel)?;
@@ -180,7 +180,7 @@ fn protocol(
         Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
         Application::Mqtt311(qos) => mqtt(stack, Version::V3_1_1, qos, config)?,
         Application::Mqtt5(qos) => mqtt(stack, Version::V5, qos, config)?,
-        Application::CoapNon | Application::CoapCon => {
+        Application::CoapNon | Application::CoapCon | Application::CoapTcp => {
             let coap = coap(stack, config, channels)?;
             Protocol::Coap(Box::new(coap::Client::new(coap)))
         }
@@ -194,7 +194,7 @@ fn protocol(
             ..http1::ClientConfig::default()
         }))),
         Application::Http3 => {
-            let tls = channels.tls(Channel::Tls13, config.start)?;
+            let tls = channels.tls(stack.application, Channel::Tls13, config.start)?;
             let http = http3::ClientConfig {
                 // The sender of a message decides how long it waits for an answer.
                 response_timeout: LONGEST_WAIT,
@@ -213,6 +213,9 @@ fn coap(stack: Stack, config: &ClientConfig, channels: &ClientChannels) -> Resul
         response_timeout: config.answer_timeout.unwrap_or(defaults.response_timeout),
         ..defaults
     };
+    if stack.application == Application::CoapTcp {
+        return Ok(coap.on_stream());
+    }
     Ok(match channels.oscore(stack.channel, config.host) {
         Some(context) => coap.with_oscore(context?),
         None => coap,

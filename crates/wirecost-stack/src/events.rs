@@ -161,6 +161,9 @@ impl From<coap::Event> for Event {
             coap::Event::Failed { message, failure } => Event::refused(message, failure),
             coap::Event::FlowReset(reason) => Event::lost(reason),
             coap::Event::Sent { message } => Event::Sent { message },
+            coap::Event::PeerClosed => Event::Closed,
+            coap::Event::Aborted(reason) => Event::rejected(format!("Abort {reason}")),
+            coap::Event::Faulted(fault) => Event::rejected(fault),
             coap::Event::Closed | coap::Event::Acknowledged { .. } | coap::Event::Pong { .. } => Event::Other,
         }
     }

@@ -30,6 +30,8 @@ pub enum Application {
     CoapNon,
     /// CoAP PUT, confirmable.
     CoapCon,
+    /// CoAP PUT over TCP (RFC 8323).
+    CoapTcp,
     /// AMQP 1.0, settled by the sender.
     AmqpSettled,
     /// AMQP 1.0, settled by the receiver.
@@ -56,6 +58,7 @@ impl Application {
             Self::Tcp
             | Self::Mqtt311(_)
             | Self::Mqtt5(_)
+            | Self::CoapTcp
             | Self::AmqpSettled
             | Self::AmqpUnsettled
             | Self::Http1 => Transport::Stream,
@@ -86,7 +89,10 @@ impl Stack {
 
     /// Whether it speaks CoAP.
     pub const fn is_coap(self) -> bool {
-        matches!(self.application, Application::CoapNon | Application::CoapCon)
+        matches!(
+            self.application,
+            Application::CoapNon | Application::CoapCon | Application::CoapTcp
+        )
     }
 
     /// Whether it speaks AMQP.
@@ -109,6 +115,7 @@ impl Stack {
             Application::Mqtt311(1..)
                 | Application::Mqtt5(1..)
                 | Application::CoapCon
+                | Application::CoapTcp
                 | Application::AmqpUnsettled
                 | Application::Http1
                 | Application::Http3
@@ -149,7 +156,9 @@ impl Stack {
                 (268_000_000, "about the most that a PUBLISH carries")
             }
             // 2^20 blocks (RFC 7959, section 2.2).
-            Application::CoapNon | Application::CoapCon => (1_073_741_824, "2^20 blocks of 1,024 B"),
+            Application::CoapNon | Application::CoapCon | Application::CoapTcp => {
+                (1_073_741_824, "2^20 blocks of 1,024 B")
+            }
             Application::Tcp => (u64::from(u32::MAX), "the most that the length prefix can say"),
             Application::AmqpSettled
             | Application::AmqpUnsettled
@@ -170,8 +179,8 @@ impl Stack {
             (Application::Tcp | Application::Udp, true) => 10_009,
             (Application::Mqtt311(_) | Application::Mqtt5(_), false) => 1883,
             (Application::Mqtt311(_) | Application::Mqtt5(_), true) => 8883,
-            (Application::CoapNon | Application::CoapCon, false) => 5683,
-            (Application::CoapNon | Application::CoapCon, true) => 5684,
+            (Application::CoapNon | Application::CoapCon | Application::CoapTcp, false) => 5683,
+            (Application::CoapNon | Application::CoapCon | Application::CoapTcp, true) => 5684,
             (Application::AmqpSettled | Application::AmqpUnsettled, false) => 5672,
             (Application::AmqpSettled | Application::AmqpUnsettled, true) => 5671,
             (Application::Http1, false) => 80,

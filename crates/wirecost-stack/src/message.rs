@@ -212,7 +212,7 @@ pub(super) fn template(stack: Stack, to: Address<'_>, content: Content) -> Resul
         Application::Tcp | Application::Udp => Ok(Template::Bare(content)),
         Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos, to, content),
         Application::CoapNon => coap(coap::Request::put_without_response(to.resource, content)),
-        Application::CoapCon => coap(coap::Request::put(to.resource, content)),
+        Application::CoapCon | Application::CoapTcp => coap(coap::Request::put(to.resource, content)),
         Application::AmqpSettled | Application::AmqpUnsettled => {
             Ok(Template::Amqp(Arc::new(amqp::MessageTemplate::new(content))))
         }
@@ -227,8 +227,8 @@ pub(super) fn template(stack: Stack, to: Address<'_>, content: Content) -> Resul
 /// The stack's protocol has no such request, or cannot carry the resource's name.
 pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientError> {
     let template = match stack.application {
-        Application::CoapNon | Application::CoapCon => coap(coap::Request {
-            confirmable: stack.application == Application::CoapCon,
+        Application::CoapNon | Application::CoapCon | Application::CoapTcp => coap(coap::Request {
+            confirmable: stack.application != Application::CoapNon,
             ..coap::Request::get(to.resource)
         }),
         Application::Http1 | Application::Http3 => http(http::Method::Get, to, Vec::new().into()),

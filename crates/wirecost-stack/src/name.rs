@@ -7,7 +7,7 @@ use super::Channel;
 use super::kind::{Application, Stack};
 
 /// The name of every application protocol.
-const NAMES: [(&str, Application); 14] = [
+const NAMES: [(&str, Application); 15] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
     ("mqtt-qos0", Application::Mqtt311(0)),
@@ -18,6 +18,7 @@ const NAMES: [(&str, Application); 14] = [
     ("mqtt5-qos2", Application::Mqtt5(2)),
     ("coap-non", Application::CoapNon),
     ("coap-con", Application::CoapCon),
+    ("coap-tcp", Application::CoapTcp),
     ("amqp-settled", Application::AmqpSettled),
     ("amqp-unsettled", Application::AmqpUnsettled),
     ("http1", Application::Http1),
@@ -245,7 +246,7 @@ const HTTP: &str = "HTTP/1.1 is http1 or http1+tls1.3, HTTP/3 is http3";
 const SENSORS: &str = "over UDP take coap-con or coap-non, over TCP mqtt-qos0 to 2";
 
 /// Other common names of stacks.
-const OTHERWISE: [(&str, &str); 13] = [
+const OTHERWISE: [(&str, &str); 14] = [
     ("h1", "http1"),
     ("h3", "http3"),
     ("http", "http1"),
@@ -256,6 +257,7 @@ const OTHERWISE: [(&str, &str); 13] = [
     ("mqtt5", "mqtt5-qos1"),
     ("coap", "coap-con"),
     ("coaps", "coap-con+dtls1.3"),
+    ("coaps-tcp", "coap-tcp+tls1.3"),
     ("amqp", "amqp-unsettled"),
     ("amqp1", "amqp-unsettled"),
     ("amqps", "amqp-unsettled+tls1.3"),

@@ -178,6 +178,10 @@ fn application(
             let config = broker(clients, &channels.admission().users);
             ServerApplication::Mqtt(Box::new(mqtt::Broker::new(config)))
         }
+        Application::CoapTcp => {
+            let config = coap::Config::new(rng.purpose(key_of("coap server")));
+            ServerApplication::Coap(Box::new(coap::Server::new(config.on_stream())))
+        }
         Application::CoapNon | Application::CoapCon => {
             let config = coap::Config::new(rng.purpose(key_of("coap server")));
             let oscore = &channels.admission().oscore;

@@ -54,11 +54,8 @@ impl Target {
             }
             Self::Caddy => stack.is_http() && is_plain_or_tls,
             Self::Libcoap | Self::LibcoapGnutls => {
-                let channel = matches!(
-                    stack.channel,
-                    Channel::Plain | Channel::Dtls12 | Channel::Dtls12Psk
-                );
-                stack.is_coap() && channel
+                let channel = matches!(stack.channel, Channel::Dtls12 | Channel::Dtls12Psk);
+                stack.is_coap() && (channel || is_plain_or_tls)
             }
         }
     }
@@ -71,7 +68,9 @@ impl Target {
             Self::Mosquitto => "the mqtt and mqtt5 stacks, plain, +tls1.2 and +tls1.3",
             Self::Rabbitmq => "the amqp stacks, mqtt-qos0 and mqtt-qos1, plain, +tls1.2 and +tls1.3",
             Self::Caddy => "http1, plain, +tls1.2 and +tls1.3, and http3",
-            Self::Libcoap | Self::LibcoapGnutls => "the coap stacks, plain, +dtls1.2 and +dtls1.2-psk",
+            Self::Libcoap | Self::LibcoapGnutls => {
+                "the coap stacks, plain, +dtls1.2 and +dtls1.2-psk, and coap-tcp, plain, +tls1.2 and +tls1.3"
+            }
         }
     }
 }
@@ -115,6 +114,7 @@ mod tests {
         assert!(
             speaks(Target::Libcoap, "coap-con+dtls1.2-psk") && !speaks(Target::Libcoap, "coap-con+dtls1.3")
         );
+        assert!(speaks(Target::Libcoap, "coap-tcp+tls1.3") && !speaks(Target::Mosquitto, "coap-tcp"));
         assert!(!speaks(Target::LibcoapGnutls, "coap-con+oscore"));
     }
 }

@@ -107,6 +107,9 @@ fn a_message_is_sent_when_its_last_byte_is_handed_out() {
         ("coap-con", 1_000, 0..1),
         ("coap-con", 3_000, 2..3),
         ("coap-non+dtls1.3", 3_000, 2..3),
+        ("coap-tcp", 100_000, 0..1),
+        ("coap-tcp+tls1.3", 100_000, 0..1),
+        ("coap-tcp", 2_000_000, 1..2),
         ("http3", 1_000, 0..1),
         ("http3", 100_000, 2..6),
     ] {

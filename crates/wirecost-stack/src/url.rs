@@ -19,6 +19,10 @@ pub enum Scheme {
     Coap,
     /// CoAP on DTLS (RFC 7252, section 6.2).
     Coaps,
+    /// CoAP on TCP (RFC 8323, section 8.1).
+    CoapTcp,
+    /// CoAP on TLS (RFC 8323, section 8.2).
+    CoapsTcp,
     /// AMQP 1.0 on TCP.
     Amqp,
     /// AMQP 1.0 on TLS.
@@ -42,6 +46,8 @@ pub enum Protocol {
     Mqtt,
     /// CoAP.
     Coap,
+    /// CoAP over TCP.
+    CoapTcp,
     /// AMQP 1.0.
     Amqp,
     /// HTTP/1.1.
@@ -60,6 +66,7 @@ impl Protocol {
         match self {
             Self::Mqtt => "MQTT",
             Self::Coap => "CoAP",
+            Self::CoapTcp => "CoAP over TCP",
             Self::Amqp => "AMQP 1.0",
             Self::Http1 => "HTTP/1.1",
             Self::Http3 => "HTTP/3",
@@ -76,11 +83,13 @@ impl Protocol {
 
 impl Scheme {
     /// Every scheme with its name and protocol, in the order of the variants.
-    const TABLE: [(Self, &'static str, Protocol); 11] = [
+    const TABLE: [(Self, &'static str, Protocol); 13] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt),
         (Self::Mqtts, "mqtts", Protocol::Mqtt),
         (Self::Coap, "coap", Protocol::Coap),
         (Self::Coaps, "coaps", Protocol::Coap),
+        (Self::CoapTcp, "coap+tcp", Protocol::CoapTcp),
+        (Self::CoapsTcp, "coaps+tcp", Protocol::CoapTcp),
         (Self::Amqp, "amqp", Protocol::Amqp),
         (Self::Amqps, "amqps", Protocol::Amqp),
         (Self::Http, "http", Protocol::Http1),
@@ -109,7 +118,7 @@ impl Scheme {
     pub const fn is_secure(self) -> bool {
         matches!(
             self,
-            Self::Mqtts | Self::Coaps | Self::Amqps | Self::Https | Self::H3
+            Self::Mqtts | Self::Coaps | Self::CoapsTcp | Self::Amqps | Self::Https | Self::H3
         )
     }
 
@@ -118,6 +127,7 @@ impl Scheme {
         let application = match self.protocol() {
             Protocol::Mqtt => Application::Mqtt311(1),
             Protocol::Coap => Application::CoapCon,
+            Protocol::CoapTcp => Application::CoapTcp,
             Protocol::Amqp => Application::AmqpUnsettled,
             Protocol::Http1 => Application::Http1,
             Protocol::Http3 => Application::Http3,
@@ -151,6 +161,8 @@ impl Scheme {
             Self::Mqtts => Self::Mqtt,
             Self::Coap => Self::Coaps,
             Self::Coaps => Self::Coap,
+            Self::CoapTcp => Self::CoapsTcp,
+            Self::CoapsTcp => Self::CoapTcp,
             Self::Amqp => Self::Amqps,
             Self::Amqps => Self::Amqp,
             Self::Http => Self::Https,
@@ -345,9 +357,12 @@ impl Url {
         // decoded.
         let carried = match self.scheme.protocol() {
             Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
-            Protocol::Mqtt | Protocol::Coap | Protocol::Amqp | Protocol::Tcp | Protocol::Udp => {
-                percent_decoded(&self.resource)
-            }
+            Protocol::Mqtt
+            | Protocol::Coap
+            | Protocol::CoapTcp
+            | Protocol::Amqp
+            | Protocol::Tcp
+            | Protocol::Udp => percent_decoded(&self.resource),
         };
         // In a pattern a percent sign begins a placeholder.
         Some(carried.replace('%', "%%"))

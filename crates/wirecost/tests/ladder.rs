@@ -8,7 +8,7 @@ use wirecost_results::{Cell, Ladder, LadderPacket};
 use common::Run;
 
 /// Stack, start, what the first message's answer is called, and the flight it comes with.
-const ANSWERS: [(&str, &str, &str, u32); 12] = [
+const ANSWERS: [(&str, &str, &str, u32); 13] = [
     ("mqtt-qos1", "cold", "PUBACK", 6),
     ("mqtt-qos1+tls1.3", "cold", "TLS data 26 B", 8),
     ("mqtt-qos1+tls1.3", "resumed", "TLS data 26 B", 8),
@@ -23,6 +23,7 @@ const ANSWERS: [(&str, &str, &str, u32); 12] = [
     ),
     ("http3", "cold", "1-RTT data", 4),
     ("http3", "0rtt", "Initial+Handshake+1-RTT data", 2),
+    ("coap-tcp", "cold", "2.04", 4),
     ("coap-con+oscore", "cold", "ACK 2.04 OSCORE", 2),
     ("coap-con+dtls1.3", "cold", "DTLS data 28 B", 4),
     ("coap-con+dtls1.2", "cold", "DTLS data 43 B", 6),

@@ -93,6 +93,15 @@ fn libcoap_takes_puts_over_dtls() {
 
 #[test]
 #[ignore = "needs root and libcoap3-bin"]
+fn libcoap_takes_puts_over_tcp_and_tls() {
+    need_program("coap-server-openssl", "libcoap3-bin");
+    let stacks = ["coap-tcp", "coap-tcp+tls1.3", "coap-tcp+tls1.2"];
+    let run = run("libcoap", &stacks.join(","));
+    check(&run, &stacks.map(|stack| (stack, "cold")));
+}
+
+#[test]
+#[ignore = "needs root and libcoap3-bin"]
 fn libcoap_on_gnutls_takes_puts_over_dtls() {
     need_program("coap-server-gnutls", "libcoap3-bin");
     let run = run("libcoap-gnutls", "coap-con+dtls1.2,coap-con+dtls1.2-psk");

@@ -4,7 +4,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use wirecost_proto::{ResetReason, Rng};
+use wirecost_proto::bare::Transport;
+use wirecost_proto::{PeerText, ResetReason, Rng};
 
 use super::RequestTemplate;
 use crate::code::Code;
@@ -12,12 +13,17 @@ use crate::option::Options;
 use crate::oscore::{Context, ProtectError};
 use crate::parameters::TransmissionParameters;
 use crate::shared::Share;
+use crate::stream::{Fault, MAX_MESSAGE_BYTES};
 use crate::token::Token;
 
 /// The configuration of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Time-outs and limits.
+    /// Datagrams (RFC 7252) or a stream (RFC 8323).
+    pub transport: Transport,
+    /// The largest message that the client accepts on a stream, in bytes (Max-Message-Size).
+    pub max_message_bytes: u32,
+    /// Time-outs and limits. On a stream there are no retransmissions and no NSTART.
     pub parameters: TransmissionParameters,
     /// The random numbers for time-outs and tokens.
     pub rng: Rng,
@@ -27,7 +33,7 @@ pub struct Config {
     pub first_message_id: u16,
     /// The client's share of an endpoint that several clients use. It makes tokens longer by the client's number.
     pub shared: Option<Share>,
-    /// The block size in bytes, 16 to 1,024. A larger content is sent block-wise (RFC 7959).
+    /// The block size in bytes, 16 to 1,024. A larger content is sent block-wise (RFC 7959). On a stream the server's CSM decides.
     pub block_size: usize,
     /// How long the client waits for a response after the request was acknowledged, or after a non-confirmable request.
     pub response_timeout: Duration,
@@ -44,6 +50,8 @@ impl Config {
     pub fn new(rng: Rng) -> Self {
         let parameters = TransmissionParameters::default();
         Self {
+            transport: Transport::Datagram,
+            max_message_bytes: MAX_MESSAGE_BYTES,
             parameters,
             rng,
             token_bytes: 2,
@@ -54,6 +62,14 @@ impl Config {
             max_body_bytes: 16 << 20,
             announces_size: false,
             oscore: None,
+        }
+    }
+
+    /// This configuration, for a stream (RFC 8323).
+    pub fn on_stream(self) -> Self {
+        Self {
+            transport: Transport::Stream,
+            ..self
         }
     }
 
@@ -91,12 +107,12 @@ pub enum Command {
         /// How to end it.
         how: Cancellation,
     },
-    /// Ping the server: an empty confirmable message, answered by an RST.
+    /// Ping the server: an empty confirmable message, answered by an RST; on a stream a 7.02, answered by a 7.03.
     Ping {
         /// The caller's number.
         message: u64,
     },
-    /// Drop all exchanges and observations, and close the flow.
+    /// Drop all exchanges and observations, and close the flow; on a stream after a 7.04.
     Close,
 }
 
@@ -105,7 +121,7 @@ pub enum Command {
 pub enum Cancellation {
     /// Send a GET with Observe 1.
     Deregister,
-    /// Reject the next notification with an RST.
+    /// Reject the next notification with an RST. On a stream there is none, and the client deregisters.
     Forget,
 }
 
@@ -160,6 +176,12 @@ pub enum Event {
     FlowReset(ResetReason),
     /// The flow was closed on command.
     Closed,
+    /// The server closed the stream.
+    PeerClosed,
+    /// The server aborted the stream (7.05) with this diagnostic payload.
+    Aborted(PeerText),
+    /// The client aborted the stream, because the server does not keep to RFC 8323.
+    Faulted(Fault),
 }
 
 /// A response or notification.

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use wirecost_proto::bare::Transport;
 use wirecost_proto::{FlowId, Instant};
 
 use super::Event;
@@ -14,6 +15,7 @@ use crate::option::Options;
 use crate::oscore::ProtectError;
 use crate::outbox::Outbox;
 use crate::parameters::Backoff;
+use crate::stream::emit_ping;
 use crate::token::Token;
 
 /// A ping or a transfer.
@@ -104,6 +106,11 @@ impl Exchange {
         self.token == token && waits && matches!(self.subject, Subject::Transfer(_))
     }
 
+    /// Whether a Pong with `token` is for this exchange.
+    pub(super) fn awaits_pong(&self, token: Token) -> bool {
+        self.token == token && matches!(self.subject, Subject::Ping)
+    }
+
     /// The number of the message whose last byte the current request carries, once.
     fn take_sent(&mut self) -> Option<u64> {
         match &mut self.subject {
@@ -134,10 +141,16 @@ impl Exchange {
         &mut self,
         scratch: &mut Options,
         protection: Option<&mut Protection>,
+        transport: Transport,
     ) -> Result<(), ProtectError> {
         self.datagram.clear();
         let Subject::Transfer(transfer) = &self.subject else {
-            Repr::empty(Type::Confirmable, self.message_id).emit(&mut self.datagram);
+            match transport {
+                Transport::Datagram => {
+                    Repr::empty(Type::Confirmable, self.message_id).emit(&mut self.datagram);
+                }
+                Transport::Stream => emit_ping(self.token, &mut self.datagram),
+            }
             self.layout = Layout::plain(self.datagram.len(), 0);
             return Ok(());
         };
@@ -154,9 +167,13 @@ impl Exchange {
             options: scratch.view(),
             payload,
         };
-        self.layout = match protection {
-            Some(protection) => protection.protect(&request, &mut self.datagram)?,
-            None => {
+        self.layout = match (transport, protection) {
+            (Transport::Stream, _) => {
+                request.emit_stream(&mut self.datagram);
+                Layout::of(&request, self.datagram.len())
+            }
+            (Transport::Datagram, Some(protection)) => protection.protect(&request, &mut self.datagram)?,
+            (Transport::Datagram, None) => {
                 request.emit(&mut self.datagram);
                 Layout::visible(&request, self.datagram.len())
             }

@@ -11,6 +11,9 @@
 //! Each block but the last is sent again with a new message id after the time-outs of a confirmable message, until its
 //! 2.31 arrives. The last block is sent once; a response may follow.
 //!
+//! On a stream (RFC 8323) there are neither types nor message ids: a request is sent once, and a response with its token ends the
+//! exchange. Any number of requests may be outstanding.
+//!
 //! With a security context, OSCORE (RFC 8613) protects every request. Each block and each of these repetitions has a
 //! sequence number of its own. A retransmission has the same bytes as the first transmission.
 
@@ -20,6 +23,7 @@ mod identity;
 mod observation;
 mod protection;
 mod receive;
+mod stream;
 mod template;
 mod timers;
 mod transfer;
@@ -44,6 +48,7 @@ use crate::layout::Layout;
 use crate::option::Options;
 use crate::outbox::Outbox;
 use crate::parameters::Backoff;
+use crate::stream::Connection;
 use crate::token::Token;
 
 /// A CoAP client for one server.
@@ -51,6 +56,8 @@ use crate::token::Token;
 pub struct Client {
     config: Config,
     flow: Option<FlowId>,
+    /// The state of the stream, unless the flow carries datagrams or is closed.
+    connection: Option<Connection>,
     /// The time of the last input.
     now: Instant,
     exchanges: Vec<Exchange>,
@@ -84,6 +91,7 @@ impl Client {
     pub fn new(config: Config) -> Self {
         Self {
             flow: None,
+            connection: None,
             now: Instant::START,
             exchanges: Vec::new(),
             waiting: VecDeque::new(),
@@ -141,7 +149,7 @@ impl Client {
             return;
         };
         let observation = self.observations.swap_remove(at);
-        if how == Cancellation::Deregister {
+        if how == Cancellation::Deregister || self.is_stream() {
             self.request_again(observation, Purpose::Deregister);
         }
     }
@@ -155,6 +163,7 @@ impl Client {
 
     fn close(&mut self) {
         self.abandon();
+        self.release();
         if let Some(flow) = self.flow.take() {
             self.outbox.close(flow);
         }
@@ -174,10 +183,11 @@ impl Client {
 
     /// Starts waiting exchanges as far as NSTART allows.
     fn start_waiting(&mut self, now: Instant) {
-        while self.flow.is_some() && self.outstanding(now) < self.config.parameters.nstart {
-            let Some(waiting) = self.waiting.pop_front() else {
+        while self.flow.is_some() && self.may_start(now) {
+            let Some(mut waiting) = self.waiting.pop_front() else {
                 return;
             };
+            self.fit_to_peer(&mut waiting.subject);
             self.exchanges.push(Exchange {
                 message: waiting.message,
                 subject: waiting.subject,
@@ -190,6 +200,14 @@ impl Client {
             });
             let at = self.exchanges.len() - 1;
             self.send_request(at, waiting.token.is_none(), now);
+        }
+    }
+
+    /// Whether the next waiting exchange may start.
+    fn may_start(&self, now: Instant) -> bool {
+        match self.is_stream() {
+            true => self.may_start_on_stream(),
+            false => self.outstanding(now) < self.config.parameters.nstart,
         }
     }
 
@@ -214,6 +232,23 @@ impl Client {
     /// use and the exchange must wait.
     fn transmit_anew(&mut self, at: usize, again: bool, now: Instant) -> Option<usize> {
         let flow = self.flow?;
+        if !self.is_stream() {
+            self.take_message_id(at, now)?;
+        }
+        let exchange = self.exchanges.get_mut(at)?;
+        let transport = self.config.transport;
+        if let Err(error) = exchange.encode(&mut self.scratch, self.protection.as_mut(), transport) {
+            self.fail(at, Failure::Unprotectable(error));
+            return None;
+        }
+        exchange.transmit(flow, again, &mut self.outbox);
+        let len = exchange.datagram.len();
+        self.forget_protected();
+        Some(len)
+    }
+
+    /// Gives an exchange a new message id. Returns `None` if all are in use.
+    fn take_message_id(&mut self, at: usize, now: Instant) -> Option<()> {
         let exchange = self.exchanges.get_mut(at)?;
         let lifetime = match exchange.is_confirmable() {
             true => self.config.parameters.exchange_lifetime(),
@@ -230,14 +265,7 @@ impl Client {
         if matches!(exchange.subject, Subject::Ping) {
             self.last_ping = Some(exchange.message_id);
         }
-        if let Err(error) = exchange.encode(&mut self.scratch, self.protection.as_mut()) {
-            self.fail(at, Failure::Unprotectable(error));
-            return None;
-        }
-        exchange.transmit(flow, again, &mut self.outbox);
-        let len = exchange.datagram.len();
-        self.forget_protected();
-        Some(len)
+        Some(())
     }
 
     /// Removes an exchange that ended, and keeps the memory of its datagram.
@@ -255,20 +283,21 @@ impl Client {
 
     /// Sets the state of an exchange after its request was sent. Ends the exchange if no answer will arrive.
     fn await_answer(&mut self, at: usize, bytes: usize, now: Instant) {
+        let is_stream = self.is_stream();
         let Some(exchange) = self.exchanges.get_mut(at) else {
             return;
         };
         let backoff = |rng: &mut Rng| Backoff::start(&self.config.parameters, rng, now);
         let transfer = exchange.subject.transfer();
         let intermediate = transfer.is_some_and(Transfer::is_intermediate);
-        if exchange.is_confirmable() {
+        if exchange.is_confirmable() && !is_stream {
             exchange.state = State::AwaitAck(backoff(&mut self.timeout_rng));
-        } else if intermediate {
+        } else if intermediate && !is_stream {
             exchange.state = State::AwaitContinue(backoff(&mut self.timeout_rng));
         } else if exchange.suppresses_all() {
             self.end(at);
         } else {
-            let outstanding = match exchange.tolerates_silence() {
+            let outstanding = match is_stream || exchange.tolerates_silence() {
                 true => Duration::ZERO,
                 false => self.config.parameters.probing_time(bytes),
             };
@@ -305,11 +334,13 @@ impl Endpoint for Client {
         match input {
             Input::Opened { flow, .. } => {
                 self.flow = Some(flow);
+                self.begin_connection(flow);
                 self.outbox.event(Event::Opened);
             }
             Input::Received { flow, bytes } if self.flow != Some(flow) => {
                 self.receive_after_close(flow, bytes)
             }
+            Input::Received { flow, bytes } if self.is_stream() => self.receive_stream(flow, bytes, now),
             Input::Received { flow, bytes } => self.receive(flow, bytes, now),
             Input::Command(command) => self.command(command),
             Input::Timeout => {
@@ -319,8 +350,12 @@ impl Endpoint for Client {
             // A reset of an earlier flow does not concern the current one.
             Input::Reset { flow, reason } if self.flow == Some(flow) => {
                 self.flow = None;
+                self.connection = None;
                 self.abandon();
                 self.outbox.event(Event::FlowReset(reason));
+            }
+            Input::PeerClosed { flow } if self.is_stream() && self.flow == Some(flow) => {
+                self.end_connection(flow, Event::PeerClosed);
             }
             Input::Reset { .. }
             | Input::Congested { .. }
@@ -328,6 +363,7 @@ impl Endpoint for Client {
             | Input::PeerClosed { .. } => {}
         }
         self.start_waiting(now);
+        self.close_if_released();
         Ok(())
     }
 

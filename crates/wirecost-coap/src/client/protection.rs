@@ -123,7 +123,7 @@ impl Protected {
 
 impl<'a> Incoming<'a> {
     /// A message that is used as it arrived.
-    fn plain(repr: Repr<'a>, len: usize) -> Self {
+    pub(super) fn plain(repr: Repr<'a>, len: usize) -> Self {
         Self {
             repr,
             layout: Layout::visible(&repr, len),

@@ -21,7 +21,7 @@ fn supports(number: OptionNumber) -> bool {
 }
 
 /// Whether a message is a response without unsupported critical options.
-fn is_acceptable(repr: &Repr<'_>) -> bool {
+pub(super) fn is_acceptable(repr: &Repr<'_>) -> bool {
     repr.code.is_response() && repr.options.unacceptable(supports).is_none()
 }
 
@@ -143,7 +143,7 @@ impl Client {
     }
 
     /// Records why a message with a token answers no request.
-    fn record_mismatch(&mut self, repr: &Repr<'_>) {
+    pub(super) fn record_mismatch(&mut self, repr: &Repr<'_>) {
         let oldest = self.exchanges.first().map(|exchange| exchange.token);
         let acceptable = is_acceptable(repr);
         self.stats.last_ignored = match oldest {
@@ -185,7 +185,7 @@ impl Client {
         self.outbox.event(Event::Reset { message });
     }
 
-    fn take_pong(&mut self, at: usize) {
+    pub(super) fn take_pong(&mut self, at: usize) {
         let exchange = self.end(at);
         self.outbox.event(Event::Pong {
             message: exchange.message,
@@ -243,7 +243,7 @@ impl Client {
     }
 
     /// Handles the response to the current request of an exchange.
-    fn take_response(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
+    pub(super) fn take_response(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
         let response = &incoming.repr;
         let max_body = self.config.max_body_bytes;
         let expires = self.renewal(response.options.max_age(), now);
@@ -279,7 +279,7 @@ impl Client {
         });
     }
 
-    fn take_notification(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
+    pub(super) fn take_notification(&mut self, at: usize, incoming: &Incoming<'_>, now: Instant) {
         let repr = &incoming.repr;
         let expires = self.renewal(repr.options.max_age(), now);
         let Some(observation) = self.observations.get_mut(at) else {

@@ -131,6 +131,11 @@ impl RequestTemplate {
         &mut self.content
     }
 
+    /// The length of the encoded options of the template in bytes.
+    pub(super) fn options_bytes(&self) -> usize {
+        self.options.view().bytes().len()
+    }
+
     /// Whether the request suppresses responses of every class.
     pub(super) fn suppresses_all(&self) -> bool {
         self.no_response & NO_RESPONSE_AT_ALL == NO_RESPONSE_AT_ALL

@@ -12,9 +12,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use wirecost_proto::Content;
+use wirecost_proto::bare::Transport;
 
 use super::{Config, Failure, RequestTemplate};
-use crate::block::{Block, BlockSize};
+use crate::block::{Block, BlockSize, Portion};
 use crate::code::Code;
 use crate::message::Repr;
 use crate::option::OptionNumber;
@@ -41,6 +42,10 @@ pub(super) struct Transfer {
     pub(super) purpose: Purpose,
     stage: Stage,
     restarts: u8,
+    /// How much of a body one message carries.
+    portion: Portion,
+    /// Whether blocks may be BERT blocks (RFC 8323 section 6).
+    allows_bert: bool,
     announces_size: bool,
     /// Whether the end of the content has been sent.
     is_sent: bool,
@@ -103,21 +108,34 @@ impl StageOptions {
 impl Transfer {
     /// A transfer of `template`; block-wise if the content exceeds the block size.
     pub(super) fn new(template: Arc<RequestTemplate>, purpose: Purpose, config: &Config) -> Self {
-        let stage = match template.content.len() > config.block_size {
+        let portion = Portion {
+            whole: config.block_size,
+            ..Portion::block(config.block_size)
+        };
+        let mut transfer = Self {
+            template,
+            purpose,
+            stage: Stage::Whole,
+            restarts: 0,
+            portion,
+            allows_bert: config.transport == Transport::Stream,
+            announces_size: config.announces_size,
+            is_sent: false,
+        };
+        transfer.fit(portion);
+        transfer
+    }
+
+    /// Sets how much of the content one message carries, before the first request.
+    pub(super) fn fit(&mut self, portion: Portion) {
+        self.portion = portion;
+        self.stage = match self.template.content.len() > portion.whole {
             true => Stage::Upload {
                 offset: 0,
-                size: BlockSize::at_most(config.block_size),
+                size: portion.size,
             },
             false => Stage::Whole,
         };
-        Self {
-            template,
-            purpose,
-            stage,
-            restarts: 0,
-            announces_size: config.announces_size,
-            is_sent: false,
-        }
     }
 
     /// The options of the next request and its payload.
@@ -134,13 +152,17 @@ impl Transfer {
                 (options, payload)
             }
             Stage::Upload { offset, size } => {
-                let more = offset + size.bytes() < payload.len();
+                let portion = self.portion.with(*size);
+                let more = offset + portion.bytes() < payload.len();
                 let block = Block::at(*offset, more, *size);
                 options.block1 = block;
                 let announced = *offset == 0 && self.announces_size;
                 options.size1 = u32::try_from(payload.len()).ok().filter(|_| announced);
                 options.blockwise = true;
-                (options, block.map_or(payload, |block| block.slice(payload)))
+                (
+                    options,
+                    block.map_or(payload, |block| block.slice(payload, portion.blocks)),
+                )
             }
             Stage::Download(download) => {
                 options.block2 = Block::at(download.body.len(), false, download.size);
@@ -167,7 +189,9 @@ impl Transfer {
     /// Whether further blocks of the content follow the current request.
     pub(super) fn has_more_content(&self) -> bool {
         match &self.stage {
-            Stage::Upload { offset, size } => offset + size.bytes() < self.template.content.len(),
+            Stage::Upload { offset, size } => {
+                offset + self.portion.with(*size).bytes() < self.template.content.len()
+            }
             Stage::Whole | Stage::Download(_) => false,
         }
     }
@@ -185,7 +209,7 @@ impl Transfer {
 
     /// Handles the response to the last request.
     pub(super) fn take_response(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
-        if response.options.has_reserved_block() {
+        if self.is_reserved(response) {
             return Step::Failed(Failure::ReservedBlockSize);
         }
         match &mut self.stage {
@@ -201,9 +225,13 @@ impl Transfer {
         }
     }
 
+    fn is_reserved(&self, response: &Repr<'_>) -> bool {
+        !self.allows_bert && response.options.has_bert_block()
+    }
+
     /// Continues after the response to a block of the upload.
     fn after_block(&mut self, offset: usize, size: BlockSize, response: &Repr<'_>, max_body: usize) -> Step {
-        let next = offset + size.bytes();
+        let next = offset + self.portion.with(size).bytes();
         let is_last = next >= self.template.content.len();
         match (response.code, response.options.block1()) {
             // RFC 7959 section 2.9.2: the server lost blocks, start over.
@@ -233,7 +261,7 @@ impl Transfer {
 
     /// Handles a response that may be the first block of a download.
     pub(super) fn begin_download(&mut self, response: &Repr<'_>, max_body: usize) -> Step {
-        if response.options.has_reserved_block() {
+        if self.is_reserved(response) {
             return Step::Failed(Failure::ReservedBlockSize);
         }
         match response.options.block2() {
@@ -303,8 +331,7 @@ impl Download {
     /// Why a block of `len` bytes cannot be appended.
     fn fault(&self, block: Block, len: usize, max_body: usize) -> Option<Failure> {
         let (got, expected) = (block.offset(), self.body.len());
-        // RFC 7959 section 2.2: a block that is not the last has the full size.
-        if got != expected || (block.more && len != block.size.bytes()) {
+        if got != expected || (block.more && !block.size.fits(len, true)) {
             return Some(Failure::UnexpectedBlock { got, expected });
         }
         (expected + len > max_body).then_some(Failure::BodyTooLarge { limit: max_body })

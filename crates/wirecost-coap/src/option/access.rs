@@ -109,23 +109,19 @@ impl<'a> OptionsView<'a> {
 
     /// The block of the request's body.
     pub(crate) fn block1(&self) -> Option<Block> {
-        Block::from_value(self.uint(OptionNumber::BLOCK1)?)
+        self.uint(OptionNumber::BLOCK1).map(Block::from_value)
     }
 
     /// The block of the response's body.
     pub(crate) fn block2(&self) -> Option<Block> {
-        Block::from_value(self.uint(OptionNumber::BLOCK2)?)
+        self.uint(OptionNumber::BLOCK2).map(Block::from_value)
     }
 
-    /// Whether a block option has the reserved size exponent 7 (RFC 7959 section 2.2).
-    pub(crate) fn has_reserved_block(&self) -> bool {
-        let is_reserved = |number| {
-            self.uint(number)
-                .is_some_and(|value| Block::from_value(value).is_none())
-        };
-        [OptionNumber::BLOCK1, OptionNumber::BLOCK2]
-            .into_iter()
-            .any(is_reserved)
+    /// Whether a block option has the size exponent 7, which is reserved in datagrams (RFC 7959 section 2.2) and means BERT on
+    /// a stream (RFC 8323 section 6).
+    pub(crate) fn has_bert_block(&self) -> bool {
+        let blocks = [self.block1(), self.block2()];
+        blocks.into_iter().flatten().any(|block| block.size.is_bert())
     }
 
     /// The seconds that a response may be cached; 60 by default (RFC 7252 section 5.10.5).

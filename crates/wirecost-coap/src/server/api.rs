@@ -3,20 +3,26 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use wirecost_proto::bare::Transport;
 use wirecost_proto::{FlowId, Front, Rng};
 
 use crate::code::Method;
 use crate::oscore::Context;
 use crate::parameters::TransmissionParameters;
+use crate::stream::MAX_MESSAGE_BYTES;
 
 /// The configuration of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Time-outs and limits.
+    /// Datagrams (RFC 7252) or streams (RFC 8323).
+    pub transport: Transport,
+    /// The largest message that the server accepts on a stream, in bytes (Max-Message-Size).
+    pub max_message_bytes: u32,
+    /// Time-outs and limits. On a stream there are no retransmissions.
     pub parameters: TransmissionParameters,
     /// The random numbers for time-outs and message ids.
     pub rng: Rng,
-    /// The largest block size that the server sends or requests, in bytes: 16 to 1,024.
+    /// The largest block size that the server sends or requests in datagrams, in bytes: 16 to 1,024.
     pub block_size: usize,
     /// The largest body that the server assembles from blocks, in bytes. It answers 4.13 to a larger one.
     pub max_body_bytes: usize,
@@ -40,6 +46,8 @@ impl Config {
     /// The default configuration with the random numbers of `rng`.
     pub fn new(rng: Rng) -> Self {
         Self {
+            transport: Transport::Datagram,
+            max_message_bytes: MAX_MESSAGE_BYTES,
             parameters: TransmissionParameters::default(),
             rng,
             block_size: 1024,
@@ -51,6 +59,14 @@ impl Config {
             observe_interval: Duration::from_secs(5),
             oscore: Vec::new(),
             requires_oscore: false,
+        }
+    }
+
+    /// This configuration, for streams (RFC 8323).
+    pub fn on_stream(self) -> Self {
+        Self {
+            transport: Transport::Stream,
+            ..self
         }
     }
 
@@ -103,10 +119,10 @@ pub enum Event {
     },
 }
 
-/// Counters of a server, in datagrams.
+/// Counters of a server, in messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Datagrams that were not messages.
+    /// Datagrams that were not messages, and streams that were aborted for what they carried.
     pub malformed: u64,
     /// Duplicate messages.
     pub duplicates: u64,

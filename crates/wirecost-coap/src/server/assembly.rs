@@ -61,10 +61,7 @@ impl Assemblies {
         limits: Limits,
         now: Instant,
     ) -> Progress {
-        // RFC 7959 section 2.2: a block that is not the last has the full size, the last one at most that.
-        let fits =
-            payload.len() <= block.size.bytes() && (!block.more || payload.len() == block.size.bytes());
-        if !fits {
+        if !block.size.fits(payload.len(), block.more) {
             return Progress::Refused(Code::BAD_REQUEST);
         }
         self.kept.expire(now);

@@ -8,7 +8,8 @@
 //! 4. a request that OSCORE protects is opened first, and gets a protected response; one that cannot be opened is
 //!    answered 4.00, 4.01 or 4.02 without protection (RFC 8613 section 8.2); a request 1 of a key rederivation
 //!    (appendix B.2) may only read, because it may be a replay
-//! 5. a response that No-Response suppresses is left out; a CON request gets an empty ACK anyway
+//! 5. on a stream (RFC 8323) a request has no type: its response is sent once, a notification too
+//! 6. a response that No-Response suppresses is left out; a CON request gets an empty ACK anyway
 
 mod api;
 mod assembly;
@@ -24,11 +25,12 @@ mod queue;
 mod receive;
 mod resource;
 mod respond;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod write;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
@@ -45,11 +47,16 @@ use self::respond::Continuation;
 use crate::duplicates::Duplicates;
 use crate::option::Options;
 use crate::outbox::Outbox;
+use crate::stream::Connection;
 
 /// A CoAP server with the plugtest resources.
 #[derive(Debug)]
 pub struct Server {
     config: Config,
+    /// The open streams.
+    connections: BTreeMap<FlowId, Connection>,
+    /// The streams that are to be closed after their last response.
+    released: BTreeSet<FlowId>,
     /// The next message id of the server's own messages to each peer.
     message_ids: BTreeMap<FlowId, u16>,
     tree: Vec<Resource>,
@@ -71,6 +78,8 @@ impl Server {
     /// A server without peers.
     pub fn new(config: Config) -> Self {
         Self {
+            connections: BTreeMap::new(),
+            released: BTreeSet::new(),
             message_ids: BTreeMap::new(),
             tree: resource::tree(),
             duplicates: Duplicates::new(&config.parameters, config.rng.purpose(3).at(0)),
@@ -123,6 +132,8 @@ impl Server {
 
     fn forget_flow(&mut self, flow: FlowId) {
         self.message_ids.remove(&flow);
+        self.connections.remove(&flow);
+        self.released.remove(&flow);
         self.assemblies.forget(flow);
         self.continuations.forget(flow);
         self.forget_observers(flow);
@@ -142,16 +153,21 @@ impl Endpoint for Server {
 
     fn handle_input(&mut self, input: Input<'_, Infallible>, now: Instant) -> Result<(), Infallible> {
         match input {
+            Input::Received { flow, bytes } if self.is_stream() => self.receive_stream(flow, bytes, now),
             Input::Received { flow, bytes } => self.receive(flow, bytes, now),
             Input::Timeout => {
                 self.tick(now);
                 self.retransmit(now);
             }
+            Input::PeerClosed { flow } if self.is_stream() => self.close(flow),
             Input::Reset { flow, .. } | Input::PeerClosed { flow } => self.forget_flow(flow),
-            Input::Opened { .. } | Input::Congested { .. } | Input::Writable { .. } => {}
+            Input::Opened { flow, .. } => self.begin_connection(flow),
+            Input::Congested { flow } => self.set_congested(flow, true, now),
+            Input::Writable { flow } => self.set_congested(flow, false, now),
             Input::Command(never) => match never {},
         }
         self.start_outgoing(now);
+        self.close_released();
         Ok(())
     }
 

@@ -13,7 +13,6 @@ use super::respond::Exchange;
 use super::write::{Envelope, Requested};
 use super::{Event, Server};
 use crate::code::{Code, Method};
-use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::Type;
 use crate::option::OptionsView;
@@ -165,13 +164,17 @@ impl Server {
     /// Notifies an observer without an unacknowledged notification: at most one is outstanding (RFC 7641 section
     /// 4.5.2).
     pub(super) fn notify_one(&mut self, flow: FlowId, token: Token, now: Instant) {
+        if self.is_congested(flow) {
+            return;
+        }
         let Some(written) = self.write_notification(flow, token, now) else {
             return;
         };
         self.stats.notifications += 1;
         if !written.confirmable {
+            let kind = self.sent_kind(&self.datagram, written.layout);
             self.outbox
-                .send_encoded(flow, &self.datagram, written.layout, Kind::ORIGINAL);
+                .send_encoded(flow, &self.datagram, written.layout, kind);
             return;
         }
         let key = self.push_notification(flow, written, Purpose::Notification { token });
@@ -192,13 +195,14 @@ impl Server {
 
     /// Encodes the current state of an observer's resource into `self.datagram`.
     pub(super) fn write_notification(&mut self, flow: FlowId, token: Token, now: Instant) -> Option<Written> {
+        let is_stream = self.is_stream();
         let message_id = self.next_message_id(flow);
         self.observers.set_message_id(flow, token, message_id);
         let observer = self.observers.find(flow, token)?;
         let (resource, block2, protected) = (observer.resource, observer.block2, observer.protected);
         let state = self.tree.get(resource)?;
         let overdue = now >= observer.confirmed + CONFIRM_INTERVAL;
-        let confirmable = state.definition.observable == Some(true) || overdue;
+        let confirmable = !is_stream && (state.definition.observable == Some(true) || overdue);
         observer.told = state.changes;
         if confirmable {
             observer.confirmed = now;
@@ -210,7 +214,8 @@ impl Server {
             block2,
             ..Requested::default()
         };
-        let envelope = envelope(Type::unsolicited(confirmable), (token, message_id), protected);
+        let kind = Type::unsolicited(confirmable);
+        let envelope = envelope(flow, kind, (token, message_id), protected);
         let layout = self.write(&envelope, Some(resource), &answer, &requested)?;
         Some(Written {
             message_id,
@@ -231,14 +236,16 @@ impl Server {
             let message_id = self.next_message_id(flow);
             let requested = Requested::default();
             // RFC 7641 section 4.2: a notification with an error has no Observe.
-            let envelope = envelope(Type::Confirmable, (token, message_id), protected);
+            let confirmable = !self.is_stream();
+            let kind = Type::unsolicited(confirmable);
+            let envelope = envelope(flow, kind, (token, message_id), protected);
             let Some(layout) = self.write(&envelope, None, last, &requested) else {
                 continue;
             };
             let written = Written {
                 message_id,
                 layout,
-                confirmable: true,
+                confirmable,
             };
             self.push_notification(flow, written, Purpose::Ending);
         }
@@ -247,8 +254,14 @@ impl Server {
 
 /// The envelope of a notification. Every notification except the first response must have a Partial IV (RFC 8613
 /// section 4.1.3.5.2).
-fn envelope(kind: Type, (token, message_id): (Token, u16), protected: Option<Protected>) -> Envelope {
+fn envelope(
+    flow: FlowId,
+    kind: Type,
+    (token, message_id): (Token, u16),
+    protected: Option<Protected>,
+) -> Envelope {
     Envelope {
+        flow,
         kind,
         token,
         message_id,

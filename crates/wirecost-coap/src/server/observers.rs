@@ -1,6 +1,7 @@
 //! The observers (RFC 7641), by peer and token, by resource, and by the message id of a notification.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use wirecost_proto::{FlowId, Instant};
 
@@ -135,6 +136,13 @@ impl Observers {
     pub(super) fn any_of(&self, flow: FlowId) -> Option<Token> {
         let ((owner, token), _) = self.list.range((flow, Token::EMPTY)..).next()?;
         (*owner == flow).then_some(*token)
+    }
+
+    /// The tokens of all observations of a peer.
+    pub(super) fn all_of(&self, flow: FlowId) -> Vec<Token> {
+        let of_peer = self.list.range((flow, Token::EMPTY)..);
+        let of_peer = of_peer.take_while(|((owner, _), _)| *owner == flow);
+        of_peer.map(|((_, token), _)| *token).collect()
     }
 
     /// The first observer of a resource.

@@ -1,11 +1,13 @@
 //! Sends and retransmits the server's own messages: separate responses and notifications.
 
+use wirecost_proto::bare::Transport;
 use wirecost_proto::{FlowId, Instant};
 
 use super::queue::{MessageKey, Outgoing, Purpose};
 use super::{Event, Server};
 use crate::describe::Kind;
 use crate::parameters::{Backoff, Expiry};
+use crate::stream::kind_of;
 
 impl Server {
     /// Sends every message whose turn it is.
@@ -17,8 +19,11 @@ impl Server {
                 continue;
             };
             let (flow, layout) = (outgoing.flow, outgoing.layout);
-            self.outbox
-                .send_encoded(flow, &outgoing.datagram, layout, Kind::ORIGINAL);
+            let kind = match self.config.transport {
+                Transport::Datagram => Kind::ORIGINAL,
+                Transport::Stream => kind_of(&outgoing.datagram, layout),
+            };
+            self.outbox.send_encoded(flow, &outgoing.datagram, layout, kind);
             match outgoing.confirmable {
                 true => self.outgoings.await_ack(key, backoff),
                 false => drop(self.outgoings.remove(key)),

@@ -205,7 +205,7 @@ impl Server {
         })
     }
 
-    fn must_be_protected(&self, request: &Repr<'_>) -> bool {
+    pub(super) fn must_be_protected(&self, request: &Repr<'_>) -> bool {
         let resource = route(&self.tree, request.options).and_then(|at| self.tree.get(at));
         match resource.map(|resource| resource.definition.access) {
             Some(Access::Protected) => true,

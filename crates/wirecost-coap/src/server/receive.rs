@@ -143,10 +143,11 @@ impl Server {
         }
     }
 
-    fn take_request(&mut self, flow: FlowId, incoming: &Incoming<'_>, now: Instant) {
+    pub(super) fn take_request(&mut self, flow: FlowId, incoming: &Incoming<'_>, now: Instant) {
         let (repr, protected) = (&incoming.repr, incoming.protected);
         let exchange = Exchange::new(flow, repr, protected);
-        if repr.options.unacceptable(supports).is_some() && repr.kind == Type::NonConfirmable {
+        let is_ignorable = repr.kind == Type::NonConfirmable && !self.is_stream();
+        if repr.options.unacceptable(supports).is_some() && is_ignorable {
             // RFC 7252 section 5.4.1: such a NON is rejected, for example by ignoring it.
             self.stats.ignored += 1;
             return;
@@ -204,8 +205,8 @@ impl Server {
         if proxied.into_iter().any(|number| options.first(number).is_some()) {
             return Err(Code::PROXYING_NOT_SUPPORTED);
         }
-        if options.has_reserved_block() {
-            // RFC 7959 section 2.2: the size exponent 7 is reserved.
+        if options.has_bert_block() && !self.is_stream() {
+            // RFC 7959 section 2.2: the size exponent 7 is reserved in datagrams.
             return Err(Code::BAD_REQUEST);
         }
         // RFC 7252 section 5.8: 4.05 for an unknown or unsupported method.
@@ -273,7 +274,7 @@ impl Server {
         }
     }
 
-    fn respond_code(&mut self, exchange: &Exchange, code: Code, block1: Option<Block>) {
+    pub(super) fn respond_code(&mut self, exchange: &Exchange, code: Code, block1: Option<Block>) {
         let requested = Requested {
             block1,
             ..Requested::default()

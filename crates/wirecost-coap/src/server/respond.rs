@@ -59,6 +59,7 @@ impl Exchange {
     fn envelope(&self, kind: Type, message_id: u16) -> Envelope {
         let with_nonce = |protected| (protected, ResponseNonce::OfRequest);
         Envelope {
+            flow: self.flow,
             kind,
             token: self.token,
             message_id,
@@ -157,7 +158,7 @@ impl Server {
     fn send_response(&mut self, exchange: &Exchange, layout: Layout) {
         let kind = match exchange.kind {
             Type::Confirmable => Kind::ACKNOWLEDGEMENT,
-            _ => Kind::ORIGINAL,
+            _ => self.sent_kind(&self.datagram, layout),
         };
         self.outbox
             .send_encoded(exchange.flow, &self.datagram, layout, kind);

@@ -2,10 +2,13 @@
 
 use core::time::Duration;
 
+use wirecost_proto::FlowId;
+use wirecost_proto::bare::Transport;
+
 use super::protection::Protected;
 use super::resource::{Answer, Content, Resource};
 use super::{Config, Server};
-use crate::block::{Block, BlockSize};
+use crate::block::{Block, Portion};
 use crate::code::Code;
 use crate::layout::Layout;
 use crate::message::{Repr, Type};
@@ -16,6 +19,7 @@ use crate::token::Token;
 /// The header of a response or notification.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Envelope {
+    pub(super) flow: FlowId,
     pub(super) kind: Type,
     pub(super) token: Token,
     pub(super) message_id: u16,
@@ -50,13 +54,9 @@ impl Server {
         answer: &Answer,
         requested: &Requested,
     ) -> Option<Layout> {
+        let portion = self.portion(envelope.flow);
         let resource = resource.and_then(|at| self.tree.get(at));
-        let (code, part) = match part(
-            answer,
-            resource,
-            requested,
-            BlockSize::at_most(self.config.block_size),
-        ) {
+        let (code, part) = match part(answer, resource, requested, portion) {
             Some(part) => (answer.code, part),
             None => (Code::BAD_REQUEST, Part::EMPTY),
         };
@@ -66,7 +66,7 @@ impl Server {
             resource,
             requested,
             &part,
-            &self.config,
+            (&self.config, portion),
         );
         let repr = Repr {
             kind: envelope.kind,
@@ -83,7 +83,10 @@ impl Server {
             self.stats.unprotectable += u64::from(sealed.is_err());
             return sealed.ok();
         }
-        repr.emit(&mut self.datagram);
+        match self.config.transport {
+            Transport::Datagram => repr.emit(&mut self.datagram),
+            Transport::Stream => repr.emit_stream(&mut self.datagram),
+        }
         Some(Layout::of(&repr, self.datagram.len()))
     }
 }
@@ -102,25 +105,23 @@ fn part<'a>(
     answer: &'a Answer,
     resource: Option<&'a Resource>,
     requested: &Requested,
-    own_size: BlockSize,
+    own: Portion,
 ) -> Option<Part<'a>> {
     let Some((format, body)) = content(answer, resource) else {
         return Some(Part::EMPTY);
     };
     // RFC 7959 section 2.4: the server may use a smaller block than the client requested.
-    let size = requested
-        .block2
-        .map_or(own_size, |block| block.size.min(own_size));
+    let portion = requested.block2.map_or(own, |block| own.with(block.size));
     let offset = requested.block2.map_or(0, Block::offset);
     if offset > 0 && offset >= body.len() {
         return None;
     }
-    let whole = requested.block2.is_none() && body.len() <= size.bytes();
-    let more = offset + size.bytes() < body.len();
-    let block = Block::at(offset, more, size).filter(|_| !whole);
+    let whole = requested.block2.is_none() && body.len() <= own.whole;
+    let more = offset + portion.bytes() < body.len();
+    let block = Block::at(offset, more, portion.size).filter(|_| !whole);
     let total = u32::try_from(body.len()).ok();
     Some(Part {
-        bytes: block.map_or(body, |block| block.slice(body)),
+        bytes: block.map_or(body, |block| block.slice(body, portion.blocks)),
         block,
         format: Some(format),
         size2: total.filter(|_| requested.wants_size2 && offset == 0),
@@ -146,7 +147,7 @@ fn write_options(
     resource: Option<&Resource>,
     requested: &Requested,
     part: &Part<'_>,
-    config: &Config,
+    (config, portion): (&Config, Portion),
 ) {
     options.clear();
     let uint = |options: &mut Options, number, value: Option<u32>| {
@@ -178,7 +179,7 @@ fn write_options(
     uint(options, OptionNumber::BLOCK2, part.block.map(Block::value));
     let block1 = requested
         .block1
-        .map(|block| block1_answer(block, answer.code, config));
+        .map(|block| block1_answer(block, answer.code, portion));
     uint(options, OptionNumber::BLOCK1, block1.map(Block::value));
     uint(options, OptionNumber::SIZE2, part.size2);
     let too_large = answer.code == Code::REQUEST_ENTITY_TOO_LARGE;
@@ -188,11 +189,11 @@ fn write_options(
 
 /// The Block1 option of a response: the block's number, the preferred size, and whether the answer is not final yet
 /// (RFC 7959 section 2.3).
-fn block1_answer(block: Block, code: Code, config: &Config) -> Block {
+fn block1_answer(block: Block, code: Code, portion: Portion) -> Block {
     Block {
         number: block.number,
         more: code == Code::CONTINUE,
-        size: block.size.min(BlockSize::at_most(config.block_size)),
+        size: block.size.min(portion.size),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use wirecost_proto::Direction;
 
-use super::Protocol;
 use super::http1::Http1;
 use super::mqtt::Mqtt;
 use super::tls::{Tls, is_record};
+use super::{Protocol, coap as messages};
 
 /// What the first bytes of a stream show.
 pub(super) enum Detected {
@@ -42,7 +42,7 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
         None => return Detected::TooFewBytes,
         Some(false) => {}
     }
-    let by_content = [http1, amqp, other, mqtt];
+    let by_content = [http1, amqp, other, mqtt, coap];
     let mut undecided = false;
     for found in by_content.iter().map(|detect| detect(bytes)) {
         match found {
@@ -64,6 +64,7 @@ pub(super) fn detect(server_port: u16, direction: Direction, bytes: &[u8]) -> De
 fn by_port(server_port: u16) -> Protocol {
     match server_port {
         1883 | 8883 => Protocol::Mqtt(Mqtt::default()),
+        5683 | 5684 => Protocol::Coap,
         5671 | 5672 => Protocol::Amqp(Box::default()),
         _ => Protocol::Unknown("unknown"),
     }
@@ -129,5 +130,14 @@ fn mqtt(bytes: &[u8]) -> Match {
         Match::Perhaps
     } else {
         Match::No
+    }
+}
+
+/// A CSM, which each side of CoAP over TCP sends first (RFC 8323 section 5.3).
+fn coap(bytes: &[u8]) -> Match {
+    match messages::is_csm(bytes) {
+        Some(true) => Match::Yes(Protocol::Coap),
+        Some(false) => Match::No,
+        None => Match::Perhaps,
     }
 }

@@ -1,7 +1,7 @@
 //! Protocols on a byte stream, described as the bytes arrive.
 //!
 //! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
-//! - [`bare`], [`mqtt`], [`http1`], [`amqp`]: the protocols
+//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`]: the protocols
 //! - [`tls`]: TLS records and the stream inside
 //!
 //! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
@@ -9,6 +9,7 @@
 
 mod amqp;
 mod bare;
+mod coap;
 mod detect;
 mod http1;
 mod mqtt;
@@ -59,6 +60,7 @@ pub(crate) enum Protocol {
     Undecided,
     Bare,
     Mqtt(Mqtt),
+    Coap,
     Http1(Http1),
     Amqp(Box<Amqp>),
     Tls(Box<Tls>),
@@ -131,6 +133,7 @@ impl Stream {
             Protocol::Undecided => "no data".to_owned(),
             Protocol::Bare => "bare".to_owned(),
             Protocol::Mqtt(mqtt) => mqtt.label().to_owned(),
+            Protocol::Coap => "CoAP over TCP".to_owned(),
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
             Protocol::Tls(tls) => tls.label(),
@@ -203,6 +206,7 @@ impl Stream {
                 Protocol::Undecided => None,
                 Protocol::Bare => bare::message(direction, bytes)?,
                 Protocol::Mqtt(mqtt) => mqtt.packet(bytes)?,
+                Protocol::Coap => coap::message(bytes)?,
                 Protocol::Http1(http) => http.part(direction, bytes)?,
                 Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
                 Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),

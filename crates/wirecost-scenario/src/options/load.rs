@@ -543,6 +543,8 @@ pub const fn most_in_flight(application: Application) -> u32 {
         Application::Http1 | Application::CoapCon => 1,
         // MQTT 5, section 4.9: as many as there are packet identifiers, or fewer where the server says so.
         Application::Mqtt311(1..) | Application::Mqtt5(1..) => 65_535,
+        // RFC 8323, section 3.3: tokens tell requests apart, and wirecost's have 2 B.
+        Application::CoapTcp => 65_535,
         Application::Http3 => 100,
         // There are no answers, or the AMQP window limits the unanswered messages.
         Application::Tcp

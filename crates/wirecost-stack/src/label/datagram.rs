@@ -21,6 +21,7 @@ pub(super) fn name(stack: Stack, content: &Content<'_>) -> String {
         | Application::Udp
         | Application::Mqtt311(_)
         | Application::Mqtt5(_)
+        | Application::CoapTcp
         | Application::AmqpSettled
         | Application::AmqpUnsettled
         | Application::Http1 => "message".into(),

@@ -1,6 +1,7 @@
 //! Names messages of protocols without protection on TCP.
 
 use wirecost_amqp::codec::{Frame, FrameType, Performative, Sasl};
+use wirecost_coap::stream;
 use wirecost_mqtt::codec::PacketType;
 use wirecost_mqtt::codec::framing::packet_len;
 use wirecost_proto::Layer;
@@ -18,6 +19,7 @@ pub(super) fn messages(application: Application, content: &Content<'_>) -> Vec<S
     match application {
         Application::Mqtt311(_) | Application::Mqtt5(_) => mqtt_packets(content.bytes),
         Application::AmqpSettled | Application::AmqpUnsettled => amqp_frames(content.bytes),
+        Application::CoapTcp => coap_messages(content.bytes),
         Application::Http1 => start_line(content.bytes).into_iter().collect(),
         Application::Tcp => vec!["message".into()],
         Application::Udp | Application::CoapNon | Application::CoapCon | Application::Http3 => Vec::new(),
@@ -29,6 +31,20 @@ pub(super) fn mqtt_packets(mut bytes: &[u8]) -> Vec<String> {
     while let Some(packet) = bytes.first().and_then(|first| PacketType::from_bits(first >> 4)) {
         names.push(packet.name().to_owned());
         let Ok(Some(len)) = packet_len(bytes, u32::MAX) else {
+            break;
+        };
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
+}
+
+/// The methods of requests, the codes of responses, the names of signaling messages (RFC 8323 section 5).
+pub(super) fn coap_messages(mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let Some(code) = stream::code(bytes) {
+        let name = code.name().filter(|_| matches!(code.class_digit(), 0 | 7));
+        names.push(name.map_or(code.to_string(), str::to_owned));
+        let Ok(Some(len)) = stream::message_len(bytes, u32::MAX) else {
             break;
         };
         bytes = bytes.get(len..).unwrap_or_default();

@@ -23,7 +23,7 @@ use super::count::at_least_one;
 #[command(
     after_help = "Lists (--clients 10,100 --rate 100/s,1000/s --rtt 5ms,100ms) make a matrix: its loads run one after the \
     other, and the report draws curves over the options that differ.\n\n\
-    URL is mqtt:// mqtts:// coap:// coaps:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
+    URL is mqtt:// mqtts:// coap:// coaps:// coap+tcp:// coaps+tcp:// amqp:// amqps:// http:// https:// or h3://, with the topic, path or \
     address after the host. STACK is a stack as in compare (mqtt-qos1, coap-con+dtls1.3): wirecost starts its server \
     in a separate process.\n\n\
     Each message has an intended time that does not depend on earlier messages, so a stall shows in the response times. \

@@ -30,7 +30,7 @@ pub struct ServeArguments {
     #[arg(long)]
     pub open: bool,
 
-    /// Protect connections with TLS 1.3 or 1.2 (mqtt, amqp, http1, tcp); http3 always does
+    /// Protect connections with TLS 1.3 or 1.2 (mqtt, coap-tcp, amqp, http1, tcp); http3 always does
     #[arg(long)]
     pub tls: bool,
 
@@ -108,6 +108,8 @@ pub enum Protocol {
     Mqtt,
     /// CoAP server with the ETSI plugtest resources
     Coap,
+    /// CoAP over TCP, with the same resources
+    CoapTcp,
     /// AMQP 1.0 container
     Amqp,
     /// HTTP/1.1 server: a message store, long polls, pages of messages

@@ -209,6 +209,7 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
     match protocol {
         Protocol::Mqtt => format!("mosquitto_pub --cafile {file} -h {host} -p {port} -t test -m hello"),
         Protocol::Coap => format!("coap-client-openssl -R {file} coaps://{address}/test"),
+        Protocol::CoapTcp => format!("coap-client-openssl -R {file} coaps+tcp://{address}/test"),
         Protocol::Amqp => {
             format!("SSLDomain.set_trusted_ca_db(\"{file}\") in Proton, then amqps://{address}")
         }
@@ -263,6 +264,7 @@ pub const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
         Protocol::Coap => Application::CoapCon,
+        Protocol::CoapTcp => Application::CoapTcp,
         Protocol::Amqp => Application::AmqpUnsettled,
         Protocol::Http1 => Application::Http1,
         Protocol::Http3 => Application::Http3,
@@ -276,6 +278,7 @@ const fn name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mqtt => "MQTT",
         Protocol::Coap => "CoAP",
+        Protocol::CoapTcp => "CoAP over TCP",
         Protocol::Amqp => "AMQP 1.0",
         Protocol::Http1 => "HTTP/1.1",
         Protocol::Http3 => "HTTP/3",

@@ -66,6 +66,7 @@ fn tcp_without_protection() {
     hold("tcp,mqtt-qos0,mqtt-qos1,mqtt-qos2");
     hold("mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,mqtt-qos1+cose");
     hold("http1,amqp-settled,amqp-unsettled");
+    hold("coap-tcp,coap-tcp+cose");
 }
 
 #[test]
@@ -73,5 +74,6 @@ fn tcp_without_protection() {
 fn tcp_with_tls() {
     hold("tcp+tls1.3,mqtt-qos1+tls1.3 --start cold,resumed,0rtt");
     hold("http1+tls1.3,amqp-unsettled+tls1.3 --start cold,resumed,0rtt");
+    hold("coap-tcp+tls1.3 --start cold,resumed,0rtt");
     hold("tcp+tls1.2,mqtt5-qos1+tls1.2,http1+tls1.2,amqp-settled+tls1.2");
 }

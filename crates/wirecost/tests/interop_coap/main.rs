@@ -1,4 +1,4 @@
-//! CoAP clients of other makers against `wirecost serve coap`.
+//! CoAP clients of other makers against `wirecost serve coap` and `serve coap-tcp`.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,3 +8,4 @@ mod peers;
 mod aiocoap;
 mod libcoap;
 mod oscore;
+mod stream;

@@ -101,7 +101,13 @@ fn caddy_answers_every_message_of_a_load() {
 #[ignore = "needs root and libcoap3-bin"]
 fn libcoap_answers_every_message_of_a_load() {
     need_program("coap-server-openssl", "libcoap3-bin");
-    for stack in ["coap-con", "coap-con+dtls1.2", "coap-con+dtls1.2-psk"] {
+    for stack in [
+        "coap-con",
+        "coap-con+dtls1.2",
+        "coap-con+dtls1.2-psk",
+        "coap-tcp",
+        "coap-tcp+tls1.3",
+    ] {
         assert_answered("libcoap", stack, "");
     }
 }

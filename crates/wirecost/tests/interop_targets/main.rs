@@ -62,6 +62,27 @@ fn libcoap_takes_every_message_of_our_clients_over_ipv6() {
     check_coap_answers(&run);
 }
 
+/// A response has its header of 2 B and the token of 2 B (RFC 8323 section 3.2), the CSM of libcoap its options.
+#[test]
+#[ignore = "needs root and libcoap3-bin"]
+fn libcoap_takes_every_message_over_tcp() {
+    need_program("coap-server-openssl", "libcoap3-bin");
+    let run = Run::undisturbed(|| run("libcoap", "coap-tcp", ""));
+    check_lossless(&run, "libcoap", 2);
+    for cell in &run.summary.cells {
+        let down = &message(cell).down;
+        assert_eq!(
+            (down.application.min, down.application.max),
+            (4, 4),
+            "{}",
+            name(cell)
+        );
+        let connect = cell.connect.as_ref().expect("a connect");
+        assert!(connect.down.application.min >= 2, "a CSM to {}", name(cell));
+        no_payload(cell, down);
+    }
+}
+
 /// CON is repeated until it is acknowledged; NON may be lost.
 #[test]
 #[ignore = "needs root and libcoap3-bin"]

@@ -156,6 +156,7 @@ fn plain_stacks() {
         ("mqtt5-qos1", "MQTT 5"),
         ("coap-con", "CoAP"),
         ("coap-non", "CoAP"),
+        ("coap-tcp", "CoAP over TCP"),
         ("http1", "HTTP/1.1"),
         ("amqp-unsettled", "AMQP 1.0"),
     ];
@@ -169,6 +170,7 @@ fn secure_stacks() {
         ("tcp+tls1.3", "bare over TLS 1.3"),
         ("mqtt-qos1+tls1.2", "MQTT 3.1.1 over TLS 1.2"),
         ("http1+tls1.3", "HTTP/1.1 over TLS 1.3"),
+        ("coap-tcp+tls1.3", "CoAP over TCP over TLS 1.3"),
         ("udp+dtls1.2", "bare over DTLS 1.2"),
         ("coap-con+dtls1.2-psk", "CoAP over DTLS 1.2"),
     ];

@@ -7,6 +7,7 @@
 mod common;
 
 mod books;
+mod coap_stream;
 mod stream;
 
 use std::collections::BTreeMap;

@@ -51,6 +51,7 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
     let lifetime = match options.stack.application {
         Application::CoapNon => parameters.non_lifetime(),
         Application::CoapCon
+        | Application::CoapTcp
         | Application::Tcp
         | Application::Udp
         | Application::Mqtt311(_)

@@ -67,6 +67,7 @@ fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscrib
         | Application::Udp
         | Application::CoapNon
         | Application::CoapCon
+        | Application::CoapTcp
         | Application::AmqpSettled
         | Application::AmqpUnsettled
         | Application::Http1

@@ -69,7 +69,8 @@ pub(super) fn check(arguments: &ServeArguments, stack: Stack) -> Result<(), Fail
     }
     let has_tls = stack.channel.is_tls() || stack.application == Application::Http3;
     if arguments.accept_0rtt && !has_tls {
-        let hint = "0-RTT is TLS 1.3's: serve mqtt, amqp, http1 or tcp with --tls, or http3".to_owned();
+        let hint =
+            "0-RTT is TLS 1.3's: serve mqtt, coap-tcp, amqp, http1 or tcp with --tls, or http3".to_owned();
         return refused("--accept-0rtt", "it has no early data", hint);
     }
     if arguments.keylog.is_some() && !stack.has_handshake() {

@@ -61,9 +61,11 @@ pub(super) fn note(count: u32, stack: Stack) -> String {
         Application::Mqtt311(_) | Application::Mqtt5(_) => "sessions, subscriptions and retained messages",
         Application::AmqpSettled | Application::AmqpUnsettled => "queues",
         Application::Http1 | Application::Http3 => "resources and session tickets",
-        Application::Tcp | Application::Udp | Application::CoapNon | Application::CoapCon => {
-            "session tickets"
-        }
+        Application::Tcp
+        | Application::Udp
+        | Application::CoapNon
+        | Application::CoapCon
+        | Application::CoapTcp => "session tickets",
     };
     format!("{count} processes share the port, each a server of its own: {kept} are not shared between them")
 }
