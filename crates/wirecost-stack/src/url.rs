@@ -15,6 +15,10 @@ pub enum Scheme {
     Mqtt,
     /// MQTT on TLS.
     Mqtts,
+    /// MQTT-SN on UDP. The scheme is not registered.
+    Mqttsn,
+    /// MQTT-SN on DTLS. The scheme is not registered.
+    Mqttsns,
     /// CoAP on UDP (RFC 7252, section 6.1).
     Coap,
     /// CoAP on DTLS (RFC 7252, section 6.2).
@@ -40,6 +44,8 @@ pub enum Scheme {
 pub enum Protocol {
     /// MQTT.
     Mqtt,
+    /// MQTT-SN.
+    MqttSn,
     /// CoAP.
     Coap,
     /// AMQP 1.0.
@@ -59,6 +65,7 @@ impl Protocol {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mqtt => "MQTT",
+            Self::MqttSn => "MQTT-SN",
             Self::Coap => "CoAP",
             Self::Amqp => "AMQP 1.0",
             Self::Http1 => "HTTP/1.1",
@@ -70,15 +77,17 @@ impl Protocol {
 
     /// Whether client and server exchange something before a message can be sent.
     pub const fn has_open(self) -> bool {
-        matches!(self, Self::Mqtt | Self::Amqp)
+        matches!(self, Self::Mqtt | Self::MqttSn | Self::Amqp)
     }
 }
 
 impl Scheme {
     /// Every scheme with its name and protocol, in the order of the variants.
-    const TABLE: [(Self, &'static str, Protocol); 11] = [
+    const TABLE: [(Self, &'static str, Protocol); 13] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt),
         (Self::Mqtts, "mqtts", Protocol::Mqtt),
+        (Self::Mqttsn, "mqttsn", Protocol::MqttSn),
+        (Self::Mqttsns, "mqttsns", Protocol::MqttSn),
         (Self::Coap, "coap", Protocol::Coap),
         (Self::Coaps, "coaps", Protocol::Coap),
         (Self::Amqp, "amqp", Protocol::Amqp),
@@ -109,7 +118,7 @@ impl Scheme {
     pub const fn is_secure(self) -> bool {
         matches!(
             self,
-            Self::Mqtts | Self::Coaps | Self::Amqps | Self::Https | Self::H3
+            Self::Mqtts | Self::Mqttsns | Self::Coaps | Self::Amqps | Self::Https | Self::H3
         )
     }
 
@@ -117,6 +126,7 @@ impl Scheme {
     pub const fn stack(self) -> Stack {
         let application = match self.protocol() {
             Protocol::Mqtt => Application::Mqtt311(1),
+            Protocol::MqttSn => Application::MqttSn(1),
             Protocol::Coap => Application::CoapCon,
             Protocol::Amqp => Application::AmqpUnsettled,
             Protocol::Http1 => Application::Http1,
@@ -126,7 +136,7 @@ impl Scheme {
         };
         let channel = if !self.is_secure() || matches!(self, Self::H3) {
             Channel::Plain
-        } else if matches!(self, Self::Coaps) {
+        } else if matches!(self, Self::Coaps | Self::Mqttsns) {
             // This is what servers in the field speak.
             Channel::Dtls12
         } else {
@@ -149,6 +159,8 @@ impl Scheme {
         match self {
             Self::Mqtt => Self::Mqtts,
             Self::Mqtts => Self::Mqtt,
+            Self::Mqttsn => Self::Mqttsns,
+            Self::Mqttsns => Self::Mqttsn,
             Self::Coap => Self::Coaps,
             Self::Coaps => Self::Coap,
             Self::Amqp => Self::Amqps,
@@ -345,9 +357,12 @@ impl Url {
         // decoded.
         let carried = match self.scheme.protocol() {
             Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
-            Protocol::Mqtt | Protocol::Coap | Protocol::Amqp | Protocol::Tcp | Protocol::Udp => {
-                percent_decoded(&self.resource)
-            }
+            Protocol::Mqtt
+            | Protocol::MqttSn
+            | Protocol::Coap
+            | Protocol::Amqp
+            | Protocol::Tcp
+            | Protocol::Udp => percent_decoded(&self.resource),
         };
         // In a pattern a percent sign begins a placeholder.
         Some(carried.replace('%', "%%"))
@@ -367,7 +382,13 @@ impl Url {
     /// Whether the scheme names the protocol and the protection of a stack.
     pub fn names(&self, stack: Stack) -> bool {
         let named = self.scheme.stack();
-        let kinds = [Stack::is_mqtt, Stack::is_coap, Stack::is_amqp, Stack::is_http];
+        let kinds = [
+            Stack::is_mqtt,
+            Stack::is_mqtt_sn,
+            Stack::is_coap,
+            Stack::is_amqp,
+            Stack::is_http,
+        ];
         let is_same = kinds.iter().all(|is_of| is_of(stack) == is_of(named));
         // No scheme is for bare payloads that are protected.
         let is_bare = matches!(self.scheme, Scheme::Tcp | Scheme::Udp);

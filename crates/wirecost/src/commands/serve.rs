@@ -215,7 +215,9 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
         Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
         Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
         Protocol::Tcp => format!("openssl s_client -CAfile {file} -connect {address}"),
-        Protocol::Udp => format!("openssl s_client -dtls -CAfile {file} -connect {address}"),
+        Protocol::Udp | Protocol::MqttSn => {
+            format!("openssl s_client -dtls -CAfile {file} -connect {address}")
+        }
     }
 }
 
@@ -262,6 +264,7 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
 pub const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
+        Protocol::MqttSn => Application::MqttSn(1),
         Protocol::Coap => Application::CoapCon,
         Protocol::Amqp => Application::AmqpUnsettled,
         Protocol::Http1 => Application::Http1,
@@ -275,6 +278,7 @@ pub const fn stack_of(protocol: Protocol) -> Stack {
 const fn name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mqtt => "MQTT",
+        Protocol::MqttSn => "MQTT-SN",
         Protocol::Coap => "CoAP",
         Protocol::Amqp => "AMQP 1.0",
         Protocol::Http1 => "HTTP/1.1",
@@ -323,6 +327,7 @@ fn described(event: &ServerEvent) -> String {
     match event {
         ServerEvent::Bare(event) => format!("{event:?}"),
         ServerEvent::Mqtt(event) => format!("{event:?}"),
+        ServerEvent::MqttSn(event) => format!("{event:?}"),
         ServerEvent::Coap(event) => format!("{event:?}"),
         ServerEvent::Amqp(event) => format!("{event:?}"),
         ServerEvent::Http(event) => format!("{event:?}"),

@@ -171,11 +171,14 @@ fn with_qos(stack: Stack, qos: Option<u8>) -> Result<Stack, Failure> {
     let Some(qos) = qos else {
         return Ok(stack);
     };
-    let several = "--qos is 0, 1 or 2 for MQTT, 0 or 1 for CoAP and AMQP";
+    let several = "--qos is 0, 1 or 2 for MQTT and MQTT-SN, 0 or 1 for CoAP and AMQP";
     let none = |qos| Failure::usage(format!("{stack} has no QoS {qos}")).with_hint(several);
     let application = match (stack.application, qos) {
         (Application::Mqtt311(_), qos) => Application::Mqtt311(qos),
         (Application::Mqtt5(_), qos) => Application::Mqtt5(qos),
+        (Application::MqttSn(_), 0) => Application::MqttSn(0),
+        (Application::MqttSn(_), 1) => Application::MqttSn(1),
+        (Application::MqttSn(_), 2) => Application::MqttSn(2),
         (Application::CoapCon | Application::CoapNon, 0) => Application::CoapNon,
         (Application::CoapCon | Application::CoapNon, 1) => Application::CoapCon,
         (Application::AmqpSettled | Application::AmqpUnsettled, 0) => Application::AmqpSettled,
