@@ -55,3 +55,30 @@ impl MqttSn {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_again_before_its_answer_is_a_repetition() {
+        let mut flow = MqttSn::default();
+        let (up, down) = (Direction::Up, Direction::Down);
+        let mut is_again = |direction, bytes: &[u8]| {
+            let message = Message::parse(bytes).expect("a message");
+            flow.is_repetition(direction, &message, bytes)
+        };
+        let (register, regack, ping) = (
+            b"\x07\x0a\x00\x00\x00\x01t",
+            b"\x07\x0b\x00\x01\x00\x01\x00",
+            b"\x02\x16",
+        );
+        assert!(!is_again(up, register));
+        assert!(is_again(up, register));
+        assert!(!is_again(down, regack));
+        assert!(!is_again(up, register));
+        assert!(!is_again(up, ping));
+        assert!(!is_again(down, b"\x02\x17"));
+        assert!(!is_again(up, ping));
+    }
+}
