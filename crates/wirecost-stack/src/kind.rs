@@ -1,5 +1,8 @@
 //! The properties of stacks: transport, answers, limits, ports.
 
+use std::time::Duration;
+
+use wirecost_mqtt::sn;
 use wirecost_proto::bare::Transport;
 
 use super::Channel;
@@ -52,7 +55,7 @@ const COAP_BLOCK_BYTES: usize = 1_024;
 pub const UDP_PAYLOAD_LIMIT: u64 = 65_507;
 
 /// The header of a large PUBLISH of MQTT-SN, in bytes.
-const SN_HEADER_BYTES: u64 = wirecost_mqtt::sn::LARGEST_PUBLISH_HEADER_BYTES as u64;
+const SN_HEADER_BYTES: u64 = sn::LARGEST_PUBLISH_HEADER_BYTES as u64;
 
 impl Application {
     /// The transport of its flow.
@@ -142,6 +145,25 @@ impl Stack {
     pub const fn has_connect(self) -> bool {
         let greets = matches!(self.application, Application::MqttSn(0..));
         matches!(self.transport(), Transport::Stream) || greets || self.has_handshake()
+    }
+
+    /// How long the application protocol repeats its own messages before it gives up to connect; zero where it repeats none.
+    /// MQTT-SN repeats CONNECT and REGISTER.
+    pub fn connect_retry_time(self) -> Duration {
+        match self.application {
+            Application::MqttSn(0..) => sn::RETRY_TIME * (sn::RETRIES + 1) * 2,
+            Application::Tcp
+            | Application::Udp
+            | Application::Mqtt311(_)
+            | Application::Mqtt5(_)
+            | Application::MqttSn(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => Duration::ZERO,
+        }
     }
 
     /// The event that ends the response time of a message.
