@@ -24,7 +24,7 @@ pub fn message(bytes: &[u8]) -> bool {
     };
     let mut emitted = Vec::new();
     message.emit(&mut emitted);
-    assert_eq!(emitted.len(), message.len());
+    assert_eq!(emitted.len(), message.size());
     assert_eq!(Message::parse(&emitted), Ok(message));
     true
 }

@@ -114,7 +114,7 @@ proptest! {
         }
         if let Ok(message) = Message::parse(&datagram) {
             let again = bytes(&message);
-            prop_assert_eq!(again.len(), message.len());
+            prop_assert_eq!(again.len(), message.size());
             prop_assert_eq!(Message::parse(&again), Ok(message));
         }
     }
@@ -135,7 +135,7 @@ proptest! {
             payload: &payload,
         });
         let bytes = bytes(&publish);
-        prop_assert_eq!(bytes.len(), publish.len());
+        prop_assert_eq!(bytes.len(), publish.size());
         prop_assert_eq!(Message::parse(&bytes), Ok(publish));
     }
 }
