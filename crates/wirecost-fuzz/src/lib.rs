@@ -5,6 +5,7 @@
 //!
 //! - [`wire`]: IP packets and what they carry, TCP segments, ICMP messages, captures
 //! - [`mqtt`]: packets, framing, client, broker
+//! - [`mqtt_sn`]: messages, client, gateway of MQTT-SN
 //! - [`coap`]: messages, client, server, over datagrams and over a stream
 //! - [`oscore`]: the option; client and server that protect their messages
 //! - [`amqp`]: frames, client, container
@@ -41,6 +42,7 @@ pub mod http1;
 pub mod http3;
 pub mod lab;
 pub mod mqtt;
+pub mod mqtt_sn;
 pub mod object;
 pub mod oscore;
 mod rig;
@@ -57,7 +59,7 @@ pub mod wire;
 pub type Target = fn(&[u8]) -> bool;
 
 /// Every target, by the name of its libFuzzer target and of its input folders.
-pub const TARGETS: [(&str, Target); 54] = [
+pub const TARGETS: [(&str, Target); 57] = [
     ("wire_ip", wire::ip_packet),
     ("wire_tcp", wire::tcp_segment),
     ("wire_icmp", wire::icmp_message),
@@ -66,6 +68,9 @@ pub const TARGETS: [(&str, Target); 54] = [
     ("mqtt_framer", mqtt::framer),
     ("mqtt_client", mqtt::client),
     ("mqtt_broker", mqtt::broker),
+    ("mqtt_sn_message", mqtt_sn::message),
+    ("mqtt_sn_client", mqtt_sn::client),
+    ("mqtt_sn_gateway", mqtt_sn::gateway),
     ("coap_message", coap::message),
     ("coap_client", coap::client),
     ("coap_server", coap::server),

@@ -1,8 +1,9 @@
-//! MQTT 3.1.1 and 5 without IO: a client and a reference broker. Both versions share one session.
+//! MQTT 3.1.1 and 5 without IO: a client and a reference broker. Both versions share one session. MQTT-SN 1.2 too.
 //!
 //! - [`codec`]: packets on borrowed bytes, properties, reason codes, framing
 //! - [`client`]: connects, publishes, subscribes, pings, resumes
 //! - [`broker`]: sessions, retained messages, wills, shared subscriptions, limits
+//! - [`sn`]: MQTT-SN 1.2, its client and its gateway
 //! - [`topic`]: topic names and filters
 //! - [`quality`]: quality of service and packet identifiers
 //! - `session`: the QoS 1 and 2 state of either side
@@ -33,4 +34,5 @@ pub mod codec;
 pub mod quality;
 mod reply;
 mod session;
+pub mod sn;
 pub mod topic;

@@ -8,6 +8,7 @@ use wirecost_http::client as http;
 use wirecost_http::message::Status;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::ReasonCode;
+use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::{PeerText, bare};
 use wirecost_security::layer;
 
@@ -90,6 +91,29 @@ fn reason_code(packet: &str, reason: ReasonCode) -> Refusal {
         _ => RefusalKind::Other,
     };
     Refusal::new(kind, format!("{packet} {}", named(reason)))
+}
+
+impl From<sn::Event> for ProbeEvent {
+    fn from(event: sn::Event) -> Self {
+        match event {
+            sn::Event::Connected => ProbeEvent::Ready(vec![Fact::new("CONNACK", "accepted")]),
+            sn::Event::Refused { by, code } => {
+                let reason = format!("{} {code}", by.name());
+                Trouble::Rejected(Refusal::new(RefusalKind::Other, reason)).into()
+            }
+            sn::Event::Sent { .. } => ProbeEvent::Sent,
+            sn::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "accepted")]),
+            sn::Event::Rejected { code, .. } => ProbeEvent::Refused(Refusal::new(RefusalKind::Other, code)),
+            // The next event says why the connection ended.
+            sn::Event::Discarded { .. } => ProbeEvent::Other,
+            sn::Event::TimedOut(_) => Trouble::GaveUp {
+                transmissions: 1 + wirecost_mqtt::sn::RETRIES,
+            }
+            .into(),
+            sn::Event::Disconnected | sn::Event::Closed => Trouble::Closed.into(),
+            sn::Event::Reset(reason) => Trouble::Broken(reason).into(),
+        }
+    }
 }
 
 impl From<coap::Event> for ProbeEvent {

@@ -208,6 +208,7 @@ impl Diagnosis<'_> {
             (Step::Security, _) => "a TLS ClientHello",
             (_, Protocol::Mqtt) => "an MQTT CONNECT",
             (_, Protocol::Amqp) => "an AMQP header",
+            (_, Protocol::MqttSn) => "an MQTT-SN CONNECT",
             (_, Protocol::Coap | Protocol::CoapTcp) => "a CoAP request",
             (_, Protocol::Http1 | Protocol::Http3) => "an HTTP request",
             (_, Protocol::Tcp | Protocol::Udp) => "a payload",
@@ -275,12 +276,14 @@ impl Diagnosis<'_> {
         let start = "check the port, or start the server";
         let name = match self.scheme() {
             Scheme::Mqtt => "mqtt",
+            Scheme::Mqttsn => "mqttsn",
             Scheme::Coap => "coap",
             Scheme::CoapTcp => "coap-tcp",
             Scheme::Amqp => "amqp",
             Scheme::Http => "http1",
             Scheme::H3 => "http3",
             Scheme::Mqtts
+            | Scheme::Mqttsns
             | Scheme::Coaps
             | Scheme::CoapsTcp
             | Scheme::Amqps
@@ -305,18 +308,19 @@ impl Diagnosis<'_> {
                     "check the firewalls on the way, or give it longer with --timeout",
                 );
             }
-            (_, Protocol::Coap | Protocol::Http3) if self.notes.first_bytes.is_empty() => {
+            (_, Protocol::MqttSn | Protocol::Coap | Protocol::Http3) if self.notes.first_bytes.is_empty() => {
                 return self.unanswered(self.datagrams_sent, Some(self.options.timeout));
             }
-            (Step::Security, Protocol::Coap) if self.options.psk.is_some() => {
+            (Step::Security, Protocol::MqttSn | Protocol::Coap) if self.options.psk.is_some() => {
                 let came = self.came();
                 let text = format!("{remote}/udp: waited {seconds} s for the handshake to be complete{came}");
                 return Cause::unreachable(text, format!("{SILENT}, or give it longer with --timeout"));
             }
             (Step::Security, _) => "the handshake to be complete",
+            (Step::Open, Protocol::MqttSn) => "CONNACK or REGACK",
             (Step::Open, Protocol::Mqtt) => "CONNACK",
             (Step::Open, _) => "credit to send",
-            (_, Protocol::Mqtt) => "the acknowledgement of the PUBLISH",
+            (_, Protocol::Mqtt | Protocol::MqttSn) => "the acknowledgement of the PUBLISH",
             (_, Protocol::Amqp) => "the disposition of the transfer",
             _ => "the response",
         };

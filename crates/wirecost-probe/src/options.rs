@@ -8,7 +8,7 @@ use wirecost_security::certificate::Identity;
 use wirecost_security::dtls::{NO_RESUMPTION, Psk};
 pub use wirecost_security::tls::Trust;
 use wirecost_stack::error::{ClientError, StackError};
-use wirecost_stack::url::{Family, Login, Protocol, Scheme, Url};
+use wirecost_stack::url::{Family, Login, Protocol, Url};
 use wirecost_stack::{Application, Channel, Stack};
 
 /// A version of TLS or DTLS.
@@ -111,6 +111,7 @@ impl Options {
         let protocol = scheme.protocol();
         let takes_login = matches!(protocol, Protocol::Mqtt | Protocol::Amqp);
         let has_tls = scheme.is_secure();
+        let is_dtls = scheme.is_secure() && matches!(protocol, Protocol::Coap | Protocol::MqttSn);
         let fetches = matches!(
             protocol,
             Protocol::Coap | Protocol::CoapTcp | Protocol::Http1 | Protocol::Http3
@@ -124,16 +125,16 @@ impl Options {
                 "a user goes with mqtt, mqtts, amqp and amqps",
             ),
             (
-                self.psk.is_some() && scheme != Scheme::Coaps,
-                "--psk goes with coaps",
+                self.psk.is_some() && !is_dtls,
+                "--psk goes with coaps and mqttsns",
             ),
             (
                 self.tls.is_some() && !has_tls,
-                "--tls goes with mqtts, coaps, coaps+tcp, amqps, https and h3",
+                "--tls goes with mqtts, mqttsns, coaps, coaps+tcp, amqps, https and h3",
             ),
             (
                 self.identity.is_some() && !has_tls,
-                "--cert goes with mqtts, coaps, coaps+tcp, amqps, https and h3",
+                "--cert goes with mqtts, mqttsns, coaps, coaps+tcp, amqps, https and h3",
             ),
             (
                 self.fetch && !fetches,
@@ -151,10 +152,7 @@ impl Options {
                 self.start != Start::Cold && !has_tls,
                 "nothing can be resumed without TLS",
             ),
-            (
-                self.start != Start::Cold && scheme == Scheme::Coaps,
-                NO_RESUMPTION,
-            ),
+            (self.start != Start::Cold && is_dtls, NO_RESUMPTION),
         ];
         match conflicts.iter().find(|(is_conflict, _)| *is_conflict) {
             Some((_, text)) => Err(OptionsError::Conflict(text)),
@@ -172,6 +170,7 @@ impl Options {
         let application = match (application, self.mqtt_version) {
             (Application::Mqtt311(_), MqttVersion::V3_1_1) => Application::Mqtt311(self.qos),
             (Application::Mqtt311(_), MqttVersion::V5) => Application::Mqtt5(self.qos),
+            (Application::MqttSn(_), _) => Application::MqttSn(self.qos.try_into().unwrap_or(1)),
             (Application::AmqpUnsettled, _) if self.qos == 0 => Application::AmqpSettled,
             (application, _) => application,
         };

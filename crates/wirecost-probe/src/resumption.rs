@@ -38,7 +38,10 @@ struct Trial {
 /// Whether there is anything to try: a cold start on TLS over a stream, or on QUIC.
 pub(super) fn is_possible(options: &Options) -> bool {
     let scheme = options.url.scheme;
-    options.tries_resumption && options.start == Start::Cold && scheme.is_secure() && scheme != Scheme::Coaps
+    options.tries_resumption
+        && options.start == Start::Cold
+        && scheme.is_secure()
+        && !matches!(scheme, Scheme::Coaps | Scheme::Mqttsns)
 }
 
 /// Tries both, after a cold connection with the results `cold`.

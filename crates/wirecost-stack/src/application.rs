@@ -8,6 +8,7 @@ use wirecost_coap::client as coap;
 use wirecost_http::{client as http, http1, http3};
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::ReasonCode;
+use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, bare};
 
 use super::error::CommandError;
@@ -28,6 +29,8 @@ pub(super) enum Protocol {
     Bare(bare::Client),
     /// MQTT 3.1.1 or 5.
     Mqtt(Box<mqtt::Client>),
+    /// MQTT-SN.
+    MqttSn(Box<sn::Client>),
     /// CoAP.
     Coap(Box<coap::Client>),
     /// AMQP 1.0.
@@ -52,6 +55,7 @@ impl<E> ApplicationClient<E> {
     pub(super) fn last_ignored(&self) -> Option<String> {
         match &self.protocol {
             Protocol::Mqtt(client) => client.stats().last_unexpected.map(|what| what.to_string()),
+            Protocol::MqttSn(client) => client.stats().last_unexpected.map(|what| what.name().to_owned()),
             Protocol::Coap(client) => client.stats().last_ignored.map(|what| what.to_string()),
             Protocol::Amqp(client) => (client.stats().unexpected_answers > 0)
                 .then(|| "a disposition of a delivery that was not sent".to_owned()),
@@ -81,6 +85,7 @@ impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
         match &mut self.protocol {
             Protocol::Bare(client) => give(client, input, bare_command, now),
             Protocol::Mqtt(client) => give(&mut **client, input, mqtt_command, now),
+            Protocol::MqttSn(client) => give(&mut **client, input, sn_command, now),
             Protocol::Coap(client) => give(&mut **client, input, coap_command, now),
             Protocol::Amqp(client) => give(&mut **client, input, amqp_command, now),
             Protocol::Http1(client) => give(&mut **client, input, http_command, now),
@@ -92,6 +97,7 @@ impl<E: ClientEvent> Endpoint for ApplicationClient<E> {
         match &mut self.protocol {
             Protocol::Bare(client) => client.poll_output(out).map_event(E::from),
             Protocol::Mqtt(client) => client.poll_output(out).map_event(E::from),
+            Protocol::MqttSn(client) => client.poll_output(out).map_event(E::from),
             Protocol::Coap(client) => client.poll_output(out).map_event(E::from),
             Protocol::Amqp(client) => client.poll_output(out).map_event(E::from),
             Protocol::Http1(client) => client.poll_output(out).map_event(E::from),
@@ -159,6 +165,27 @@ fn mqtt_command(command: Command) -> Result<mqtt::Command, CommandError> {
         Command::Subscribe(subscription) => subscription.subscribe().map_err(CommandError::Subscription),
         Command::Close => Ok(mqtt::Command::Disconnect(ReasonCode::Success)),
         command @ (Command::Send { .. } | Command::Transmit { .. }) => Err(other_protocol(&command)),
+    }
+}
+
+fn sn_command(command: Command) -> Result<sn::Command, CommandError> {
+    match command {
+        Command::Transmit {
+            message,
+            outgoing:
+                Outgoing {
+                    template: Template::Mqtt(template),
+                    stamp,
+                },
+        } => Ok(sn::Command::Publish {
+            message,
+            template,
+            stamp,
+        }),
+        Command::Close => Ok(sn::Command::Disconnect),
+        command @ (Command::Send { .. } | Command::Transmit { .. } | Command::Subscribe(_)) => {
+            Err(other_protocol(&command))
+        }
     }
 }
 

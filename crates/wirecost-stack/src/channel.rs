@@ -59,7 +59,9 @@ impl Application {
         match channel {
             Channel::Plain => true,
             Channel::Tls13 | Channel::Tls12 => is_stream,
-            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => is_coap || matches!(self, Self::Udp),
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => {
+                is_coap || matches!(self, Self::Udp | Self::MqttSn(_))
+            }
             Channel::Oscore => is_coap,
         }
     }
@@ -83,6 +85,7 @@ impl Stack {
             (Application::Http3, _) => wirecost_http::http3::describe,
             (_, Channel::Dtls12Psk) => wirecost_security::dtls::describe_psk,
             (_, channel) if channel.is_dtls() => wirecost_security::dtls::describe,
+            (Application::MqttSn(_), _) => wirecost_mqtt::sn::describe,
             _ => wirecost_coap::describe,
         }
     }

@@ -10,6 +10,8 @@ use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::Version;
 use wirecost_mqtt::codec::text::FieldError;
 use wirecost_mqtt::quality::QoS;
+use wirecost_mqtt::sn::LONGEST_CLIENT_ID_BYTES;
+use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, Rng, bare};
 use wirecost_security::{Start, dtls, tls};
@@ -180,6 +182,7 @@ fn protocol(
         Application::Tcp | Application::Udp => Protocol::Bare(bare::Client::new(stack.transport())),
         Application::Mqtt311(qos) => mqtt(stack, Version::V3_1_1, qos, config)?,
         Application::Mqtt5(qos) => mqtt(stack, Version::V5, qos, config)?,
+        Application::MqttSn(qos) => mqtt_sn(qos, resource, config)?,
         Application::CoapNon | Application::CoapCon | Application::CoapTcp => {
             let coap = coap(stack, config, channels)?;
             Protocol::Coap(Box::new(coap::Client::new(coap)))
@@ -204,6 +207,22 @@ fn protocol(
             Protocol::Http3(Box::new(http3::Client::new(http)?))
         }
     })
+}
+
+/// An MQTT-SN client that registers the topic `resource` as a part of its connect, where it has no placeholder of a load.
+fn mqtt_sn(qos: i8, resource: &str, config: &ClientConfig) -> Result<Protocol, StackError> {
+    let is_valid = (1..=LONGEST_CLIENT_ID_BYTES).contains(&config.client_id.len());
+    if !is_valid {
+        return Err(StackError::SnClientId(config.client_id.clone()));
+    }
+    Ok(Protocol::MqttSn(Box::new(sn::Client::new(sn::Config {
+        keep_alive: config.keep_alive,
+        is_connectionless: qos < 0,
+        registers: (!resource.is_empty()).then(|| resource.to_owned()),
+        describes_received: config.describes_received,
+        connect_timeout: config.answer_timeout,
+        ..sn::Config::new(config.client_id.as_str())
+    }))))
 }
 
 fn coap(stack: Stack, config: &ClientConfig, channels: &ClientChannels) -> Result<coap::Config, StackError> {

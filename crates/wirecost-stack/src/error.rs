@@ -40,6 +40,14 @@ pub enum StackError {
         /// What is wrong with it.
         error: Malformed,
     },
+    /// MQTT-SN cannot carry a client identifier.
+    #[error("a client identifier of MQTT-SN has 1 to 23 bytes, got {0:?}")]
+    SnClientId(String),
+    /// A topic at QoS -1 differs from message to message or from device to device.
+    #[error(
+        "at QoS -1 nothing is registered: write a topic of two characters, or a predefined topic id, the same for all messages"
+    )]
+    SnTopic,
     /// CoAP cannot carry a request.
     #[error(transparent)]
     CoapRequest(#[from] OptionError),
@@ -74,7 +82,7 @@ pub enum StackError {
     #[error("its protocol has no requests: CoAP and HTTP have them")]
     NoRequests,
     /// The protocol has no subscriptions.
-    #[error("its client has no way to receive: MQTT has subscriptions, CoAP has observation")]
+    #[error("its client has no way to receive: MQTT over TCP has subscriptions, CoAP has observation")]
     NoSubscriptions,
     /// The protocol has no shared subscriptions.
     #[error("only MQTT has shared subscriptions")]

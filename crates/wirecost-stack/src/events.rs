@@ -4,6 +4,7 @@ use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
 use wirecost_http::client as http;
 use wirecost_mqtt::client as mqtt;
+use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::bare;
 use wirecost_security::layer;
 
@@ -16,6 +17,7 @@ pub(super) const OBSERVATION: u64 = u64::MAX;
 pub trait ClientEvent:
     From<bare::ClientEvent>
     + From<mqtt::Event>
+    + From<sn::Event>
     + From<coap::Event>
     + From<amqp::Event>
     + From<http::Event>
@@ -27,6 +29,7 @@ pub trait ClientEvent:
 impl<T> ClientEvent for T where
     T: From<bare::ClientEvent>
         + From<mqtt::Event>
+        + From<sn::Event>
         + From<coap::Event>
         + From<amqp::Event>
         + From<http::Event>
@@ -129,6 +132,23 @@ impl From<mqtt::Event> for Event {
             mqtt::Event::MessageReceived(_) | mqtt::Event::Unsubscribed { .. } | mqtt::Event::Pong => {
                 Event::Other
             }
+        }
+    }
+}
+
+impl From<sn::Event> for Event {
+    fn from(event: sn::Event) -> Self {
+        match event {
+            sn::Event::Connected => READY,
+            sn::Event::Refused { by, code } => Event::rejected(format!("{} {code}", by.name())),
+            sn::Event::Sent { message } => Event::Sent { message },
+            sn::Event::Acknowledged { message } => Event::Acknowledged { message },
+            sn::Event::Rejected { message, code } => Event::refused(message, code),
+            sn::Event::Discarded { message } => Event::TimedOut { message },
+            sn::Event::TimedOut(kind) => Event::lost(format!("no answer to {}", kind.name())),
+            sn::Event::Disconnected => Event::lost("the gateway sent DISCONNECT"),
+            sn::Event::Closed => Event::Closed,
+            sn::Event::Reset(reason) => Event::lost(reason),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The properties of stacks: transport, answers, limits, ports.
 
+use std::time::Duration;
+
+use wirecost_mqtt::sn;
 use wirecost_proto::bare::Transport;
 
 use super::Channel;
@@ -26,6 +29,8 @@ pub enum Application {
     Mqtt311(u8),
     /// MQTT 5 at this QoS.
     Mqtt5(u8),
+    /// MQTT-SN 1.2 at this QoS, -1 to 2.
+    MqttSn(i8),
     /// CoAP PUT, non-confirmable, no response wanted (RFC 7967).
     CoapNon,
     /// CoAP PUT, confirmable.
@@ -51,6 +56,9 @@ const COAP_BLOCK_BYTES: usize = 1_024;
 /// Largest payload of a UDP datagram over IPv4: 65,535 less the IPv4 and UDP headers (RFC 768, RFC 791).
 pub const UDP_PAYLOAD_LIMIT: u64 = 65_507;
 
+/// The header of a large PUBLISH of MQTT-SN, in bytes.
+const SN_HEADER_BYTES: u64 = sn::LARGEST_PUBLISH_HEADER_BYTES as u64;
+
 impl Application {
     /// The transport of its flow.
     pub const fn transport(self) -> Transport {
@@ -62,7 +70,7 @@ impl Application {
             | Self::AmqpSettled
             | Self::AmqpUnsettled
             | Self::Http1 => Transport::Stream,
-            Self::Udp | Self::CoapNon | Self::CoapCon | Self::Http3 => Transport::Datagram,
+            Self::Udp | Self::MqttSn(_) | Self::CoapNon | Self::CoapCon | Self::Http3 => Transport::Datagram,
         }
     }
 }
@@ -85,6 +93,16 @@ impl Stack {
     /// Whether it speaks MQTT.
     pub const fn is_mqtt(self) -> bool {
         matches!(self.application, Application::Mqtt311(_) | Application::Mqtt5(_))
+    }
+
+    /// Whether it speaks MQTT-SN.
+    pub const fn is_mqtt_sn(self) -> bool {
+        matches!(self.application, Application::MqttSn(_))
+    }
+
+    /// Whether its messages are PUBLISH messages to a topic: those of MQTT and of MQTT-SN.
+    pub const fn publishes(self) -> bool {
+        self.is_mqtt() || self.is_mqtt_sn()
     }
 
     /// Whether it speaks CoAP.
@@ -114,6 +132,7 @@ impl Stack {
             self.application,
             Application::Mqtt311(1..)
                 | Application::Mqtt5(1..)
+                | Application::MqttSn(1..)
                 | Application::CoapCon
                 | Application::CoapTcp
                 | Application::AmqpUnsettled
@@ -131,7 +150,27 @@ impl Stack {
 
     /// Whether the client must connect before it may send.
     pub const fn has_connect(self) -> bool {
-        matches!(self.transport(), Transport::Stream) || self.has_handshake()
+        let greets = matches!(self.application, Application::MqttSn(0..));
+        matches!(self.transport(), Transport::Stream) || greets || self.has_handshake()
+    }
+
+    /// How long the application protocol repeats its own messages before it gives up to connect; zero where it repeats none.
+    /// MQTT-SN repeats CONNECT and REGISTER.
+    pub fn connect_retry_time(self) -> Duration {
+        match self.application {
+            Application::MqttSn(0..) => sn::RETRY_TIME * (sn::RETRIES + 1) * 2,
+            Application::Tcp
+            | Application::Udp
+            | Application::Mqtt311(_)
+            | Application::Mqtt5(_)
+            | Application::MqttSn(_)
+            | Application::CoapNon
+            | Application::CoapCon
+            | Application::AmqpSettled
+            | Application::AmqpUnsettled
+            | Application::Http1
+            | Application::Http3 => Duration::ZERO,
+        }
     }
 
     /// The event that ends the response time of a message.
@@ -151,6 +190,14 @@ impl Stack {
                 "the most that a DTLS record carries in a datagram",
             ),
             Application::Udp => (UDP_PAYLOAD_LIMIT, "the most that a UDP datagram carries"),
+            Application::MqttSn(_) if self.channel.is_dtls() => (
+                wirecost_security::dtls::MAX_PLAINTEXT_BYTES as u64 - SN_HEADER_BYTES,
+                "the most that a PUBLISH in a DTLS record carries",
+            ),
+            Application::MqttSn(_) => (
+                UDP_PAYLOAD_LIMIT - SN_HEADER_BYTES,
+                "the most that a PUBLISH in a UDP datagram carries",
+            ),
             // A remaining length of 268,435,455 less topic and properties (MQTT 3.1.1, section 2.2.3).
             Application::Mqtt311(_) | Application::Mqtt5(_) => {
                 (268_000_000, "about the most that a PUBLISH carries")
@@ -179,6 +226,9 @@ impl Stack {
             (Application::Tcp | Application::Udp, true) => 10_009,
             (Application::Mqtt311(_) | Application::Mqtt5(_), false) => 1883,
             (Application::Mqtt311(_) | Application::Mqtt5(_), true) => 8883,
+            // IANA has registered the ports of MQTT for UDP too.
+            (Application::MqttSn(_), false) => 1883,
+            (Application::MqttSn(_), true) => 8883,
             (Application::CoapNon | Application::CoapCon | Application::CoapTcp, false) => 5683,
             (Application::CoapNon | Application::CoapCon | Application::CoapTcp, true) => 5684,
             (Application::AmqpSettled | Application::AmqpUnsettled, false) => 5672,
@@ -198,6 +248,23 @@ mod tests {
         let coap: Stack = "coap-non".parse().expect("a stack");
         assert!(!coap.awaits_answer(1_024) && coap.awaits_answer(1_025));
         assert_eq!(coap.response_kind(), "to_arrival");
+    }
+
+    #[test]
+    fn mqtt_sn_has_a_connect_and_an_answer_by_its_quality() {
+        for (name, connects, answers) in [
+            ("mqttsn-qos-1", false, false),
+            ("mqttsn-qos0", true, false),
+            ("mqttsn-qos1", true, true),
+            ("mqttsn-qos2", true, true),
+        ] {
+            let stack: Stack = name.parse().expect("a stack");
+            assert_eq!(
+                (stack.has_connect(), stack.is_answered()),
+                (connects, answers),
+                "{name}"
+            );
+        }
     }
 
     #[test]

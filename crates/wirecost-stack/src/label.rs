@@ -1,7 +1,7 @@
 //! Names packets in the terms of their protocols, for ladder diagrams.
 //!
 //! - `stream`: the messages of protocols in the clear on TCP; `tls`: records of TLS
-//! - `datagram`: messages of CoAP, records of DTLS, packets of QUIC
+//! - `datagram`: messages of MQTT-SN and CoAP, records of DTLS, packets of QUIC
 //! - `handshake`: the handshake messages that TLS and DTLS share
 //!
 //! Protected bytes are named by their spans: nothing is decrypted.

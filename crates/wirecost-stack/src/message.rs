@@ -40,7 +40,7 @@ enum Body {
 pub enum Template {
     /// The content itself.
     Bare(Content),
-    /// A PUBLISH.
+    /// A PUBLISH of MQTT or MQTT-SN.
     Mqtt(Arc<mqtt::PublishTemplate>),
     /// A CoAP request.
     Coap(Arc<coap::RequestTemplate>),
@@ -211,6 +211,7 @@ pub(super) fn template(stack: Stack, to: Address<'_>, content: Content) -> Resul
     let template = match stack.application {
         Application::Tcp | Application::Udp => Ok(Template::Bare(content)),
         Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos, to, content),
+        Application::MqttSn(qos) => publish(u8::try_from(qos).unwrap_or(0), to, content),
         Application::CoapNon => coap(coap::Request::put_without_response(to.resource, content)),
         Application::CoapCon | Application::CoapTcp => coap(coap::Request::put(to.resource, content)),
         Application::AmqpSettled | Application::AmqpUnsettled => {
@@ -236,6 +237,7 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
         | Application::Udp
         | Application::Mqtt311(_)
         | Application::Mqtt5(_)
+        | Application::MqttSn(_)
         | Application::AmqpSettled
         | Application::AmqpUnsettled => Err(StackError::NoRequests),
     };

@@ -7,7 +7,7 @@ use super::Channel;
 use super::kind::{Application, Stack};
 
 /// The name of every application protocol.
-const NAMES: [(&str, Application); 15] = [
+const NAMES: [(&str, Application); 19] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
     ("mqtt-qos0", Application::Mqtt311(0)),
@@ -16,6 +16,10 @@ const NAMES: [(&str, Application); 15] = [
     ("mqtt5-qos0", Application::Mqtt5(0)),
     ("mqtt5-qos1", Application::Mqtt5(1)),
     ("mqtt5-qos2", Application::Mqtt5(2)),
+    ("mqttsn-qos-1", Application::MqttSn(-1)),
+    ("mqttsn-qos0", Application::MqttSn(0)),
+    ("mqttsn-qos1", Application::MqttSn(1)),
+    ("mqttsn-qos2", Application::MqttSn(2)),
     ("coap-non", Application::CoapNon),
     ("coap-con", Application::CoapCon),
     ("coap-tcp", Application::CoapTcp),
@@ -232,21 +236,18 @@ fn nearest(text: &str) -> Option<&'static str> {
 }
 
 /// Protocols that no stack has, and what is there instead.
-const ABSENT: [(&str, &str); 8] = [
+const ABSENT: [(&str, &str); 6] = [
     ("http2", HTTP),
     ("h2", HTTP),
     ("grpc", HTTP),
-    ("mqtt-sn", SENSORS),
-    ("mqttsn", SENSORS),
     ("lwm2m", "LwM2M sends CoAP messages: take coap-con or coap-non"),
     ("amqp091", "AMQP 1.0 is amqp-unsettled or amqp-settled"),
     ("websocket", "take mqtt-qos1+tls1.3, or http1+tls1.3"),
 ];
 const HTTP: &str = "HTTP/1.1 is http1 or http1+tls1.3, HTTP/3 is http3";
-const SENSORS: &str = "over UDP take coap-con or coap-non, over TCP mqtt-qos0 to 2";
 
 /// Other common names of stacks.
-const OTHERWISE: [(&str, &str); 14] = [
+const OTHERWISE: [(&str, &str); 16] = [
     ("h1", "http1"),
     ("h3", "http3"),
     ("http", "http1"),
@@ -255,6 +256,8 @@ const OTHERWISE: [(&str, &str); 14] = [
     ("mqtt", "mqtt-qos1"),
     ("mqtts", "mqtt-qos1+tls1.3"),
     ("mqtt5", "mqtt5-qos1"),
+    ("mqtt-sn", "mqttsn-qos1"),
+    ("mqttsn", "mqttsn-qos1"),
     ("coap", "coap-con"),
     ("coaps", "coap-con+dtls1.3"),
     ("coaps-tcp", "coap-tcp+tls1.3"),
@@ -328,7 +331,7 @@ mod tests {
             ("http2", "\"http2\" is not among the stacks: HTTP/1.1 is http1"),
             (
                 "mqtt-sn+dtls1.2",
-                "\"mqtt-sn+dtls1.2\" is not among the stacks: over UDP",
+                "unknown stack \"mqtt-sn+dtls1.2\" (did you mean mqttsn-qos1?)",
             ),
             (
                 "mqtt-qos1+tls",

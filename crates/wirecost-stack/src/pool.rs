@@ -8,10 +8,10 @@ use wirecost_proto::{Rng, Stamp};
 use wirecost_security::entropy::Entropy;
 use wirecost_security::object::Preset;
 
-use super::Stack;
 use super::error::{ClientError, StackError};
 use super::message::{Address, Template, request, template};
 use super::pattern::{Pattern, Values};
+use super::{Application, Stack};
 
 /// The number of templates that the pool tries to use again before it makes a new one.
 const TRIES: usize = 4;
@@ -107,6 +107,9 @@ impl MessagePool {
         if stack.is_amqp() && config.resource.differs_by_message() {
             return Err(StackError::AddressByMessage.of(stack));
         }
+        if stack.application == Application::MqttSn(-1) && !config.resource.is_constant() {
+            return Err(StackError::SnTopic.of(stack));
+        }
         let mut entropy = Entropy::system();
         let sealer = match stack.object {
             true => {
@@ -199,7 +202,7 @@ impl MessagePool {
         let payload = match &self.config.payload {
             // A PUBLISH gets its stamp when it leaves, so that all devices share one template. One template for each message in
             // flight would have left the CPU's caches before it is used again.
-            PayloadSource::Stamped(_) if self.config.stack.is_mqtt() => true,
+            PayloadSource::Stamped(_) if self.config.stack.publishes() => true,
             PayloadSource::Stamped(bytes) => bytes.len() < Stamp::BYTES,
             PayloadSource::Bytes(_) => true,
             PayloadSource::Text(pattern) => pattern.is_constant(),
@@ -209,13 +212,13 @@ impl MessagePool {
 
     /// Whether a template can be changed for the next message. Objects must be sealed again, and paths are encoded in requests.
     fn is_reusable(&self) -> bool {
-        (self.has_fixed_resource() || self.config.stack.is_mqtt()) && self.sealer.is_none()
+        (self.has_fixed_resource() || self.config.stack.publishes()) && self.sealer.is_none()
     }
 
     /// Whether the resource is not part of a message, or is the same in all: AMQP has it in the link, bare messages have none.
     fn has_fixed_resource(&self) -> bool {
         let stack = self.config.stack;
-        let is_named = stack.is_mqtt() || stack.is_coap() || stack.is_http();
+        let is_named = stack.publishes() || stack.is_coap() || stack.is_http();
         !is_named || self.config.resource.is_constant()
     }
 

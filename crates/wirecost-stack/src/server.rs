@@ -8,6 +8,7 @@ use wirecost_amqp::container as amqp;
 use wirecost_coap::server as coap;
 use wirecost_http::{http1, http3, resource, server as http};
 use wirecost_mqtt::broker as mqtt;
+use wirecost_mqtt::sn::gateway as sn;
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::driver::{Observer, Service};
 use wirecost_proto::random::key_of;
@@ -38,6 +39,8 @@ pub enum ServerApplication {
     Bare(bare::Server),
     /// The reference broker.
     Mqtt(Box<mqtt::Broker>),
+    /// The reference gateway.
+    MqttSn(Box<sn::Gateway>),
     /// The reference CoAP server.
     Coap(Box<coap::Server>),
     /// The reference container.
@@ -55,6 +58,8 @@ pub enum ServerEvent {
     Bare(bare::ServerEvent),
     /// The broker's event.
     Mqtt(mqtt::Event),
+    /// The gateway's event.
+    MqttSn(sn::Event),
     /// The CoAP server's event.
     Coap(coap::Event),
     /// The container's event.
@@ -118,8 +123,12 @@ impl ServerEvent {
             }) => Some((payload_bytes, front)),
             Self::Mqtt(mqtt::Event::Published {
                 payload_bytes, front, ..
+            })
+            | Self::MqttSn(sn::Event::Published {
+                payload_bytes, front, ..
             }) => Some((payload_bytes as u64, front)),
             Self::Mqtt(_)
+            | Self::MqttSn(_)
             | Self::Coap(_)
             | Self::Amqp(_)
             | Self::Http(_)
@@ -178,6 +187,7 @@ fn application(
             let config = broker(clients, &channels.admission().users);
             ServerApplication::Mqtt(Box::new(mqtt::Broker::new(config)))
         }
+        Application::MqttSn(_) => ServerApplication::MqttSn(Box::new(sn::Gateway::new(gateway(clients)))),
         Application::CoapTcp => {
             let config = coap::Config::new(rng.purpose(key_of("coap server")));
             ServerApplication::Coap(Box::new(coap::Server::new(config.on_stream())))
@@ -239,6 +249,18 @@ fn broker(clients: Clients, users: &[(String, String)]) -> mqtt::Config {
     }
 }
 
+fn gateway(clients: Clients) -> sn::Config {
+    let defaults = sn::Config::default();
+    let maximum_held_bytes = match clients {
+        Clients::Devices => usize::MAX,
+        Clients::Anyone { held_bytes } => held_bytes.unwrap_or(defaults.maximum_held_bytes),
+    };
+    sn::Config {
+        maximum_held_bytes,
+        ..defaults
+    }
+}
+
 fn container(users: &[(String, String)]) -> amqp::Config {
     amqp::Config {
         anonymous: users.is_empty(),
@@ -292,6 +314,7 @@ impl Endpoint for ServerApplication {
         match self {
             Self::Bare(server) => server.handle_input(input.map_command(never), now),
             Self::Mqtt(server) => server.handle_input(input.map_command(never), now),
+            Self::MqttSn(server) => server.handle_input(input.map_command(never), now),
             Self::Coap(server) => server.handle_input(input.map_command(never), now),
             Self::Amqp(server) => server.handle_input(input.map_command(never), now),
             Self::Http1(server) => server.handle_input(input.map_command(never), now),
@@ -303,6 +326,7 @@ impl Endpoint for ServerApplication {
         match self {
             Self::Bare(server) => server.poll_output(out).map_event(ServerEvent::Bare),
             Self::Mqtt(server) => server.poll_output(out).map_event(ServerEvent::Mqtt),
+            Self::MqttSn(server) => server.poll_output(out).map_event(ServerEvent::MqttSn),
             Self::Coap(server) => server.poll_output(out).map_event(ServerEvent::Coap),
             Self::Amqp(server) => server.poll_output(out).map_event(ServerEvent::Amqp),
             Self::Http1(server) => server.poll_output(out).map_event(ServerEvent::Http),

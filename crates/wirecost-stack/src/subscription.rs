@@ -81,6 +81,7 @@ mod tests {
         for (stack, filter, group, reason) in [
             ("coap-con", "test", Some("g"), "shared"),
             ("amqp-unsettled", "test", None, "no way to receive"),
+            ("mqttsn-qos1", "test", None, "no way to receive"),
             ("http1", "test", None, "no way to receive"),
             ("mqtt-qos1", "a/#/b", None, "ill-formed"),
         ] {

@@ -15,6 +15,10 @@ pub enum Scheme {
     Mqtt,
     /// MQTT on TLS.
     Mqtts,
+    /// MQTT-SN on UDP. The scheme is not registered.
+    Mqttsn,
+    /// MQTT-SN on DTLS. The scheme is not registered.
+    Mqttsns,
     /// CoAP on UDP (RFC 7252, section 6.1).
     Coap,
     /// CoAP on DTLS (RFC 7252, section 6.2).
@@ -44,6 +48,8 @@ pub enum Scheme {
 pub enum Protocol {
     /// MQTT.
     Mqtt,
+    /// MQTT-SN.
+    MqttSn,
     /// CoAP.
     Coap,
     /// CoAP over TCP.
@@ -65,6 +71,7 @@ impl Protocol {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mqtt => "MQTT",
+            Self::MqttSn => "MQTT-SN",
             Self::Coap => "CoAP",
             Self::CoapTcp => "CoAP over TCP",
             Self::Amqp => "AMQP 1.0",
@@ -77,15 +84,17 @@ impl Protocol {
 
     /// Whether client and server exchange something before a message can be sent.
     pub const fn has_open(self) -> bool {
-        matches!(self, Self::Mqtt | Self::Amqp)
+        matches!(self, Self::Mqtt | Self::MqttSn | Self::Amqp)
     }
 }
 
 impl Scheme {
     /// Every scheme with its name and protocol, in the order of the variants.
-    const TABLE: [(Self, &'static str, Protocol); 13] = [
+    const TABLE: [(Self, &'static str, Protocol); 15] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt),
         (Self::Mqtts, "mqtts", Protocol::Mqtt),
+        (Self::Mqttsn, "mqttsn", Protocol::MqttSn),
+        (Self::Mqttsns, "mqttsns", Protocol::MqttSn),
         (Self::Coap, "coap", Protocol::Coap),
         (Self::Coaps, "coaps", Protocol::Coap),
         (Self::CoapTcp, "coap+tcp", Protocol::CoapTcp),
@@ -118,7 +127,13 @@ impl Scheme {
     pub const fn is_secure(self) -> bool {
         matches!(
             self,
-            Self::Mqtts | Self::Coaps | Self::CoapsTcp | Self::Amqps | Self::Https | Self::H3
+            Self::Mqtts
+                | Self::Mqttsns
+                | Self::Coaps
+                | Self::CoapsTcp
+                | Self::Amqps
+                | Self::Https
+                | Self::H3
         )
     }
 
@@ -126,6 +141,7 @@ impl Scheme {
     pub const fn stack(self) -> Stack {
         let application = match self.protocol() {
             Protocol::Mqtt => Application::Mqtt311(1),
+            Protocol::MqttSn => Application::MqttSn(1),
             Protocol::Coap => Application::CoapCon,
             Protocol::CoapTcp => Application::CoapTcp,
             Protocol::Amqp => Application::AmqpUnsettled,
@@ -136,7 +152,7 @@ impl Scheme {
         };
         let channel = if !self.is_secure() || matches!(self, Self::H3) {
             Channel::Plain
-        } else if matches!(self, Self::Coaps) {
+        } else if matches!(self, Self::Coaps | Self::Mqttsns) {
             // This is what servers in the field speak.
             Channel::Dtls12
         } else {
@@ -159,6 +175,8 @@ impl Scheme {
         match self {
             Self::Mqtt => Self::Mqtts,
             Self::Mqtts => Self::Mqtt,
+            Self::Mqttsn => Self::Mqttsns,
+            Self::Mqttsns => Self::Mqttsn,
             Self::Coap => Self::Coaps,
             Self::Coaps => Self::Coap,
             Self::CoapTcp => Self::CoapsTcp,
@@ -358,6 +376,7 @@ impl Url {
         let carried = match self.scheme.protocol() {
             Protocol::Http1 | Protocol::Http3 => self.resource.clone(),
             Protocol::Mqtt
+            | Protocol::MqttSn
             | Protocol::Coap
             | Protocol::CoapTcp
             | Protocol::Amqp
@@ -382,7 +401,13 @@ impl Url {
     /// Whether the scheme names the protocol and the protection of a stack.
     pub fn names(&self, stack: Stack) -> bool {
         let named = self.scheme.stack();
-        let kinds = [Stack::is_mqtt, Stack::is_coap, Stack::is_amqp, Stack::is_http];
+        let kinds = [
+            Stack::is_mqtt,
+            Stack::is_mqtt_sn,
+            Stack::is_coap,
+            Stack::is_amqp,
+            Stack::is_http,
+        ];
         let is_same = kinds.iter().all(|is_of| is_of(stack) == is_of(named));
         // No scheme is for bare payloads that are protected.
         let is_bare = matches!(self.scheme, Scheme::Tcp | Scheme::Udp);

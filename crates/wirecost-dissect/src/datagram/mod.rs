@@ -1,11 +1,13 @@
 //! Protocols in datagrams.
 //!
 //! - [`coap`]: CoAP, with repetitions marked as retransmissions
+//! - [`mqtt_sn`]: MQTT-SN, with repetitions marked as retransmissions
 //! - [`dtls`]: DTLS records and the datagrams inside
 //! - [`quic`]: QUIC packets, decrypted
 
 mod coap;
 mod dtls;
+mod mqtt_sn;
 mod quic;
 
 use wirecost_cost::ledger::Describer;
@@ -15,6 +17,7 @@ use crate::span_list::{Purpose, SpanList};
 use crate::stream::Context;
 use coap::Coap;
 use dtls::Dtls;
+use mqtt_sn::MqttSn;
 use quic::Quic;
 
 /// The protocol that a flow's datagrams carry.
@@ -22,6 +25,7 @@ use quic::Quic;
 pub(crate) enum Datagrams {
     Bare,
     Coap(Box<Coap>),
+    MqttSn(Box<MqttSn>),
     Dtls(Box<Dtls>),
     Quic(Box<Quic>),
     /// A secure channel whose inner protocol is not known yet.
@@ -35,6 +39,8 @@ impl Datagrams {
         match server_port {
             // Discard (RFC 863).
             9 => Self::Bare,
+            // IANA has registered the port of MQTT for UDP too, and gateways of MQTT-SN use it.
+            1883 => Self::MqttSn(Box::default()),
             5683 => Self::Coap(Box::default()),
             _ if dtls::is_record(bytes) => Self::Dtls(Box::new(Dtls::new(server_port))),
             53 | 5353 => Self::Unknown("DNS"),
@@ -49,6 +55,7 @@ impl Datagrams {
     /// The protocol inside a secure channel to `server_port`.
     fn inside(server_port: u16) -> Self {
         match server_port {
+            8883 => Self::MqttSn(Box::default()),
             5684 => Self::Coap(Box::default()),
             // No port is registered for bare messages inside DTLS.
             10_009 => Self::Bare,
@@ -60,6 +67,7 @@ impl Datagrams {
     pub(crate) const fn describer(&self) -> Option<Describer> {
         match self {
             Self::Bare => Some(bare_datagram),
+            Self::MqttSn(_) => Some(wirecost_mqtt::sn::describe),
             Self::Coap(_) => Some(wirecost_coap::describe),
             Self::Dtls(_) | Self::Quic(_) | Self::Undecided | Self::Unknown(_) => None,
         }
@@ -80,6 +88,7 @@ impl Datagrams {
             Self::Bare if direction == Direction::Up => {
                 out.push(bytes.len(), Layer::Payload, Purpose::MESSAGE);
             }
+            Self::MqttSn(sn) => sn.describe(direction, bytes, out),
             Self::Coap(coap) => coap.describe(direction, bytes, out),
             Self::Dtls(dtls) => dtls.describe(direction, bytes, context, out),
             Self::Quic(quic) => quic.describe(direction, bytes, context.secrets, out),
@@ -91,6 +100,7 @@ impl Datagrams {
     pub(crate) fn label(&self) -> String {
         match self {
             Self::Bare => "bare".to_owned(),
+            Self::MqttSn(_) => "MQTT-SN".to_owned(),
             Self::Coap(coap) => coap.label().to_owned(),
             Self::Dtls(dtls) => dtls.label(),
             Self::Quic(quic) => quic.label().to_owned(),
@@ -103,6 +113,7 @@ impl Datagrams {
     pub(crate) fn reason(&self) -> &'static str {
         match self {
             Self::Bare => "a response to a bare message",
+            Self::MqttSn(_) => "not an MQTT-SN message",
             Self::Coap(coap) => coap.reason(),
             Self::Dtls(dtls) => dtls.reason(),
             Self::Quic(_) => "packets without matching secrets",

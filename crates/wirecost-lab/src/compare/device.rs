@@ -13,7 +13,7 @@ use wirecost_stack::client::ClientConfig;
 
 use super::sampler::Timing;
 
-/// How long a client may take to connect, in addition to four round trips.
+/// How long a client may take to connect, in addition to four round trips and the retransmissions of its protocol.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timing of a cell's device that starts at `at`.
 pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timing {
@@ -21,7 +21,9 @@ pub(super) fn timing(options: &Options, cell: &PlannedCell, at: Instant) -> Timi
         at,
         settle: options.settle,
         timeout: options.timeout,
-        connect_timeout: CONNECT_TIMEOUT + options.links[cell.link].rtt() * 4,
+        connect_timeout: CONNECT_TIMEOUT
+            + options.links[cell.link].rtt() * 4
+            + cell.stack.connect_retry_time(),
         messages: cell.schedule.messages,
         interval: cell.schedule.interval,
         answered: cell.stack.awaits_answer(cell.payload.len()),

@@ -176,7 +176,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         resource: options.resource.replace('%', "%%"),
         keep_alive: options.keep_alive,
         timeout: options.timeout,
-        connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4,
+        connect_timeout: CONNECT_TIMEOUT + link.rtt() * 4 + planned.stack.connect_retry_time(),
         ipv6: options.ipv6,
         link: Some(link),
         seed: planned.rng.at(0),

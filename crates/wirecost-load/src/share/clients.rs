@@ -57,7 +57,11 @@ impl Share {
             endpoint,
             ..ClientConfig::new(client_id, self.rng(prefix).host(u64::from(device)))
         };
-        let resource = of_device(&identities.resource);
+        let resource = match identities.resource.differs_by_message() {
+            // Its clients register each topic when they send to it first.
+            true if options.stack.is_mqtt_sn() => String::new(),
+            _ => of_device(&identities.resource),
+        };
         Client::idle(options.stack, &resource, &config, channels)
     }
 }

@@ -1,8 +1,9 @@
-//! Names datagrams: messages of CoAP, records of DTLS, packets of QUIC.
+//! Names datagrams: messages of MQTT-SN and CoAP, records of DTLS, packets of QUIC.
 
 use wirecost_coap::message::{Repr, View};
 use wirecost_coap::option::OptionNumber;
 use wirecost_http::http3::quic::packet::{self, Packet, Type};
+use wirecost_mqtt::sn::codec::Message;
 use wirecost_proto::{Cause, Layer};
 use wirecost_security::dtls::record::{self, Form, Record, content};
 
@@ -16,6 +17,7 @@ pub(super) fn name(stack: Stack, content: &Content<'_>) -> String {
     }
     match stack.application {
         Application::CoapNon | Application::CoapCon => coap(content.bytes).unwrap_or_else(|| "UDP".into()),
+        Application::MqttSn(_) => mqtt_sn(content.bytes).unwrap_or_else(|| "UDP".into()),
         Application::Http3 => quic(content),
         Application::Tcp
         | Application::Udp
@@ -26,6 +28,12 @@ pub(super) fn name(stack: Stack, content: &Content<'_>) -> String {
         | Application::AmqpUnsettled
         | Application::Http1 => "message".into(),
     }
+}
+
+/// The type of the message.
+fn mqtt_sn(bytes: &[u8]) -> Option<String> {
+    let message = Message::parse(bytes).ok()?;
+    Some(message.kind().name().to_owned())
 }
 
 /// Type and code. A message with OSCORE has its outer code (RFC 8613 section 4.2).

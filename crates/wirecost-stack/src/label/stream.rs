@@ -22,7 +22,11 @@ pub(super) fn messages(application: Application, content: &Content<'_>) -> Vec<S
         Application::CoapTcp => coap_messages(content.bytes),
         Application::Http1 => start_line(content.bytes).into_iter().collect(),
         Application::Tcp => vec!["message".into()],
-        Application::Udp | Application::CoapNon | Application::CoapCon | Application::Http3 => Vec::new(),
+        Application::Udp
+        | Application::MqttSn(_)
+        | Application::CoapNon
+        | Application::CoapCon
+        | Application::Http3 => Vec::new(),
     }
 }
 

@@ -71,6 +71,18 @@ fn performatives_and_protocol_headers_are_named() {
 }
 
 #[test]
+fn messages_of_mqtt_sn_are_named_by_their_type() {
+    for (bytes, name) in [
+        ("0a 0a 00 00 00 01 74 65 73 74", "REGISTER"),
+        ("09 0c 62 61 62 00 00 68 69", "PUBLISH"),
+        ("07 0d 00 01 00 02 00", "PUBACK"),
+        ("07 0d", "UDP"),
+    ] {
+        assert_eq!(datagram_of("mqttsn-qos1", bytes, &[]), name);
+    }
+}
+
+#[test]
 fn start_lines_lose_their_version() {
     let line = |text: &str| stream::start_line(text.as_bytes()).unwrap();
     assert_eq!(line("POST /test HTTP/1.1\r\nhost: a\r\n"), "POST /test");

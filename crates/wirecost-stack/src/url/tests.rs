@@ -4,7 +4,7 @@ use super::*;
 fn a_scheme_has_its_registered_port() {
     // The discard service's for bare payloads (RFC 863).
     let ports = [
-        1_883, 8_883, 5_683, 5_684, 5_683, 5_684, 5_672, 5_671, 80, 443, 443, 9, 9,
+        1_883, 8_883, 1_883, 8_883, 5_683, 5_684, 5_683, 5_684, 5_672, 5_671, 80, 443, 443, 9, 9,
     ];
     for ((scheme, name, protocol), port) in Scheme::TABLE.into_iter().zip(ports) {
         let url: Url = format!("{name}://host/a/b?c").parse().expect("a URL");
@@ -26,6 +26,8 @@ fn a_scheme_names_its_stacks() {
     for (url, stack, others) in [
         ("mqtt://host", "mqtt-qos1", "mqtt5-qos0 mqtt-qos2"),
         ("mqtts://host", "mqtt-qos1+tls1.3", "mqtt5-qos2+tls1.2"),
+        ("mqttsn://host", "mqttsn-qos1", "mqttsn-qos-1 mqttsn-qos2"),
+        ("mqttsns://host", "mqttsn-qos1+dtls1.2", "mqttsn-qos0+dtls1.2-psk"),
         ("coap://host", "coap-con", "coap-non coap-con+oscore"),
         ("coaps://host", "coap-con+dtls1.2", "coap-non+dtls1.3"),
         ("coap+tcp://host", "coap-tcp", "coap-tcp+cose"),

@@ -93,10 +93,10 @@ pub struct LoadArguments {
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub connect_rate: Option<f64>,
 
-    /// QoS of MQTT at a URL; 0 also sends settled AMQP messages and non-confirmable CoAP messages. A stack has its own in its
+    /// QoS of MQTT and MQTT-SN at a URL, -1 of MQTT-SN alone; 0 also sends settled AMQP messages and non-confirmable CoAP messages. A stack has its own in its
     /// name [default: 1]
-    #[arg(long, value_name = "QOS", value_parser = clap::value_parser!(u8).range(0..=2))]
-    pub qos: Option<u8>,
+    #[arg(long, value_name = "QOS", value_parser = clap::value_parser!(i8).range(-1..=2), allow_negative_numbers = true)]
+    pub qos: Option<i8>,
 
     /// Payload size of each message; from 16B on, a payload contains its number and its intended time
     #[arg(

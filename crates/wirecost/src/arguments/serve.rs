@@ -106,6 +106,9 @@ pub struct ServeArguments {
 pub enum Protocol {
     /// MQTT broker for 3.1.1 and 5
     Mqtt,
+    /// MQTT-SN gateway with its broker in one; it delivers nothing
+    #[value(name = "mqttsn")]
+    MqttSn,
     /// CoAP server with the ETSI plugtest resources
     Coap,
     /// CoAP over TCP, with the same resources

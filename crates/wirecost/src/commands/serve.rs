@@ -216,7 +216,9 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
         Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
         Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
         Protocol::Tcp => format!("openssl s_client -CAfile {file} -connect {address}"),
-        Protocol::Udp => format!("openssl s_client -dtls -CAfile {file} -connect {address}"),
+        Protocol::Udp | Protocol::MqttSn => {
+            format!("openssl s_client -dtls -CAfile {file} -connect {address}")
+        }
     }
 }
 
@@ -263,6 +265,7 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
 pub const fn stack_of(protocol: Protocol) -> Stack {
     let application = match protocol {
         Protocol::Mqtt => Application::Mqtt5(1),
+        Protocol::MqttSn => Application::MqttSn(1),
         Protocol::Coap => Application::CoapCon,
         Protocol::CoapTcp => Application::CoapTcp,
         Protocol::Amqp => Application::AmqpUnsettled,
@@ -277,6 +280,7 @@ pub const fn stack_of(protocol: Protocol) -> Stack {
 const fn name(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mqtt => "MQTT",
+        Protocol::MqttSn => "MQTT-SN",
         Protocol::Coap => "CoAP",
         Protocol::CoapTcp => "CoAP over TCP",
         Protocol::Amqp => "AMQP 1.0",
@@ -326,6 +330,7 @@ fn described(event: &ServerEvent) -> String {
     match event {
         ServerEvent::Bare(event) => format!("{event:?}"),
         ServerEvent::Mqtt(event) => format!("{event:?}"),
+        ServerEvent::MqttSn(event) => format!("{event:?}"),
         ServerEvent::Coap(event) => format!("{event:?}"),
         ServerEvent::Amqp(event) => format!("{event:?}"),
         ServerEvent::Http(event) => format!("{event:?}"),

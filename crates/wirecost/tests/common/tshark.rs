@@ -7,9 +7,11 @@ use std::process::Command;
 
 use super::need_program;
 
-/// Wireshark registers no protocol at the port of bare stacks over TLS and DTLS, and finds QUIC by looking: without
+/// Wireshark knows MQTT-SN at port 1884 alone, registers no protocol at the port of bare stacks over TLS and DTLS, and finds QUIC by looking: without
 /// this, a device's own port may belong to a protocol that tshark then sees in its packets, as PROFINET at 34962.
-const DECODE_AS: [&str; 6] = [
+const DECODE_AS: [&str; 8] = [
+    "-d",
+    "udp.port==1883,mqttsn",
     "-d",
     "udp.port==443,quic",
     "-d",

@@ -154,6 +154,8 @@ fn plain_stacks() {
         ("udp", "bare"),
         ("mqtt-qos2", "MQTT 3.1.1"),
         ("mqtt5-qos1", "MQTT 5"),
+        ("mqttsn-qos-1", "MQTT-SN"),
+        ("mqttsn-qos2", "MQTT-SN"),
         ("coap-con", "CoAP"),
         ("coap-non", "CoAP"),
         ("coap-tcp", "CoAP over TCP"),

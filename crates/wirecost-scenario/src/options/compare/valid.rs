@@ -195,7 +195,7 @@ impl Options {
         let quiet_after = self.settle + rtt * 2 + KEEP_ALIVE_MARGIN;
         if keep_alive.is_zero()
             || keep_alive > quiet_after
-            || !self.stacks.iter().any(|stack| stack.is_mqtt())
+            || !self.stacks.iter().any(|stack| stack.publishes())
         {
             return Ok(());
         }

@@ -68,7 +68,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
 /// A broker disconnects a client when another one connects with the same identifier ([MQTT-3.1.4-3]).
 fn same_for_all(options: &LoadOptions) -> Option<(&'static str, String)> {
     let is_own = Pattern::of_device(&options.client_id).is_ok_and(|id| id.differs_by_device());
-    let clash = options.stack.is_mqtt() && options.clients > 1 && !is_own;
+    let clash = options.stack.publishes() && options.clients > 1 && !is_own;
     clash.then(|| {
         let why = format!(
             "client identifier: {:?} is that of all {} devices, which would disconnect one another: write %d for the device's number",

@@ -56,6 +56,7 @@ fn in_a_lifetime(options: &LoadOptions, phase: &Phase) -> f64 {
         | Application::Udp
         | Application::Mqtt311(_)
         | Application::Mqtt5(_)
+        | Application::MqttSn(_)
         | Application::AmqpSettled
         | Application::AmqpUnsettled
         | Application::Http1
@@ -90,6 +91,7 @@ fn refusal_of_stack(stack: Stack) -> Option<String> {
         Transport::Datagram if stack.application == Application::Http3 => {
             "each QUIC connection has a socket of its own here"
         }
+        Transport::Datagram if stack.is_mqtt_sn() => "a gateway tells its clients apart by address and port",
         Transport::Datagram if !stack.is_coap() => "a bare datagram does not say which device it is from",
         Transport::Datagram if stack.has_handshake() => {
             "without connection IDs a DTLS server tells devices apart by address and port"

@@ -167,15 +167,16 @@ fn started(arguments: &LoadArguments, name: &str) -> Result<Stack, Failure> {
 }
 
 /// The stack with another quality of service, if it exists.
-fn with_qos(stack: Stack, qos: Option<u8>) -> Result<Stack, Failure> {
+fn with_qos(stack: Stack, qos: Option<i8>) -> Result<Stack, Failure> {
     let Some(qos) = qos else {
         return Ok(stack);
     };
-    let several = "--qos is 0, 1 or 2 for MQTT, 0 or 1 for CoAP and AMQP";
+    let several = "--qos is 0, 1 or 2 for MQTT, -1 to 2 for MQTT-SN, 0 or 1 for CoAP and AMQP";
     let none = |qos| Failure::usage(format!("{stack} has no QoS {qos}")).with_hint(several);
     let application = match (stack.application, qos) {
-        (Application::Mqtt311(_), qos) => Application::Mqtt311(qos),
-        (Application::Mqtt5(_), qos) => Application::Mqtt5(qos),
+        (Application::Mqtt311(_), 0..) => Application::Mqtt311(qos.unsigned_abs()),
+        (Application::Mqtt5(_), 0..) => Application::Mqtt5(qos.unsigned_abs()),
+        (Application::MqttSn(_), qos) => Application::MqttSn(qos),
         (Application::CoapCon | Application::CoapNon, 0) => Application::CoapNon,
         (Application::CoapCon | Application::CoapNon, 1) => Application::CoapCon,
         (Application::AmqpSettled | Application::AmqpUnsettled, 0) => Application::AmqpSettled,

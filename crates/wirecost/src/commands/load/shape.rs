@@ -65,6 +65,7 @@ fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscrib
         Application::Mqtt311(qos) | Application::Mqtt5(qos) => qos,
         Application::Tcp
         | Application::Udp
+        | Application::MqttSn(_)
         | Application::CoapNon
         | Application::CoapCon
         | Application::CoapTcp

@@ -59,6 +59,7 @@ pub(super) fn needed(arguments: &ServeArguments, stack: Stack) -> Result<u32, Fa
 pub(super) fn note(count: u32, stack: Stack) -> String {
     let kept = match stack.application {
         Application::Mqtt311(_) | Application::Mqtt5(_) => "sessions, subscriptions and retained messages",
+        Application::MqttSn(_) => "clients and their registered topics",
         Application::AmqpSettled | Application::AmqpUnsettled => "queues",
         Application::Http1 | Application::Http3 => "resources and session tickets",
         Application::Tcp
