@@ -12,6 +12,7 @@ use super::config::Version;
 use super::connection::Connection;
 use super::cover::Classified;
 use super::inner::{Inner, InnerRequest, Ready};
+use super::psk::Session;
 use super::role::Role;
 use crate::layer::{Event, Fault};
 
@@ -104,6 +105,10 @@ pub struct Flows<E: Endpoint> {
     held: VecDeque<E::Command>,
     /// Number of connections so far.
     connections: u64,
+    /// Whether a client has opened a flow before.
+    has_connected: bool,
+    /// What a client keeps of its last handshake.
+    session: Option<Session>,
     /// Output bytes of the engine.
     scratch: Vec<u8>,
     /// The records of the current datagram.
@@ -157,6 +162,8 @@ impl<E: Endpoint> Flows<E> {
             deadlines: BTreeSet::new(),
             held: VecDeque::new(),
             connections: 0,
+            has_connected: false,
+            session: None,
             scratch: Vec::new(),
             classified: Vec::new(),
             spans: Buffer::new(),
@@ -185,7 +192,9 @@ impl<E: Endpoint> Flows<E> {
     }
 
     fn open(&mut self, flow: FlowId, peer: Peer, now: Instant) -> Result<(), E::Error> {
-        let stage = match self.role.first_connection(self.connections, now) {
+        let (index, is_first, session) = (self.connections, !self.has_connected, self.session.clone());
+        self.has_connected = true;
+        let stage = match self.role.first_connection(index, is_first, session, now) {
             None => Stage::AwaitClientHello,
             Some(Ok(connection)) => {
                 self.connections += 1;

@@ -17,10 +17,12 @@
 mod config;
 mod connection;
 mod cover;
+mod dimpl;
 mod flows;
 mod inner;
 mod peer;
 mod provider;
+mod psk;
 pub mod record;
 mod role;
 #[cfg(test)]
@@ -28,7 +30,9 @@ mod tests;
 
 pub use config::{
     Accept, Certificates, ClientConfig, Common, ConfigError, DEFAULT_FLIGHT_TIMEOUT,
-    DEFAULT_HANDSHAKE_TIMEOUT, DEFAULT_MTU, NO_RESUMPTION, Offer, Psk, ServerConfig, Trust, Version,
+    DEFAULT_HANDSHAKE_TIMEOUT, DEFAULT_MTU, NO_EARLY_DATA, NO_RESUMPTION, Offer, Psk, ServerConfig, Trust,
+    Version,
 };
 pub use cover::{describe, describe_psk};
 pub use flows::{Client, Flows, MAX_PLAINTEXT_BYTES, Server, Stats};
+pub use psk::CONNECTION_ID_BYTES;

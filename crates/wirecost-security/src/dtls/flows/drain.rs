@@ -43,7 +43,10 @@ impl<E: Endpoint> Flows<E> {
                         }
                     }
                 }
-                ConnectionEvent::Connected => self.establish(flow, now)?,
+                ConnectionEvent::Connected => {
+                    self.session = connection.session().cloned();
+                    self.establish(flow, connection.start(), now)?;
+                }
                 ConnectionEvent::CloseNotify => status = Status::Closed,
             }
         }
@@ -101,7 +104,7 @@ impl<E: Endpoint> Flows<E> {
     }
 
     /// Opens the flow to the inner endpoint. An earlier connection on the flow is reset first.
-    fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
+    fn establish(&mut self, flow: FlowId, start: Start, now: Instant) -> Result<(), E::Error> {
         let Some(state) = self.flows.get_mut(&flow) else {
             return Ok(());
         };
@@ -110,7 +113,6 @@ impl<E: Endpoint> Flows<E> {
             let reason = ResetReason::ByPeer;
             self.inner.input(Input::Reset { flow, reason }, now)?;
         }
-        let start = Start::Cold;
         self.report(Event::Established { flow, start });
         self.inner.input(Input::Opened { flow, peer }, now)?;
         while let Some(command) = self.held.pop_front() {

@@ -38,7 +38,7 @@ impl<E: Endpoint> Flows<E> {
                 self.receive_last(flow, connection, until, datagram, now)
             }
             Some(Stage::AwaitClientHello | Stage::Handshake(_)) if hello.is_some() => {
-                match self.accept(now) {
+                match self.accept(datagram, now) {
                     Some(connection) => self.receive_on(flow, connection, datagram, now),
                     None => self.ignore(datagram),
                 }
@@ -52,8 +52,8 @@ impl<E: Endpoint> Flows<E> {
         self.role.is_server() && hello.is_some() && hello != connection.client_random()
     }
 
-    fn accept(&mut self, now: Instant) -> Option<Box<Connection>> {
-        let connection = self.role.accept(self.connections, now)?;
+    fn accept(&mut self, datagram: &[u8], now: Instant) -> Option<Box<Connection>> {
+        let connection = self.role.accept(self.connections, datagram, now)?;
         self.connections += 1;
         Some(Box::new(connection))
     }
@@ -108,7 +108,7 @@ impl<E: Endpoint> Flows<E> {
         let hello = client_hello(datagram);
         let begun = successor.as_ref().and_then(|successor| successor.client_random());
         if self.starts_anew(hello, &connection) && hello != begun {
-            successor = self.accept(now);
+            successor = self.accept(datagram, now);
         }
         let taken = connection.receive(datagram, now, &mut self.classified);
         let Some(mut successor) = successor.filter(|_| !connection.has_opened(datagram)) else {
