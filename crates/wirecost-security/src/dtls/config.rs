@@ -215,9 +215,9 @@ pub enum Trust {
 pub struct ClientConfig {
     pub(super) common: Common,
     version: Version,
-    /// The start of its connections but the first, which starts cold. One that the version does not have fails, see
+    /// The start of its connections but the first, which starts cold. One that the version does not have fails: see
     /// [`Version::cannot_start`].
-    pub start: Start,
+    start: Start,
     credentials: ClientCredentials,
 }
 
@@ -278,6 +278,17 @@ impl ClientConfig {
             start: Start::Cold,
             credentials,
         })
+    }
+
+    /// The same configuration with another start.
+    #[must_use]
+    pub fn with_start(self, start: Start) -> Self {
+        Self { start, ..self }
+    }
+
+    /// The start of its connections but the first.
+    pub(super) fn start(&self) -> Start {
+        self.start
     }
 
     /// The version that its connections offer.

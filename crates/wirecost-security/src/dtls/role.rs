@@ -45,11 +45,11 @@ impl Role {
         let Self::Client(config) = self else {
             return None;
         };
-        let is_possible = config.version().cannot_start(config.start).is_none();
+        let is_possible = config.version().cannot_start(config.start()).is_none();
         let asked = if is_first && is_possible {
             Start::Cold
         } else {
-            config.start
+            config.start()
         };
         let session = session.filter(|_| asked != Start::Cold);
         let has_what_it_needs = asked == Start::Cold || session.is_some();

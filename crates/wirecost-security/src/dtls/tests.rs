@@ -81,9 +81,8 @@ impl World {
             Version::Dtls12Psk => Offer::Dtls12Psk(self.psk.clone()),
             Version::Dtls12Cid => Offer::Dtls12Cid(self.psk.clone()),
         };
-        let mut config = ClientConfig::new(self.common.clone(), offer).expect("a client");
-        config.start = self.start;
-        config
+        let config = ClientConfig::new(self.common.clone(), offer).expect("a client");
+        config.with_start(self.start)
     }
 
     fn pair(&self) -> BarePair {

@@ -64,6 +64,9 @@ pub struct ProbeArguments {
     /// Pre-shared key for coaps://; KEY is text, or hex after 0x; @FILE reads both from a file
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls_version", "cert"])]
     pub psk: Option<Psk>,
+    /// Ask for a connection ID (RFC 9146). The probe fails if the server grants none.
+    #[arg(long, requires = "psk")]
+    pub connection_id: bool,
 
     #[command(flatten)]
     pub login: LoginArguments,
