@@ -13,6 +13,7 @@ use crate::{Epoch, KeyLog, Start};
 mod coap;
 mod connect;
 mod failure;
+mod moved;
 mod records;
 mod restart;
 mod resumption;

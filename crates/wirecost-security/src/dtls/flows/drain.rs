@@ -66,6 +66,7 @@ impl<E: Endpoint> Flows<E> {
         self.classified.truncate(consumed);
         let mut described = self.inner.buffer();
         described.push_described(datagram, self.spans.spans());
+        let flow = self.routes.current(flow);
         self.inner.ready.push_back(Ready::Transmit(flow, described));
     }
 
@@ -151,7 +152,6 @@ impl<E: Endpoint> Flows<E> {
             _ => ResetReason::ByPeer,
         };
         let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
-        self.forget(flow);
         if was_open {
             // Datagram flows have no half-closed state: a closed flow is gone.
             self.inner.input(Input::Reset { flow, reason }, now)?;
@@ -161,7 +161,7 @@ impl<E: Endpoint> Flows<E> {
         if let Some(fault) = fault {
             self.report(Event::Failed { flow, fault });
         }
-        self.inner.ready.push_back(Ready::Close(flow, false));
+        self.forget_and_close(flow, false);
         Ok(())
     }
 }

@@ -133,7 +133,7 @@ impl Engine {
         &self.layer.peer_id
     }
 
-    /// Whether the last record received is newer than all before.
+    /// Whether the last datagram received is authentic and newer than all before.
     pub(in crate::dtls) fn is_newest(&self) -> bool {
         self.layer.is_newest()
     }
@@ -176,6 +176,7 @@ impl Engine {
 
     /// Handles a datagram of the peer.
     pub(in crate::dtls) fn receive(&mut self, datagram: &[u8], now: Instant) -> Result<(), Fault> {
+        self.layer.begin_datagram();
         self.wake(now)?;
         let mut rest = datagram;
         // The handshake in a record decides the length of the connection IDs behind it.

@@ -84,7 +84,12 @@ impl RecordLayer {
         self.numbers[0] = number;
     }
 
-    /// Whether the last record opened is newer than all before (RFC 9146 section 6).
+    /// A datagram begins, of which nothing is opened yet.
+    pub(super) fn begin_datagram(&mut self) {
+        self.is_newest = false;
+    }
+
+    /// Whether the last record opened of the datagram is newer than all before (RFC 9146 section 6).
     pub(super) fn is_newest(&self) -> bool {
         self.is_newest
     }
