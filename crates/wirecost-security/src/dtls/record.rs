@@ -176,7 +176,7 @@ fn split_with_id(bytes: &[u8], id_bytes: usize) -> Option<Record<'_>> {
 }
 
 /// The unified header is `001CSLEE`: connection ID, two bytes of sequence number, length present, epoch (RFC 9147
-/// section 4). Only the owner of a connection ID knows its length, and our endpoints have none.
+/// section 4). Only the owner of a connection ID knows its length, and our endpoints have none in DTLS 1.3.
 fn split_unified(bytes: &[u8], first: u8) -> Option<Record<'_>> {
     const CONNECTION_ID: u8 = 0x10;
     const LONG_SEQUENCE: u8 = 0x08;

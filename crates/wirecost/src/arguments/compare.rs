@@ -27,8 +27,8 @@ use super::{PacketPath, TableArguments};
 )]
 pub struct CompareArguments {
     /// Stacks to compare: an application, then +cose and +CHANNEL if you want them. Applications: tcp, udp, mqtt-qos0 to 2, mqtt5-qos0 to 2, coap-non, coap-con, amqp-settled, amqp-unsettled,
-    /// http1, http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2 and +dtls1.2-psk on
-    /// udp and coap; +oscore on coap; http3 includes TLS 1.3.
+    /// http1, http3. Channels: +tls1.3 and +tls1.2 on tcp, mqtt, amqp and http1; +dtls1.3, +dtls1.2, +dtls1.2-psk and
+    /// +dtls1.2-cid on udp and coap; +oscore on coap; http3 includes TLS 1.3.
     #[arg(
         value_name = "STACK",
         value_delimiter = ',',

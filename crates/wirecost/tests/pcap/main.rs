@@ -171,6 +171,7 @@ fn secure_stacks() {
         ("http1+tls1.3", "HTTP/1.1 over TLS 1.3"),
         ("udp+dtls1.2", "bare over DTLS 1.2"),
         ("coap-con+dtls1.2-psk", "CoAP over DTLS 1.2"),
+        ("coap-con+dtls1.2-cid", "CoAP over DTLS 1.2"),
     ];
     assert_same_table(&stacks);
 }
