@@ -10,11 +10,11 @@ use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Rng};
 
 use self::engine::{Engine, EngineSettings, engine_certificate};
+pub use self::server::{Accept, ServerConfig};
 use super::connection::Connection;
 use super::dimpl::Dimpl;
 use super::peer::Verifier;
 use super::psk::{self, Session};
-pub use self::server::{Accept, ServerConfig};
 use crate::certificate::{self, Authority, Identity};
 use crate::entropy::Entropy;
 use crate::epoch::Epoch;

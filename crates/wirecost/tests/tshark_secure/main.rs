@@ -59,7 +59,7 @@ fn sessions_and_ids_cost_what_tshark_sees() {
     let stacks = "coap-con+dtls1.2-psk,coap-con+dtls1.2-cid,coap-non+dtls1.2-cid,udp+dtls1.2-cid";
     for more in ["", "--ipv6", "--dtls-cookie", "--mtu 600B"] {
         let arguments = format!("{stacks} --start cold,resumed -s 128B {more}");
-        hold(&arguments, &datagram::FIELDS, datagram::dtls);
+        hold(arguments.trim(), &datagram::FIELDS, datagram::dtls);
     }
 }
 
