@@ -55,25 +55,55 @@ func (l *lab) pionToPion(c connect) error {
 	return seen.offered(c, &offered)
 }
 
-// pionToOurs is what the witness is for: what is offered is left lying, and the connection serves.
+// pionToOurs lets pion's client ask our server. With a certificate, what is offered is left lying, and the connection
+// serves. With a pre-shared key, it is taken.
 func (l *lab) pionToOurs(c connect) error {
 	store, err := l.storeFor(c)
+	if c.credential == preSharedKey && c.session {
+		store = newStore()
+		_, err = l.askOurs(connect{credential: preSharedKey, session: true}, store)
+	}
 	if err != nil {
 		return err
 	}
 	offered := *store
-	socket, err := bind()
+	seen, err := l.askOurs(c, store)
 	if err != nil {
 		return err
 	}
-	if err := ask(socket, l.ours.address, l.clientOptions(c, store)); err != nil {
-		return err
-	}
-	seen, err := socket.read()
-	if err != nil {
-		return err
+	if c.credential == preSharedKey {
+		return errors.Join(seen.offered(c, &offered), seen.taken(c))
 	}
 	return errors.Join(seen.offered(c, &offered), seen.plain(c.credential))
+}
+
+// askOurs lets pion's client ask our server once.
+func (l *lab) askOurs(c connect, store *store) (*seen, error) {
+	socket, err := bind()
+	if err != nil {
+		return nil, err
+	}
+	if err := ask(socket, l.ours.address, l.clientOptions(c, store)); err != nil {
+		return nil, err
+	}
+	return socket.read()
+}
+
+// taken says where our server did not take up what was offered with a pre-shared key.
+func (s *seen) taken(c connect) error {
+	if len(s.server.sessionID) != 32 {
+		return fmt.Errorf("the ServerHello's session_id is %x", s.server.sessionID)
+	}
+	if s.full() == c.session {
+		return fmt.Errorf("a session was offered: %t, and the handshake was full: %t", c.session, s.full())
+	}
+	if (len(s.server.connectionID) == 6) != (c.connectionID != nil) {
+		return fmt.Errorf("the ServerHello's connection ID is %x", s.server.connectionID)
+	}
+	if (s.withConnectionID > 0) != (c.connectionID != nil) {
+		return fmt.Errorf("%d records with a connection ID", s.withConnectionID)
+	}
+	return nil
 }
 
 // storeFor returns a client's store, with a session that pion's server granted where the case offers one.
@@ -111,7 +141,7 @@ func (l *lab) pair(c connect, store *store) (*seen, error) {
 }
 
 // oursToPion lets our client send a message to pion's server, which would grant a session and a connection ID.
-func (l *lab) oursToPion(credential credential) error {
+func (l *lab) oursToPion(credential credential, asked ...string) error {
 	listening, err := bind()
 	if err != nil {
 		return err
@@ -120,7 +150,7 @@ func (l *lab) oursToPion(credential credential) error {
 	options := l.serverOptions(credential, &sessionsByID{})
 	go func() { done <- answerOnce(listening, options, isProbe) }()
 	port := listening.LocalAddr().(*net.UDPAddr).Port
-	probed := probe(l.wirecost, port, credential, l.identity)
+	probed := probe(l.wirecost, port, credential, l.identity, asked...)
 	if err := errors.Join(probed, <-done); err != nil {
 		return err
 	}
@@ -128,7 +158,49 @@ func (l *lab) oursToPion(credential credential) error {
 	if err != nil {
 		return err
 	}
+	if len(asked) > 0 {
+		return seen.granted()
+	}
 	return errors.Join(seen.offered(connect{}, &store{}), seen.fullWithoutConnectionID(credential))
+}
+
+// granted says where our client did not use the connection ID of pion's server.
+func (s *seen) granted() error {
+	if s.client.connectionID == nil || len(s.client.connectionID) > 0 {
+		return fmt.Errorf("the ClientHello's connection ID is %x", s.client.connectionID)
+	}
+	if len(s.server.connectionID) != 8 || s.withConnectionID == 0 {
+		return fmt.Errorf("connection ID %x in the ServerHello, %d records", s.server.connectionID, s.withConnectionID)
+	}
+	return nil
+}
+
+// oursResumes lets our client make two connections to pion's server, the second with the session of the first.
+func (l *lab) oursResumes() error {
+	listening, err := bind()
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	options := l.serverOptions(preSharedKey, &sessionsByID{})
+	go func() {
+		first := answerOnce(&kept{listening}, options, nil)
+		listening.forget()
+		done <- errors.Join(first, answerOnce(listening, options, isProbe))
+	}()
+	port := listening.LocalAddr().(*net.UDPAddr).Port
+	probed := probe(l.wirecost, port, preSharedKey, l.identity, "--start", "resumed")
+	if err := errors.Join(probed, <-done); err != nil {
+		return err
+	}
+	seen, err := listening.read()
+	if err != nil {
+		return err
+	}
+	if seen.full() || len(seen.client.sessionID) == 0 {
+		return fmt.Errorf("session_id %x, and the handshake was full: %t", seen.client.sessionID, seen.full())
+	}
+	return nil
 }
 
 // RFC 7252 section 9.1.3.1; pion offers it only where told to.

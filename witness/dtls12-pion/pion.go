@@ -31,6 +31,8 @@ func (s *store) Del([]byte) error {
 	return nil
 }
 
+func newStore() *store { return &store{} }
+
 // sessionsByID is a server's store.
 type sessionsByID struct{ byID sync.Map }
 
@@ -62,8 +64,14 @@ func ask(socket *watch, to net.Addr, options []dtls.ClientOption) error {
 	return errors.Join(shake(conn), fetch(conn), conn.Close())
 }
 
+// A listener is a socket of a server.
+type listener interface {
+	net.PacketConn
+	awaitPeer() (net.Addr, error)
+}
+
 // answerOnce takes one connection and answers what comes until it is closed; check judges each request.
-func answerOnce(socket *watch, options []dtls.ServerOption, check func([]byte) error) error {
+func answerOnce(socket listener, options []dtls.ServerOption, check func([]byte) error) error {
 	if err := socket.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
@@ -103,7 +111,8 @@ func answer(conn *dtls.Conn, check func([]byte) error) error {
 	room := make([]byte, 1<<16)
 	for requests := 0; ; requests++ {
 		size, err := conn.Read(room)
-		if errors.Is(err, io.EOF) && requests > 0 {
+		// A connection for a session has no request to judge.
+		if errors.Is(err, io.EOF) && (requests > 0 || check == nil) {
 			return nil
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/pion/dtls/v3/pkg/protocol/extension"
 	"github.com/pion/dtls/v3/pkg/protocol/handshake"
@@ -63,6 +64,23 @@ func (w *watch) ReadFrom(into []byte) (int, net.Addr, error) {
 func (w *watch) WriteTo(datagram []byte, to net.Addr) (int, error) {
 	w.remember(datagram)
 	return w.PacketConn.WriteTo(datagram, to)
+}
+
+// A kept socket outlives its first connection.
+type kept struct{ *watch }
+
+// Close ends the reads of the connection, and not the socket.
+func (k *kept) Close() error {
+	err := k.SetReadDeadline(time.Now())
+	time.Sleep(200 * time.Millisecond)
+	return err
+}
+
+// forget drops what was carried so far.
+func (w *watch) forget() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.datagrams = nil
 }
 
 func (w *watch) remember(datagram []byte) {

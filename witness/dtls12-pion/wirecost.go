@@ -80,13 +80,14 @@ func (s *server) stop() {
 }
 
 // probe lets our client put a message, and reads in its report what came back.
-func probe(wirecost string, port int, credential credential, identity *identity) error {
+func probe(wirecost string, port int, credential credential, identity *identity, asked ...string) error {
 	known := []string{"--cacert", identity.authorityFile}
 	if credential == preSharedKey {
 		known = []string{"--psk", pskIdentity + ":" + pskSecret}
 	}
 	url := fmt.Sprintf("coaps://127.0.0.1:%d/%s", port, probePath)
-	arguments := append([]string{"probe", url, "--size", fmt.Sprintf("%dB", probeBytes)}, known...)
+	arguments := []string{"probe", url, "--no-resumption", "--size", fmt.Sprintf("%dB", probeBytes)}
+	arguments = append(append(arguments, known...), asked...)
 	said, err := exec.Command(wirecost, arguments...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("wirecost probe: %w\n%s", err, said)

@@ -18,6 +18,8 @@ pub(crate) mod handshake_type {
 /// Extension types (RFC 8446 section 4.2).
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
+/// RFC 9146 section 3.
+const CONNECTION_ID: u16 = 54;
 
 /// The random of a HelloRetryRequest (RFC 8446 section 4.1.3).
 const HELLO_RETRY_REQUEST: [u8; 32] = [
@@ -50,6 +52,19 @@ impl ServerHello {
             suite,
             version: chosen.unwrap_or(legacy_version),
         })
+    }
+
+    /// Bytes of the connection ID that the server wants to receive; `None` if it grants none.
+    pub(crate) fn connection_id_bytes(body: &[u8]) -> Option<usize> {
+        let mut fields = Fields(body);
+        fields.take(2 + 32)?;
+        fields.vector8()?;
+        fields.take(2 + 1)?;
+        Some(
+            Fields(extension(fields.vector16()?, CONNECTION_ID)?)
+                .vector8()?
+                .len(),
+        )
     }
 
     /// Whether it is a HelloRetryRequest.
@@ -100,6 +115,21 @@ impl Handshake {
 /// The random of a ClientHello in a handshake message's body.
 pub(crate) fn client_random(body: &[u8]) -> Option<[u8; 32]> {
     body.get(2..)?.first_chunk().copied()
+}
+
+/// Bytes of the connection ID that the client of a DTLS ClientHello wants to receive; 0 if it asks for none.
+pub(crate) fn client_id_bytes(body: &[u8]) -> usize {
+    let id = || {
+        let mut fields = Fields(body);
+        fields.take(2 + 32)?;
+        // Session ID and cookie (RFC 6347 section 4.2.1), suites, compressions.
+        fields.vector8()?;
+        fields.vector8()?;
+        fields.vector16()?;
+        fields.vector8()?;
+        Fields(extension(fields.vector16()?, CONNECTION_ID)?).vector8()
+    };
+    id().map_or(0, <[u8]>::len)
 }
 
 /// Whether EncryptedExtensions say that the server accepts early data (RFC 8446 section 4.2.10).

@@ -78,6 +78,7 @@ fn client_rig(choice: u8) -> Rig<Client<bare::Client>> {
         identity: None,
     };
     let offer = match choice & 0x03 {
+        0 if choice & 0x08 != 0 => Offer::Dtls12Cid(psk()),
         0 => Offer::Dtls12Psk(psk()),
         1 => Offer::Dtls12(certificates),
         _ => Offer::Dtls13(certificates),

@@ -80,7 +80,8 @@ pub(crate) fn context_count(stack: Stack, devices: u32) -> usize {
         | Channel::Tls12
         | Channel::Dtls13
         | Channel::Dtls12
-        | Channel::Dtls12Psk => 0,
+        | Channel::Dtls12Psk
+        | Channel::Dtls12Cid => 0,
     }
 }
 

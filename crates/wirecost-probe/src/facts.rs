@@ -16,6 +16,10 @@ pub(super) fn layer_fact(options: &Options) -> Option<Fact> {
             Fact::new("QUIC", "version 1, TLS 1.3, ALPN h3")
         }
         Channel::Dtls12Psk => Fact::new("DTLS", "DTLS 1.2, TLS_PSK_WITH_AES_128_CCM_8"),
+        Channel::Dtls12Cid => Fact::new(
+            "DTLS",
+            "DTLS 1.2, TLS_PSK_WITH_AES_128_CCM_8, connection ID (RFC 9146)",
+        ),
         Channel::Dtls13 => Fact::new("DTLS", "DTLS 1.3, TLS_AES_128_GCM_SHA256"),
         Channel::Dtls12 => Fact::new("DTLS", "DTLS 1.2, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
         _ => return None,

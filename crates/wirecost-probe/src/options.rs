@@ -5,7 +5,7 @@ use std::time::Duration;
 pub use wirecost_mqtt::codec::Version as MqttVersion;
 use wirecost_security::Start;
 use wirecost_security::certificate::Identity;
-use wirecost_security::dtls::{NO_RESUMPTION, Psk};
+use wirecost_security::dtls::{NO_EARLY_DATA, NO_RESUMPTION, Psk};
 pub use wirecost_security::tls::Trust;
 use wirecost_stack::error::{ClientError, StackError};
 use wirecost_stack::url::{Family, Login, Protocol, Url};
@@ -41,6 +41,8 @@ pub struct Options {
     pub identity: Option<Identity>,
     /// The pre-shared key for DTLS 1.2.
     pub psk: Option<Psk>,
+    /// Whether DTLS 1.2 with that key asks for a connection ID (RFC 9146).
+    pub connection_id: bool,
     /// User and password for MQTT and AMQP.
     pub login: Option<Login>,
     /// MQTT client identifier and AMQP container.
@@ -93,6 +95,7 @@ impl Options {
             trusted: Trust::Authorities(Vec::new()),
             identity: None,
             psk: None,
+            connection_id: false,
             client_id: "wc-1".to_owned(),
             timeout: Duration::from_secs(10),
             start: Start::Cold,
@@ -152,7 +155,15 @@ impl Options {
                 self.start != Start::Cold && !has_tls,
                 "nothing can be resumed without TLS",
             ),
-            (self.start != Start::Cold && is_dtls, NO_RESUMPTION),
+            (
+                self.start != Start::Cold && is_dtls && self.psk.is_none(),
+                NO_RESUMPTION,
+            ),
+            (self.start == Start::ZeroRtt && self.psk.is_some(), NO_EARLY_DATA),
+            (
+                self.connection_id && self.psk.is_none(),
+                "--connection-id goes with --psk",
+            ),
         ];
         match conflicts.iter().find(|(is_conflict, _)| *is_conflict) {
             Some((_, text)) => Err(OptionsError::Conflict(text)),
@@ -176,6 +187,7 @@ impl Options {
         };
         let channel = match (channel, &self.psk, self.tls) {
             (Channel::Tls13, _, Some(TlsVersion::V12)) => Channel::Tls12,
+            (Channel::Dtls12, Some(_), _) if self.connection_id => Channel::Dtls12Cid,
             (Channel::Dtls12, Some(_), _) => Channel::Dtls12Psk,
             (Channel::Dtls12, None, Some(TlsVersion::V13)) => Channel::Dtls13,
             (channel, ..) => channel,

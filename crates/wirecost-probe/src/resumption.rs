@@ -35,13 +35,12 @@ struct Trial {
     cost: Cost,
 }
 
-/// Whether there is anything to try: a cold start on TLS over a stream, or on QUIC.
+/// Whether there is anything to try: a cold start on TLS over a stream, on QUIC, or on DTLS with a pre-shared key.
 pub(super) fn is_possible(options: &Options) -> bool {
     let scheme = options.url.scheme;
-    options.tries_resumption
-        && options.start == Start::Cold
-        && scheme.is_secure()
-        && !matches!(scheme, Scheme::Coaps | Scheme::Mqttsns)
+    let has_sessions =
+        scheme.is_secure() && (!matches!(scheme, Scheme::Coaps | Scheme::Mqttsns) || options.psk.is_some());
+    options.tries_resumption && options.start == Start::Cold && has_sessions
 }
 
 /// Tries both, after a cold connection with the results `cold`.
@@ -57,9 +56,10 @@ pub(super) fn tried(
 ) -> Result<Fact, ProbeError> {
     let cold_cost = Cost::of(&cold.steps, cold.captured);
     let resumed = trial(options, environment, remote, clock, Start::Resumed)?;
-    // TLS 1.2 has no early data (RFC 8446, section 2.3).
+    // TLS 1.2 and DTLS 1.2 have no early data (RFC 8446, section 2.3).
     let early = match options.tls {
         Some(TlsVersion::V12) => None,
+        _ if options.psk.is_some() => None,
         _ if resumed.granted != Some(Start::Resumed) => None,
         _ => Some(trial(options, environment, remote, clock, Start::ZeroRtt)?),
     };

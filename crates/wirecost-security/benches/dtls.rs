@@ -28,6 +28,7 @@ fn main() {
             Version::Dtls13 => "dtls1.3",
             Version::Dtls12 => "dtls1.2",
             Version::Dtls12Psk => "dtls1.2-psk",
+            Version::Dtls12Cid => "dtls1.2-cid",
         };
         bench.peer(&format!("{name} handshake, cold"), || {
             connected(&client, &server).message(ClientCommand::Close);

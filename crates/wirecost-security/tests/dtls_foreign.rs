@@ -20,6 +20,7 @@ use wirecost_coap::client::{self, Request, RequestTemplate};
 use wirecost_coap::server;
 use wirecost_proto::bare::{self, Transport};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Rng, Span};
+use wirecost_security::Start;
 use wirecost_security::dtls::{Client, Server, Version};
 use wirecost_security::layer::Event;
 
@@ -293,6 +294,116 @@ fn openssl_s_client_talks_to_our_server() {
         };
         driver.run("its message", |driver| messages(&driver.events) == round + 1);
     }
+}
+
+/// OpenSSL's options for the pre-shared key and its suite.
+const OPENSSL_PSK: [&str; 6] = [
+    "-psk_identity",
+    "wc",
+    "-psk",
+    "30313233343536373839616263646566",
+    "-cipher",
+    "PSK-AES128-CCM8:@SECLEVEL=0",
+];
+
+/// How the connections started, in their order.
+fn starts<E>(events: &[Event<E>]) -> Vec<Start> {
+    let starts = events.iter().filter_map(|event| match event {
+        Event::Established { start, .. } => Some(*start),
+        _ => None,
+    });
+    starts.collect()
+}
+
+/// OpenSSL's server with the pre-shared key.
+fn openssl_psk_server(port: u16) -> Program {
+    let accept = port.to_string();
+    let arguments = ["s_server", "-dtls1_2", "-quiet", "-nocert", "-accept", &accept];
+    Program::start("openssl", &[&arguments[..], &OPENSSL_PSK].concat())
+}
+
+#[test]
+#[ignore = "needs openssl"]
+fn our_client_resumes_a_session_of_openssl() {
+    let port = free_port();
+    let mut server = openssl_psk_server(port);
+    let config = World::new().client_config(Version::Dtls12Psk);
+    let endpoint = Client::new(
+        config.with_start(Start::Resumed),
+        bare::Client::new(Transport::Datagram),
+    );
+    let peer = ([127, 0, 0, 1], port).into();
+    let mut driver = Driver::new(endpoint, Some(peer));
+    let expected = [Start::Cold, Start::Resumed, Start::Resumed];
+    for round in 1..=expected.len() {
+        driver.run("the handshake", |driver| starts(&driver.events).len() == round);
+        let content = format!("message {round}\n").into_bytes().into();
+        let command = bare::ClientCommand::Send { message: 0, content };
+        driver.input(Input::Command(command));
+        server.say("from openssl\n");
+        driver.run("its message", |driver| {
+            driver.endpoint.inner().ignored_bytes() >= 13
+        });
+        driver.is_closed = false;
+        driver.input(Input::Command(bare::ClientCommand::Close));
+        driver.run("its close_notify", |driver| driver.is_closed);
+        driver.input(Input::Opened { flow: FLOW, peer });
+    }
+    assert_eq!(starts(&driver.events)[..3], expected);
+    let said = server.end();
+    assert!(said.contains("message 1") && said.contains("message 3"), "{said}");
+}
+
+#[test]
+#[ignore = "needs openssl"]
+fn openssl_resumes_a_session_of_our_server() {
+    let world = World::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = folder.path().join("session.pem");
+    let endpoint = Server::new(world.server_config(), bare::Server::new(Transport::Datagram));
+    let mut driver = Driver::new(endpoint, None);
+    let connect = format!("127.0.0.1:{}", driver.port());
+    for (round, option) in ["-sess_out", "-sess_in"].into_iter().enumerate() {
+        let arguments = [
+            "s_client",
+            "-dtls1_2",
+            "-connect",
+            &connect,
+            option,
+            text(&session),
+        ];
+        let mut client = Program::start("openssl", &[&arguments[..], &OPENSSL_PSK].concat());
+        client.say("from openssl\n");
+        driver.run("the handshake", |driver| {
+            starts(&driver.events).len() == round + 1
+        });
+        driver.run("the session file", |_| session.exists());
+        let said = client.end();
+        let expected = ["New, TLSv1.2", "Reused, TLSv1.2"][round];
+        assert!(said.is_empty() || said.contains(expected), "{said}");
+    }
+    assert_eq!(starts(&driver.events), [Start::Cold, Start::Resumed]);
+}
+
+#[test]
+#[ignore = "needs openssl"]
+fn a_server_without_connection_ids_is_refused() {
+    let port = free_port();
+    let _server = openssl_psk_server(port);
+    let endpoint = Client::new(
+        World::new().client_config(Version::Dtls12Cid),
+        bare::Client::new(Transport::Datagram),
+    );
+    let mut driver = Driver::new(endpoint, Some(([127, 0, 0, 1], port).into()));
+    let fault = |events: &[Event<bare::ClientEvent>]| {
+        events.iter().find_map(|event| match event {
+            Event::Failed { fault, .. } => Some(fault.to_string()),
+            _ => None,
+        })
+    };
+    driver.run("the refusal", |driver| fault(&driver.events).is_some());
+    let expected = "the server grants no connection ID (RFC 9146)";
+    assert_eq!(fault(&driver.events).as_deref(), Some(expected));
 }
 
 /// A PUT by one of libcoap's clients to our server, until the client has ended.

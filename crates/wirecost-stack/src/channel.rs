@@ -2,7 +2,7 @@
 
 use wirecost_proto::Buffer;
 use wirecost_proto::bare::Transport;
-use wirecost_security::Start;
+use wirecost_security::{Start, dtls};
 
 use super::{Application, Stack};
 
@@ -25,18 +25,21 @@ pub enum Channel {
     Dtls12,
     /// DTLS 1.2 with a pre-shared key (RFC 4279).
     Dtls12Psk,
+    /// The same with connection IDs (RFC 9146).
+    Dtls12Cid,
     /// OSCORE (RFC 8613).
     Oscore,
 }
 
 impl Channel {
     /// Every channel with its name after the `+`.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("tls1.3", Self::Tls13),
         ("tls1.2", Self::Tls12),
         ("dtls1.3", Self::Dtls13),
         ("dtls1.2", Self::Dtls12),
         ("dtls1.2-psk", Self::Dtls12Psk),
+        ("dtls1.2-cid", Self::Dtls12Cid),
         ("oscore", Self::Oscore),
     ];
 
@@ -47,7 +50,23 @@ impl Channel {
 
     /// Whether it is DTLS on datagrams.
     pub const fn is_dtls(self) -> bool {
-        matches!(self, Self::Dtls13 | Self::Dtls12 | Self::Dtls12Psk)
+        self.dtls_version().is_some()
+    }
+
+    /// The version of DTLS on datagrams.
+    pub const fn dtls_version(self) -> Option<dtls::Version> {
+        match self {
+            Self::Dtls13 => Some(dtls::Version::Dtls13),
+            Self::Dtls12 => Some(dtls::Version::Dtls12),
+            Self::Dtls12Psk => Some(dtls::Version::Dtls12Psk),
+            Self::Dtls12Cid => Some(dtls::Version::Dtls12Cid),
+            Self::Plain | Self::Tls13 | Self::Tls12 | Self::Oscore => None,
+        }
+    }
+
+    /// Whether it is DTLS with a pre-shared key, and so without certificates.
+    pub const fn has_psk(self) -> bool {
+        matches!(self, Self::Dtls12Psk | Self::Dtls12Cid)
     }
 }
 
@@ -59,7 +78,7 @@ impl Application {
         match channel {
             Channel::Plain => true,
             Channel::Tls13 | Channel::Tls12 => is_stream,
-            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk => {
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Dtls12Cid => {
                 is_coap || matches!(self, Self::Udp | Self::MqttSn(_))
             }
             Channel::Oscore => is_coap,
@@ -83,8 +102,8 @@ impl Stack {
     pub fn describer(self) -> fn(&[u8], &mut Buffer) {
         match (self.application, self.channel) {
             (Application::Http3, _) => wirecost_http::http3::describe,
-            (_, Channel::Dtls12Psk) => wirecost_security::dtls::describe_psk,
-            (_, channel) if channel.is_dtls() => wirecost_security::dtls::describe,
+            (_, channel) if channel.has_psk() => dtls::describe_psk,
+            (_, channel) if channel.is_dtls() => dtls::describe,
             (Application::MqttSn(_), _) => wirecost_mqtt::sn::describe,
             _ => wirecost_coap::describe,
         }
@@ -95,12 +114,15 @@ impl Stack {
         if start == Start::Cold {
             return None;
         }
+        if let Some(version) = self.channel.dtls_version() {
+            let why = version.cannot_start(start)?;
+            return Some(format!("{self} cannot start {start}: {why}"));
+        }
         let why = match (self.application, self.channel, start) {
             (Application::Http3, ..) | (_, Channel::Tls13, _) | (_, Channel::Tls12, Start::Resumed) => {
                 return None;
             }
             (_, Channel::Tls12, _) => "TLS 1.2 has no 0-RTT (RFC 8446, section 2.3)".to_owned(),
-            (_, channel, _) if channel.is_dtls() => wirecost_security::dtls::NO_RESUMPTION.to_owned(),
             (_, Channel::Oscore, _) => "OSCORE has no handshake that could be resumed".to_owned(),
             _ => format!("{self} has no handshake that could be resumed"),
         };
@@ -142,10 +164,13 @@ mod tests {
                 assert_eq!(stack(name).cannot_start(start), None, "{name} {start}");
             }
         }
-        assert_eq!(stack("amqp-settled+tls1.2").cannot_start(Start::Resumed), None);
+        for name in ["amqp-settled+tls1.2", "coap-con+dtls1.2-psk", "udp+dtls1.2-cid"] {
+            assert_eq!(stack(name).cannot_start(Start::Resumed), None, "{name}");
+        }
         let refused = [
             ("amqp-settled+tls1.2", Start::ZeroRtt, "TLS 1.2 has no 0-RTT"),
             ("coap-con+dtls1.3", Start::Resumed, "resum"),
+            ("coap-con+dtls1.2-cid", Start::ZeroRtt, "DTLS 1.2 has no 0-RTT"),
             ("coap-con+oscore", Start::ZeroRtt, "no handshake"),
             ("udp", Start::Resumed, "no handshake"),
         ];

@@ -148,6 +148,7 @@ impl ClientOffer {
             Channel::Dtls13 => dtls::Offer::Dtls13(certificates()),
             Channel::Dtls12 => dtls::Offer::Dtls12(certificates()),
             Channel::Dtls12Psk => dtls::Offer::Dtls12Psk(self.psk.clone().ok_or(StackError::NoPsk)?),
+            Channel::Dtls12Cid => dtls::Offer::Dtls12Cid(self.psk.clone().ok_or(StackError::NoPsk)?),
             Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
                 return Err(StackError::NotDtls(channel));
             }
@@ -177,7 +178,7 @@ struct Layers {
     offer: ClientOffer,
     /// Of TLS 1.3 and 1.2; those of CoAP follow.
     tls: [OnceLock<Result<tls::ClientConfig, StackError>>; 4],
-    dtls: [OnceLock<Result<dtls::ClientConfig, StackError>>; 3],
+    dtls: [OnceLock<Result<dtls::ClientConfig, StackError>>; 4],
 }
 
 impl ClientChannels {
@@ -214,7 +215,7 @@ impl ClientChannels {
             Channel::Tls12 => (1, tls::Versions::Tls12),
             // HTTP/3 has TLS 1.3 of its own.
             Channel::Tls13 | Channel::Plain => (0, tls::Versions::Tls13),
-            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Oscore => {
+            Channel::Dtls13 | Channel::Dtls12 | Channel::Dtls12Psk | Channel::Dtls12Cid | Channel::Oscore => {
                 return Err(StackError::NotTls(channel));
             }
         };
@@ -224,18 +225,19 @@ impl ClientChannels {
         config.clone().map(|config| config.with_start(start))
     }
 
-    /// DTLS of a channel.
-    pub(super) fn dtls(&self, channel: Channel) -> Result<dtls::ClientConfig, StackError> {
+    /// DTLS for connections that begin with `start`. The first connection of a device starts cold.
+    pub(super) fn dtls(&self, channel: Channel, start: Start) -> Result<dtls::ClientConfig, StackError> {
         let index = match channel {
             Channel::Dtls13 => 0,
             Channel::Dtls12 => 1,
             Channel::Dtls12Psk => 2,
+            Channel::Dtls12Cid => 3,
             Channel::Plain | Channel::Tls13 | Channel::Tls12 | Channel::Oscore => {
                 return Err(StackError::NotDtls(channel));
             }
         };
         let config = self.0.dtls[index].get_or_init(|| self.0.offer.dtls(channel));
-        config.clone()
+        config.clone().map(|config| config.with_start(start))
     }
 
     /// The OSCORE context of a device, where the channel is OSCORE.
@@ -346,6 +348,7 @@ fn alpn_of(application: Application) -> Option<Vec<u8>> {
         | Application::Udp
         | Application::Mqtt311(_)
         | Application::Mqtt5(_)
+        | Application::MqttSn(_)
         | Application::CoapNon
         | Application::CoapCon
         | Application::AmqpSettled

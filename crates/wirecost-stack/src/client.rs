@@ -146,7 +146,7 @@ impl<E: ClientEvent> Client<E> {
             let config = channels.tls(stack.application, stack.channel, config.start)?;
             Layer::Tls(Box::new(tls::Client::new(config, application)))
         } else if stack.channel.is_dtls() {
-            let config = channels.dtls(stack.channel)?;
+            let config = channels.dtls(stack.channel, config.start)?;
             Layer::Dtls(Box::new(dtls::Client::new(config, application)))
         } else {
             Layer::Plain(application)

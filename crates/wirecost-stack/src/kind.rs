@@ -166,6 +166,7 @@ impl Stack {
             | Application::MqttSn(_)
             | Application::CoapNon
             | Application::CoapCon
+            | Application::CoapTcp
             | Application::AmqpSettled
             | Application::AmqpUnsettled
             | Application::Http1

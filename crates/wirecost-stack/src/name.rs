@@ -363,7 +363,7 @@ mod tests {
             .expect_err("TLS needs a stream")
             .to_string();
         assert!(
-            error.ends_with("udp cannot be combined with \"tls1.3\"; it takes +cose +dtls1.3 +dtls1.2 +dtls1.2-psk, one channel at most"),
+            error.ends_with("udp cannot be combined with \"tls1.3\"; it takes +cose +dtls1.3 +dtls1.2 +dtls1.2-psk +dtls1.2-cid, one channel at most"),
             "{error}"
         );
         for text in [
@@ -384,6 +384,7 @@ mod tests {
             "mqtt-qos1+cose+tls1.3",
             "coap-con+oscore",
             "coap-non+dtls1.2-psk",
+            "coap-con+dtls1.2-cid",
             "http3+cose",
         ] {
             assert_eq!(

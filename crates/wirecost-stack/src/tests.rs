@@ -13,12 +13,13 @@ use super::server::Clients;
 use super::{Client, Command, Credentials, Event, Message, Server, Stack};
 
 /// A channel of each kind.
-const SECRETIVE: [&str; 6] = [
+const SECRETIVE: [&str; 7] = [
     "tcp+tls1.3",
     "mqtt-qos1+tls1.2",
     "coap-con+dtls1.3",
     "coap-con+dtls1.2",
     "coap-con+dtls1.2-psk",
+    "coap-con+dtls1.2-cid",
     "http3",
 ];
 

@@ -127,13 +127,7 @@ impl Scheme {
     pub const fn is_secure(self) -> bool {
         matches!(
             self,
-            Self::Mqtts
-                | Self::Mqttsns
-                | Self::Coaps
-                | Self::CoapsTcp
-                | Self::Amqps
-                | Self::Https
-                | Self::H3
+            Self::Mqtts | Self::Mqttsns | Self::Coaps | Self::CoapsTcp | Self::Amqps | Self::Https | Self::H3
         )
     }
 

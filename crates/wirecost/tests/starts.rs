@@ -13,12 +13,10 @@ use common::tshark::fields;
 #[ignore = "needs root and tshark"]
 fn a_start_that_a_stack_has_not_is_not_run() {
     let stacks =
-        "coap-con+dtls1.3,coap-con+dtls1.2,udp+dtls1.2-psk,coap-con+oscore,mqtt-qos1,mqtt-qos1+tls1.2";
+        "coap-con+dtls1.3,coap-con+dtls1.2,udp+dtls1.2-cid,coap-con+oscore,mqtt-qos1,mqtt-qos1+tls1.2";
     let run = Run::compare(&format!("{stacks} --start resumed,0rtt -n 2 --settle 200ms"));
     let reasons = [
         ("coap-con+dtls1.3", "no session resumption"),
-        ("coap-con+dtls1.2", "no session resumption"),
-        ("udp+dtls1.2-psk", "no session resumption"),
         ("coap-con+oscore", "no handshake that could be resumed"),
         ("mqtt-qos1", "no handshake that could be resumed"),
     ];
@@ -27,12 +25,21 @@ fn a_start_that_a_stack_has_not_is_not_run() {
             check_not_run(cell(&run, stack, start), reason);
         }
     }
-    check_not_run(cell(&run, "mqtt-qos1+tls1.2", "0rtt"), "TLS 1.2 has no 0-RTT");
-    let resumed = cell(&run, "mqtt-qos1+tls1.2", "resumed");
-    assert!(resumed.not_run.is_none() && resumed.all_arrived());
+    check_not_run(cell(&run, "coap-con+dtls1.2", "resumed"), "no session resumption");
+    for stack in ["mqtt-qos1+tls1.2", "coap-con+dtls1.2", "udp+dtls1.2-cid"] {
+        check_not_run(cell(&run, stack, "0rtt"), "TLS 1.2 has no 0-RTT");
+    }
+    for stack in ["mqtt-qos1+tls1.2", "udp+dtls1.2-cid"] {
+        let resumed = cell(&run, stack, "resumed");
+        assert!(resumed.not_run.is_none() && resumed.all_arrived(), "{stack}");
+    }
     // No packet of theirs is in the capture: they are not run cold instead.
     let comments = fields(&run.file("capture/all.pcapng"), "!icmp", &["frame.comment"]);
-    let of_resumed = |row: &Vec<String>| row[0].starts_with("mqtt-qos1+tls1.2 resumed 128 B | ");
+    let resumed = [
+        "mqtt-qos1+tls1.2 resumed 128 B | ",
+        "udp+dtls1.2-cid resumed 128 B | ",
+    ];
+    let of_resumed = |row: &Vec<String>| resumed.iter().any(|begin| row[0].starts_with(begin));
     assert!(!comments.is_empty() && comments.iter().all(of_resumed));
 }
 
@@ -63,8 +70,9 @@ fn cell<'a>(run: &'a Run, stack: &str, start: &str) -> &'a Cell {
 fn a_connect_costs_the_same_bytes_every_time() {
     let resumable = "mqtt-qos1+tls1.3,amqp-unsettled+tls1.3,http1+tls1.3,http3 --start cold,resumed,0rtt";
     let run = |stacks| Run::undisturbed(|| Run::compare(&format!("{stacks} -n 5 --settle 300ms")));
-    let others = "mqtt-qos1+tls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,udp+dtls1.3";
+    let others = "mqtt-qos1+tls1.2,coap-con+dtls1.3,coap-con+dtls1.2,udp+dtls1.3";
     check_sizes(&run(others));
+    check_sizes_of_sessions();
     let run = run(resumable);
     check_sizes(&run);
     let cold = |stack| connect_bytes(cell(&run, stack, "cold"));
@@ -77,6 +85,20 @@ fn a_connect_costs_the_same_bytes_every_time() {
         let resumed = connect_bytes(cell(&run, stack, "resumed"));
         assert!(resumed[0] > cold(stack)[0], "{stack}: a ticket goes up");
         assert!(resumed[1] < cold(stack)[1], "{stack}: no certificate comes down");
+    }
+}
+
+/// RFC 5246 section 7.3: a session ID of 32 bytes goes up, and neither identity nor ServerHelloDone are exchanged.
+fn check_sizes_of_sessions() {
+    let stacks = ["coap-con+dtls1.2-psk", "coap-con+dtls1.2-cid"];
+    let arguments = format!("{} --start cold,resumed -n 5 --settle 300ms", stacks.join(","));
+    let run = Run::undisturbed(|| Run::compare(&arguments));
+    check_sizes(&run);
+    for stack in stacks {
+        let [cold, resumed] = ["cold", "resumed"].map(|start| connect_bytes(cell(&run, stack, start)));
+        // Record and message header, length and identity of the ClientKeyExchange.
+        assert_eq!(cold[0] + 32, resumed[0] + 25 + 2 + 2, "{stack}");
+        assert_eq!(cold[1] - resumed[1], 25, "{stack}: the ServerHelloDone");
     }
 }
 

@@ -5,12 +5,13 @@ use super::schedule::Keys;
 use super::suite::{Cipher, Suite};
 
 /// Decrypts the body of a TLS 1.2 or DTLS 1.2 record in place and returns where the plaintext starts and ends. For
-/// DTLS, `sequence` is the epoch followed by the sequence number. `header` starts with content type and version.
+/// DTLS, `sequence` is the epoch followed by the sequence number. `header` starts with content type and version. `id` is
+/// the connection ID of a DTLS record, empty if it has none.
 pub(crate) fn open_1_2(
     suite: Suite,
     keys: &Keys,
     sequence: &[u8; 8],
-    header: &[u8],
+    (header, id): (&[u8], &[u8]),
     body: &mut [u8],
 ) -> Option<(usize, usize)> {
     let start = NONCE_BYTES - suite.cipher.fixed_iv_bytes();
@@ -35,8 +36,14 @@ pub(crate) fn open_1_2(
     let [kind, major, minor, ..] = *header else {
         return None;
     };
-    let [a, b, c, d, e, f, g, h] = *sequence;
-    let aad = [a, b, c, d, e, f, g, h, kind, major, minor, length[0], length[1]];
+    let aad = if id.is_empty() {
+        [&sequence[..], &[kind, major, minor], &length].concat()
+    } else {
+        // RFC 9146 section 5.3: a placeholder, then type, length of the ID, type, and the fields of the record.
+        let id_bytes = u8::try_from(id.len()).ok()?;
+        let fixed = [kind, id_bytes, kind, major, minor];
+        [&[0xff; 8][..], &fixed, sequence, id, &length].concat()
+    };
     keys.key.open(nonce, &aad, body.get_mut(start..)?)?;
     Some((start, start + plain))
 }

@@ -10,13 +10,13 @@
 //! | application data | those of the inner datagram | |
 
 use wirecost_proto::{Cause, Direction, Layer, Phase};
-use wirecost_security::dtls::record::{Form, HEADER_BYTES, Message, Piece, Pieces, Record, content, records};
+use wirecost_security::dtls::record::{Form, Message, Piece, Pieces, Record, content, records_with};
 
 use super::Datagrams;
 use crate::crypto::record::open_1_2;
 use crate::crypto::schedule::Keys;
 use crate::crypto::suite::Suite;
-use crate::hello::{Handshake, ServerHello, handshake_type};
+use crate::hello::{Handshake, ServerHello, client_id_bytes, handshake_type};
 use crate::span_list::{PerDirection, Purpose, SpanList};
 use crate::stream::Context;
 
@@ -24,6 +24,8 @@ use crate::stream::Context;
 pub(crate) struct Dtls {
     inner: Datagrams,
     handshake: Handshake,
+    /// Bytes of the connection IDs in the records of each direction; 0 if they have none (RFC 9146).
+    id_bytes: PerDirection<usize>,
     protection: Option<Result<(Suite, [Keys; 2]), &'static str>>,
     pieces: PerDirection<Pieces>,
     spans: SpanList,
@@ -41,6 +43,7 @@ impl Dtls {
         Self {
             inner: Datagrams::inside(server_port),
             handshake: Handshake::default(),
+            id_bytes: PerDirection::default(),
             protection: None,
             pieces: PerDirection::default(),
             spans: SpanList::default(),
@@ -73,10 +76,15 @@ impl Dtls {
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) {
-        for record in records(datagram) {
+        let mut rest = datagram;
+        // A hello decides the length of the connection IDs behind it.
+        while let Some(record) = records_with(rest, *self.id_bytes.of_mut(direction)).next() {
+            rest = rest.get(record.bytes.len()..).unwrap_or_default();
             match record.form {
                 Form::Plaintext { content } => self.plain(direction, content, &record, out),
-                Form::Protected12 { content } => self.protected(direction, content, &record, context, out),
+                Form::Protected12 { .. } | Form::ConnectionId => {
+                    self.protected(direction, &record, context, out);
+                }
                 Form::Protected13 { epoch: 2 } => {
                     out.push(record.bytes.len(), Layer::Security, Purpose::CONNECT);
                 }
@@ -112,8 +120,17 @@ impl Dtls {
             return;
         }
         match message.piece.message {
-            handshake_type::CLIENT_HELLO => self.handshake.client_random = message.client_random(),
+            handshake_type::CLIENT_HELLO => {
+                self.handshake.client_random = message.client_random();
+                // Each side says which ID it wants to receive.
+                *self.id_bytes.of_mut(Direction::Down) = client_id_bytes(message.body);
+            }
             handshake_type::SERVER_HELLO => {
+                let id_bytes = ServerHello::connection_id_bytes(message.body);
+                *self.id_bytes.of_mut(Direction::Up) = id_bytes.unwrap_or(0);
+                if id_bytes.is_none() {
+                    *self.id_bytes.of_mut(Direction::Down) = 0;
+                }
                 let hello = ServerHello::parse(message.body).filter(|hello| !hello.is_retry());
                 self.handshake.server_hello = hello.or(self.handshake.server_hello);
                 self.protection = None;
@@ -126,7 +143,6 @@ impl Dtls {
     fn protected(
         &mut self,
         direction: Direction,
-        content: u8,
         record: &Record<'_>,
         context: &mut Context<'_>,
         out: &mut SpanList,
@@ -134,19 +150,24 @@ impl Dtls {
         let mut plain = std::mem::take(context.scratch);
         plain.clear();
         plain.extend_from_slice(record.body());
+        // The type of a record with a connection ID is encrypted, and in most of them that of application data.
+        let outer = match record.form {
+            Form::Protected12 { content } => content,
+            _ => content::APPLICATION_DATA,
+        };
         match self.open(direction, record, &mut plain, context) {
-            Ok((start, end)) if content == content::APPLICATION_DATA => {
+            Ok((content, start, end)) if content == content::APPLICATION_DATA => {
                 let trailer = plain.len() - end;
                 let inner = plain.get(start..end).unwrap_or_default();
-                self.application_data(direction, (start, inner, trailer), context, out);
+                self.application_data(direction, (record.header + start, inner, trailer), context, out);
             }
-            Ok((start, end)) => {
+            Ok((content, start, end)) => {
                 let purpose = self.purpose(direction, content, plain.get(start..end).unwrap_or_default());
                 out.push(record.bytes.len(), Layer::Security, purpose);
             }
             // The content type is not encrypted. Only application data is left out.
-            Err(why) if content == content::APPLICATION_DATA => self.leave_out(record, why, out),
-            Err(_) if content == content::ALERT => {
+            Err(why) if outer == content::APPLICATION_DATA => self.leave_out(record, why, out),
+            Err(_) if outer == content::ALERT => {
                 out.push(record.bytes.len(), Layer::Security, Purpose::CLOSE);
             }
             Err(_) => out.push(record.bytes.len(), Layer::Security, Purpose::CONNECT),
@@ -157,7 +178,7 @@ impl Dtls {
     fn application_data(
         &mut self,
         direction: Direction,
-        (start, inner, trailer): (usize, &[u8], usize),
+        (before, inner, trailer): (usize, &[u8], usize),
         context: &mut Context<'_>,
         out: &mut SpanList,
     ) {
@@ -165,7 +186,7 @@ impl Dtls {
         self.inner.describe(direction, inner, context, &mut self.spans);
         let pieces = self.spans.pieces();
         let purpose = pieces.first().map_or(Purpose::MESSAGE, |piece| piece.purpose());
-        out.push(HEADER_BYTES + start, Layer::Security, purpose);
+        out.push(before, Layer::Security, purpose);
         pieces.iter().for_each(|piece| out.push_piece(*piece));
         out.push(trailer, Layer::Security, purpose);
     }
@@ -177,13 +198,14 @@ impl Dtls {
         out.leave_out(record.body().len() as u64);
     }
 
+    /// Decrypts a record. Returns its content type and where in `body` its content starts and ends.
     fn open(
         &mut self,
         direction: Direction,
         record: &Record<'_>,
         body: &mut [u8],
         context: &Context<'_>,
-    ) -> Result<(usize, usize), &'static str> {
+    ) -> Result<(u8, usize, usize), &'static str> {
         const WRONG: &str = "a record that its secrets do not decrypt";
         let handshake = &self.handshake;
         let derived = self
@@ -196,7 +218,16 @@ impl Dtls {
             .get(3..)
             .and_then(|tail| tail.first_chunk())
             .ok_or(WRONG)?;
-        open_1_2(*suite, &keys[direction as usize], sequence, record.bytes, body).ok_or(WRONG)
+        let header = (record.bytes, record.connection_id());
+        let keys = &keys[direction as usize];
+        let (start, end) = open_1_2(*suite, keys, sequence, header, body).ok_or(WRONG)?;
+        if let Form::Protected12 { content } = record.form {
+            return Ok((content, start, end));
+        }
+        // RFC 9146 section 4: the type follows the content, and zeros may follow the type.
+        let plain = body.get(start..end).unwrap_or_default();
+        let at = plain.iter().rposition(|byte| *byte != 0).ok_or(WRONG)?;
+        Ok((plain[at], start, start + at))
     }
 
     fn purpose(&mut self, direction: Direction, content: u8, body: &[u8]) -> Purpose {

@@ -1,6 +1,7 @@
 //! Configuration of clients and servers.
 
 mod engine;
+mod server;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +9,14 @@ use std::time::Duration;
 use dimpl::{Dtls, DtlsCertificate};
 use wirecost_proto::{Instant, Rng};
 
-use self::engine::{Engine, EngineSettings, Keys, engine_certificate};
+use self::engine::{Engine, EngineSettings, engine_certificate};
+pub use self::server::{Accept, ServerConfig};
 use super::connection::Connection;
+use super::dimpl::Dimpl;
 use super::peer::Verifier;
+use super::psk::{self, Session};
 use crate::certificate::{self, Authority, Identity};
+use crate::entropy::Entropy;
 use crate::epoch::Epoch;
 use crate::key_log::KeyLog;
 use crate::start::Start;
@@ -24,12 +29,14 @@ pub const DEFAULT_MTU: usize = 1500 - 28;
 pub const DEFAULT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// The default time until the first retransmission of a flight. Each further one waits twice as long (RFC 9147
-/// section 5.8.2, RFC 6347 section 4.2.4.1), give or take a quarter.
+/// section 5.8.2, RFC 6347 section 4.2.4.1). dimpl varies each by up to a quarter.
 pub const DEFAULT_FLIGHT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Why DTLS has no resumption, no early data and no connection ID: the reason of a cell that is not run.
-pub const NO_RESUMPTION: &str = "dimpl 0.9 has no session resumption for DTLS 1.2 and 1.3, no early data and no \
-                                 connection ID";
+/// Why DTLS with certificates has no resumption: the reason of a cell that is not run.
+pub const NO_RESUMPTION: &str = "dimpl 0.9, which does DTLS with certificates, has no session resumption";
+
+/// Why DTLS 1.2 has no early data.
+pub const NO_EARLY_DATA: &str = "DTLS 1.2 has no 0-RTT (RFC 9147, section 5.6)";
 
 /// A version of DTLS and its kind of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,11 +47,13 @@ pub enum Version {
     Dtls12,
     /// DTLS 1.2 with a pre-shared key (RFC 4279): TLS_PSK_WITH_AES_128_CCM_8 (RFC 6655).
     Dtls12Psk,
+    /// The same with connection IDs (RFC 9146).
+    Dtls12Cid,
 }
 
 impl Version {
     /// Every version.
-    pub const ALL: [Self; 3] = [Self::Dtls13, Self::Dtls12, Self::Dtls12Psk];
+    pub const ALL: [Self; 4] = [Self::Dtls13, Self::Dtls12, Self::Dtls12Psk, Self::Dtls12Cid];
 
     /// The name in error messages, before and after the version is negotiated.
     pub(super) const fn name(version: Option<Self>) -> &'static str {
@@ -53,6 +62,16 @@ impl Version {
             Some(Self::Dtls13) => "DTLS 1.3",
             Some(Self::Dtls12) => "DTLS 1.2",
             Some(Self::Dtls12Psk) => "DTLS 1.2 (pre-shared key)",
+            Some(Self::Dtls12Cid) => "DTLS 1.2 (connection ID)",
+        }
+    }
+
+    /// Why connections of the version cannot have a start; `None` if they can.
+    pub const fn cannot_start(self, start: Start) -> Option<&'static str> {
+        match (start, self) {
+            (Start::Cold, _) | (Start::Resumed, Self::Dtls12Psk | Self::Dtls12Cid) => None,
+            (Start::ZeroRtt, Self::Dtls12 | Self::Dtls12Psk | Self::Dtls12Cid) => Some(NO_EARLY_DATA),
+            (Start::Resumed | Start::ZeroRtt, _) => Some(NO_RESUMPTION),
         }
     }
 }
@@ -126,6 +145,34 @@ impl Common {
     }
 }
 
+impl Common {
+    /// The source of random bytes of connection number `index`.
+    #[cfg(any(test, feature = "seeded"))]
+    fn entropy(&self, index: u64) -> Entropy {
+        let seeded = |rng: Rng| Entropy::seeded(rng.purpose(index));
+        self.rng.map_or_else(Entropy::system, seeded)
+    }
+
+    /// The source of random bytes of a connection.
+    #[cfg(not(any(test, feature = "seeded")))]
+    fn entropy(&self, _index: u64) -> Entropy {
+        Entropy::system()
+    }
+
+    fn psk(&self, psks: Vec<Psk>, asks_for_ids: bool, cookie: bool) -> Arc<psk::Settings> {
+        Arc::new(psk::Settings {
+            key_log: self.key_log.clone(),
+            mtu: self.mtu,
+            handshake_timeout: self.handshake_timeout,
+            flight_timeout: self.flight_timeout,
+            psks,
+            asks_for_ids,
+            cookie,
+            sessions: psk::Sessions::default(),
+        })
+    }
+}
+
 /// The version that a client offers, with the credentials of both sides.
 #[derive(Clone, Debug)]
 pub enum Offer {
@@ -135,6 +182,8 @@ pub enum Offer {
     Dtls12(Certificates),
     /// DTLS 1.2 with a pre-shared key.
     Dtls12Psk(Psk),
+    /// DTLS 1.2 with a pre-shared key. The server must grant a connection ID.
+    Dtls12Cid(Psk),
 }
 
 /// Certificates of a client's connection.
@@ -165,12 +214,22 @@ pub enum Trust {
 /// A client's configuration. Clones share its parts.
 #[derive(Clone)]
 pub struct ClientConfig {
-    pub(super) engine: Arc<Engine>,
+    pub(super) common: Common,
     version: Version,
-    /// The start of its connections. Any start but cold fails, see [`NO_RESUMPTION`].
-    pub start: Start,
-    certificate: DtlsCertificate,
-    pub(super) verifier: Option<Arc<Verifier>>,
+    /// The start of its connections but the first, which starts cold. One that the version does not have fails: see
+    /// [`Version::cannot_start`].
+    start: Start,
+    credentials: ClientCredentials,
+}
+
+#[derive(Clone)]
+enum ClientCredentials {
+    Certificates {
+        engine: Arc<Engine>,
+        certificate: DtlsCertificate,
+        verifier: Option<Arc<Verifier>>,
+    },
+    Psk(Arc<psk::Settings>),
 }
 
 /// Why a configuration cannot be used.
@@ -202,123 +261,91 @@ impl ClientConfig {
     /// # Errors
     /// [`ConfigError`] says what cannot be used.
     pub fn new(common: Common, offer: Offer) -> Result<Self, ConfigError> {
-        let (version, certificates, psk) = match offer {
-            Offer::Dtls13(certificates) => (Version::Dtls13, Some(certificates), None),
-            Offer::Dtls12(certificates) => (Version::Dtls12, Some(certificates), None),
-            Offer::Dtls12Psk(psk) => (Version::Dtls12Psk, None, Some(psk)),
-        };
-        let (verifier, identity) = match certificates {
-            Some(Certificates { trust, identity }) => (Verifier::of_server(trust)?, identity),
-            None => (None, None),
-        };
-        let identity = match identity {
-            Some(identity) => identity,
-            None => Identity::client(&Authority::generate()?, "wirecost")?,
-        };
-        let settings = EngineSettings {
-            versions: vec![version],
-            client_identity: psk.as_ref().map(|psk| psk.identity.clone()),
-            keys: Arc::new(Keys(psk.into_iter().collect())),
-            asks: false,
-            cookie: false,
+        let (version, credentials) = match offer {
+            Offer::Dtls13(own) => (Version::Dtls13, certificates(&common, Version::Dtls13, own)?),
+            Offer::Dtls12(own) => (Version::Dtls12, certificates(&common, Version::Dtls12, own)?),
+            Offer::Dtls12Psk(psk) => {
+                let settings = common.psk(vec![psk], false, false);
+                (Version::Dtls12Psk, ClientCredentials::Psk(settings))
+            }
+            Offer::Dtls12Cid(psk) => {
+                let settings = common.psk(vec![psk], true, false);
+                (Version::Dtls12Cid, ClientCredentials::Psk(settings))
+            }
         };
         Ok(Self {
-            engine: Engine::new(common, settings)?,
+            common,
             version,
             start: Start::Cold,
-            certificate: engine_certificate(&identity)?,
-            verifier: verifier.map(Arc::new),
+            credentials,
         })
     }
 
-    /// Connection number `index`, which has sent nothing yet.
-    pub(super) fn connect(&self, index: u64, now: Instant) -> Connection {
-        let (config, observer) = self.engine.config(index);
-        let epoch = self.engine.epoch_at(now);
-        let at = epoch.monotonic_at(now);
-        let certificate = || self.certificate.clone();
-        let mut engine = match self.version {
-            Version::Dtls12 => Dtls::new_12(config, certificate(), at),
-            Version::Dtls12Psk => Dtls::new_12_psk(config, at),
-            Version::Dtls13 => Dtls::new_13(config, certificate(), at),
-        };
-        engine.set_active(true);
-        Connection::new(
-            engine,
-            observer,
-            Some(self.version),
-            epoch,
-            self.engine.common.key_log.clone(),
-        )
+    /// The same configuration with another start.
+    #[must_use]
+    pub fn with_start(self, start: Start) -> Self {
+        Self { start, ..self }
     }
-}
 
-/// What a server accepts. With a certificate it accepts DTLS 1.3 and 1.2. With a pre-shared key it accepts DTLS 1.2
-/// on that key.
-#[derive(Clone, Debug, Default)]
-pub struct Accept {
-    /// The server's certificate.
-    pub identity: Option<Identity>,
-    /// The pre-shared keys by identity.
-    pub psks: Vec<Psk>,
-    /// The authorities (in DER), one of which must have issued every client's certificate. If empty, clients need no
-    /// certificate.
-    pub client_authorities: Vec<Vec<u8>>,
-    /// Whether clients must return a cookie to prove that they are reachable (RFC 6347 section 4.2.1, RFC 9147
-    /// section 5.1). It costs one more round trip.
-    pub cookie: bool,
-}
+    /// The start of its connections but the first.
+    pub(super) fn start(&self) -> Start {
+        self.start
+    }
 
-/// A server's configuration. Clones share its parts.
-#[derive(Clone)]
-pub struct ServerConfig {
-    pub(super) engine: Arc<Engine>,
-    certificate: DtlsCertificate,
-    pub(super) verifier: Option<Arc<Verifier>>,
-}
+    /// The version that its connections offer.
+    pub fn version(&self) -> Version {
+        self.version
+    }
 
-impl ServerConfig {
-    /// A configuration for a server that accepts what `accept` says.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says what cannot be used.
-    pub fn new(common: Common, accept: Accept) -> Result<Self, ConfigError> {
-        let versions: &[Version] = match (&accept.identity, accept.psks.is_empty()) {
-            (None, true) => return Err(ConfigError::NoCredentials),
-            (None, false) => &[Version::Dtls12Psk],
-            (Some(_), true) => &[Version::Dtls13, Version::Dtls12],
-            (Some(_), false) => &[Version::Dtls13, Version::Dtls12, Version::Dtls12Psk],
-        };
-        let asks = !accept.client_authorities.is_empty();
-        if asks && accept.identity.is_none() {
-            return Err(ConfigError::NoIdentity);
+    /// Verifies servers.
+    pub(super) fn verifier(&self) -> Option<&Verifier> {
+        match &self.credentials {
+            ClientCredentials::Certificates { verifier, .. } => verifier.as_deref(),
+            ClientCredentials::Psk(_) => None,
         }
-        let settings = EngineSettings {
-            versions: versions.to_vec(),
-            client_identity: None,
-            keys: Arc::new(Keys(accept.psks)),
-            asks,
-            cookie: accept.cookie,
-        };
-        let verifier = asks.then(|| Verifier::of_clients(&accept.client_authorities));
-        let certificate = accept.identity.as_ref().map(engine_certificate).transpose()?;
-        Ok(Self {
-            engine: Engine::new(common, settings)?,
-            // Without a certificate of the server the engine never uses this one.
-            certificate: certificate.unwrap_or(DtlsCertificate {
-                certificate: Vec::new(),
-                private_key: Vec::new(),
-            }),
-            verifier: verifier.transpose()?.map(Arc::new),
-        })
     }
 
-    /// Connection number `index`, which has received nothing yet.
-    pub(super) fn accept(&self, index: u64, now: Instant) -> Connection {
-        let (config, observer) = self.engine.config(index);
-        let epoch = self.engine.epoch_at(now);
+    /// Connection number `index`, which has sent nothing yet. With a `session` it asks for an abbreviated handshake.
+    pub(super) fn connect(&self, index: u64, session: Option<Session>, now: Instant) -> Connection {
+        let (engine, certificate) = match &self.credentials {
+            ClientCredentials::Psk(settings) => {
+                let entropy = self.common.entropy(index);
+                return psk::Engine::client(Arc::clone(settings), entropy, session).into();
+            }
+            ClientCredentials::Certificates {
+                engine, certificate, ..
+            } => (engine, certificate),
+        };
+        let (config, observer) = engine.config(index);
+        let epoch = engine.epoch_at(now);
         let at = epoch.monotonic_at(now);
-        let engine = Dtls::new_auto(config, self.certificate.clone(), at);
-        Connection::new(engine, observer, None, epoch, self.engine.common.key_log.clone())
+        let mut machine = match self.version {
+            Version::Dtls13 => Dtls::new_13(config, certificate.clone(), at),
+            _ => Dtls::new_12(config, certificate.clone(), at),
+        };
+        machine.set_active(true);
+        let key_log = self.common.key_log.clone();
+        Dimpl::new(machine, observer, Some(self.version), epoch, key_log).into()
     }
+}
+
+fn certificates(
+    common: &Common,
+    version: Version,
+    own: Certificates,
+) -> Result<ClientCredentials, ConfigError> {
+    let identity = match own.identity {
+        Some(identity) => identity,
+        None => Identity::client(&Authority::generate()?, "wirecost")?,
+    };
+    let settings = EngineSettings {
+        versions: vec![version],
+        asks: false,
+        cookie: false,
+    };
+    Ok(ClientCredentials::Certificates {
+        engine: Engine::new(common.clone(), settings)?,
+        certificate: engine_certificate(&identity)?,
+        verifier: Verifier::of_server(own.trust)?.map(Arc::new),
+    })
 }

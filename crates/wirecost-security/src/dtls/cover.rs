@@ -15,7 +15,7 @@
 use wirecost_proto::{Buffer, Cause, Layer, Phase, Span};
 
 use super::provider::Note;
-use super::record::{Form, HEADER_BYTES, Piece, Record, content, records};
+use super::record::{Form, Piece, Record, content, records};
 
 /// Bytes of the explicit part of a DTLS 1.2 nonce, both for GCM (RFC 5288 section 3) and for CCM (RFC 6655 section
 /// 3).
@@ -65,7 +65,7 @@ pub(super) fn classify(
         (None, Form::Plaintext { content } | Form::Protected12 { content }) => content,
         // RFC 9147 section 6.1: epoch 2 protects the handshake, later epochs protect application data.
         (None, Form::Protected13 { epoch: 2 }) => content::HANDSHAKE,
-        (None, Form::Protected13 { .. }) => content::APPLICATION_DATA,
+        (None, Form::ConnectionId | Form::Protected13 { .. }) => content::APPLICATION_DATA,
         (None, Form::Unknown) => {
             let kind = Kind::Unknown;
             return Classified { len, kind };
@@ -105,7 +105,9 @@ fn plaintext_piece(record: &Record<'_>, content: u8) -> Option<Piece> {
 
 fn application_data(record: &Record<'_>, note: Option<&Note>, tag_bytes: usize) -> Kind {
     let (before, behind) = match record.form {
-        Form::Protected12 { .. } => (HEADER_BYTES + EXPLICIT_NONCE_BYTES, tag_bytes),
+        Form::Protected12 { .. } => (record.header + EXPLICIT_NONCE_BYTES, tag_bytes),
+        // RFC 9146 section 4: likewise.
+        Form::ConnectionId => (record.header + EXPLICIT_NONCE_BYTES, tag_bytes + 1),
         // RFC 9147 section 4: the content type follows the content.
         _ => (record.header, tag_bytes + 1),
     };
@@ -209,8 +211,22 @@ pub fn describe_psk(datagram: &[u8], out: &mut Buffer) {
 }
 
 fn describe_with(tag_bytes: usize, datagram: &[u8], out: &mut Buffer) {
+    let mut changes_cipher = false;
     for record in records(datagram) {
-        let classified = classify(&record, None, tag_bytes, |_| true);
+        let mut classified = classify(&record, None, tag_bytes, |_| true);
+        if changes_cipher && record.form == Form::ConnectionId {
+            // The Finished follows ChangeCipherSpec in its datagram. Its type is encrypted.
+            classified.kind = Kind::Handshake {
+                cause: Cause::Original,
+                padding: 0,
+            };
+        }
+        changes_cipher = matches!(
+            record.form,
+            Form::Plaintext {
+                content: content::CHANGE_CIPHER_SPEC
+            }
+        );
         cover(&[classified], &[], out);
     }
 }

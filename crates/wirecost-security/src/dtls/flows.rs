@@ -2,16 +2,19 @@
 
 mod drain;
 mod receive;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output, Peer, ResetReason};
 
+use self::routes::Routes;
 use super::config::Version;
 use super::connection::Connection;
 use super::cover::Classified;
 use super::inner::{Inner, InnerRequest, Ready};
+use super::psk::Session;
 use super::role::Role;
 use crate::layer::{Event, Fault};
 
@@ -31,6 +34,8 @@ pub struct Stats {
     pub unsent_datagrams: u64,
     /// Handshakes that failed while an older connection of the flow continued.
     pub failed_restarts: u64,
+    /// How often a connection continued from another address of its peer (RFC 9146 section 6).
+    pub moves: u64,
 }
 
 /// The state of a flow.
@@ -104,6 +109,13 @@ pub struct Flows<E: Endpoint> {
     held: VecDeque<E::Command>,
     /// Number of connections so far.
     connections: u64,
+    /// Whether a client has opened a flow before.
+    has_connected: bool,
+    /// What a client keeps of its last handshake.
+    session: Option<Session>,
+    routes: Routes,
+    /// The flow of the datagram that is being received.
+    arrived: FlowId,
     /// Output bytes of the engine.
     scratch: Vec<u8>,
     /// The records of the current datagram.
@@ -157,6 +169,10 @@ impl<E: Endpoint> Flows<E> {
             deadlines: BTreeSet::new(),
             held: VecDeque::new(),
             connections: 0,
+            has_connected: false,
+            session: None,
+            routes: Routes::default(),
+            arrived: FlowId(0),
             scratch: Vec::new(),
             classified: Vec::new(),
             spans: Buffer::new(),
@@ -185,7 +201,9 @@ impl<E: Endpoint> Flows<E> {
     }
 
     fn open(&mut self, flow: FlowId, peer: Peer, now: Instant) -> Result<(), E::Error> {
-        let stage = match self.role.first_connection(self.connections, now) {
+        let (index, is_first, session) = (self.connections, !self.has_connected, self.session.clone());
+        self.has_connected = true;
+        let stage = match self.role.first_connection(index, is_first, session, now) {
             None => Stage::AwaitClientHello,
             Some(Ok(connection)) => {
                 self.connections += 1;
@@ -199,6 +217,7 @@ impl<E: Endpoint> Flows<E> {
             }
         };
         self.forget(flow);
+        self.routes.release(flow);
         let opened = Flow {
             peer,
             stage,
@@ -209,7 +228,19 @@ impl<E: Endpoint> Flows<E> {
         self.wake_flow(flow, now)
     }
 
-    fn reset(&mut self, flow: FlowId, reason: ResetReason, now: Instant) -> Result<(), E::Error> {
+    fn reset(&mut self, arrived: FlowId, reason: ResetReason, now: Instant) -> Result<(), E::Error> {
+        let flow = self.routes.owner(arrived);
+        if self.routes.current(flow) != arrived {
+            // The connection continues elsewhere.
+            self.routes.release(arrived);
+            if arrived != flow {
+                self.forget(arrived);
+            }
+            return Ok(());
+        }
+        for other in self.routes.forget(flow) {
+            self.forget(other);
+        }
         match self.forget(flow) {
             Some(Stage::Established { .. }) => self.inner.input(Input::Reset { flow, reason }, now),
             Some(Stage::Handshake(_)) => {
@@ -271,8 +302,7 @@ impl<E: Endpoint> Flows<E> {
                 return Ok(());
             }
         }
-        self.forget(flow);
-        self.inner.ready.push_back(Ready::Close(flow, reset));
+        self.forget_and_close(flow, reset);
         Ok(())
     }
 
@@ -312,8 +342,7 @@ impl<E: Endpoint> Flows<E> {
                 self.conclude(flow, connection, successor, status, now)
             }
             Some(Stage::AwaitCloseNotify { until, .. }) if until <= now => {
-                self.forget(flow);
-                self.inner.ready.push_back(Ready::Close(flow, false));
+                self.forget_and_close(flow, false);
                 Ok(())
             }
             Some(stage) => {
@@ -347,6 +376,15 @@ impl<E: Endpoint> Flows<E> {
         }
         if let Some(at) = deadline {
             self.deadlines.insert((at, flow));
+        }
+    }
+
+    /// Forgets a connection and closes every flow on which it was.
+    fn forget_and_close(&mut self, flow: FlowId, reset: bool) {
+        let others = self.routes.forget(flow);
+        for flow in others.into_iter().chain([flow]) {
+            self.forget(flow);
+            self.inner.ready.push_back(Ready::Close(flow, reset));
         }
     }
 

@@ -1,5 +1,7 @@
 //! A view of the records in a datagram: DTLS 1.2 (RFC 6347 section 4.1) and DTLS 1.3 (RFC 9147 section 4).
 
+use super::psk::CONNECTION_ID_BYTES;
+
 /// Bytes of a DTLS 1.2 record header, which plaintext records of DTLS 1.3 have as well.
 pub const HEADER_BYTES: usize = 13;
 /// Bytes of a handshake message's header (RFC 6347 section 4.2.2).
@@ -15,9 +17,14 @@ pub mod content {
     pub const HANDSHAKE: u8 = 22;
     /// Data of the inner endpoint.
     pub const APPLICATION_DATA: u8 = 23;
+    /// A protected record with a connection ID, whose content type is encrypted, in DTLS 1.2 (RFC 9146 section 4).
+    pub const CONNECTION_ID: u8 = 25;
     /// Acknowledges records, in DTLS 1.3 (RFC 9147 section 7).
     pub const ACK: u8 = 26;
 }
+
+/// Index of the connection ID: behind type, version, epoch and sequence number.
+const ID_AT: usize = 11;
 
 /// The handshake message that opens a connection.
 const CLIENT_HELLO: u8 = 1;
@@ -37,6 +44,8 @@ pub enum Form {
         /// The content type, which DTLS 1.2 does not encrypt.
         content: u8,
     },
+    /// Protected by DTLS 1.2, with a connection ID and an encrypted content type.
+    ConnectionId,
     /// Protected by DTLS 1.3, with the unified header.
     Protected13 {
         /// The two lowest bits of its epoch.
@@ -63,6 +72,21 @@ impl<'a> Record<'a> {
         self.bytes.get(self.header..).unwrap_or_default()
     }
 
+    /// Epoch (2 bytes) and sequence number (6 bytes) of a record that is not one of DTLS 1.3.
+    pub fn number(&self) -> Option<u64> {
+        let is_classic = !matches!(self.form, Form::Protected13 { .. } | Form::Unknown);
+        let number = self.bytes.get(3..)?.first_chunk().filter(|_| is_classic)?;
+        Some(u64::from_be_bytes(*number))
+    }
+
+    /// The connection ID, empty if the record has none.
+    pub fn connection_id(&self) -> &'a [u8] {
+        match self.form {
+            Form::ConnectionId => self.bytes.get(ID_AT..self.header - 2).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
     /// The last 8 bytes. In a protected record they end the tag, which identifies the record.
     pub(super) fn tag(&self) -> [u8; 8] {
         last_eight(self.bytes)
@@ -84,22 +108,29 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The consecutive records of `datagram`. Bytes that are not a record come last, as one of unknown form.
+/// The consecutive records of `datagram`. Bytes that are not a record come last, as one of unknown form. A connection ID
+/// has as many bytes as those of our servers: only its owner knows its length.
 pub fn records(datagram: &[u8]) -> impl Iterator<Item = Record<'_>> {
+    records_with(datagram, CONNECTION_ID_BYTES)
+}
+
+/// Like [`records`], with connection IDs of `id_bytes` bytes. If there are none, no record has one.
+pub fn records_with(datagram: &[u8], id_bytes: usize) -> impl Iterator<Item = Record<'_>> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
-        let record = split(rest)?;
+        let record = split(rest, id_bytes)?;
         rest = rest.get(record.bytes.len()..).unwrap_or_default();
         Some(record)
     })
 }
 
-fn split(bytes: &[u8]) -> Option<Record<'_>> {
+fn split(bytes: &[u8], id_bytes: usize) -> Option<Record<'_>> {
     let first = *bytes.first()?;
     // RFC 9147 section 4: a unified header starts with the bits 001. Anything else is an unprotected or DTLS 1.2
     // record.
     let record = match first >> 5 {
         1 => split_unified(bytes, first),
+        _ if first == content::CONNECTION_ID => split_with_id(bytes, id_bytes),
         _ => split_classic(bytes, first),
     };
     Some(record.unwrap_or(Record {
@@ -127,8 +158,25 @@ fn split_classic(bytes: &[u8], content: u8) -> Option<Record<'_>> {
     })
 }
 
+/// RFC 9146 section 4: the connection ID is before the length.
+fn split_with_id(bytes: &[u8], id_bytes: usize) -> Option<Record<'_>> {
+    let header = bytes.get(..HEADER_BYTES + id_bytes)?;
+    let protected = header[1] == 254 && header[3..5] != [0, 0];
+    if id_bytes == 0 || !protected {
+        return None;
+    }
+    let length = header
+        .last_chunk()
+        .map_or(0, |length| u16::from_be_bytes(*length));
+    Some(Record {
+        form: Form::ConnectionId,
+        bytes: bytes.get(..header.len() + usize::from(length))?,
+        header: header.len(),
+    })
+}
+
 /// The unified header is `001CSLEE`: connection ID, two bytes of sequence number, length present, epoch (RFC 9147
-/// section 4). Only the owner of a connection ID knows its length, and our endpoints have none.
+/// section 4). Only the owner of a connection ID knows its length, and our endpoints have none in DTLS 1.3.
 fn split_unified(bytes: &[u8], first: u8) -> Option<Record<'_>> {
     const CONNECTION_ID: u8 = 0x10;
     const LONG_SEQUENCE: u8 = 0x08;
@@ -208,11 +256,6 @@ impl Pieces {
         is_new
     }
 
-    /// Whether a fragment of this message was seen.
-    pub(super) fn has_message(&self, message: u8) -> bool {
-        self.0.iter().any(|piece| piece.message == message)
-    }
-
     /// Frees memory that only the handshake needed.
     pub(super) fn shrink(&mut self) {
         self.0.shrink_to_fit();
@@ -253,6 +296,11 @@ impl<'a> Message<'a> {
             return None;
         }
         self.body.get(2..34)?.try_into().ok()
+    }
+
+    /// The body of an unfragmented ClientHello.
+    pub(super) fn whole_client_hello(&self) -> Option<&'a [u8]> {
+        (self.piece.message == CLIENT_HELLO && self.body.len() == self.length).then_some(self.body)
     }
 
     /// Bytes of padding at the end of an unfragmented ClientHello (RFC 7685).
@@ -309,6 +357,5 @@ mod tests {
         }
         assert!(pieces.0.len() <= Pieces::REMEMBERED);
         assert!(!pieces.note(piece(0)));
-        assert!(pieces.has_message(CLIENT_HELLO) && !pieces.has_message(11));
     }
 }

@@ -4,6 +4,7 @@ use wirecost_proto::Instant;
 
 use super::config::{ClientConfig, ServerConfig};
 use super::connection::Connection;
+use super::psk::Session;
 use crate::layer::Fault;
 use crate::start::Start;
 
@@ -32,31 +33,49 @@ impl Role {
         matches!(self, Self::Server(_))
     }
 
-    /// The connection that a client opens with the flow. A server waits for a ClientHello.
-    pub(super) fn first_connection(&self, index: u64, now: Instant) -> Option<Result<Connection, Fault>> {
-        match self {
-            Self::Client(config) if config.start != Start::Cold => Some(Err(Fault::Start {
-                asked: config.start,
+    /// The connection that a client opens with the flow. A server waits for a ClientHello. `is_first` if the client had
+    /// none before, and `session` is what the last one left.
+    pub(super) fn first_connection(
+        &self,
+        index: u64,
+        is_first: bool,
+        session: Option<Session>,
+        now: Instant,
+    ) -> Option<Result<Connection, Fault>> {
+        let Self::Client(config) = self else {
+            return None;
+        };
+        let is_possible = config.version().cannot_start(config.start()).is_none();
+        let asked = if is_first && is_possible {
+            Start::Cold
+        } else {
+            config.start()
+        };
+        let session = session.filter(|_| asked != Start::Cold);
+        let has_what_it_needs = asked == Start::Cold || session.is_some();
+        Some(if is_possible && has_what_it_needs {
+            Ok(config.connect(index, session, now))
+        } else {
+            Err(Fault::Start {
+                asked,
                 granted: Start::Cold,
-            })),
-            Self::Client(config) => Some(Ok(config.connect(index, now))),
-            Self::Server(_) => None,
-        }
+            })
+        })
     }
 
-    /// The connection that a server opens for a ClientHello.
-    pub(super) fn accept(&self, index: u64, now: Instant) -> Option<Connection> {
+    /// The connection that a server opens for the ClientHello in `datagram`.
+    pub(super) fn accept(&self, index: u64, datagram: &[u8], now: Instant) -> Option<Connection> {
         match self {
             Self::Client(_) => None,
-            Self::Server(config) => Some(config.accept(index, now)),
+            Self::Server(config) => config.accept(index, datagram, now),
         }
     }
 
     /// Verifies the peer's certificate.
     pub(super) fn verify(&self, certificate: &[u8], now: Instant) -> Result<(), Fault> {
         let (verifier, epoch) = match self {
-            Self::Client(config) => (&config.verifier, config.engine.common.epoch),
-            Self::Server(config) => (&config.verifier, config.engine.common.epoch),
+            Self::Client(config) => (config.verifier(), config.common.epoch),
+            Self::Server(config) => (config.verifier(), config.common.epoch),
         };
         match verifier {
             Some(verifier) => verifier.verify(certificate, epoch.unix_at(now)),

@@ -13,8 +13,10 @@ use crate::{Epoch, KeyLog, Start};
 mod coap;
 mod connect;
 mod failure;
+mod moved;
 mod records;
 mod restart;
+mod resumption;
 
 type BarePair<P = FixedDelay> = Pair<Client<bare::Client>, Server<bare::Server>, P>;
 
@@ -78,10 +80,10 @@ impl World {
             Version::Dtls13 => Offer::Dtls13(certificates),
             Version::Dtls12 => Offer::Dtls12(certificates),
             Version::Dtls12Psk => Offer::Dtls12Psk(self.psk.clone()),
+            Version::Dtls12Cid => Offer::Dtls12Cid(self.psk.clone()),
         };
-        let mut config = ClientConfig::new(self.common.clone(), offer).expect("a client");
-        config.start = self.start;
-        config
+        let config = ClientConfig::new(self.common.clone(), offer).expect("a client");
+        config.with_start(self.start)
     }
 
     fn pair(&self) -> BarePair {

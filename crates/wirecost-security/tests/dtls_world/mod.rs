@@ -55,6 +55,7 @@ impl World {
             Version::Dtls13 => Offer::Dtls13(certificates),
             Version::Dtls12 => Offer::Dtls12(certificates),
             Version::Dtls12Psk => Offer::Dtls12Psk(Psk::new(KEY)),
+            Version::Dtls12Cid => Offer::Dtls12Cid(Psk::new(KEY)),
         };
         ClientConfig::new(self.common(), offer).expect("a client")
     }

@@ -4,7 +4,7 @@ use wirecost_coap::message::{Repr, View};
 use wirecost_coap::option::OptionNumber;
 use wirecost_http::http3::quic::packet::{self, Packet, Type};
 use wirecost_mqtt::sn::codec::Message;
-use wirecost_proto::{Cause, Layer};
+use wirecost_proto::{Cause, Layer, Phase};
 use wirecost_security::dtls::record::{self, Form, Record, content};
 
 use super::{Content, handshake, push_new};
@@ -69,6 +69,11 @@ fn record_name(record: &Record<'_>, content: &Content<'_>, range: std::ops::Rang
             .spans_of(range.clone())
             .any(|span| span.cause == Cause::Acknowledgement)
     };
+    let is_handshake = || {
+        content
+            .spans_of(range.clone())
+            .any(|span| span.phase == Phase::Connect)
+    };
     let name = match record.form {
         Form::Plaintext { content } => plaintext_name(content, record.handshake_type()),
         Form::Protected12 {
@@ -78,6 +83,10 @@ fn record_name(record: &Record<'_>, content: &Content<'_>, range: std::ops::Rang
             content: content::HANDSHAKE,
         } => handshake::FINISHED,
         Form::Protected12 { .. } => "alert",
+        // The type is encrypted (RFC 9146 section 4): the endpoints know what is in it.
+        Form::ConnectionId if is_handshake() => handshake::FINISHED,
+        Form::ConnectionId if content.has_data(range.clone()) => return data(),
+        Form::ConnectionId => "alert",
         Form::Protected13 { .. } if content.has_data(range.clone()) => return data(),
         // Records of the handshake have epoch 2, later records a higher one (RFC 9147 section 6.1).
         Form::Protected13 { epoch: 2 } => handshake::ENCRYPTED,

@@ -202,6 +202,20 @@ fn records_of_dtls_are_named() {
         "ClientKeyExchange, ChangeCipherSpec, Finished (encrypted)"
     );
     assert_eq!(datagram_of("coap-con+dtls1.2", "00 01", &[]), "no record");
+    // The connection ID 61 62 63 64 65 66 (RFC 9146 section 4).
+    let record = "19 fe fd 00 01 00 00 00 00 00 00 61 62 63 64 65 66 00 01 aa";
+    for (content, expected) in [
+        ((Layer::Security, Phase::Connect), "Finished (encrypted)"),
+        ((Layer::Application, Phase::Message), "DTLS data 20 B"),
+        ((Layer::Security, Phase::Close), "alert"),
+    ] {
+        let (layer, phase) = content;
+        let span = Span {
+            phase,
+            ..span(20, layer)
+        };
+        assert_eq!(datagram_of("coap-con+dtls1.2-cid", record, &[span]), expected);
+    }
 }
 
 #[test]

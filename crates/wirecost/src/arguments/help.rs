@@ -221,7 +221,7 @@ const PROBE: &[Group] = &[
     Group {
         heading: "Security",
         common: &["cacert", "insecure", "tls_version", "psk"],
-        further: &["cert", "key", "no_resumption"],
+        further: &["cert", "key", "no_resumption", "connection_id"],
     },
     Group {
         heading: "Results",

@@ -65,6 +65,10 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "IDENTITY:KEY", value_parser = parse_psk, conflicts_with_all = ["cacert", "insecure", "tls_version", "cert"])]
     pub psk: Option<Psk>,
 
+    /// Ask for a connection ID (RFC 9146); the probe fails if the server grants none
+    #[arg(long, requires = "psk")]
+    pub connection_id: bool,
+
     #[command(flatten)]
     pub login: LoginArguments,
 
@@ -81,7 +85,7 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "START", default_value = "cold")]
     pub start: Start,
 
-    /// Do not try resumption and early data after a cold connection on TLS or QUIC; each of them sends the message once more
+    /// Do not try resumption and early data after a cold connection on TLS, QUIC or DTLS with a key; each of them sends the message once more
     #[arg(long)]
     pub no_resumption: bool,
 

@@ -78,6 +78,7 @@ fn options(arguments: &ProbeArguments) -> Result<Options, Failure> {
         trusted: trusted(arguments)?,
         identity: identity(arguments)?,
         psk: arguments.psk.clone(),
+        connection_id: arguments.connection_id,
         login: login::login(&arguments.login, url.login.as_ref())?,
         client_id: arguments.client_id.clone(),
         timeout: arguments.timeout,

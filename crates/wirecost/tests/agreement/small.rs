@@ -51,7 +51,8 @@ fn datagrams_without_protection() {
 #[test]
 #[ignore = "needs root"]
 fn datagrams_over_dtls() {
-    hold("udp+dtls1.3,coap-non+dtls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk");
+    hold("udp+dtls1.3,coap-non+dtls1.2,coap-con+dtls1.3,coap-con+dtls1.2");
+    hold("coap-con+dtls1.2-psk,udp+dtls1.2-cid --start cold,resumed");
 }
 
 #[test]

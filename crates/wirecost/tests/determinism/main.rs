@@ -14,7 +14,7 @@ use serde_json::Value;
 const MATRIX: &str = "tcp,udp,mqtt-qos0,mqtt-qos1,mqtt-qos2,mqtt5-qos0,mqtt5-qos1,mqtt5-qos2,coap-non,coap-con,\
     amqp-settled,amqp-unsettled,http1,http3,udp+cose,mqtt-qos1+cose,mqtt-qos1+tls1.3,mqtt5-qos1+tls1.2,tcp+tls1.3,\
     amqp-unsettled+tls1.3,http1+tls1.3,http1+tls1.2,coap-con+dtls1.3,coap-con+dtls1.2,coap-con+dtls1.2-psk,\
-    coap-con+oscore,udp+dtls1.3 --start cold,resumed,0rtt --size 128B,10kB --timeout 5s -n 2 --seed 7";
+    coap-con+dtls1.2-cid,coap-con+oscore,udp+dtls1.3 --start cold,resumed,0rtt --size 128B,10kB --timeout 5s -n 2 --seed 7";
 
 /// The impairments of the links.
 const LINKS: [&str; 2] = [

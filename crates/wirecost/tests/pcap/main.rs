@@ -175,6 +175,7 @@ fn secure_stacks() {
         ("coap-tcp+tls1.3", "CoAP over TCP over TLS 1.3"),
         ("udp+dtls1.2", "bare over DTLS 1.2"),
         ("coap-con+dtls1.2-psk", "CoAP over DTLS 1.2"),
+        ("coap-con+dtls1.2-cid", "CoAP over DTLS 1.2"),
     ];
     assert_same_table(&stacks);
 }

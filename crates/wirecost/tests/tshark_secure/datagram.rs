@@ -7,9 +7,10 @@ use crate::common::frames::{Connection, Frame};
 use crate::common::tshark::{Body, Coap};
 
 /// The fields that [`dtls`] reads.
-pub(crate) const FIELDS: [&str; 4] = [
+pub(crate) const FIELDS: [&str; 5] = [
     "dtls.record.content_type",
     "dtls.record.length",
+    "dtls.record.connection_id",
     "dtls.handshake.type",
     "dtls.handshake.ciphersuite",
 ];
@@ -30,7 +31,9 @@ pub(crate) fn dtls(connection: &Connection) -> Books {
             frame.numbers("dtls.record.content_type"),
             frame.numbers("dtls.record.length"),
         );
+        let ids: Vec<u64> = ids(frame).collect();
         let records: u64 = lengths.iter().map(|length| HEADER_BYTES + length).sum();
+        let records = records + ids.iter().sum::<u64>();
         let mut sums = headers(frame);
         assert_eq!(
             records,
@@ -41,7 +44,9 @@ pub(crate) fn dtls(connection: &Connection) -> Books {
         sums.security = records;
         let step = match types.as_slice() {
             [APPLICATION_DATA] => {
-                data(frame, lengths[0] - protection, &mut sums);
+                // RFC 9146 section 4: the type is encrypted behind the content.
+                let type_bytes = u64::from(!ids.is_empty());
+                data(frame, lengths[0] - protection - type_bytes, &mut sums);
                 messages.step(frame)
             }
             [ALERT] => Step::Close,
@@ -53,6 +58,14 @@ pub(crate) fn dtls(connection: &Connection) -> Books {
         books.enter(step, frame.packet.way, &sums);
     }
     books
+}
+
+/// Bytes of the connection IDs in a frame's records.
+fn ids(frame: &Frame) -> impl Iterator<Item = u64> {
+    let texts = frame.texts("dtls.record.connection_id");
+    let digits = |text: &&str| text.bytes().filter(u8::is_ascii_hexdigit).count() as u64;
+    let bytes: Vec<u64> = texts.iter().map(|text| digits(text) / 2).collect();
+    bytes.into_iter().filter(|bytes| *bytes > 0)
 }
 
 fn headers(frame: &Frame) -> Sums {

@@ -46,10 +46,21 @@ fn dtls_1_2_costs_what_tshark_sees() {
     let stacks = "coap-con+dtls1.2,coap-non+dtls1.2,udp+dtls1.2,coap-con+dtls1.2-psk,udp+dtls1.2-psk";
     hold(&format!("{stacks} -s 128B"), &datagram::FIELDS, datagram::dtls);
     hold(
-        "coap-con+dtls1.2,coap-con+dtls1.2-psk -s 10kB",
+        "coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-con+dtls1.2-cid -s 10kB",
         &datagram::FIELDS,
         datagram::dtls,
     );
+}
+
+/// tshark decrypts records with a connection ID by the construction of RFC 9146 section 5.3.
+#[test]
+#[ignore = "needs root and tshark"]
+fn sessions_and_ids_cost_what_tshark_sees() {
+    let stacks = "coap-con+dtls1.2-psk,coap-con+dtls1.2-cid,coap-non+dtls1.2-cid,udp+dtls1.2-cid";
+    for more in ["", "--ipv6", "--dtls-cookie", "--mtu 600B"] {
+        let arguments = format!("{stacks} --start cold,resumed -s 128B {more}");
+        hold(arguments.trim(), &datagram::FIELDS, datagram::dtls);
+    }
 }
 
 #[test]
@@ -92,7 +103,7 @@ fn tls_costs_what_tshark_sees_under_loss() {
 #[ignore = "needs root and tshark"]
 fn dtls_1_2_costs_what_tshark_sees_under_loss() {
     run_of(
-        "coap-con+dtls1.2,coap-con+dtls1.2-psk --loss 5% -n 8 --settle 3s",
+        "coap-con+dtls1.2,coap-con+dtls1.2-psk,coap-con+dtls1.2-cid --loss 5% -n 8 --settle 3s",
         &datagram::FIELDS,
         datagram::dtls,
     );

@@ -168,7 +168,7 @@ impl Session {
         else {
             return Opened::Opaque("encrypted, no secrets");
         };
-        let opened = open_1_2(*suite, keys, &sequence.to_be_bytes(), header, body);
+        let opened = open_1_2(*suite, keys, &sequence.to_be_bytes(), (header, &[]), body);
         *sequence += 1;
         let Some((start, end)) = opened else {
             const WRONG: &str = "a record that its secrets do not decrypt";

@@ -57,7 +57,7 @@ fn first_difference(one: &[CellResult], two: &[CellResult]) -> Option<(String, u
     })
 }
 
-const STACKS: [&str; 16] = [
+const STACKS: [&str; 17] = [
     "tcp",
     "tcp+tls1.3",
     "mqtt-qos0",
@@ -73,6 +73,7 @@ const STACKS: [&str; 16] = [
     "coap-con+oscore",
     "coap-con+dtls1.3",
     "coap-con+dtls1.2-psk",
+    "coap-con+dtls1.2-cid",
     "http3",
 ];
 

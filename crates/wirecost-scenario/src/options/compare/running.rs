@@ -62,7 +62,7 @@ impl Running {
     /// Why the stack cannot be measured with this server.
     pub fn port_of(&self, stack: Stack) -> Result<u16, String> {
         let url = &self.url;
-        if matches!(stack.channel, Channel::Oscore | Channel::Dtls12Psk) {
+        if stack.channel == Channel::Oscore || stack.channel.has_psk() {
             return Err(format!("{stack} needs a key that {url} and wirecost share"));
         }
         if self.path == ServerPath::Real && !stack.is_answered() {

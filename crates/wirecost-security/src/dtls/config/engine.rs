@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dimpl::crypto::{Dtls12CipherSuite, Dtls13CipherSuite};
-use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup, PskResolver};
+use dimpl::{Config, ConfigBuilder, DtlsCertificate, NamedGroup};
 
 use wirecost_proto::Instant;
 
-use super::{Common, ConfigError, Psk, Version};
+use super::{Common, ConfigError, Version};
 use crate::Epoch;
 use crate::certificate::Identity;
 use crate::dtls::provider::{Observer, provider};
@@ -16,9 +16,6 @@ use crate::dtls::provider::{Observer, provider};
 /// Settings of dimpl's configuration.
 pub(super) struct EngineSettings {
     pub(super) versions: Vec<Version>,
-    /// The identity that a client with a pre-shared key sends.
-    pub(super) client_identity: Option<Vec<u8>>,
-    pub(super) keys: Arc<Keys>,
     /// Whether the server requests certificates.
     pub(super) asks: bool,
     pub(super) cookie: bool,
@@ -36,14 +33,8 @@ impl EngineSettings {
         const QUEUED_DATAGRAMS: usize = 256;
         let speaks = |version| self.versions.contains(&version);
         let suites_13 = [Dtls13CipherSuite::AES_128_GCM_SHA256];
-        let suites_12 = [
-            (Version::Dtls12, Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256),
-            (Version::Dtls12Psk, Dtls12CipherSuite::PSK_AES128_CCM_8),
-        ];
-        let suites_12 = suites_12
-            .into_iter()
-            .filter_map(|(version, suite)| speaks(version).then_some(suite));
-        let builder = Config::builder()
+        let suites_12 = [Dtls12CipherSuite::ECDHE_ECDSA_AES128_GCM_SHA256];
+        Config::builder()
             .with_crypto_provider(provider())
             .mtu(common.mtu)
             .max_queue_tx(QUEUED_DATAGRAMS)
@@ -59,12 +50,7 @@ impl EngineSettings {
                 &GROUPS[..1]
             })
             .dtls13_cipher_suites(if speaks(Version::Dtls13) { &suites_13 } else { &[] })
-            .dtls12_cipher_suites(&suites_12.collect::<Vec<_>>());
-        match &self.client_identity {
-            Some(identity) => builder.with_psk_client(identity.clone(), Arc::clone(&self.keys) as _),
-            None if speaks(Version::Dtls12Psk) => builder.with_psk_server(None, Arc::clone(&self.keys) as _),
-            None => builder,
-        }
+            .dtls12_cipher_suites(if speaks(Version::Dtls12) { &suites_12 } else { &[] })
     }
 }
 
@@ -72,7 +58,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The engine's configuration: one for all connections, or one for each if a seed determines its random numbers.
 pub(in crate::dtls) struct Engine {
-    pub(in crate::dtls) common: Common,
+    common: Common,
     pub(super) settings: EngineSettings,
     pub(super) shared: Arc<Config>,
 }
@@ -117,16 +103,6 @@ impl Engine {
             ..Observer::default()
         };
         (config, observer)
-    }
-}
-
-/// The pre-shared keys of one end.
-pub(super) struct Keys(pub(super) Vec<Psk>);
-
-impl PskResolver for Keys {
-    fn resolve(&self, identity: &[u8]) -> Option<Vec<u8>> {
-        let found = self.0.iter().find(|psk| psk.identity == identity)?;
-        Some(found.key.clone())
     }
 }
 

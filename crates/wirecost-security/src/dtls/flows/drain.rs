@@ -43,7 +43,10 @@ impl<E: Endpoint> Flows<E> {
                         }
                     }
                 }
-                ConnectionEvent::Connected => self.establish(flow, now)?,
+                ConnectionEvent::Connected => {
+                    self.session = connection.session().cloned();
+                    self.establish(flow, connection.start(), now)?;
+                }
                 ConnectionEvent::CloseNotify => status = Status::Closed,
             }
         }
@@ -63,6 +66,7 @@ impl<E: Endpoint> Flows<E> {
         self.classified.truncate(consumed);
         let mut described = self.inner.buffer();
         described.push_described(datagram, self.spans.spans());
+        let flow = self.routes.current(flow);
         self.inner.ready.push_back(Ready::Transmit(flow, described));
     }
 
@@ -101,7 +105,7 @@ impl<E: Endpoint> Flows<E> {
     }
 
     /// Opens the flow to the inner endpoint. An earlier connection on the flow is reset first.
-    fn establish(&mut self, flow: FlowId, now: Instant) -> Result<(), E::Error> {
+    fn establish(&mut self, flow: FlowId, start: Start, now: Instant) -> Result<(), E::Error> {
         let Some(state) = self.flows.get_mut(&flow) else {
             return Ok(());
         };
@@ -110,7 +114,6 @@ impl<E: Endpoint> Flows<E> {
             let reason = ResetReason::ByPeer;
             self.inner.input(Input::Reset { flow, reason }, now)?;
         }
-        let start = Start::Cold;
         self.report(Event::Established { flow, start });
         self.inner.input(Input::Opened { flow, peer }, now)?;
         while let Some(command) = self.held.pop_front() {
@@ -149,7 +152,6 @@ impl<E: Endpoint> Flows<E> {
             _ => ResetReason::ByPeer,
         };
         let was_open = self.flows.get(&flow).is_some_and(|state| state.is_open);
-        self.forget(flow);
         if was_open {
             // Datagram flows have no half-closed state: a closed flow is gone.
             self.inner.input(Input::Reset { flow, reason }, now)?;
@@ -159,7 +161,7 @@ impl<E: Endpoint> Flows<E> {
         if let Some(fault) = fault {
             self.report(Event::Failed { flow, fault });
         }
-        self.inner.ready.push_back(Ready::Close(flow, false));
+        self.forget_and_close(flow, false);
         Ok(())
     }
 }

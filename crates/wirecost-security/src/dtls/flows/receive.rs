@@ -2,7 +2,7 @@
 
 use wirecost_proto::{Endpoint, FlowId, Instant};
 
-use super::{Flows, Stage, Status};
+use super::{Flow, Flows, Stage, Status};
 use crate::dtls::connection::Connection;
 use crate::dtls::cover;
 use crate::dtls::inner::Ready;
@@ -10,13 +10,20 @@ use crate::dtls::record::client_hello;
 
 impl<E: Endpoint> Flows<E> {
     /// Handles a datagram and describes all its bytes.
-    pub(super) fn receive(&mut self, flow: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
+    pub(super) fn receive(&mut self, arrived: FlowId, datagram: &[u8], now: Instant) -> Result<(), E::Error> {
         // The description of the datagram precedes all outputs that follow from it.
         let place = self.inner.ready.len();
         let spans = self.inner.buffer();
-        self.inner.ready.push_back(Ready::Consumed(flow, spans));
+        self.inner.ready.push_back(Ready::Consumed(arrived, spans));
         self.classified.clear();
         self.inner.consumed.clear();
+        self.arrived = arrived;
+        let flow = self.routes.owner(arrived);
+        let waits = |flow: &Flow| matches!(flow.stage, Stage::AwaitClientHello);
+        let flow = match self.routes.owner_by_id(datagram) {
+            Some(owner) if self.flows.get(&flow).is_some_and(waits) => owner,
+            _ => flow,
+        };
         let result = self.receive_datagram(flow, datagram, now);
         if let Some(Ready::Consumed(_, spans)) = self.inner.ready.get_mut(place) {
             cover::cover(&self.classified, &self.inner.consumed, spans);
@@ -38,7 +45,7 @@ impl<E: Endpoint> Flows<E> {
                 self.receive_last(flow, connection, until, datagram, now)
             }
             Some(Stage::AwaitClientHello | Stage::Handshake(_)) if hello.is_some() => {
-                match self.accept(now) {
+                match self.accept(datagram, now) {
                     Some(connection) => self.receive_on(flow, connection, datagram, now),
                     None => self.ignore(datagram),
                 }
@@ -52,8 +59,8 @@ impl<E: Endpoint> Flows<E> {
         self.role.is_server() && hello.is_some() && hello != connection.client_random()
     }
 
-    fn accept(&mut self, now: Instant) -> Option<Box<Connection>> {
-        let connection = self.role.accept(self.connections, now)?;
+    fn accept(&mut self, datagram: &[u8], now: Instant) -> Option<Box<Connection>> {
+        let connection = self.role.accept(self.connections, datagram, now)?;
         self.connections += 1;
         Some(Box::new(connection))
     }
@@ -73,6 +80,7 @@ impl<E: Endpoint> Flows<E> {
         now: Instant,
     ) -> Result<(), E::Error> {
         let taken = connection.receive(datagram, now, &mut self.classified);
+        self.follow(flow, &connection);
         let status = self.drain(flow, &mut connection, taken, now)?;
         self.conclude(flow, connection, None, status, now)
     }
@@ -89,8 +97,7 @@ impl<E: Endpoint> Flows<E> {
         match self.drain(flow, &mut connection, taken, now)? {
             Status::Alive => self.put_stage(flow, Stage::AwaitCloseNotify { connection, until }),
             Status::Closed | Status::Failed(_) => {
-                self.forget(flow);
-                self.inner.ready.push_back(Ready::Close(flow, false));
+                self.forget_and_close(flow, false);
             }
         }
         Ok(())
@@ -108,9 +115,10 @@ impl<E: Endpoint> Flows<E> {
         let hello = client_hello(datagram);
         let begun = successor.as_ref().and_then(|successor| successor.client_random());
         if self.starts_anew(hello, &connection) && hello != begun {
-            successor = self.accept(now);
+            successor = self.accept(datagram, now);
         }
         let taken = connection.receive(datagram, now, &mut self.classified);
+        self.follow(flow, &connection);
         let Some(mut successor) = successor.filter(|_| !connection.has_opened(datagram)) else {
             let status = self.drain(flow, &mut connection, taken, now)?;
             return self.conclude(flow, connection, None, status, now);
@@ -118,6 +126,7 @@ impl<E: Endpoint> Flows<E> {
         connection.forget_notes();
         self.classified.clear();
         let taken = successor.receive(datagram, now, &mut self.classified);
+        self.follow(flow, &successor);
         let status = self.drain(flow, &mut successor, taken, now)?;
         if successor.is_established() {
             return self.conclude(flow, successor, None, status, now);

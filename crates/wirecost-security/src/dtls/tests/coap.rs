@@ -43,6 +43,7 @@ fn a_confirmable_put_takes_the_handshake_and_one_round_trip() {
         (Version::Dtls13, true, 3),
         (Version::Dtls12, false, 3),
         (Version::Dtls12Psk, false, 3),
+        (Version::Dtls12Cid, false, 3),
     ];
     for (version, cookie, round_trips) in cases {
         let mut world = World::new(version);

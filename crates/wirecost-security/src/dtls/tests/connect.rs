@@ -12,6 +12,8 @@ fn every_version_takes_the_round_trips_of_its_standard() {
         (Version::Dtls12, true, 3),
         (Version::Dtls12Psk, false, 2),
         (Version::Dtls12Psk, true, 3),
+        (Version::Dtls12Cid, false, 2),
+        (Version::Dtls12Cid, true, 3),
     ];
     for (version, cookie, round_trips) in cases {
         let mut world = World::new(version);
@@ -30,11 +32,13 @@ fn every_version_takes_the_round_trips_of_its_standard() {
 
 #[test]
 fn a_message_is_one_record_with_the_suites_overhead() {
-    // Header 13, explicit nonce 8 and tag 16 or 8; unified header 5, type 1 and tag 16.
+    // Header 13, explicit nonce 8 and tag 16 or 8; unified header 5, type 1 and tag 16. RFC 9146 section 4: a connection
+    // ID of 6 and the type.
     let cases = [
         (Version::Dtls13, 22),
         (Version::Dtls12, 37),
         (Version::Dtls12Psk, 29),
+        (Version::Dtls12Cid, 29 + 6 + 1),
     ];
     for (version, overhead) in cases {
         let mut pair = World::new(version).sending(0);
@@ -118,6 +122,8 @@ fn closing_notifies_the_peer_and_closes_the_flow() {
             Version::Dtls13 => 5 + 2 + 1 + 16,
             Version::Dtls12 => 2 * (13 + 8 + 2 + 16),
             Version::Dtls12Psk => 2 * (13 + 8 + 2 + 8),
+            // Only the client's record has a connection ID.
+            Version::Dtls12Cid => 2 * (13 + 8 + 2 + 8) + 6 + 1,
         };
         assert_eq!(closing, expected, "{version:?}");
         assert_eq!(pair.unconsumed(), 0);
@@ -164,7 +170,7 @@ fn a_server_may_have_one_kind_of_credentials_only() {
     for version in Version::ALL {
         let mut world = World::new(version);
         match version {
-            Version::Dtls12Psk => world.accept.identity = None,
+            Version::Dtls12Psk | Version::Dtls12Cid => world.accept.identity = None,
             _ => world.accept.psks.clear(),
         }
         assert_eq!(received(&world.sending(100)), 1, "{version:?}");

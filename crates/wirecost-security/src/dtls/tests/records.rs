@@ -9,7 +9,7 @@ fn an_outside_description_agrees_with_the_endpoints() {
         for sent in &pair.sent {
             let mut out = Buffer::new();
             match version {
-                Version::Dtls12Psk => describe_psk(&sent.bytes, &mut out),
+                Version::Dtls12Psk | Version::Dtls12Cid => describe_psk(&sent.bytes, &mut out),
                 _ => describe(&sent.bytes, &mut out),
             }
             let security = |spans: &[wirecost_proto::Span]| -> u32 {

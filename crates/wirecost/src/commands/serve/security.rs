@@ -152,7 +152,7 @@ pub(super) fn described(arguments: &ServeArguments, stack: Stack) -> String {
         (Application::Http3, _) => "TLS 1.3",
         (_, Channel::Plain) => "nothing that protects it",
         (_, Channel::Oscore) => "OSCORE",
-        (_, Channel::Dtls12Psk) => "DTLS 1.2, by pre-shared key",
+        (_, channel) if channel.has_psk() => "DTLS 1.2, by pre-shared key",
         (_, channel) if channel.is_tls() => "TLS 1.3 and 1.2",
         _ if has_psk => "DTLS 1.3 and 1.2, by certificate or pre-shared key",
         _ => "DTLS 1.3 and 1.2",
@@ -232,7 +232,7 @@ fn certificate_option(arguments: &ServeArguments) -> Option<&'static str> {
 
 const fn has_certificate(stack: Stack) -> bool {
     let has_handshake = stack.has_handshake();
-    has_handshake && !matches!(stack.channel, Channel::Dtls12Psk)
+    has_handshake && !stack.channel.has_psk()
 }
 
 fn given(certificate: &Path, key: &Path, epoch: Epoch) -> Result<Identity, Failure> {
