@@ -2,7 +2,7 @@
 //!
 //! - [`table()`]: the points of a run on a terminal; [`sensitivity`]: their knees
 //! - [`export`]: `summary.csv` and `summary.md`
-//! - [`page`]: `report.html`
+//! - `html`: `report.html`
 //! - [`checks`]: the study's statements; [`targets`]: the model's validation
 
 pub mod export;

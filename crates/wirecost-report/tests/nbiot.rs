@@ -97,6 +97,7 @@ fn a_changed_network_stands_beside_the_given_one() {
     let html = whole(true);
     let changes = section(&html, "changes");
     assert!(changes.contains("coap-con 25 B, edt at 1/s"));
+    assert!(changes.contains("<td>+0.0 (+0.0 to +0.0)</td>") || changes.contains("<td>+0.0</td>"));
     // The curves of the network as given, and each of four with its change.
     assert_eq!(section(&html, "answer").matches("class=\"panel p0v").count(), 5);
 }
@@ -106,4 +107,15 @@ fn a_page_without_map_and_sequence_has_neither() {
     let html = page(&nbiot::summary(false), None, &[]).expect("a page");
     assert!(!html.contains("id=\"map\"") && !html.contains("id=\"device\""));
     assert!(html.contains("id=\"glossary\""));
+}
+
+#[test]
+fn a_run_that_was_stopped_at_once_has_a_page() {
+    let mut summary = nbiot::summary(false);
+    summary.points.clear();
+    summary.checks.clear();
+    summary.interrupted = true;
+    let html = page(&summary, None, &[]).expect("a page");
+    assert!(html.contains("The run was interrupted"));
+    assert!(!html.contains("class=\"conclusion\"") && !html.contains("NaN"));
 }

@@ -124,6 +124,7 @@ pub struct ChooseArguments {
 }
 
 /// A delivery guarantee.
+#[expect(clippy::enum_variant_names, reason = "the terms of MQTT 5, section 4.3")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Delivery {
     /// A reading may be lost

@@ -1,6 +1,7 @@
 //! Tables: all points, what changes of the network change, the study's statements.
 
-use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point};
+use wirecost_results::nbiot::{Check, Estimate, NbiotSummary, Point, RunFigures};
+use wirecost_stats::mean::MeanInterval;
 
 use super::choices::{Choice, load_words};
 use crate::html::grid::{Grid, ValueColumn};
@@ -35,9 +36,12 @@ pub(super) fn points(summary: &NbiotSummary) -> Grid {
 
 /// Each change beside the network as given, load by load.
 pub(super) fn changes(choices: &[Choice<'_>]) -> Grid {
-    let columns: [ValueColumn<(&Point, &Point)>; 6] = [
+    let columns: [ValueColumn<(&Point, &Point)>; 7] = [
         ("served", "%", |(given, changed)| {
             beside(share(&given.served), share(&changed.served))
+        }),
+        ("more served", "points", |(given, changed)| {
+            more_served(given, changed)
         }),
         ("p95", "s", |(given, changed)| {
             beside(seconds(given.delay_p95_s), seconds(changed.delay_p95_s))
@@ -96,6 +100,24 @@ fn beside(given: String, changed: String) -> String {
         true => given,
         false => format!("{given} → {changed}"),
     }
+}
+
+/// The difference of the shares served in per cent points, replication by replication, with its interval.
+fn more_served(given: &Point, changed: &Point) -> String {
+    let served = |run: &RunFigures| 100.0 * run.served as f64 / run.reports.max(1) as f64;
+    let pairs = given.runs.iter().filter_map(|run| {
+        let mut runs = changed.runs.iter();
+        let same = runs.find(|other| other.replication == run.replication)?;
+        Some(served(same) - served(run))
+    });
+    let differences: Vec<f64> = pairs.collect();
+    number::optional(MeanInterval::of(&differences), |interval| {
+        let mean = format!("{:+.1}", interval.mean);
+        match interval.low.zip(interval.high) {
+            Some((low, high)) => format!("{mean} ({low:+.1} to {high:+.1})"),
+            None => mean,
+        }
+    })
 }
 
 fn dcis(point: &Point) -> String {
