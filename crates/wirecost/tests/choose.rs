@@ -115,7 +115,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         choice["asked"]
             .as_str()
             .expect("text")
-            .starts_with("50B every 12h"),
+            .starts_with("50B every 720min"),
         "{choice}"
     );
     let refused = |text: &str| {

@@ -40,7 +40,7 @@ pub fn table(summary: &NbiotSummary) -> String {
     what_if::not_run(&mut not_run, &summary.not_run);
     let hours = summary.setting.interval_s / 3_600.0;
     format!(
-        "{text}{body}{not_run}* modelled from the time in each state; battery of 5 Wh, a report every {hours} h, paging where idle.mode has it\n"
+        "{text}{body}{not_run}* modelled from the time in each state; 5 Wh, a report every {hours} h, paging as idle.mode has it\n"
     )
 }
 

@@ -160,12 +160,14 @@ pub enum OptionsError {
     #[error("{0} must be at least 1")]
     Zero(&'static str),
     /// A time is zero or too long.
-    #[error("{flag} must be above 0 ms and at most 1 h, got {}", DisplayDuration(*got))]
+    #[error("{flag} must be above 0 ms and at most {} h, got {}", .most.as_secs() / 3_600, DisplayDuration(*got))]
     Time {
         /// The flag.
         flag: &'static str,
         /// The time.
         got: Duration,
+        /// The longest that is allowed; of an interval, a week in virtual time.
+        most: Duration,
     },
     /// A number, a size or a time is too large.
     #[error("{flag} must be at most {most}, got {got}")]

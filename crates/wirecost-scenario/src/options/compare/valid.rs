@@ -24,8 +24,10 @@ const MAX_MESSAGES: u64 = 1_000_000;
 /// The time that a PINGREQ and its answer keep a link busy beyond the round trips: a delayed acknowledgement (RFC 9293,
 /// section 3.8.6.3, allows 500 ms; Linux takes 40 ms), with a margin.
 const KEEP_ALIVE_MARGIN: Duration = Duration::from_millis(100);
-/// The longest time-out, settle time and interval.
+/// The longest time-out and settle time, and the longest interval of a live device.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+/// The longest interval in virtual time: a week.
+const LONGEST_SIMULATED_INTERVAL: Duration = Duration::from_secs(7 * 86_400);
 
 impl Options {
     /// Checks that the comparison can be run.
@@ -40,14 +42,19 @@ impl Options {
             return Err(OptionsError::Zero("--messages-per-connection"));
         }
         self.validate_engine()?;
-        let mut times = vec![("--settle", self.settle), ("--timeout", self.timeout)];
+        let mut times = vec![
+            ("--settle", self.settle, LONGEST_WAIT),
+            ("--timeout", self.timeout, LONGEST_WAIT),
+        ];
+        let longest = match self.engine {
+            Engine::Sim => LONGEST_SIMULATED_INTERVAL,
+            Engine::Auto | Engine::Live => LONGEST_WAIT,
+        };
         let intervals = self.schedules.iter().filter_map(|schedule| schedule.interval);
-        times.extend(intervals.map(|interval| ("--interval", interval)));
-        if let Some((flag, time)) = times
-            .into_iter()
-            .find(|(_, time)| time.is_zero() || *time > LONGEST_WAIT)
-        {
-            return Err(OptionsError::Time { flag, got: time });
+        times.extend(intervals.map(|interval| ("--interval", interval, longest)));
+        let is_wrong = |(_, time, most): &(&str, Duration, Duration)| time.is_zero() || time > most;
+        if let Some((flag, got, most)) = times.into_iter().find(is_wrong) {
+            return Err(OptionsError::Time { flag, got, most });
         }
         if self.client_certificates && !self.target.is_builtin() {
             return Err(OptionsError::ClientCertificates);
