@@ -125,7 +125,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         said.stderr
     };
     assert!(refused("evry: 12h\n").contains("--evry"));
-    assert!(refused("size: 12B\n").contains("has no every"));
+    assert!(refused("size: 12B\n").contains("--every"));
     assert!(refused("every: 12h\nsize: twelve\n").contains("twelve"));
 }
 

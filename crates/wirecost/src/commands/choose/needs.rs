@@ -45,19 +45,17 @@ pub fn read(given: ChooseArguments) -> Result<ChooseArguments, Failure> {
     words.extend(line);
     let arguments = Arguments::from_words(words).map_err(|error| {
         let text = error.to_string();
-        let first = text
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ")
-            .to_owned();
+        let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+        let first = lines.collect::<Vec<&str>>().join(" ");
+        let first = first.trim_start_matches("error: ");
         Failure::usage(format!("{shown}: {first}"))
             .with_hint("wirecost choose --help lists the options; a key is an option without its dashes")
     })?;
     match arguments.command {
-        Command::Choose(arguments) if arguments.every.is_some() => Ok(*arguments),
-        _ => Err(Failure::usage(format!("{shown} has no every"))
-            .with_hint("add every: 5min, the time from one reading to the next")),
+        Command::Choose(arguments) => Ok(*arguments),
+        _ => Err(Failure::internal(
+            "the options of choose are those of another command",
+        )),
     }
 }
 
