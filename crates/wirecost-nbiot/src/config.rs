@@ -99,10 +99,11 @@ impl Config {
         }
     }
 
-    /// `vodafone` with the one knob calibrated: one DCI per 32 ms of coverage level 0 (docs/models/nbiot.md, "Calibration").
+    /// The one knob as it was calibrated: one DCI per 16 ms of coverage level 0 (docs/models/nbiot.md, "Calibration"). It is that of
+    /// `vodafone`.
     fn study() -> Self {
         let mut config = Self::default();
-        config.levels.ce0.npdcch_g = 4.0;
+        config.levels.ce0.npdcch_g = 2.0;
         config
     }
 

@@ -38,11 +38,21 @@ impl Server {
         }
     }
 
-    /// Sends the CSM, which is the first message (section 5.3).
     pub(super) fn begin_connection(&mut self, flow: FlowId) {
         if self.is_stream() {
-            let limit = self.config.max_message_bytes;
-            self.connections.insert(flow, Connection::new(limit));
+            let connection = Connection::new(self.config.max_message_bytes);
+            self.connections.insert(flow, connection);
+        }
+    }
+
+    /// Sends the CSM, which is the first message (section 5.3), when the first bytes of the client are here. The client sends its own
+    /// without waiting for it. So the packets of a connection do not depend on which end is faster.
+    fn greet(&mut self, flow: FlowId) {
+        let limit = self.config.max_message_bytes;
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            return;
+        };
+        if !core::mem::replace(&mut connection.has_greeted, true) {
             self.outbox.send_signal(flow, |out| stream::emit_csm(limit, out));
         }
     }
@@ -96,6 +106,7 @@ impl Server {
     }
 
     pub(super) fn receive_stream(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
+        self.greet(flow);
         let mut framer = match self.connections.get_mut(&flow) {
             Some(connection) => core::mem::take(&mut connection.framer),
             None => Framer::default(),

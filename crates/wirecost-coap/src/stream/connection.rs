@@ -15,6 +15,8 @@ pub(crate) struct Connection {
     /// Whether the peer announced block-wise transfers.
     has_blocks: bool,
     has_csm: bool,
+    /// Whether this end sent its CSM.
+    pub(crate) has_greeted: bool,
     /// Whether the peer sent a Release.
     pub(crate) is_released: bool,
     /// Whether the driver holds many unsent bytes.
@@ -46,6 +48,7 @@ impl Connection {
             max_message_bytes: BASE_MAX_MESSAGE_BYTES,
             has_blocks: false,
             has_csm: false,
+            has_greeted: false,
             is_released: false,
             is_congested: false,
         }
