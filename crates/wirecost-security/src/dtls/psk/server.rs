@@ -161,11 +161,10 @@ impl Engine {
         let identity = message::identity(message.body()).unwrap_or_default();
         let known = self.settings.psks.iter().find(|psk| psk.identity == identity);
         let Some(key) = known.map(|psk| psk.key.clone()) else {
-            let reason = format!(
-                "its identity {:?} is unknown",
-                identity.escape_ascii().to_string()
-            );
-            return Err(self.refuse(AlertDescription::UnknownPSKIdentity, &reason));
+            let identity = identity.escape_ascii();
+            let reason = format!("the pre-shared key or its identity differs: \"{identity}\" is unknown");
+            self.refuse(AlertDescription::UnknownPSKIdentity, &reason);
+            return Err(Fault::Other(reason.as_str().into()));
         };
         self.transcript.extend_from_slice(&message.whole);
         // The client repeats its flight until it has our Finished: ours is not sent again.
