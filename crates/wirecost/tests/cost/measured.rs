@@ -80,7 +80,7 @@ fn a_meter_file_made_from_the_model_leaves_no_residual() {
     for expected in [
         "ppk.csv beside the model of devices/nrf9160-lte-m.yaml",
         "modelled*",
-        "mJ per reading, of 1",
+        "mJ per reading, of 2",
         "residual: measured - modelled, in % of the measured",
         "meter: 100 samples/s",
     ] {

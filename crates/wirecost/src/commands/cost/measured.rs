@@ -17,6 +17,9 @@ use crate::exit::Failure;
 /// Samples outside the window that a measured idle power needs.
 const IDLE_SAMPLES: f64 = 10.0;
 
+/// The part of a value by which the arithmetic of floating-point numbers may move it.
+const ROUNDING: f64 = 1e-6;
+
 /// How the trace was aligned.
 #[derive(Clone, Copy, Debug)]
 enum Alignment {
@@ -74,7 +77,7 @@ impl Measured {
     pub fn json(&self) -> Value {
         let figures = self.pairs.iter().map(|pair| {
             let Energy { joules, low, high } = pair.modelled;
-            let residual = pair.measured.map(|measured| measured - joules);
+            let residual = pair.measured.map(|measured| residual(measured, joules));
             let figures = json!({
                 "modelled": {"mean": joules, "low": low, "high": high},
                 "measured": pair.measured,
@@ -124,7 +127,7 @@ impl Measured {
             text,
             "residual: measured - modelled, in % of the measured\n\
              aligned: {aligned}; compared: {} s to {} s, from the first wake-up to the end of the last tail\n\
-             meter: {} samples/s from {} s to {} s; the longest gap is {} sample intervals",
+             meter: {} samples/s from {} s to {} s; the longest gap is {} times the sample interval",
             number(from),
             number(to),
             number(1.0 / trace.interval()),
@@ -140,7 +143,7 @@ impl Pair {
     /// The residual as a part of the measured value.
     fn share(&self) -> Option<f64> {
         let measured = self.measured.filter(|measured| *measured != 0.0)?;
-        Some((measured - self.modelled.joules) / measured)
+        Some(residual(measured, self.modelled.joules) / measured)
     }
 
     fn row(&self) -> Vec<String> {
@@ -152,10 +155,20 @@ impl Pair {
             number(joules),
             format!("{} to {}", number(low), number(high)),
             measured.map_or_else(missing, number),
-            measured.map_or_else(missing, |measured| number(measured - joules)),
+            measured.map_or_else(missing, |measured| number(residual(measured, joules))),
             self.share()
                 .map_or_else(missing, |share| format!("{:.1} %", share * 100.0)),
         ]
+    }
+}
+
+/// Measured minus modelled; 0 where they differ by no more than the rounding of the arithmetic.
+fn residual(measured: f64, modelled: f64) -> f64 {
+    let difference = measured - modelled;
+    if difference.abs() <= measured.abs() * ROUNDING {
+        0.0
+    } else {
+        difference
     }
 }
 
