@@ -1,4 +1,4 @@
-//! Energy of a device, modelled from what it does on its link. Nothing here is measured; see docs/models/energy.md.
+//! Energy of a device, modelled from what it does on its link, and read from a power meter's file; see docs/models/energy.md.
 //!
 //! - [`device`]: [`Device`]: power states, tails, wake-up, radio
 //! - [`radio`]: [`Radio`]: how long a packet is on the air: Wi-Fi, Ethernet, cellular, NB-IoT
@@ -6,6 +6,7 @@
 //! - [`account`]: [`Account`]: time and energy by state, energy by part, phase and cause
 //! - [`repeat`]: the mean power of a device whose traffic repeats
 //! - [`battery`]: [`Battery`]: years until it is empty
+//! - [`trace`]: [`trace::Trace`]: what a power meter measured; everything else is modelled
 //!
 //! ```
 //! use wirecost_energy::{Battery, Energy};
@@ -24,6 +25,7 @@ pub mod device;
 pub mod meter;
 pub mod radio;
 pub mod repeat;
+pub mod trace;
 
 pub use account::{Account, Energy, Part, Purposes};
 pub use battery::Battery;
@@ -31,3 +33,4 @@ pub use device::{Device, Level, State};
 pub use meter::Meter;
 pub use radio::Radio;
 pub use repeat::{Repeated, mean_power};
+pub use trace::Trace;

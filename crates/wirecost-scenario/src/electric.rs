@@ -31,6 +31,9 @@ fn quantity(text: &str, units: &[(&str, f64)], expected: &'static str) -> Result
         .ok_or_else(|| ValueError::form(text, expected))
 }
 
+/// Units of current, as factors to amperes.
+const CURRENTS: [(&str, f64); 4] = [("nA", 1e-9), ("uA", 1e-6), ("mA", 1e-3), ("A", 1.0)];
+
 /// A power, or a current at the supply's voltage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Draw {
@@ -57,13 +60,20 @@ impl Draw {
 pub fn draw(text: &str) -> Result<Draw, ValueError> {
     const EXPECTED: &str = "a current or a power: write 2.7uA, 283mA or 90mW";
     let power = [("uW", 1e-6), ("mW", 1e-3), ("W", 1.0)];
-    let current = [("nA", 1e-9), ("uA", 1e-6), ("mA", 1e-3), ("A", 1.0)];
     let unit = split(text, EXPECTED)?.1;
     if unit.ends_with('W') {
         quantity(text, &power, EXPECTED).map(Draw::Power)
     } else {
-        quantity(text, &current, EXPECTED).map(Draw::Current)
+        quantity(text, &CURRENTS, EXPECTED).map(Draw::Current)
     }
+}
+
+/// Reads a current: `20mA`. Returns amperes.
+///
+/// # Errors
+/// It is not a current, or 0.
+pub fn current(text: &str) -> Result<f64, ValueError> {
+    above_zero(quantity(text, &CURRENTS, "a current: write 20mA")?, text)
 }
 
 /// Reads a voltage: `3.3V`. Returns volts.
@@ -161,6 +171,8 @@ mod tests {
         }
         let negative = draw("-5mA").map_err(|error| error.to_string());
         assert_eq!(negative, Err("must be 0 or more, got -5mA".to_owned()));
+        assert!((current("20mA").expect("a current") - 0.02).abs() < 1e-12);
+        assert!(current("20mW").is_err() && current("0mA").is_err());
         assert!(price("0.40").is_err() && price("-1 EUR").is_err() && voltage("0V").is_err());
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use wirecost_proto::Probability;
 use wirecost_proto::units::parse_duration;
-use wirecost_scenario::electric::BatterySize;
+use wirecost_scenario::electric::{self, BatterySize};
 
 /// `wirecost cost`.
 #[derive(Debug, Args)]
@@ -18,6 +18,8 @@ use wirecost_scenario::electric::BatterySize;
     Devices: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g, raspberry-pi-2b-ethernet.\n\
     Tariffs: 1nce, aws-iot-core, per-mb, per-session, soracom.\n\
     A name with a dot or a slash is a file: see wirecost schema device and wirecost schema tariff.\n\n\
+    --meter reads CSV exports of Nordic PPK2, Otii Arc and Joulescope, and others whose first line names the columns with their \
+    units: Timestamp(ms),Current(uA),Voltage(V).\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, a wrong file, or nothing to price, \
     14 the capture ends inside a packet (the figures cover the packets before it)."
 )]
@@ -62,9 +64,33 @@ pub struct CostArguments {
     #[arg(long, value_name = "FILE")]
     pub keylog: Option<PathBuf>,
 
+    /// Power meter's CSV file of the same time as the capture: measured energy beside the model
+    #[arg(long, value_name = "FILE", requires = "device")]
+    pub meter: Option<PathBuf>,
+
+    /// Voltage of the supply, for a meter's file without one, e.g. 3.3V
+    #[arg(long, value_name = "VOLTS", requires = "meter", value_parser = volts)]
+    pub volts: Option<f64>,
+
+    /// Time of the meter's file at which the capture's first packet up is sent [default: --marker-rise]
+    #[arg(long, value_name = "TIME", requires = "meter", conflicts_with = "marker_rise", value_parser = parse_duration)]
+    pub marker: Option<Duration>,
+
+    /// The device's first wake-up begins where the measured current first rises this much above the rest
+    #[arg(long, value_name = "CURRENT", default_value = "20mA", requires = "meter", value_parser = amperes)]
+    pub marker_rise: f64,
+
     /// Also write the figures as JSON to FILE; - prints them instead of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+fn volts(text: &str) -> Result<f64, String> {
+    electric::voltage(text).map_err(|error| format!("{error}"))
+}
+
+fn amperes(text: &str) -> Result<f64, String> {
+    electric::current(text).map_err(|error| format!("{error}"))
 }
 
 fn battery(text: &str) -> Result<BatterySize, String> {

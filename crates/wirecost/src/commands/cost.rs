@@ -1,8 +1,9 @@
-//! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder.
+//! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
 pub mod devices;
 pub mod files;
 mod ladder;
+mod measured;
 pub mod outcome;
 pub mod table;
 pub mod traffic;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 use crate::arguments::CostArguments;
 use crate::exit::{self, Failure};
 use crate::output;
+use measured::Measured;
 use outcome::{Asked, Outcome};
 use traffic::Source;
 
@@ -24,6 +26,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     let device = arguments.device.as_deref().map(files::device).transpose()?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
     let source = Source::read(arguments, device.as_ref())?;
+    let measured = Measured::read(arguments, device.as_ref(), &source)?;
     let asked = Asked {
         device: device.as_ref(),
         tariff: tariff.as_ref(),
@@ -39,8 +42,15 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         .collect::<Result<Vec<Outcome>, Failure>>()?;
     output::table_or_json(
         arguments.json.as_deref(),
-        || serde_json::to_string_pretty(&asked.json(arguments, &source, &outcomes)),
-        || table::table(arguments, &asked, &source, &outcomes),
+        || {
+            let mut value = asked.json(arguments, &source, &outcomes);
+            value["meter"] = measured.as_ref().map_or(serde_json::Value::Null, Measured::json);
+            serde_json::to_string_pretty(&value)
+        },
+        || {
+            let beside = measured.as_ref().map_or_else(String::new, Measured::table);
+            table::table(arguments, &asked, &source, &outcomes) + &beside
+        },
     )?;
     let Some(fault) = &source.fault else {
         return Ok(ExitCode::from(exit::OK));

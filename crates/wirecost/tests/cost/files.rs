@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{common, cost, open_folder};
 
 /// One error, exit code 2, and a hint.
-fn assert_refused(said: &common::Said, message: &str) {
+pub(crate) fn assert_refused(said: &common::Said, message: &str) {
     assert_eq!(said.code, Some(2), "{message}: {}", said.stderr);
     assert!(said.stderr.contains(message), "{message}: {}", said.stderr);
     assert_eq!(said.stderr.matches("error: ").count(), 1, "{}", said.stderr);

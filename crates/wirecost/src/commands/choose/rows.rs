@@ -137,6 +137,7 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
         interval: inputs.arguments.every.unwrap_or_default().as_secs_f64(),
         keep_alive: None,
         cycles,
+        activity: None,
     };
     let asked = Asked {
         device,

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use wirecost_cost::{Observed, Observer, Usage};
+use wirecost_cost::{Observed, ObservedPacket, Observer, Usage};
 use wirecost_dissect::Sightings;
 use wirecost_energy::{Account, Device, Meter};
 use wirecost_proto::units::counted;
+use wirecost_proto::{Direction, Instant};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
@@ -57,6 +58,59 @@ pub struct Traffic {
     pub keep_alive: Option<f64>,
     /// Readings first, then such keep-alives.
     pub cycles: Vec<Cycle>,
+    /// What the device of a capture did; `None` for a cell, and without a device file.
+    pub activity: Option<Activity>,
+}
+
+/// What the device of a capture did, as the model has it: from the wake-up before its first packet to the end of the tails after
+/// its last one.
+#[derive(Debug)]
+pub struct Activity {
+    /// Time and energy.
+    pub account: Account,
+    /// Seconds of the wake-up before the first packet.
+    pub wake: f64,
+    /// Seconds from the first packet to the first packet up; `None` if there is no packet up.
+    pub first_up: Option<f64>,
+    /// Messages that the device sent.
+    pub readings: f64,
+}
+
+impl Activity {
+    /// How long the device was active.
+    pub fn seconds(&self) -> f64 {
+        self.account.total_nanos() as f64 / 1e9
+    }
+}
+
+/// Observes when the first packet was, and when the first one up.
+#[derive(Default)]
+struct FirstTimes {
+    first: Option<Instant>,
+    first_up: Option<Instant>,
+}
+
+impl Observer for FirstTimes {
+    fn packet(&mut self, packet: &ObservedPacket<'_>) {
+        self.first.get_or_insert(packet.at);
+        if packet.direction == Direction::Up {
+            self.first_up.get_or_insert(packet.at);
+        }
+    }
+}
+
+/// What the device of a capture did.
+fn activity(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Activity {
+    let mut observers = (Meter::new(device), (Usage::default(), FirstTimes::default()));
+    tell(&mut observers);
+    let (meter, (usage, FirstTimes { first, first_up })) = observers;
+    let times = first.zip(first_up);
+    Activity {
+        account: meter.finish(),
+        wake: device.wake.map_or(0.0, |wake| wake.time.as_secs_f64()),
+        first_up: times.map(|(first, up)| up.saturating_since(first).as_secs_f64()),
+        readings: usage.messages,
+    }
 }
 
 impl Traffic {
@@ -227,6 +281,7 @@ fn devices(
             interval: cycle.every,
             keep_alive: None,
             cycles: vec![cycle],
+            activity: device.map(|device| activity(device, tell)),
         });
     }
     Ok(())
@@ -260,6 +315,7 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
                 interval: interval_of(arguments, cell).as_secs_f64(),
                 keep_alive: None,
                 cycles: devices::cycles(&lives, cell, device)?,
+                activity: None,
             }),
             None => {
                 is_of_one |= device.is_some();
@@ -335,6 +391,7 @@ fn cell_traffic(
             interval: every,
             keep_alive,
             cycles,
+            activity: None,
         });
     }
 }
