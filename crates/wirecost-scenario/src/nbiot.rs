@@ -13,7 +13,7 @@ use crate::parameter::{self, ParameterError};
 use crate::table::{Table, ValueError, flag, meant, message_rate_text, parsed, rate, set, text, time, whole};
 
 /// The keys of reports in NB-IoT cells. The first one tells such a scenario from the others.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "nbiot",
     "stack",
     "size",
@@ -29,6 +29,7 @@ pub const KEYS: [&str; 15] = [
     "resource",
     "what_if",
     "sensitivity",
+    "checks",
 ];
 /// The keys that can have several values, beside the parameters of the network.
 pub const DIMENSIONS: [&str; 3] = ["stack", "size", "load"];
@@ -176,6 +177,7 @@ pub fn read(root: &Node, varied: Vec<VariedParameter>) -> Result<NbiotOptions, S
     set(&mut options.resource, table.one("resource", text)?);
     options.what_ifs = table.many("what_if", text)?;
     set(&mut options.sensitivity, table.one("sensitivity", flag)?);
+    set(&mut options.checks, table.one("checks", flag)?);
     if options.sensitivity && !(options.varied.is_empty() && options.what_ifs.is_empty()) {
         return Err(table.error(
             "sensitivity",
@@ -286,6 +288,8 @@ pub(crate) struct Resolved {
     resource: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     sensitivity: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    checks: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     vary: BTreeMap<String, Vec<String>>,
 }
@@ -324,6 +328,7 @@ impl Resolved {
             ipv6: options.ipv6,
             resource: options.resource.clone(),
             sensitivity: options.sensitivity,
+            checks: options.checks,
             vary: varied
                 .map(|one| (format!("nbiot.{}", one.path), one.values.clone()))
                 .collect(),

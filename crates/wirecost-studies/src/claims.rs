@@ -129,8 +129,19 @@ pub enum Question {
         /// Its result.
         result: Amount,
     },
+    /// A run in NB-IoT cells has evaluated these statements.
+    Checks(Vec<CheckReference>),
     /// No figure of ours: there is only the bound, or what it needs is not there.
     Unmeasured,
+}
+
+/// A statement that a run in NB-IoT cells has evaluated: `RUN/ID`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckReference {
+    /// The name of the run.
+    pub run: String,
+    /// The statement's name in `checks` of the summary: `A4`.
+    pub id: String,
 }
 
 /// How a figure changes over a dimension.
@@ -225,9 +236,11 @@ impl Claim {
             .iter()
             .flat_map(|point| point.question.references())
             .collect();
-        let own = references.iter().map(|reference| NeededRun {
-            name: reference.run.clone(),
-            base: reference.run.clone(),
+        let checks = self.points.iter().flat_map(|point| point.question.checks());
+        let names = references.iter().map(|reference| &reference.run);
+        let own = names.chain(checks.map(|check| &check.run)).map(|run| NeededRun {
+            name: run.clone(),
+            base: run.clone(),
             set: Vec::new(),
         });
         let changed = |suspect: &Suspect| {
@@ -254,7 +267,15 @@ impl Question {
             Self::Order(all) => all.iter().collect(),
             Self::Trend(trend) => vec![&trend.of],
             Self::Limit(limit) => vec![&limit.of],
-            Self::Arithmetic { .. } | Self::Unmeasured => Vec::new(),
+            Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => Vec::new(),
+        }
+    }
+
+    /// The statements that it asks for.
+    pub fn checks(&self) -> &[CheckReference] {
+        match self {
+            Self::Checks(checks) => checks,
+            _ => &[],
         }
     }
 
@@ -275,7 +296,7 @@ impl Question {
                 of: change(&limit.of)?,
                 ..limit.as_ref().clone()
             })),
-            Self::Arithmetic { .. } | Self::Unmeasured => self.clone(),
+            Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => self.clone(),
         })
     }
 
@@ -287,6 +308,7 @@ impl Question {
             Self::Order(_) => "ordering",
             Self::Trend(_) => "trend",
             Self::Limit(_) | Self::Unmeasured => "bound",
+            Self::Checks(_) => "checks",
         }
     }
 }

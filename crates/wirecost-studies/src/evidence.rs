@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::merge::scenario_texts;
-use wirecost_results::nbiot::{self, NbiotSummary, Point};
+use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
@@ -21,6 +21,7 @@ use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan};
 use wirecost_stats::MeanInterval;
 
 use crate::amount::Amount;
+use crate::claims::CheckReference;
 use crate::reference::Reference;
 
 /// The engine of points of NB-IoT cells.
@@ -199,6 +200,30 @@ impl Evidence {
         figures
             .map(|(value, candidates)| Ok((value, chosen(reference, candidates)?)))
             .collect()
+    }
+
+    /// The statement that a run in NB-IoT cells has evaluated.
+    ///
+    /// # Errors
+    /// The run is not there or evaluated nothing, or it has no such statement.
+    pub fn check(&self, reference: &CheckReference) -> Result<&Check, Missing> {
+        let CheckReference { run, id } = reference;
+        let summary = match self.runs.get(run) {
+            None => return Err(Missing::NotRun(format!("no results of the run {run:?}"))),
+            Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
+            Some(Run::Points { summary }) => summary,
+            Some(_) => {
+                return Err(Missing::Wrong(format!(
+                    "{run}/{id}: the run is not of NB-IoT cells"
+                )));
+            }
+        };
+        if summary.checks.is_empty() {
+            let why = format!("the run {run:?} evaluated no statements: its scenario lacks checks: true");
+            return Err(Missing::NotRun(why));
+        }
+        let found = summary.checks.iter().find(|check| check.id == *id);
+        found.ok_or_else(|| Missing::Wrong(format!("{run}/{id}: the run has no such statement")))
     }
 
     /// Every cell or phase of a run, in the order of its summary, with its engine.

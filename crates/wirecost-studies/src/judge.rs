@@ -28,7 +28,7 @@ pub struct Judged {
     /// Where in the publication.
     #[serde(rename = "where")]
     pub place: String,
-    /// `absolute`, `ratio`, `ordering`, `trend` or `bound`.
+    /// `absolute`, `ratio`, `ordering`, `trend`, `bound` or `checks`.
     pub kind: String,
     /// The dimension of the published numbers.
     #[serde(skip)]

@@ -123,6 +123,65 @@ fn a_study_in_a_folder_runs_without_a_rebuild() {
 }
 
 #[test]
+fn statements_of_a_run_in_cells_judge_claims() {
+    let home = open_folder();
+    let study = home.path().join("mine");
+    fs::create_dir(&study).expect("a folder");
+    let claims = "wirecost: 1\nstudy: mine\nsource: a paper\nruns: {cells: cells.yaml}\nclaims:\n\
+                  - {id: M1, says: a, checks: cells/A13}\n\
+                  - {id: M2, says: b, checks: [cells/A13, cells/A1]}\n";
+    fs::write(study.join("claims.yaml"), claims).expect("a file");
+    let scenario = "wirecost: 1\nnbiot: {scenario: {n_sites: 1}}\nstack: coap-non\nsize: 25B\nload: 0.5/s\n\
+                    seeds: 1\nduration: 3s\nwarm_up: 0s\nchecks: true\n";
+    fs::write(study.join("cells.yaml"), scenario).expect("a file");
+    let said = run(home.path(), "study --from mine --out results --json -");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let named = |verdicts: [&str; 2]| {
+        ["M1", "M2"]
+            .map(str::to_owned)
+            .into_iter()
+            .zip(verdicts.map(str::to_owned))
+    };
+    assert!(
+        verdicts(&said).into_iter().eq(named(["reproduced", "not_run"])),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("25 B in 0.4 s are 500 bit/s"),
+        "{}",
+        said.stdout
+    );
+    // The gravest of several statements is the claim's.
+    let file = home.path().join("results/cells/summary.json");
+    let text = fs::read_to_string(&file).expect("a summary");
+    for (evaluated, expected) in [
+        ("holds", "reproduced"),
+        ("not-separable", "not_separable"),
+        ("does-not-hold", "contradicted"),
+    ] {
+        let mut summary: Value = serde_json::from_str(&text).expect("a summary");
+        summary["checks"][0]["verdict"] = evaluated.into();
+        fs::write(&file, summary.to_string()).expect("written");
+        let said = run(home.path(), "study --from mine --out results --no-runs --json -");
+        assert!(
+            verdicts(&said).into_iter().eq(named(["reproduced", expected])),
+            "{}",
+            said.stdout
+        );
+    }
+    let absent = claims.replace("A1]", "A99]");
+    fs::write(study.join("claims.yaml"), absent).expect("a file");
+    let said = run(home.path(), "study --from mine --out results --no-runs");
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("cells/A99: the run has no such statement"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn a_change_of_an_exact_figure_is_listed_and_gated() {
     let home = open_folder();
     compare(home.path(), "mqtt-qos1,coap-con -n 30 --rtt 25ms --out one");

@@ -79,6 +79,8 @@ pub struct NbiotOptions {
     pub varied: Vec<VariedParameter>,
     /// Whether each point is run with an NPDCCH occasion every 8, 16, 32 and 64 ms, to find the knees.
     pub sensitivity: bool,
+    /// Whether the statements of the published simulation are evaluated on the points.
+    pub checks: bool,
     /// The part of the points to run; `None` for all.
     pub shard: Option<Shard>,
 }
@@ -139,6 +141,7 @@ impl NbiotOptions {
             what_ifs: Vec::new(),
             varied: Vec::new(),
             sensitivity: false,
+            checks: false,
             shard: None,
         })
     }

@@ -1,10 +1,11 @@
 //! The rule of each kind of claim.
 
+use wirecost_results::nbiot::Verdict as Evaluated;
 use wirecost_results::thresholds::Aggregation;
 
 use super::compare::{self, Compared};
 use crate::amount::{Amount, Dimension, Published, digits};
-use crate::claims::{Limit, Point, Question, Shape, Trend};
+use crate::claims::{CheckReference, Limit, Point, Question, Shape, Trend};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
@@ -61,12 +62,36 @@ pub fn outcome(
         Question::Order(all) => order(all, evidence),
         Question::Trend(trend) => of_trend(trend, within, evidence),
         Question::Limit(limit) => of_limit(limit, evidence),
+        Question::Checks(checks) => of_checks(checks, evidence),
         Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
         Question::Unmeasured => {
             let why = "no bound excludes it, and nothing here measures it".to_owned();
             Ok(Outcome::new(Verdict::Undecidable, why, String::new()))
         }
     }
+}
+
+/// Statements that a run evaluated itself. The claim has the gravest verdict of them, and their numbers as ours.
+fn of_checks(checks: &[CheckReference], evidence: &Evidence) -> Result<Outcome, Missing> {
+    let mut gravest: Option<(Verdict, String)> = None;
+    let mut ours = Vec::new();
+    for reference in checks {
+        let check = evidence.check(reference)?;
+        let (verdict, says) = match check.verdict {
+            Evaluated::Holds => (Verdict::Reproduced, "holds"),
+            Evaluated::DoesNotHold => (Verdict::Contradicted, "does not hold"),
+            Evaluated::NotSeparable => (Verdict::NotSeparable, "is not separable"),
+            Evaluated::NotRun => {
+                return Err(Missing::NotRun(format!("{}: {}", check.id, check.numbers)));
+            }
+        };
+        ours.push(check.numbers.clone());
+        if gravest.as_ref().is_none_or(|(known, _)| verdict < *known) {
+            gravest = Some((verdict, format!("{} {says}: {}", check.id, check.statement)));
+        }
+    }
+    let (verdict, why) = gravest.ok_or_else(|| Missing::Wrong("no statement is named".into()))?;
+    Ok(Outcome::new(verdict, why, ours.join("; ")))
 }
 
 /// The range that counts as the published number.

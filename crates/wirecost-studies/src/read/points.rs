@@ -9,13 +9,21 @@ use wirecost_scenario::table::{Table, meant, text};
 use super::{at, bounds, list};
 use crate::amount::Published;
 use crate::arithmetic::compute;
-use crate::claims::{Explored, Limit, Point, Question, Shape, Suspect, Trend};
+use crate::claims::{CheckReference, Explored, Limit, Point, Question, Shape, Suspect, Trend};
 use crate::reference::Reference;
 
 /// The most points of a claim.
 const MAX_POINTS: usize = 1_000;
 /// The keys of which a claim has one.
-const QUESTIONS: [&str; 6] = ["value", "ratio", "order", "trend", "limit", "arithmetic"];
+const QUESTIONS: [&str; 7] = [
+    "value",
+    "ratio",
+    "order",
+    "trend",
+    "limit",
+    "checks",
+    "arithmetic",
+];
 
 /// The values of one dimension of `for`, or of one point: names with values.
 type Named = Vec<(String, String)>;
@@ -134,6 +142,7 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
         Some(("order", node)) => order(node)?,
         Some(("trend", node)) => trend(node)?,
         Some(("limit", node)) => limit(node)?,
+        Some(("checks", node)) => checks(node)?,
         Some((_, node)) => {
             let text = node
                 .scalar()
@@ -227,6 +236,31 @@ fn limit(node: &Node) -> Result<Question, ScenarioError> {
         at: Published::read(&limit).map_err(|error| table.error(key, error))?,
         is_above,
     })))
+}
+
+/// One statement, or a list of them.
+fn checks(node: &Node) -> Result<Question, ScenarioError> {
+    let nodes = list(node).unwrap_or(std::slice::from_ref(node));
+    let check = |node: &Node| {
+        let expected = || at(node, "checks: RUN/ID is expected, e.g. cells/A4");
+        let text = node.scalar().ok_or_else(expected)?;
+        let (run, id) = text.trim().split_once('/').ok_or_else(expected)?;
+        match run.is_empty() || id.is_empty() {
+            true => Err(expected()),
+            false => Ok(CheckReference {
+                run: run.to_owned(),
+                id: id.to_owned(),
+            }),
+        }
+    };
+    match nodes {
+        [] => Err(at(node, "checks: at least one statement is expected")),
+        nodes => nodes
+            .iter()
+            .map(check)
+            .collect::<Result<_, _>>()
+            .map(Question::Checks),
+    }
 }
 
 /// The dimension that is tried for what the publication leaves out.

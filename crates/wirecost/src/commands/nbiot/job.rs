@@ -185,7 +185,7 @@ impl Job<'_> {
 
     fn summary(&self, grids: &Grids, finished: &[FinishedRun]) -> NbiotSummary {
         let mut summary = judged(self.scenario, self.options, grids, finished);
-        if self.output.has_checks {
+        if self.output.has_checks || self.options.checks {
             summary.checks = checks::evaluate(&summary.points);
         }
         summary
