@@ -210,7 +210,7 @@ mod tests {
             (
                 "rrc.flow",
                 "resumed",
-                "rrc.flow must be one of resume, setup, control-plane, early-data, got resumed",
+                "rrc.flow must be one of resume, setup, control-plane, early-data, preconfigured, got resumed",
             ),
         ] {
             let error = set(&Config::default(), path, value).expect_err(path).to_string();
