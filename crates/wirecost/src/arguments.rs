@@ -20,6 +20,7 @@ mod serve;
 mod shape;
 mod study;
 mod table;
+mod what_if;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -48,6 +49,7 @@ pub use serve::{Protocol, ServeArguments};
 pub use shape::ShapeArguments;
 pub use study::{ClaimsArguments, DiffArguments, StudyArguments};
 pub use table::TableArguments;
+pub use what_if::WhatIfArguments;
 
 /// What one IoT message costs, in bytes, time and CPU, over any protocol, on any link, with the capture to prove it
 #[derive(Debug, Parser)]
@@ -165,6 +167,8 @@ pub enum Command {
     Cost(Box<CostArguments>),
     /// Rank the stacks that meet your requirements, by bytes, energy, money or time
     Choose(Box<ChooseArguments>),
+    /// Send the readings of your own capture over other stacks, in virtual time, and compare bytes
+    WhatIf(Box<WhatIfArguments>),
     /// Rebuild the report of a results folder
     Report(ReportArguments),
     /// Run a built-in server on its own, for other clients or for a load from a second machine

@@ -55,6 +55,20 @@ const CHOOSE: &[Group] = &[
     },
 ];
 
+const WHAT_IF: &[Group] = &[
+    Group {
+        heading: "Capture",
+        common: &["keylog", "client", "every"],
+        further: &["keep_alive"],
+    },
+    LINK,
+    Group {
+        heading: "Results",
+        common: &["out", "json", "quiet"],
+        further: &["seed"],
+    },
+];
+
 const COMPARE: &[Group] = &[
     Group {
         heading: "Messages",
@@ -249,8 +263,9 @@ const SERVE: &[Group] = &[
 ];
 
 /// The commands with groups.
-const GROUPS: [(&str, &[Group]); 7] = [
+const GROUPS: [(&str, &[Group]); 8] = [
     ("choose", CHOOSE),
+    ("what-if", WHAT_IF),
     ("compare", COMPARE),
     ("run", RUN),
     ("link", LINK_RUN),

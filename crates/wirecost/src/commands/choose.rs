@@ -43,7 +43,7 @@ const STACKS: [&str; 9] = [
     "mqtt-qos2+tls1.3",
 ];
 /// The most readings of a kept connection.
-const MOST_READINGS: u64 = 288;
+pub const MOST_READINGS: u64 = 288;
 /// The time for which a connection is kept.
 const KEPT_SECONDS: f64 = 86_400.0;
 /// Devices of each way where packets are lost.
@@ -66,9 +66,9 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     let inputs = inputs(arguments)?;
     let options = options(&inputs)?;
     let interrupt = Interrupt::install()?;
-    let out = arguments.out.clone().unwrap_or_else(folder_name);
+    let out = arguments.out.clone().unwrap_or_else(|| folder_named("choose"));
     let scenario = Scenario::comparison(options.clone());
-    let (summary, folder) = play(&inputs, &options, &scenario, &out, interrupt)?;
+    let (summary, folder) = play(arguments.quiet, &options, &scenario, &out, interrupt)?;
     if summary.interrupted {
         output::note(format_args!(
             "interrupted: what was simulated is in {}",
@@ -101,12 +101,13 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit::CELLS_FAILED))
 }
 
-fn folder_name() -> PathBuf {
+/// A new results folder of a command.
+pub fn folder_named(command: &str) -> PathBuf {
     let folder = default_folder();
     let name = folder
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    folder.with_file_name(format!("choose-{name}"))
+    folder.with_file_name(format!("{command}-{name}"))
 }
 
 fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
@@ -199,8 +200,8 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
 }
 
 /// Simulates the comparison into a results folder, with its report.
-fn play(
-    inputs: &Inputs<'_>,
+pub fn play(
+    quiet: bool,
     options: &Options,
     scenario: &Scenario,
     out: &Path,
@@ -214,7 +215,7 @@ fn play(
     };
     let run = OpenRun::create(out, start)?;
     let before = Before::look();
-    let mut screen = Screen::new(options, inputs.arguments.quiet, interrupt);
+    let mut screen = Screen::new(options, quiet, interrupt);
     let sweep = Sweep {
         options,
         folder: &run.folder,
@@ -274,7 +275,13 @@ fn verify(
     };
     live.validate()?;
     let scenario = Scenario::comparison(live.clone());
-    let (summary, _) = play(inputs, &live, &scenario, &out.join("verify"), interrupt)?;
+    let (summary, _) = play(
+        inputs.arguments.quiet,
+        &live,
+        &scenario,
+        &out.join("verify"),
+        interrupt,
+    )?;
     let verified = live.stacks.iter().map(|stack| {
         let stack = stack.to_string();
         let cell = summary

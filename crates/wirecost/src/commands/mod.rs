@@ -37,3 +37,4 @@ pub mod run;
 pub mod serve;
 pub mod study;
 pub mod thresholds;
+pub mod what_if;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wirecost_cost::{Observed, ObservedPacket, Observer, Usage};
-use wirecost_dissect::Sightings;
+use wirecost_dissect::{Reading, Sightings};
 use wirecost_energy::{Account, Device, Meter};
 use wirecost_proto::units::counted;
 use wirecost_proto::{Direction, Instant};
@@ -186,14 +186,14 @@ pub fn cycle(
     (cycle, observed)
 }
 
-fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
-    let path = &arguments.source;
+/// Reads a capture with the secrets of a key log. Every packet has a time.
+pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings), Failure> {
     let unreadable = |path: &Path, error| {
         Failure::usage(format!("cannot read {}: {error}", path.display()))
             .with_hint("give a capture file, or the results folder of a comparison")
     };
     let file = File::open(path).map_err(|error| unreadable(path, error))?;
-    let key_log = match &arguments.keylog {
+    let key_log = match key_log {
         Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
         None => String::new(),
     };
@@ -208,6 +208,11 @@ fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source,
                 .with_hint("capture with times: energy depends on when a packet is sent"),
         );
     }
+    Ok((reading, sightings))
+}
+
+fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
+    let (reading, sightings) = open(&arguments.source, arguments.keylog.as_deref())?;
     let mut source = Source {
         fault: reading.fault.map(|fault| fault.to_string()),
         ..Source::default()

@@ -1,0 +1,64 @@
+//! The arguments of `wirecost what-if`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use wirecost_proto::units::parse_duration;
+use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::table::whole;
+use wirecost_stack::Stack;
+
+/// `wirecost what-if`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A reading is payload that a device sends. Each stack is simulated with the median size and the median interval of the \
+    device's readings, with a connection for each reading and with one that is kept.\n\n\
+    wirecost what-if capture.pcapng --keylog keys.log coap-con+oscore mqtt-qos1+tls1.3\n\n\
+    Exit codes: 0 ok, 1 output could not be written, 2 usage, or a capture without readings, 130 interrupted."
+)]
+pub struct WhatIfArguments {
+    /// Capture file (pcap or pcapng)
+    #[arg(value_name = "CAPTURE")]
+    pub capture: PathBuf,
+
+    /// Stacks to simulate
+    #[arg(value_name = "STACK", value_delimiter = ',', required = true)]
+    pub stacks: Vec<Stack>,
+
+    /// Secrets of the capture's connections, in the format of SSLKEYLOGFILE
+    #[arg(long, value_name = "FILE")]
+    pub keylog: Option<PathBuf>,
+
+    /// The device, by its address [default: the one with the most bytes]
+    #[arg(long, value_name = "ADDRESS")]
+    pub client: Option<IpAddr>,
+
+    /// Time from one reading to the next [default: the median in the capture]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub every: Option<Duration>,
+
+    #[command(flatten)]
+    pub link: LinkLists,
+
+    /// Time between keep-alives of MQTT connections; 0s for none
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub keep_alive: Duration,
+
+    /// Seed of all random decisions
+    #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Results folder [default: runs/what-if-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Also write the figures as JSON to FILE; - prints them instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Print only errors and the table
+    #[arg(short, long)]
+    pub quiet: bool,
+}
