@@ -33,7 +33,7 @@ fn the_captured_stack_has_the_bytes_that_were_captured() {
 }
 
 #[test]
-fn a_capture_without_readings_is_refused() {
+fn a_missing_file_and_an_unknown_client_are_refused() {
     let home = open_folder();
     let refused = |arguments: &str| {
         let said = said(wirecost(home.path()).args(arguments.split_whitespace()));
