@@ -211,7 +211,7 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
     if let Some(([years, ..], least)) = figures.outcome.years.zip(arguments.battery_years)
         && years < least
     {
-        fails.push(format!("battery {years:.1} y, below {least} y"));
+        fails.push(format!("battery {years:.2} y, below {least} y"));
     }
     if let Some(most) = arguments.monthly_bytes
         && figures.month_bytes > most.bytes() as f64
