@@ -24,6 +24,8 @@ fn options(stacks: &[&str], what_ifs: &[WhatIf]) -> Options {
     };
     options.config.scenario.n_sites = 1;
     options.config.scenario.sectors_per_site = 1;
+    // One DCI per 32 ms, the period of the budget of DCIs that the differences are held against.
+    options.config.levels.ce0.npdcch_g = 4.0;
     options
 }
 

@@ -133,7 +133,7 @@ fn a_resumed_run_has_the_figures_of_a_whole_one() {
     assert_eq!(summary(home.path(), "run"), whole);
     let other = run(
         home.path(),
-        &format!("{GRID} {CELL} --set levels.ce0.npdcch_g=2 --resume run"),
+        &format!("{GRID} {CELL} --set levels.ce0.npdcch_g=4 --resume run"),
     );
     assert_eq!(other.code, Some(2));
     assert_eq!(
