@@ -138,7 +138,7 @@ fn a_resumed_run_has_the_figures_of_a_whole_one() {
     assert_eq!(other.code, Some(2));
     assert_eq!(
         other.line("error: "),
-        Some("run holds another run: nbiot.levels.ce0.npdcch_g was 4.0, is 2.0")
+        Some("run holds another run: nbiot.levels.ce0.npdcch_g was 2.0, is 4.0")
     );
 }
 
