@@ -87,7 +87,7 @@ fn parts_of_bars_add_up_to_the_report() {
     let report = section(&html, "report");
     assert!(report.contains("coap-con 25 B: transmit 30 ms, receive 80 ms, monitor 450 ms, wait 1,000 ms"));
     assert!(report.contains("<td>1,560</td>"));
-    assert!(report.contains("synchronise 4.5 mJ"));
+    assert!(report.contains("beside it 4.5 mJ"));
 }
 
 #[test]
