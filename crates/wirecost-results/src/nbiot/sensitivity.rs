@@ -71,6 +71,7 @@ mod tests {
                 "delay_by_level": [{LEVEL}, {LEVEL}, {LEVEL}], "device_throughput_bit_s": null,
                 "cell_throughput_bit_s": {ZERO}, "lowest_served_path_gain_db": null, "bytes_up": 0, "bytes_down": 0,
                 "dci_use": {ZERO}, "downlink_use": {ZERO}, "uplink_use": {ZERO}, "device": {DEVICE}, "energy_mj": 0,
+                "energy_by_state_mj": {STATES}, "energy_over_seeds_mj": {ZERO},
                 "battery_years": 0, "runs": []}}"#
             );
             serde_json::from_str(&text).expect("a point")
@@ -79,7 +80,8 @@ mod tests {
     }
 
     const ZERO: &str = r#"{"mean": 0, "low": null, "high": null}"#;
-    const LEVEL: &str = r#"{"reports": 0, "p50_s": null, "p95_s": null}"#;
+    const LEVEL: &str = r#"{"measured": 0, "reports": 0, "p50_s": null, "p95_s": null, "quantiles": []}"#;
+    const STATES: &str = r#"{"transmit": 0, "receive": 0, "monitor": 0, "wait": 0, "synchronisation": 0}"#;
     const DEVICE: &str = r#"{"transmit_ms": 0, "receive_ms": 0, "monitor_ms": 0, "wait_ms": 0, "nprach_ms": 0, "npdcch_ms": 0,
         "npdsch_ms": 0, "npusch_ms": 0, "ack_ms": 0, "preambles": 0, "collisions": 0, "connections": 0,
         "harq_retransmissions": 0, "rlc_retransmissions": 0}"#;

@@ -63,8 +63,8 @@ fn bytes_in_the_unloaded_cell_are_those_of_an_emulated_link() {
 
 #[test]
 fn timers_that_fire_add_retransmissions_and_nothing_new() {
-    // Timers of TCP and DTLS begin with 1 s. A handshake with a certificate takes longer on this air.
-    for stack in ["mqtt-qos1+tls1.3", "coap-con+dtls1.3"] {
+    // The timer of TCP begins with 1 s. A handshake with a certificate takes longer on this air.
+    for stack in ["mqtt-qos1+tls1.3"] {
         let emulated = LinkConfig::symmetric(Duration::from_millis(25));
         let [with, without] = [cell_link(0.0), emulated].map(|link| {
             let cell = simulated(stack, link, |_| {}).cell;
