@@ -9,7 +9,7 @@ use wirecost_schc::{Context, Ends};
 const REQUEST: &[u8] = b"\x42\x03\x00\x00\x01\x02\xb4test\xffx";
 
 /// A packet, and the same bytes as a compressed packet. The first byte chooses the version of IP and the direction. Every packet is
-/// restored exactly, and what is decompressed is compressed to bytes that stand for the same. Returns whether a rule describes
+/// restored exactly, and a packet that was decompressed is the same after it is compressed and decompressed again. Returns whether a rule describes
 /// the packet.
 pub fn packet(bytes: &[u8]) -> bool {
     let Some((first, bytes)) = bytes.split_first() else {

@@ -203,7 +203,7 @@ fn an_idle_device_waits_for_its_paging_occasion() {
     assert_eq!(dcis, 8);
     let (edrx, _) = with(IdleMode::Edrx);
     assert!((2_560..81_920 + 1_000).contains(&edrx.unwrap()), "{edrx:?}");
-    // Its active time of 10 s is over: it cannot be reached.
+    // The active time of the device (10 s) is over: the cell cannot page it.
     assert_eq!(with(IdleMode::Psm), (None, 0));
 }
 

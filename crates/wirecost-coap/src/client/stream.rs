@@ -12,7 +12,7 @@ use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::Repr;
 use crate::option::OptionsView;
-use crate::stream::{self, Connection, Fault, Framer, Signal};
+use crate::stream::{self, Connection, Fault, Signal};
 
 /// The most bytes of a request without the options of its template and its content: header 6, token 8, block options and
 /// payload marker.
@@ -99,29 +99,13 @@ impl Client {
             return;
         };
         let mut framer = core::mem::take(&mut connection.framer);
-        let mut rest = bytes;
-        let outcome = loop {
-            let held = framer.held();
-            let before = held + rest.len();
-            match framer.next(&mut rest) {
-                Ok(None) => break Ok(()),
-                Ok(Some(message)) => {
-                    let taken = self.take_message(flow, message, now);
-                    if taken.is_err() || self.connection.is_none() {
-                        break taken;
-                    }
-                }
-                Err(fault) => {
-                    self.outbox
-                        .consumed(flow, Layout::plain(before, 0), Kind::ORIGINAL);
-                    (framer, rest) = (Framer::default(), &[]);
-                    break Err(fault);
-                }
-            }
-        };
-        if !rest.is_empty() {
+        let (unread, outcome) = framer.read(bytes, |message| {
+            self.take_message(flow, message, now)?;
+            Ok(self.connection.is_some())
+        });
+        if unread > 0 {
             self.outbox
-                .consumed(flow, Layout::plain(rest.len(), 0), Kind::ORIGINAL);
+                .consumed(flow, Layout::plain(unread, 0), Kind::ORIGINAL);
         }
         if let Some(connection) = &mut self.connection {
             connection.framer = framer;

@@ -11,7 +11,7 @@ use crate::code::{Class, Code};
 use crate::describe::Kind;
 use crate::layout::Layout;
 use crate::message::Repr;
-use crate::stream::{self, Connection, Fault, Framer, Signal, kind_of};
+use crate::stream::{self, Connection, Fault, Signal, kind_of};
 
 /// The most bytes of a response without its body.
 const OVERHEAD_BYTES: usize = 128;
@@ -107,35 +107,18 @@ impl Server {
 
     pub(super) fn receive_stream(&mut self, flow: FlowId, bytes: &[u8], now: Instant) {
         self.greet(flow);
-        let mut framer = match self.connections.get_mut(&flow) {
-            Some(connection) => core::mem::take(&mut connection.framer),
-            None => Framer::default(),
+        let Some(connection) = self.connections.get_mut(&flow) else {
+            let ignored = Layout::plain(bytes.len(), 0);
+            return self.outbox.consumed(flow, ignored, Kind::ORIGINAL);
         };
-        let mut rest = bytes;
-        let outcome = loop {
-            if !self.connections.contains_key(&flow) {
-                break Ok(());
-            }
-            let before = framer.held() + rest.len();
-            match framer.next(&mut rest) {
-                Ok(None) => break Ok(()),
-                Ok(Some(message)) => {
-                    let taken = self.take_stream_message(flow, message, now);
-                    if taken.is_err() {
-                        break taken;
-                    }
-                }
-                Err(fault) => {
-                    self.outbox
-                        .consumed(flow, Layout::plain(before, 0), Kind::ORIGINAL);
-                    (framer, rest) = (Framer::default(), &[]);
-                    break Err(fault);
-                }
-            }
-        };
-        if !rest.is_empty() {
+        let mut framer = core::mem::take(&mut connection.framer);
+        let (unread, outcome) = framer.read(bytes, |message| {
+            self.take_stream_message(flow, message, now)?;
+            Ok(self.connections.contains_key(&flow))
+        });
+        if unread > 0 {
             self.outbox
-                .consumed(flow, Layout::plain(rest.len(), 0), Kind::ORIGINAL);
+                .consumed(flow, Layout::plain(unread, 0), Kind::ORIGINAL);
         }
         if let Some(connection) = self.connections.get_mut(&flow) {
             connection.framer = framer;

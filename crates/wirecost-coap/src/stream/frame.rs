@@ -260,6 +260,30 @@ impl Framer {
         Ok(None)
     }
 
+    /// Hands the messages of `bytes` to `take`, one after the other, until `take` returns `false`. Returns the number of bytes
+    /// that belong to no message that was taken, and why reading ended early. After a fault nothing is stored.
+    pub(crate) fn read(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(&[u8]) -> Result<bool, Fault>,
+    ) -> (usize, Result<(), Fault>) {
+        let mut rest = bytes;
+        loop {
+            let before = self.held() + rest.len();
+            match self.next(&mut rest) {
+                Ok(None) => return (rest.len(), Ok(())),
+                Ok(Some(message)) => match take(message) {
+                    Ok(true) => {}
+                    taken => return (rest.len(), taken.map(drop)),
+                },
+                Err(fault) => {
+                    *self = Self::default();
+                    return (before, Err(fault));
+                }
+            }
+        }
+    }
+
     /// Continues a message that is partly stored.
     fn complete<'a>(&'a mut self, bytes: &mut &[u8]) -> Result<Option<&'a [u8]>, Fault> {
         let len = loop {

@@ -1,6 +1,6 @@
 //! The columns of a meter's file: which one holds what, in which unit.
 //!
-//! A unit stands in parentheses after the name: `Timestamp(ms)`, `Main current (A)`. Two programs write names without a unit:
+//! The unit is in parentheses after the name: `Timestamp(ms)`, `Main current (A)`. Two programs write names without a unit:
 //! Otii Arc (a column `Main current`; seconds, amperes, volts) and Joulescope (the first columns are `time,current,voltage`; the
 //! same units).
 

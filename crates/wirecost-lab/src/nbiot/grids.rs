@@ -1,7 +1,7 @@
 //! The runs of a scenario: a grid for each combination of the varied parameters of the network.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use wirecost_nbiot::Config;
 use wirecost_results::nbiot::map::DeviceMap;
@@ -14,7 +14,6 @@ use wirecost_stack::name::nearest_of;
 use super::memory::Need;
 use super::options::{OptionsError, WhatIf};
 use super::{FinishedRun, Grid, NbiotError, Options};
-use crate::compare::simulated::side_by_side;
 
 /// Why a scenario cannot be run in the cells.
 #[derive(Debug, thiserror::Error)]
@@ -209,33 +208,36 @@ impl Grids {
         on_run: &mut dyn FnMut(FinishedRun),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), NbiotError> {
-        let stopped = AtomicBool::new(false);
-        let stop = || {
-            stopped.fetch_or(stop(), Ordering::Relaxed);
-            stopped.load(Ordering::Relaxed)
-        };
-        let run = |index: usize| {
+        let run = |index: usize, stopped: &AtomicBool| {
             let (one, within) = self.place(index);
-            let run = one.grid.run(within, &stopped)?;
+            let run = one.grid.run(within, stopped)?;
             Ok(FinishedRun { index, ..run })
         };
-        side_by_side(runs, jobs, &run, on_run, &stop)
+        super::play(runs, jobs, &run, on_run, stop)
+    }
+
+    /// Each grid with its runs among those that have ended, by their indices in it.
+    fn each_with<'a>(
+        &'a self,
+        finished: &'a [FinishedRun],
+    ) -> impl Iterator<Item = (&'a NetworkGrid, Vec<FinishedRun>)> {
+        let mut first = 0;
+        self.grids.iter().map(move |one| {
+            let indices = first..first + one.grid.len();
+            first = indices.end;
+            let own = finished.iter().filter(|run| indices.contains(&run.index));
+            let own = own.map(|run| FinishedRun {
+                index: run.index - indices.start,
+                ..run.clone()
+            });
+            (one, own.collect())
+        })
     }
 
     /// The summary of the runs that have ended. It says interrupted where runs of this shard are missing.
     pub fn summary(&self, finished: &[FinishedRun]) -> NbiotSummary {
         let mut points = Vec::new();
-        let mut first = 0;
-        for one in &self.grids {
-            let indices = first..first + one.grid.len();
-            first = indices.end;
-            let own = finished.iter().filter(|run| indices.contains(&run.index));
-            let own: Vec<FinishedRun> = own
-                .map(|run| FinishedRun {
-                    index: run.index - indices.start,
-                    ..run.clone()
-                })
-                .collect();
+        for (one, own) in self.each_with(finished) {
             let summary = one.grid.summary(&own);
             for mut point in summary.points {
                 name(&mut point, &one.values);
@@ -250,16 +252,8 @@ impl Grids {
     /// The cells, and where devices of the runs that have ended were.
     pub fn map(&self, finished: &[FinishedRun]) -> DeviceMap {
         let mut whole = self.grids[0].grid.map(&[]);
-        let mut first = 0;
-        for one in &self.grids {
-            let indices = first..first + one.grid.len();
-            first = indices.end;
-            let own = finished.iter().filter(|run| indices.contains(&run.index));
-            let own = own.map(|run| FinishedRun {
-                index: run.index - indices.start,
-                ..run.clone()
-            });
-            let map = one.grid.map(&own.collect::<Vec<_>>());
+        for (one, own) in self.each_with(finished) {
+            let map = one.grid.map(&own);
             whole.runs.extend(map.runs.into_iter().map(|mut run| {
                 run.stack = named(&run.stack, &one.values).0;
                 run

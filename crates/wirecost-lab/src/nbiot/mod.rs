@@ -154,7 +154,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Adds a curve and returns its index, or notes why it cannot be run.
+    /// Adds a curve. Returns its index; `None` for a curve that cannot be run, which is added to `not_run` with its reason.
     fn add(
         &mut self,
         (stack, size_bytes): (Stack, usize),
@@ -229,14 +229,6 @@ impl Grid {
         )
     }
 
-    /// The stack and the size of a run's reports, as text.
-    pub fn curve_text(&self, index: usize) -> String {
-        let curve = &self.curves[self.runs[index].curve];
-        let what_if = curve.what_if.map(|change| format!(" ({})", change.name()));
-        let what_if = what_if.unwrap_or_default();
-        format!("{}{what_if}, {} B", curve.stack, curve.size_bytes)
-    }
-
     /// Plays `runs` on `jobs` threads and hands their figures over in this order, whatever the number of threads.
     ///
     /// # Errors
@@ -248,12 +240,13 @@ impl Grid {
         on_run: &mut dyn FnMut(FinishedRun),
         stop: &dyn Fn() -> bool,
     ) -> Result<(), NbiotError> {
-        let stopped = AtomicBool::new(false);
-        let stop = || {
-            stopped.fetch_or(stop(), Ordering::Relaxed);
-            stopped.load(Ordering::Relaxed)
-        };
-        side_by_side(runs, jobs, &|index| self.run(index, &stopped), on_run, &stop)
+        play(
+            runs,
+            jobs,
+            &|index, stopped| self.run(index, stopped),
+            on_run,
+            stop,
+        )
     }
 
     /// The memory of a run's devices when none of them is served.
@@ -377,6 +370,22 @@ pub fn dci_spacing_ms(config: &Config) -> f64 {
 /// Whether DCI occasions are as far apart as the calibration has chosen for the profile `study`.
 fn is_calibrated(config: &Config) -> bool {
     Config::profile("study").is_ok_and(|study| dci_spacing_ms(&study) == dci_spacing_ms(config))
+}
+
+/// Plays runs by their indices on `jobs` threads and hands them over in this order. When `stop` says so, running ones end early.
+fn play(
+    runs: &[usize],
+    jobs: usize,
+    run: &(dyn Fn(usize, &AtomicBool) -> Result<FinishedRun, NbiotError> + Sync),
+    on_run: &mut dyn FnMut(FinishedRun),
+    stop: &dyn Fn() -> bool,
+) -> Result<(), NbiotError> {
+    let stopped = AtomicBool::new(false);
+    let stop = || {
+        stopped.fetch_or(stop(), Ordering::Relaxed);
+        stopped.load(Ordering::Relaxed)
+    };
+    side_by_side(runs, jobs, &|index| run(index, &stopped), on_run, &stop)
 }
 
 /// The figures of a run as the summary has them: the places are in `map.json`.

@@ -98,7 +98,7 @@ impl Topic {
     }
 
     /// The topic of a message that is sent without a registration: a name of two bytes is a short topic name, a number a
-    /// predefined topic id, and any other name stands for the predefined topic id 1.
+    /// predefined topic id, and the predefined topic id 1 replaces any other name.
     pub fn without_registration(name: &str) -> Self {
         let short = name.as_bytes().try_into().map(Self::Short);
         let number = || name.parse().ok().filter(|id| *id != 0).unwrap_or(1);
@@ -399,7 +399,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Whether [`Message::Other`] stands for messages of this type.
+/// Whether messages of this type are decoded as [`Message::Other`].
 const fn is_opaque(kind: MessageType) -> bool {
     use MessageType as T;
     matches!(

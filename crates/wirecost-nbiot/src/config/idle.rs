@@ -14,7 +14,7 @@ pub enum IdleMode {
     Drx,
     /// It looks for a page in the paging time window of each extended cycle (TS 24.301, TS 36.304 section 7.3).
     Edrx,
-    /// It looks for a page in each paging cycle of the active time, then it cannot be reached until it sends (TS 24.301).
+    /// It looks for a page in each paging cycle of the active time. After that the network cannot page it until the device sends (TS 24.301).
     Psm,
 }
 

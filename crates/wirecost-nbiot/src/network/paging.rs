@@ -20,7 +20,7 @@ pub(super) struct PageBlock {
 }
 
 impl Network {
-    /// The next paging occasion of a device that looks for pages; `None` where it cannot be reached until it sends.
+    /// The next paging occasion of a device that looks for pages; `None` where the cell cannot page the device until the device sends.
     pub(super) fn next_page(&mut self, ue: UeId, now: Subframe) -> Option<Subframe> {
         let idle = self.config.idle;
         let cycle = u64::from(self.config.rrc.paging_cycle_ms);

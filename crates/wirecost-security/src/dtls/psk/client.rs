@@ -104,10 +104,7 @@ impl Engine {
                 },
                 kind::FINISHED,
             ) => self.server_finished(message, session, is_abbreviated, now),
-            _ => Err(self.refuse(
-                AlertDescription::UnexpectedMessage,
-                &format!("it sent handshake message {} out of turn", message.kind),
-            )),
+            _ => Err(self.out_of_turn(message)),
         }
     }
 

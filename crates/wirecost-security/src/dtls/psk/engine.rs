@@ -354,6 +354,12 @@ impl Engine {
         self.layer.ready.extend(held.into_iter().map(Out::Plaintext));
     }
 
+    /// Refuses a handshake message that the peer may not send now.
+    pub(super) fn out_of_turn(&mut self, message: &Message) -> Fault {
+        let reason = format!("it sent handshake message {} out of turn", message.kind);
+        self.refuse(AlertDescription::UnexpectedMessage, &reason)
+    }
+
     /// Sends a fatal alert. The fault says what the peer did wrong.
     pub(super) fn refuse(&mut self, alert: AlertDescription, reason: &str) -> Fault {
         self.layer.append(0, content::ALERT, &[FATAL, u8::from(alert)]);

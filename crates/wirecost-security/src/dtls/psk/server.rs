@@ -65,10 +65,7 @@ impl Engine {
                 },
                 kind::FINISHED,
             ) => self.client_finished(message, session, is_abbreviated, now),
-            _ => Err(self.refuse(
-                AlertDescription::UnexpectedMessage,
-                &format!("it sent handshake message {} out of turn", message.kind),
-            )),
+            _ => Err(self.out_of_turn(message)),
         }
     }
 
