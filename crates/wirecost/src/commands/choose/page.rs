@@ -19,8 +19,12 @@ pub(super) fn page(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> 
     for row in rows {
         text.push_str(&format!("| {} |\n", line(inputs, row).join(" | ")));
     }
-    for note in notes(inputs, rows, verified) {
-        text.push_str(&format!("{note}\n"));
+    text.push('\n');
+    for note in notes(inputs, rows, verified)
+        .iter()
+        .filter(|note| !note.is_empty())
+    {
+        text.push_str(&format!("- {}\n", note.trim_start_matches("* ")));
     }
     text.push_str(&format!("\nRepeat it with `{}`.\n", command_line::recorded()));
     text

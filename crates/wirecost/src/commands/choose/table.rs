@@ -1,7 +1,7 @@
 //! The ranking for a terminal, and as JSON.
 
 use serde_json::{Value, json};
-use wirecost_proto::units::DisplayDuration;
+use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row};
@@ -57,7 +57,7 @@ pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
         line.push(why);
         return line;
     };
-    line.push(number(figures.bytes.mean.round()));
+    line.push(bytes(&figures.bytes));
     line.push(number(figures.month_bytes / 1e6));
     if let Some(watts) = &figures.watts {
         line.push(number(watts.mean * 1e3));
@@ -74,6 +74,16 @@ pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
     }
     line.push(why);
     line
+}
+
+/// Bytes per reading, with their interval where devices differ.
+fn bytes(mean: &MeanInterval) -> String {
+    let text = number(mean.mean.round());
+    match (mean.low, mean.high) {
+        (Some(low), Some(high)) if low == high => text,
+        (Some(low), Some(high)) => format!("{text} ({low:.0} to {high:.0})"),
+        _ => format!("{text} (no interval)"),
+    }
 }
 
 /// Why a stack is not the first one.
@@ -97,6 +107,16 @@ fn why(row: &Row) -> String {
 pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
     let mut notes = vec![String::new()];
     notes.push("bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes; simulated".to_owned());
+    let devices = rows
+        .iter()
+        .filter_map(|row| row.figures.as_ref())
+        .map(|figures| figures.bytes.n);
+    if let Some(devices) = devices.max() {
+        notes.push(format!(
+            "means over {} of each way, with their 95 % interval where devices differ",
+            counted(devices, "device")
+        ));
+    }
     if let Some(device) = &inputs.device {
         let (assumed, all) = device.assumed();
         notes.push(format!(
@@ -122,7 +142,9 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
             .is_some_and(|(_, what)| what != "p95")
     };
     if rows.iter().any(longest) {
-        notes.push("p95 is the longest time where there are fewer than 100 readings".to_owned());
+        notes.push(
+            "p95 is the longest time where there are too few readings for a 95th percentile".to_owned(),
+        );
     }
     for verified in verified {
         let outcome = match (&verified.reason, &verified.difference) {
