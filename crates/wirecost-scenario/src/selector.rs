@@ -8,8 +8,8 @@ use wirecost_proto::units::DisplayDuration;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::device;
+use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
 use super::parameter;
 use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};

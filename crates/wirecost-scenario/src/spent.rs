@@ -68,13 +68,9 @@ fn built_in(name: &str) -> Result<Device, NoEnergy> {
 }
 
 /// The mean over the devices whose whole life is kept: of a life, or of each of its readings.
-fn of_lives(
-    lives: &CellTraffic,
-    cell: &Cell,
-    device: &Device,
-    is_session: bool,
-) -> Result<Energy, NoEnergy> {
-    let unknown = || NoEnergy::Unreadable("its packets have names that this version does not know".to_owned());
+fn of_lives(lives: &CellTraffic, cell: &Cell, device: &Device, is_session: bool) -> Result<Energy, NoEnergy> {
+    let unknown =
+        || NoEnergy::Unreadable("its packets have names that this version does not know".to_owned());
     let shapes = replay::shapes(lives).ok_or_else(unknown)?;
     let mut sum = Energy::default();
     for life in &lives.devices {
@@ -82,7 +78,11 @@ fn of_lives(
         replay::tell_life(life, &shapes, &mut meter);
         sum += meter.finish().total();
     }
-    let each = if is_session { 1.0 } else { cell.messages_per_connection as f64 };
+    let each = if is_session {
+        1.0
+    } else {
+        cell.messages_per_connection as f64
+    };
     let count = lives.devices.len() as f64 * each;
     match count > 0.0 {
         true => Ok(sum.scaled(1.0 / count)),
@@ -123,7 +123,9 @@ fn is_the_mean(ladder: &Ladder, cell: &Cell) -> bool {
     let kept = |phase: &str| -> f64 {
         let packets = ladder.packets.iter().filter(|packet| packet.phase == phase);
         packets
-            .map(|packet| packet.ip + packet.transport + packet.security + packet.application + packet.payload)
+            .map(|packet| {
+                packet.ip + packet.transport + packet.security + packet.application + packet.payload
+            })
             .sum::<u64>() as f64
     };
     let wire = |bytes: &Bytes| bytes.wire.mean;

@@ -73,7 +73,10 @@ impl Thresholds {
             let (metric, selector) = of_work(&key.name, work).map_err(|why| at(&why))?;
             if needs_a_device(metric, work) && !selector.names(DEVICE) {
                 let why = format!("{} names no device by which it is modelled", key.name);
-                let hint = format!("write {}{{device=esp32s3-wifi}}; wirecost cost --help has the devices", metric.name);
+                let hint = format!(
+                    "write {}{{device=esp32s3-wifi}}; wirecost cost --help has the devices",
+                    metric.name
+                );
                 return Err(at(&why).with_hint(hint));
             }
             let subjects = nature::subjects(work, metric);

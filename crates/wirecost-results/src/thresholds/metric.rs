@@ -288,7 +288,8 @@ impl Metric {
 /// The metrics of cells, of loads or of points.
 pub fn all(of: Of) -> Vec<&'static Metric> {
     let is_both = |metric: &&Metric| metric.of == Of::Both && of != Of::Points;
-    let is_either = |metric: &&Metric| metric.of == Of::CellsAndPoints && matches!(of, Of::Cells | Of::Points);
+    let is_either =
+        |metric: &&Metric| metric.of == Of::CellsAndPoints && matches!(of, Of::Cells | Of::Points);
     let all = METRICS.iter();
     all.filter(|metric| metric.of == of || is_both(metric) || is_either(metric))
         .collect()

@@ -40,12 +40,7 @@ impl Instance {
 
 impl Thresholds {
     /// Judges each demand on a comparison; energy is modelled from the packets of the cells' files in `folder`.
-    pub fn of_comparison(
-        &self,
-        options: &Options,
-        summary: &Summary,
-        folder: &RunFolder,
-    ) -> Vec<Threshold> {
+    pub fn of_comparison(&self, options: &Options, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
         let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
         let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
         let cells: Vec<(&Labels, &Cell)> = cells
@@ -57,7 +52,11 @@ impl Thresholds {
                 .flat_map(|(labels, cell)| demand.of_cell(labels, cell, folder));
             demand.judge(each)
         };
-        let is_asked = |demand: &&Demand| labels.values().any(|labels| demand.devices(labels).next().is_some());
+        let is_asked = |demand: &&Demand| {
+            labels
+                .values()
+                .any(|labels| demand.devices(labels).next().is_some())
+        };
         self.0.iter().filter(is_asked).map(verdict).collect()
     }
 
@@ -145,7 +144,9 @@ impl Demand {
     fn devices(&self, labels: &Labels) -> impl Iterator<Item = Option<&'static str>> {
         of_device(self.metric, labels)
             .into_iter()
-            .filter(|(labels, _)| self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none())
+            .filter(|(labels, _)| {
+                self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
+            })
             .map(|(_, device)| device)
     }
 

@@ -64,7 +64,10 @@ fn adjusted_of<T>(test: &Option<T>, adjusted: &mut impl Iterator<Item = f64>) ->
 pub fn by_intervals(one: &Figure, other: &Figure) -> Compared {
     let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
     if one.shares_model(other) {
-        return match (low < other_low && high < other_high, low > other_low && high > other_high) {
+        return match (
+            low < other_low && high < other_high,
+            low > other_low && high > other_high,
+        ) {
             (true, _) => Compared::Smaller,
             (_, true) => Compared::Larger,
             _ => inseparable(one, other),
@@ -202,7 +205,10 @@ mod tests {
         let (_, [low, high]) = ratio(&other, &one, false).expect("a ratio");
         assert!((low - 1.2).abs() < 1e-9 && (high - 1.2).abs() < 1e-9);
         let foreign = modelled(1.2, "b");
-        assert!(matches!(by_intervals(&one, &foreign), Compared::Inseparable { .. }));
+        assert!(matches!(
+            by_intervals(&one, &foreign),
+            Compared::Inseparable { .. }
+        ));
     }
 
     #[test]

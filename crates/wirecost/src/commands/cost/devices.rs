@@ -29,7 +29,10 @@ pub fn cycles(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Re
     let every = life * traffic.devices.len() as f64;
     let cycles = traffic.devices.iter().map(|seen| Cycle {
         readings: cell.messages_per_connection as f64,
-        ..cycle(device, Some(every), |observer| replay::tell_life(seen, &shapes, observer)).0
+        ..cycle(device, Some(every), |observer| {
+            replay::tell_life(seen, &shapes, observer)
+        })
+        .0
     });
     Ok(cycles.collect())
 }
