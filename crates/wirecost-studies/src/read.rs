@@ -13,7 +13,7 @@ mod bounds;
 mod points;
 
 const KEYS: [&str; 7] = ["wirecost", "study", "source", "setup", "runs", "claims", "notes"];
-const CLAIM_KEYS: [&str; 19] = [
+const CLAIM_KEYS: [&str; 20] = [
     "id",
     "says",
     "where",
@@ -25,6 +25,7 @@ const CLAIM_KEYS: [&str; 19] = [
     "trend",
     "limit",
     "arithmetic",
+    "model",
     "checks",
     "within",
     "bound",

@@ -7,6 +7,7 @@ use super::compare::{self, Compared};
 use crate::amount::{Amount, Dimension, Published, digits};
 use crate::claims::{CheckReference, Limit, Point, Question, Shape, Trend};
 use crate::evidence::{Evidence, Figure, Missing};
+use crate::model::Model;
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -63,6 +64,7 @@ pub fn outcome(
         Question::Trend(trend) => of_trend(trend, within, evidence),
         Question::Limit(limit) => of_limit(limit, evidence),
         Question::Checks(checks) => of_checks(checks, evidence),
+        Question::Model(model) => of_model(published, model, within, evidence),
         Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
         Question::Unmeasured => {
             let why = "no bound excludes it, and nothing here measures it".to_owned();
@@ -146,6 +148,36 @@ fn value(
             text_of(&figure),
         )
     })
+}
+
+/// An expression of figures and of a device's powers.
+fn of_model(
+    published: Option<&Published>,
+    model: &Model,
+    within: Option<f64>,
+    evidence: &Evidence,
+) -> Result<Outcome, Missing> {
+    let figure = model.figure(evidence)?;
+    let published =
+        published.ok_or_else(|| Missing::Wrong(format!("{}: no number is published", model.text)))?;
+    let within = tolerance(within, figure.amount.dimension);
+    let is_same = meets(figure.ends(), range(published, within));
+    let verdict = if is_same {
+        Verdict::Reproduced
+    } else {
+        Verdict::Differs
+    };
+    let times = figure.amount.value / published.amount.value;
+    Ok(Outcome {
+        value: Some(figure.amount.value),
+        interval: figure.interval,
+        ..Outcome::new(
+            verdict,
+            format!("ours is {} of the published: {}", percent(times), model.text),
+            text_of(&figure),
+        )
+    }
+    .of(vec![figure]))
 }
 
 fn ratio(
@@ -442,9 +474,10 @@ fn text_of(figure: &Figure) -> String {
         _ => String::new(),
     };
     match figure.model {
-        Some(device) => format!(
-            "{}{interval} (modelled by {device} from packets, {})",
+        Some(model) => format!(
+            "{}{interval} (modelled by {}, {})",
             figure.shown(),
+            model.device,
             figure.engine
         ),
         None => format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n),

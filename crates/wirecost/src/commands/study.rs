@@ -121,7 +121,8 @@ fn evidence(
         let folder = out.join(folder_name(&run.name));
         if !arguments.no_runs && !interrupt.is_set() {
             output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
-            if let Err(why) = make(study, run, &folder, arguments.quick)? {
+            let scenario = study.scenario(run, arguments.quick);
+            if let Err(why) = make(scenario, run, &folder)? {
                 evidence.absent(&run.name, &why);
                 continue;
             }
@@ -135,15 +136,14 @@ fn evidence(
     Ok(evidence)
 }
 
-/// Makes one run as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
+/// Makes one run of a scenario with changes as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
 /// results, if it has none.
-fn make(
-    study: &Study,
+pub fn make(
+    scenario: Option<(&str, Vec<String>)>,
     run: &NeededRun,
     folder: &Path,
-    is_quick: bool,
 ) -> Result<Result<(), String>, Failure> {
-    let Some((scenario, set)) = study.scenario(run, is_quick) else {
+    let Some((scenario, set)) = scenario else {
         return Ok(Err(format!("the study has no run {:?}", run.name)));
     };
     let began = Instant::now();
@@ -262,7 +262,8 @@ fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit::OK))
 }
 
-fn failure(error: StudyError) -> Failure {
+/// Says what is wrong with a study.
+pub fn failure(error: StudyError) -> Failure {
     match error {
         StudyError::Unknown(name) => {
             let known = library::names();
