@@ -23,6 +23,7 @@ use wirecost_stats::MeanInterval;
 
 use crate::amount::Amount;
 use crate::claims::CheckReference;
+use crate::model::Modelled;
 use crate::reference::Reference;
 
 /// The engine of points of NB-IoT cells.
@@ -49,17 +50,6 @@ pub struct Figure {
     pub reference: String,
     /// The device file by which it is modelled; the interval is then that of the file's spread.
     pub model: Option<Modelled>,
-}
-
-/// By what an energy is modelled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Modelled {
-    /// The device file.
-    pub device: &'static str,
-    /// What the largest share of it is spent on: idle draw, tails, wake-up, processor, or time on the air.
-    pub mostly: &'static str,
-    /// That share, from 0 to 1.
-    pub share: f64,
 }
 
 impl Figure {

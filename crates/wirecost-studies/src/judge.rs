@@ -367,7 +367,10 @@ fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option
     });
     let of_figure = |figure: &Figure| {
         let model = figure.model?;
-        Some(format!("ours is {:.0} % {}", model.share * 100.0, model.mostly))
+        Some(match model.share * 100.0 {
+            99.5.. => format!("ours is {} alone", model.mostly),
+            percent => format!("ours is {percent:.0} % {}", model.mostly),
+        })
     };
     let mostly = measured.and_then(|outcome| outcome.figures.iter().find_map(of_figure));
     let arithmetic = is_arithmetic.then(|| "arithmetic".to_owned());

@@ -8,8 +8,18 @@ use wirecost_scenario::spent::{self, IDLE_DRAW, TAILS};
 
 use crate::amount::{Amount, Dimension};
 use crate::arithmetic::{ArithmeticError, compute_with};
-use crate::evidence::{Evidence, Figure, Missing, Modelled};
 use crate::reference::Reference;
+
+/// By what an energy is modelled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modelled {
+    /// The device file.
+    pub device: &'static str,
+    /// What the largest share of it is spent on: idle draw, tails, wake-up, processor, or time on the air.
+    pub mostly: &'static str,
+    /// That share, from 0 to 1.
+    pub share: f64,
+}
 
 /// An expression that models a published number.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,14 +49,6 @@ enum TermOf {
 struct Power {
     watts: Energy,
     model: Modelled,
-}
-
-/// An end of the interval of every name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Middle,
-    Low,
-    High,
 }
 
 impl Model {
@@ -103,72 +105,45 @@ impl Model {
         Ok(changed)
     }
 
-    /// Its result. The interval is that of all names at their low ends and at their high ends: a device's powers move together.
+    /// Its result, and at the low and the high ends of all names: a device's powers move together. `of` gives the three values of a
+    /// figure.
     ///
     /// # Errors
-    /// A figure is missing.
-    pub fn figure(&self, evidence: &Evidence) -> Result<Figure, Missing> {
-        let mut figures = Vec::new();
-        let mut model = None;
-        for term in &self.terms {
-            match &term.of {
-                TermOf::Power(power) => model = model.or(Some(power.model)),
-                TermOf::Figure(reference) => {
-                    let figure = evidence.figure(reference)?;
-                    model = model.or(figure.model);
-                    figures.push((term.text.as_str(), figure));
-                }
-            }
-        }
-        let [middle, low, high] = [End::Middle, End::Low, End::High].map(|end| self.at(end, &figures));
-        let (middle, low, high) = (middle?, low?, high?);
-        let engine = figures
-            .first()
-            .map_or("sim", |(_, figure)| figure.engine.as_str());
-        Ok(Figure {
-            amount: middle,
-            interval: Some([low.value.min(high.value), low.value.max(high.value)]),
-            is_exact: low.value == high.value,
-            is_median: false,
-            engine: engine.to_owned(),
-            n: figures
-                .iter()
-                .map(|(_, figure)| figure.n)
-                .min()
-                .unwrap_or_default(),
-            samples: Vec::new(),
-            reference: self.text.clone(),
-            model,
-        })
+    /// `of` has no values of a figure.
+    pub fn results(
+        &self,
+        of: &dyn Fn(&Reference) -> Option<[f64; 3]>,
+    ) -> Result<[Amount; 3], ArithmeticError> {
+        let [middle, low, high] = [0, 1, 2].map(|end| {
+            compute_with(&self.text, &mut |name| {
+                let term = self.terms.iter().find(|term| term.text == name);
+                let amount = term.and_then(|term| term.amount(of, end));
+                amount.ok_or_else(|| format!("{name}: there is no such figure"))
+            })
+        });
+        Ok([middle?, low?, high?])
     }
 
-    fn at(&self, end: End, figures: &[(&str, Figure)]) -> Result<Amount, Missing> {
-        let result = compute_with(&self.text, &mut |name| {
-            if let Some((_, figure)) = figures.iter().find(|(known, _)| *known == name) {
-                let [low, high] = figure.ends();
-                let value = end.of(figure.amount.value, low, high);
-                return Ok(Amount::new(value, figure.amount.dimension));
-            }
-            let term = self.terms.iter().find(|term| term.text == name);
-            match term.map(|term| &term.of) {
-                Some(TermOf::Power(Power { watts, .. })) => Ok(Amount::new(
-                    end.of(watts.joules, watts.low, watts.high),
-                    Dimension::POWER,
-                )),
-                _ => Err(format!("{name}: there is no such figure")),
-            }
-        });
-        result.map_err(|error| Missing::Wrong(error.to_string()))
+    /// What its first power is spent on; `None` if it has figures alone.
+    pub fn power(&self) -> Option<Modelled> {
+        self.terms.iter().find_map(|term| match &term.of {
+            TermOf::Power(power) => Some(power.model),
+            TermOf::Figure(_) => None,
+        })
     }
 }
 
-impl End {
-    const fn of(self, middle: f64, low: f64, high: f64) -> f64 {
-        match self {
-            Self::Middle => middle,
-            Self::Low => low,
-            Self::High => high,
-        }
+impl Term {
+    fn amount(&self, of: &dyn Fn(&Reference) -> Option<[f64; 3]>, end: usize) -> Option<Amount> {
+        Some(match &self.of {
+            TermOf::Figure(reference) => {
+                let quantity = reference.metric.quantity_of(reference.aggregation);
+                Amount::new(of(reference)?[end], Dimension::of(quantity))
+            }
+            TermOf::Power(Power { watts, .. }) => {
+                Amount::new([watts.joules, watts.low, watts.high][end], Dimension::POWER)
+            }
+        })
     }
 }
 
@@ -219,12 +194,24 @@ mod tests {
             model.dimension,
             Published::read("1h").expect("a time").amount.dimension
         );
-        let figure = model.figure(&Evidence::default()).expect("no figure of a run");
-        // 10 Wh / 1.2 W = 8.33 h, and 10 % of spread.
-        assert_eq!(figure.amount.to_string(), "8.333 h");
-        let [low, high] = figure.interval.expect("a range");
-        assert!((low - 30_000.0 / 1.1).abs() < 1e-6 && (high - 30_000.0 / 0.9).abs() < 1e-6);
-        assert_eq!(figure.model.map(|model| model.mostly), Some(IDLE_DRAW));
+        let [middle, low, high] = model.results(&|_| None).expect("no figure of a run");
+        // 10 Wh / 1.2 W = 8.33 h, and 10 % of spread: the low end of the power is the high end of the time.
+        assert_eq!(middle.to_string(), "8.333 h");
+        assert!((low.value - 30_000.0 / 0.9).abs() < 1e-6 && (high.value - 30_000.0 / 1.1).abs() < 1e-6);
+        assert_eq!(model.power().map(|model| model.mostly), Some(IDLE_DRAW));
+    }
+
+    #[test]
+    fn figures_and_powers_enter_with_the_same_end() {
+        let model = Model::read("[run/session_energy{device=esp32s3-wifi} min] / [listen of esp32s3-wifi]")
+            .expect("a model");
+        let [middle, low, high] = model
+            .results(&|_| Some([0.2904, 0.26136, 0.31944]))
+            .expect("values");
+        for time in [middle, low, high] {
+            assert_eq!(time.to_string(), "1 s");
+        }
+        assert!(model.results(&|_| None).is_err());
     }
 
     #[test]

@@ -196,7 +196,7 @@ mod tests {
         let modelled = |value: f64, model: &'static str| Figure {
             amount: Amount::new(value, crate::amount::Dimension::ENERGY),
             interval: Some([value * 0.7, value * 1.3]),
-            model: Some(crate::evidence::Modelled {
+            model: Some(crate::model::Modelled {
                 device: model,
                 mostly: "tails",
                 share: 1.0,

@@ -150,6 +150,34 @@ fn value(
     })
 }
 
+/// The result of an expression as a figure. Its interval is that of all names at their low ends and at their high ends.
+fn figure_of(model: &Model, evidence: &Evidence) -> Result<Figure, Missing> {
+    let references = model.references();
+    let figures = references
+        .map(|reference| Ok((reference, evidence.figure(reference)?)))
+        .collect::<Result<Vec<(&Reference, Figure)>, Missing>>()?;
+    let of = |wanted: &Reference| {
+        let (_, figure) = figures.iter().find(|(reference, _)| *reference == wanted)?;
+        let [low, high] = figure.ends();
+        Some([figure.amount.value, low, high])
+    };
+    let [amount, low, high] = model
+        .results(&of)
+        .map_err(|error| Missing::Wrong(error.to_string()))?;
+    let first = figures.first().map(|(_, figure)| figure);
+    Ok(Figure {
+        amount,
+        interval: Some([low.value.min(high.value), low.value.max(high.value)]),
+        is_exact: low.value == high.value,
+        is_median: false,
+        engine: first.map_or("sim", |figure| figure.engine.as_str()).to_owned(),
+        n: first.map_or(0, |figure| figure.n),
+        samples: Vec::new(),
+        reference: model.text.clone(),
+        model: model.power().or_else(|| first.and_then(|figure| figure.model)),
+    })
+}
+
 /// An expression of figures and of a device's powers.
 fn of_model(
     published: Option<&Published>,
@@ -157,7 +185,7 @@ fn of_model(
     within: Option<f64>,
     evidence: &Evidence,
 ) -> Result<Outcome, Missing> {
-    let figure = model.figure(evidence)?;
+    let figure = figure_of(model, evidence)?;
     let published =
         published.ok_or_else(|| Missing::Wrong(format!("{}: no number is published", model.text)))?;
     let within = tolerance(within, figure.amount.dimension);

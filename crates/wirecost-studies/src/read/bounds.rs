@@ -51,7 +51,10 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
         ["inflight", "time"] => Bound::rate(amount("inflight")?.value, amount("time")?),
         [key @ ("least" | "most")] => {
             let text = table.required(key, text)?;
-            let amount = compute(&text).map_err(|error| at(node, format!("bound.{key}: {error}")))?;
+            let amount = compute(&text).map_err(|error| {
+                at(node, format!("bound.{key}: {error}"))
+                    .with_hint("for example {least: \"190 mA / 0.97/s\"}")
+            })?;
             Bound {
                 amount,
                 is_upper: *key == "most",

@@ -48,7 +48,8 @@ pub(super) fn points(claim: &Node) -> Result<Vec<Point>, ScenarioError> {
                 "bound: {} has another unit than the published {published}",
                 bound.amount
             );
-            return Err(at(node.get("bound").unwrap_or(&node), message));
+            let hint = "a bound has the unit of the number that it is a bound of";
+            return Err(at(node.get("bound").unwrap_or(&node), message).with_hint(hint));
         }
         Ok(Point {
             bound,
@@ -103,7 +104,10 @@ fn published(claim: &Node, points: usize) -> Result<Vec<Option<Published>>, Scen
         let text = node
             .scalar()
             .ok_or_else(|| at(node, "published: a number is expected"))?;
-        Published::read(&text).map_err(|error| at(node, format!("published: {error}")))
+        Published::read(&text).map_err(|error| {
+            at(node, format!("published: {error}"))
+                .with_hint("write the number with its unit, e.g. published: 0.17mAh")
+        })
     };
     let Some(nodes) = list(node) else {
         return Ok(vec![Some(read(node)?); points]);
@@ -160,7 +164,10 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
             let text = node
                 .scalar()
                 .ok_or_else(|| at(node, "arithmetic: an expression is expected"))?;
-            let result = compute(&text).map_err(|error| at(node, format!("arithmetic: {error}")))?;
+            let result = compute(&text).map_err(|error| {
+                at(node, format!("arithmetic: {error}"))
+                    .with_hint("for example arithmetic: \"2000 mAh / 9243\"")
+            })?;
             Question::Arithmetic { text, result }
         }
     };
@@ -183,7 +190,10 @@ fn model(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
     let text = node
         .scalar()
         .ok_or_else(|| at(node, "model: an expression is expected"))?;
-    let model = Model::read(&text).map_err(|error| at(node, format!("model: {error}")))?;
+    let model = Model::read(&text).map_err(|error| {
+        at(node, format!("model: {error}"))
+            .with_hint("for example model: \"2 Ah * 5 V / [idle of raspberry-pi-2b-3g]\"")
+    })?;
     let published = claim.get("published");
     let published = published.map(|node| list(node).and_then(<[Node]>::first).unwrap_or(node));
     let published = published.and_then(|node| Published::read(&node.scalar()?).ok());

@@ -274,6 +274,7 @@ pub fn failure(error: StudyError) -> Failure {
             Failure::usage(format!("there is no study {name:?}")).with_hint(hint)
         }
         StudyError::Wrong(error) => error.into(),
-        error @ StudyError::Read { .. } => Failure::usage(error),
+        error @ StudyError::Read { .. } => Failure::usage(error)
+            .with_hint("give a file of claims with its scenarios beside it: see docs/studies.md"),
     }
 }

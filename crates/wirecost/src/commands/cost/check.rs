@@ -153,8 +153,10 @@ fn ours(published: &Published, point: &JudgedPoint) -> Option<String> {
     let shown = |value| published.unit_of(Amount::new(value, published.amount.dimension));
     let mark = if is_modelled(point) { "*" } else { "" };
     let value = format!("{}{mark}", shown(point.ours_value?));
+    // The unit follows the value alone.
+    let number = |value| shown(value).split(' ').next().unwrap_or_default().to_owned();
     Some(match point.ours_interval {
-        Some([low, high]) if low < high => format!("{value} [{}, {}]", shown(low), shown(high)),
+        Some([low, high]) if low < high => format!("{value} [{}, {}]", number(low), number(high)),
         _ => value,
     })
 }
