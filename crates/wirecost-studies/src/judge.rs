@@ -101,6 +101,9 @@ pub struct FigureRecord {
     pub engine: String,
     /// Samples.
     pub n: u64,
+    /// The device file by which it is modelled; absent for what was counted or measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modelled_by: Option<&'static str>,
 }
 
 impl Judged {
@@ -318,6 +321,7 @@ fn record(figure: &Figure) -> FigureRecord {
         exact: figure.is_exact,
         engine: figure.engine.clone(),
         n: figure.n,
+        modelled_by: figure.model,
     }
 }
 

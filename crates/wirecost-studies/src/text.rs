@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use wirecost_proto::units::counted;
 
-use crate::judge::{Judged, JudgedPoint, JudgedSuspect};
+use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
 use crate::verdict::Verdict;
 
 /// The claims, two or more lines each, and how many there are of each verdict; `width` is that of the terminal.
@@ -26,9 +26,22 @@ pub fn table(judged: &[Judged], width: usize) -> String {
         one(&mut text, claim, id_width, width);
     }
     text.push('\n');
+    let figures = |claim: &Judged| {
+        claim
+            .points
+            .iter()
+            .any(|point| point.figures.iter().any(is_modelled))
+    };
+    if judged.iter().any(figures) {
+        text.push_str("* modelled by a device file from packets\n");
+    }
     text.push_str(&tally(judged));
     text.push('\n');
     text
+}
+
+const fn is_modelled(figure: &FigureRecord) -> bool {
+    figure.modelled_by.is_some()
 }
 
 /// `1 impossible, 3 reproduced: 4 claims with 9 points`.

@@ -170,7 +170,7 @@ fn ratio(
         ..Outcome::new(
             verdict,
             why,
-            format!("{} ({} and {})", digits(value), first.amount, second.amount),
+            format!("{} ({} and {})", digits(value), first.shown(), second.shown()),
         )
     }
     .of(vec![first, second]))
@@ -234,7 +234,7 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
         ),
         (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
     };
-    let ours: Vec<String> = figures.iter().map(|figure| figure.amount.to_string()).collect();
+    let ours: Vec<String> = figures.iter().map(Figure::shown).collect();
     Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
 }
 
@@ -282,7 +282,7 @@ fn of_trend(trend: &Trend, within: Option<f64>, evidence: &Evidence) -> Result<O
         Shape::Falls => grows(&figures, false),
         Shape::Linear { slope } => linear(&series, slope, within)?,
     };
-    let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.amount);
+    let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.shown());
     let ours: Vec<String> = match series.as_slice() {
         [first, .., last] => vec![each(first), each(last)],
         few => few.iter().map(each).collect(),
@@ -441,7 +441,14 @@ fn text_of(figure: &Figure) -> String {
         }
         _ => String::new(),
     };
-    format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n)
+    match figure.model {
+        Some(device) => format!(
+            "{}{interval} (modelled by {device} from packets, {})",
+            figure.shown(),
+            figure.engine
+        ),
+        None => format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n),
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -462,6 +469,7 @@ mod tests {
             n: 100,
             samples: Vec::new(),
             reference: String::new(),
+            model: None,
         }
     }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use wirecost_results::RunFolder;
+use wirecost_results::thresholds::metric::METRICS;
 use wirecost_studies::evidence::EvidenceError;
 use wirecost_studies::{Claims, Evidence, Judged, text};
 
@@ -80,6 +81,7 @@ fn lacking(need: &str) -> Option<String> {
         }
         Some(("server", _)) => None,
         Some(("option", name)) => Some(format!("this version has no option {name}")),
+        Some(("figure", name)) if METRICS.iter().any(|metric| metric.name == name) => None,
         Some(("figure", name)) => Some(format!("this version has no figure of {name}")),
         Some(("hardware", what)) => Some(format!("this machine has no {what}")),
         _ => Some(format!("{need} is unknown here")),

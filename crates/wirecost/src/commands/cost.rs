@@ -2,7 +2,6 @@
 
 pub mod devices;
 pub mod files;
-mod ladder;
 mod measured;
 pub mod outcome;
 pub mod table;

@@ -4,6 +4,7 @@
 mod common;
 mod files;
 mod measured;
+mod named;
 
 use std::path::Path;
 
