@@ -16,8 +16,10 @@ fn main() {
     for folder in sorted(&root).iter().filter(|path| path.is_dir()) {
         writeln!(code, "({:?}, &[", name(folder)).expect("writing to a text");
         for file in sorted(folder) {
-            let path = file.display().to_string();
-            writeln!(code, "({:?}, include_str!({path:?})),", name(&file)).expect("writing to a text");
+            // Relative to the crate: the code is the same wherever the crate is.
+            let path = format!("/studies/{}/{}", name(folder), name(&file));
+            let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))");
+            writeln!(code, "({:?}, {text}),", name(&file)).expect("writing to a text");
         }
         code.push_str("]),\n");
     }

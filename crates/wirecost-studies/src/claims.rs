@@ -1,5 +1,8 @@
 //! Claims of a publication as data: `claims.yaml`.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::amount::{Amount, Published};
@@ -35,6 +38,10 @@ pub struct Run {
     pub name: String,
     /// The file of its scenario, beside the claims.
     pub scenario: String,
+    /// How long it took on the machine where the study was written; `None` where nobody has said so.
+    pub takes: Option<Duration>,
+    /// The same with the changes of a quick run.
+    pub takes_quick: Option<Duration>,
 }
 
 /// A difference between the publication's set-up and ours.
@@ -68,6 +75,8 @@ pub struct Note {
 pub struct Claim {
     /// Its name.
     pub id: String,
+    /// Whether it holds published numbers against one another or against a bound, beside the claims of the publication.
+    pub is_recomputed: bool,
     /// What the publication says, in our words.
     pub says: String,
     /// Where in the publication.
@@ -231,7 +240,50 @@ impl Suspect {
     }
 }
 
+impl Claims {
+    /// Names of the publication's claims, once each: `L3` for `L3-mqtt-128B` and `L3-coap-10kB`.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let own = self.claims.iter().filter(|claim| !claim.is_recomputed);
+        own.map(Claim::group).collect()
+    }
+
+    /// Names of what is recomputed from published numbers, notes included.
+    pub fn recomputed(&self) -> BTreeSet<&str> {
+        let rows = self.claims.iter().filter(|claim| claim.is_recomputed);
+        let notes = self.notes.iter().map(|note| group(&note.id));
+        rows.map(Claim::group).chain(notes).collect()
+    }
+
+    /// How many figures are judged: one for each point.
+    pub fn figures(&self) -> usize {
+        self.claims.iter().map(|claim| claim.points.len()).sum()
+    }
+
+    /// The runs that these claims need.
+    pub fn needed(&self) -> Vec<NeededRun> {
+        let mut runs: Vec<NeededRun> = self.claims.iter().flat_map(Claim::runs).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        runs
+    }
+}
+
+/// The part of a name before its first hyphen.
+fn group(id: &str) -> &str {
+    id.split('-').next().unwrap_or(id)
+}
+
 impl Claim {
+    /// The claim of the publication that this one is a part of: the name before the first hyphen.
+    pub fn group(&self) -> &str {
+        group(&self.id)
+    }
+
+    /// Whether a name, as `--claim` takes it, means this claim.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.id == name || self.group() == name
+    }
+
     /// The runs that the figures of the claim are of, those of its suspects included.
     pub fn runs(&self) -> Vec<NeededRun> {
         let references: Vec<&Reference> = self

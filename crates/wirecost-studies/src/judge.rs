@@ -1,6 +1,7 @@
 //! Judges claims: the bound first, which needs no measurement, then what is missing, then the figures.
 //!
 //! - [`rules`]: the rule of each kind of claim
+//! - [`suspects`]: other set-ups under which the published figure may come out
 //! - [`compare`]: what it takes to tell two figures apart
 
 use std::collections::BTreeMap;
@@ -8,15 +9,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::amount::Dimension;
-use crate::claims::{Claim, Claims, Point, Question, Shape, Suspect};
+use crate::claims::{Claim, Claims, Point, Question, Shape};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
 pub mod compare;
 pub mod rules;
+pub mod suspects;
 
 use rules::Outcome;
+pub use suspects::JudgedSuspect;
 
 /// A judged claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -104,17 +107,6 @@ pub struct FigureRecord {
     /// The device file by which it is modelled; absent for what was counted or measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modelled_by: Option<&'static str>,
-}
-
-/// Another set-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct JudgedSuspect {
-    /// What it is.
-    pub name: String,
-    /// Our figure under it, for each point; null where it was not run.
-    pub ours: Vec<Option<String>>,
-    /// Points at which the published figure comes out.
-    pub comes_out: usize,
 }
 
 impl Judged {
@@ -225,15 +217,15 @@ impl Court<'_> {
         if let Some(why) = self.claim.needs.iter().find_map(|need| self.absent.get(need)) {
             return Ok(Err(why.clone()));
         }
-        // Of values that are tried, the first one is shown.
-        match self
-            .claim
-            .explored
-            .as_ref()
-            .and_then(|explored| explored.values.first())
-        {
-            None => self.by_rule(point, &point.question),
-            Some(value) => self.by_rule(point, &self.tried(point, value)?),
+        self.by_rule(point, &self.asked(point)?)
+    }
+
+    /// The question of a point. Of values that are tried for what is left out, the first one is shown.
+    fn asked(&self, point: &Point) -> Result<Question, String> {
+        let explored = self.claim.explored.as_ref();
+        match explored.and_then(|explored| explored.values.first()) {
+            None => Ok(point.question.clone()),
+            Some(value) => self.tried(point, value),
         }
     }
 
@@ -303,34 +295,6 @@ impl Court<'_> {
                 format!("{lacking}; the direction depends on it, for {tried}"),
             )
         })
-    }
-
-    /// A suspect is judged by the published number alone, and changes no verdict.
-    fn suspect(&self, suspect: &Suspect) -> Result<JudgedSuspect, String> {
-        let mut judged = JudgedSuspect {
-            name: suspect.name.clone(),
-            ours: Vec::new(),
-            comes_out: 0,
-        };
-        for point in &self.claim.points {
-            let moved = &mut |reference: &Reference| -> Result<Reference, std::convert::Infallible> {
-                Ok(moved(reference, suspect))
-            };
-            let Ok(question) = point.question.mapped(moved);
-            let outcome = self.by_rule(point, &question)?.ok();
-            let is_same = |outcome: &Outcome| outcome.verdict == Verdict::Reproduced;
-            judged.comes_out += usize::from(outcome.as_ref().is_some_and(is_same));
-            judged.ours.push(outcome.map(|outcome| outcome.ours));
-        }
-        Ok(judged)
-    }
-}
-
-/// The figure in the suspect's run, if the suspect applies to it.
-fn moved(reference: &Reference, suspect: &Suspect) -> Reference {
-    match suspect.applies_to(reference) {
-        true => reference.in_run(&suspect.run(&reference.run).name),
-        false => reference.clone(),
     }
 }
 

@@ -8,17 +8,19 @@ use wirecost_live::signals::Interrupt;
 use wirecost_results::RunFolder;
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::library::{self, Study, StudyError};
-use wirecost_studies::{Claims, Evidence, Judged, page};
+use wirecost_studies::{Claims, Evidence, Judged, page, text};
 
 use super::claims;
 use crate::arguments::StudyArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 
+mod list;
+
 /// Runs the command.
 pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     if arguments.name.as_deref() == Some("list") {
-        return list(arguments.json.as_deref());
+        return list::print(arguments.json.as_deref());
     }
     let names = match arguments.name.as_deref() {
         Some("all") => library::names(),
@@ -38,6 +40,7 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         }
         .map_err(failure)?;
         restrict(&mut study, &arguments.claim)?;
+        output::note(format_args!("{}", list::head(&study, arguments.quick)));
         let default = || PathBuf::from("runs").join(format!("study-{}", study.claims.study));
         let out = match (&root, names.len()) {
             (Some(root), 1) => root.clone(),
@@ -54,6 +57,7 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     }
     let judged: Vec<Judged> = done.iter().flat_map(|(_, judged)| judged.clone()).collect();
     let code = claims::print(&judged, arguments.json.as_deref())?;
+    output::note(format_args!("{}", text::judged_figures(&judged)));
     let shown = match (done.as_slice(), &root) {
         ([(claims, _)], None) => PathBuf::from("runs").join(format!("study-{}", claims.study)),
         (_, Some(root)) => root.clone(),
@@ -85,23 +89,20 @@ fn write_page(folder: &Path, studies: &[(&Claims, &[Judged])]) -> Result<(), Fai
     Ok(())
 }
 
-/// Leaves the claims that were asked for.
+/// Leaves the claims that were asked for: `L3` means all parts of it.
 fn restrict(study: &mut Study, ids: &[String]) -> Result<(), Failure> {
-    let known = |id: &&String| study.claims.claims.iter().any(|claim| claim.id == **id);
-    if let Some(unknown) = ids.iter().find(|id| !known(id)) {
-        let all: Vec<&str> = study
-            .claims
-            .claims
-            .iter()
-            .map(|claim| claim.id.as_str())
-            .collect();
+    let claims = &study.claims.claims;
+    let is_known = |id: &&String| claims.iter().any(|claim| claim.is_named(id));
+    if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
+        let mut all: Vec<&str> = claims.iter().map(Claim::group).collect();
+        all.dedup();
         return Err(Failure::usage(format!(
             "the study {} has no claim {unknown:?}",
             study.claims.study
         ))
         .with_hint(format!("its claims are {}", all.join(", "))));
     }
-    let is_meant = |claim: &Claim| ids.is_empty() || ids.contains(&claim.id);
+    let is_meant = |claim: &Claim| ids.is_empty() || ids.iter().any(|id| claim.is_named(id));
     study.claims.claims.retain(is_meant);
     Ok(())
 }
@@ -113,9 +114,7 @@ fn evidence(
     arguments: &StudyArguments,
     interrupt: Interrupt,
 ) -> Result<Evidence, Failure> {
-    let mut runs: Vec<NeededRun> = study.claims.claims.iter().flat_map(Claim::runs).collect();
-    runs.sort_unstable();
-    runs.dedup();
+    let runs = study.claims.needed();
     let mut evidence = Evidence::default();
     for (at, run) in runs.iter().enumerate() {
         let folder = out.join(folder_name(&run.name));
@@ -201,44 +200,6 @@ fn folder_name(run: &str) -> String {
     run.chars()
         .map(|letter| if is_plain(letter) { letter } else { '_' })
         .collect()
-}
-
-/// Prints the studies and how many claims each has.
-fn list(json: Option<&Path>) -> Result<ExitCode, Failure> {
-    let studies = library::names().into_iter().map(Study::named);
-    let studies = studies.collect::<Result<Vec<_>, _>>().map_err(failure)?;
-    let rows = || {
-        studies.iter().map(|study| {
-            let claims = &study.claims;
-            let points: usize = claims.claims.iter().map(|claim| claim.points.len()).sum();
-            serde_json::json!({
-                "study": claims.study,
-                "source": claims.source,
-                "claims": claims.claims.len(),
-                "points": points,
-                "notes": claims.notes.len(),
-            })
-        })
-    };
-    let table = || {
-        let row = |study: &Study| {
-            let points: usize = study.claims.claims.iter().map(|claim| claim.points.len()).sum();
-            let claims = &study.claims;
-            format!(
-                "{:<14} {:>3} claims, {points:>3} points   {}\n",
-                claims.study,
-                claims.claims.len(),
-                claims.source
-            )
-        };
-        studies.iter().map(row).collect::<String>()
-    };
-    output::table_or_json(
-        json,
-        || serde_json::to_string_pretty(&rows().collect::<Vec<_>>()),
-        table,
-    )?;
-    Ok(ExitCode::from(exit::OK))
 }
 
 /// Writes the files of studies that are compiled in.
