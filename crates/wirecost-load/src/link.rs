@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wirecost_link::{Counters, LinkConfig, Medium};
 use wirecost_live::Clock;
-use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, Left, Meter, capture};
+use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, HOSTS, Left, Meter, capture};
 use wirecost_live::recorder::Recorder;
 use wirecost_proto::hosts::server_address;
 use wirecost_results::environment::Emulator;
@@ -108,6 +108,11 @@ impl LoadLink {
             Recorder::of_nothing()
         };
         let emulation = Emulation::start(&asked, recorder, Clock::start())?;
+        let devices = options.clients.saturating_add(options.receivers());
+        // Beyond these, and on shared sockets, several devices have one address.
+        if devices <= HOSTS && !options.shared_socket {
+            emulation.meter.tell_subscribers(options.clients);
+        }
         if let Some(remark) = &emulation.remark {
             context.watcher.note(remark);
         }

@@ -163,6 +163,7 @@ pub fn simulate<T: Tap + 'static>(
 ) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
     let meter = Arc::<Meter>::default();
+    meter.tell_subscribers(options.clients);
     let (outbox, said) = channel();
     let inbox = Inbox::new();
     let setting = Setting::new(options)?;

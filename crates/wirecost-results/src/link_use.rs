@@ -18,6 +18,10 @@ pub struct DirectionUse {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// The part of `bytes` that is of devices that subscribe; the rest is of those that send. Absent where devices have no
+    /// addresses of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscriber_bytes: Option<u64>,
     /// Packets that it lost.
     pub lost: u64,
     /// Packets that found its queue full.
@@ -39,11 +43,20 @@ impl LinkUse {
 }
 
 impl DirectionUse {
+    /// The bytes of the devices that send; `None` where they are not told from subscribers.
+    pub fn sender_bytes(&self) -> Option<u64> {
+        Some(self.bytes.saturating_sub(self.subscriber_bytes?))
+    }
+
     fn with(self, other: &Self) -> Self {
         let utilisation = self.utilisation.into_iter().chain(other.utilisation);
         Self {
             packets: self.packets + other.packets,
             bytes: self.bytes + other.bytes,
+            subscriber_bytes: match (self.subscriber_bytes, other.subscriber_bytes) {
+                (Some(one), Some(other)) => Some(one + other),
+                (one, other) => one.or(other),
+            },
             lost: self.lost + other.lost,
             queue_dropped: self.queue_dropped + other.queue_dropped,
             utilisation: utilisation.reduce(f64::max),

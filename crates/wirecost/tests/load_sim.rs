@@ -6,6 +6,7 @@ mod common;
 
 use std::process::Command;
 
+use common::tshark::fields;
 use common::{need_program, open_folder, said, wirecost};
 use serde_json::Value;
 
@@ -74,6 +75,78 @@ fn a_live_load_has_the_outcomes_and_bytes_of_the_simulated_one() {
         };
         assert_eq!(counts("sim"), counts("live"), "{stack}");
     }
+}
+
+#[test]
+fn a_repeated_load_has_intervals_over_its_runs() {
+    let home = open_folder();
+    let arguments = "load mqtt-qos1 -c 20 -r 200/s -n 200 --poisson --rtt 40ms --engine sim \
+                     --service-time exponential:1ms --repeat 3 --quiet --json - --out run";
+    let said = said(wirecost(home.path()).args(arguments.split_whitespace()));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
+    let loads = summary["loads"].as_array().expect("loads");
+    let offered = |load: &Value| load["phases"][1]["outcomes"]["offered"].as_u64();
+    assert!(loads.len() == 3 && loads.iter().all(|load| offered(load) == Some(200)));
+    let figures = summary["repeats"][0]["phases"][1]["figures"]
+        .as_array()
+        .expect("figures");
+    let is_median = |one: &&Value| one["metric"] == "response_time" && one["aggregation"] == "p(50)";
+    let median = figures.iter().find(is_median).expect("a median");
+    let mean = median["mean"].as_f64().expect("a mean");
+    let end = |index: usize| median["interval"][index].as_f64().expect("an end");
+    assert!(end(0) < mean && mean < end(1), "{median}");
+    let files = std::fs::read_dir(home.path().join("run/cells")).expect("cells");
+    assert_eq!(files.count(), 3, "the runs are kept apart");
+}
+
+/// IP bytes of a load over a link, up and down, of senders and of subscribers: as figures, and by address in the capture.
+fn bytes_by_who(engine: &str) -> [[u64; 4]; 2] {
+    let home = open_folder();
+    let arguments = format!(
+        "load mqtt-qos1 -c 3 -r 50/s -n 30 --subscribers 2 --rtt 20ms --engine {engine} --capture --quiet --json - --out run"
+    );
+    let said = said(wirecost(home.path()).args(arguments.split(' ')));
+    let summary: Value = serde_json::from_str(&said.stdout).expect(&said.stderr);
+    let load = &summary["loads"][0];
+    let capture = home
+        .path()
+        .join("run")
+        .join(load["capture"].as_str().expect("a capture"));
+    let mut figures = [0; 4];
+    for phase in load["phases"].as_array().expect("phases") {
+        for (way, name) in ["up", "down"].into_iter().enumerate() {
+            let used = &phase["link"][name];
+            let [all, own] = ["bytes", "subscriber_bytes"].map(|key| used[key].as_u64().expect(key));
+            figures[way] += all - own;
+            figures[2 + way] += own;
+        }
+    }
+    // Device 0 has the address 10.77.0.2.
+    let senders = ["10.77.0.2", "10.77.0.3", "10.77.0.4"];
+    let mut seen = [0; 4];
+    for row in fields(&capture, "tcp", &["ip.src", "ip.dst", "ip.len"]) {
+        let is_up = row[0].starts_with("10.77.");
+        let device = if is_up { &row[0] } else { &row[1] };
+        let who = if senders.contains(&device.as_str()) { 0 } else { 2 };
+        seen[who + usize::from(!is_up)] += row[2].parse::<u64>().expect("a length");
+    }
+    [figures, seen]
+}
+
+#[test]
+#[ignore = "needs tshark"]
+fn simulated_bytes_by_who_are_those_of_the_capture() {
+    let [figures, seen] = bytes_by_who("sim");
+    assert_eq!(figures, seen);
+    assert!(figures.iter().all(|bytes| *bytes > 0));
+}
+
+#[test]
+#[ignore = "needs root and tshark"]
+fn bytes_by_who_are_those_of_the_capture() {
+    let [figures, seen] = bytes_by_who("live");
+    assert_eq!(figures, seen);
 }
 
 /// Twenty devices, a handshake and ten messages each: tshark opens the packets with the secrets in the capture.

@@ -50,7 +50,7 @@ impl Links for SharedLink {
         Some(match host {
             LINK_CHECK_HOST => &mut self.checker,
             PATH_CHECK_HOST => &mut self.surveyor,
-            _ => &mut self.shared,
+            _ => self.shared.of(host),
         })
     }
 }
@@ -60,13 +60,21 @@ impl Links for SharedLink {
 pub struct MeteredLink {
     link: Link,
     meter: Arc<Meter>,
+    /// The device that the next packet is from or to.
+    host: HostIndex,
 }
 
 impl MeteredLink {
     /// An idle link that counts in `meter`.
     pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
         let link = Link::new(config, Rng::new(seed).purpose(key_of("link")));
-        Self { link, meter }
+        Self { link, meter, host: 0 }
+    }
+
+    /// The link for a packet from or to this device.
+    pub const fn of(&mut self, host: HostIndex) -> &mut Self {
+        self.host = host;
+        self
     }
 
     /// The decisions of each direction.
@@ -84,8 +92,12 @@ impl Path for MeteredLink {
         deliveries: &mut Vec<Delivery>,
     ) -> Fate {
         self.meter.pass_mark(now);
+        let before = self.link.counters(direction).offered.bytes;
         let fate = self.link.offer(direction, wire_bytes, now, deliveries);
-        self.meter.show(direction, self.link.counters(direction));
+        let counters = self.link.counters(direction);
+        self.meter.show(direction, counters);
+        let entered = counters.offered.bytes.saturating_sub(before);
+        self.meter.count_subscriber(direction, self.host, entered);
         fate
     }
 
@@ -104,6 +116,8 @@ impl Path for MeteredLink {
 #[derive(Debug)]
 pub struct Meter {
     gauges: [Gauge; 2],
+    /// The first device that subscribes; [`NOT_TOLD`] where devices that send and subscribers are not told apart.
+    first_subscriber: AtomicU64,
     /// The mark, in nanoseconds of the link's clock; [`NO_MARK`] if there is none, or once it has been passed.
     mark_ns: AtomicU64,
     /// The counters when a packet passed the mark.
@@ -111,11 +125,13 @@ pub struct Meter {
 }
 
 const NO_MARK: u64 = u64::MAX;
+const NOT_TOLD: u64 = u64::MAX;
 
 #[derive(Debug, Default)]
 struct Gauge {
     packets: AtomicU64,
     bytes: AtomicU64,
+    subscriber_bytes: AtomicU64,
     lost: AtomicU64,
     queue_dropped: AtomicU64,
     busy_ns: AtomicU64,
@@ -126,6 +142,8 @@ struct Gauge {
 struct Reading {
     packets: u64,
     bytes: u64,
+    /// `None` where subscribers are not told from the other devices.
+    subscriber_bytes: Option<u64>,
     lost: u64,
     queue_dropped: u64,
     busy_ns: u64,
@@ -139,6 +157,7 @@ impl Default for Meter {
     fn default() -> Self {
         Self {
             gauges: Default::default(),
+            first_subscriber: AtomicU64::new(NOT_TOLD),
             mark_ns: AtomicU64::new(NO_MARK),
             at_mark: Mutex::default(),
         }
@@ -146,12 +165,28 @@ impl Default for Meter {
 }
 
 impl Meter {
-    fn show(&self, way: Direction, counters: &Counters) {
+    /// Counts the bytes of the devices from `first` on apart: they subscribe. Call it before the first packet.
+    pub fn tell_subscribers(&self, first: HostIndex) {
+        self.first_subscriber.store(first.into(), Ordering::Relaxed);
+    }
+
+    const fn gauge(&self, way: Direction) -> &Gauge {
         let [up, down] = &self.gauges;
-        let gauge = match way {
+        match way {
             Direction::Up => up,
             Direction::Down => down,
-        };
+        }
+    }
+
+    fn count_subscriber(&self, way: Direction, host: HostIndex, bytes: u64) {
+        if u64::from(host) >= self.first_subscriber.load(Ordering::Relaxed) {
+            let counted = &self.gauge(way).subscriber_bytes;
+            counted.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn show(&self, way: Direction, counters: &Counters) {
+        let gauge = self.gauge(way);
         let busy = u64::try_from(counters.busy.as_nanos()).unwrap_or(u64::MAX);
         for (shown, value) in [
             (&gauge.packets, counters.offered.packets),
@@ -167,11 +202,7 @@ impl Meter {
     /// Counts a packet on the real path, where nothing else is known.
     pub(crate) fn count(&self, way: Direction, bytes: usize, now: Instant) {
         self.pass_mark(now);
-        let [up, down] = &self.gauges;
-        let gauge = match way {
-            Direction::Up => up,
-            Direction::Down => down,
-        };
+        let gauge = self.gauge(way);
         gauge.packets.fetch_add(1, Ordering::Relaxed);
         gauge.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -210,9 +241,11 @@ impl Meter {
     /// The counters so far.
     pub fn read(&self) -> Readings {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let is_told = read(&self.first_subscriber) != NOT_TOLD;
         let reading = |gauge: &Gauge| Reading {
             packets: read(&gauge.packets),
             bytes: read(&gauge.bytes),
+            subscriber_bytes: is_told.then(|| read(&gauge.subscriber_bytes)),
             lost: read(&gauge.lost),
             queue_dropped: read(&gauge.queue_dropped),
             busy_ns: read(&gauge.busy_ns),
@@ -240,6 +273,9 @@ impl Reading {
         DirectionUse {
             packets: self.packets.saturating_sub(earlier.packets),
             bytes: self.bytes.saturating_sub(earlier.bytes),
+            subscriber_bytes: self
+                .subscriber_bytes
+                .map(|bytes| bytes.saturating_sub(earlier.subscriber_bytes.unwrap_or_default())),
             lost: self.lost.saturating_sub(earlier.lost),
             queue_dropped: self.queue_dropped.saturating_sub(earlier.queue_dropped),
             // Packets in the queue count as soon as they enter it.
@@ -284,6 +320,30 @@ mod tests {
         assert_eq!(
             (twice.up.packets, twice.up.utilisation),
             (12, used.up.utilisation)
+        );
+    }
+
+    #[test]
+    fn bytes_of_subscribers_are_told_from_those_of_senders() {
+        let meter = Arc::<Meter>::default();
+        let config = LinkConfig::symmetric(Duration::from_millis(10));
+        let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
+        let before = meter.read();
+        let used = |meter: &Meter| meter.read().since(&before, Duration::from_secs(1)).up;
+        assert_eq!(
+            used(&meter).sender_bytes(),
+            None,
+            "nobody has said who subscribes"
+        );
+        meter.tell_subscribers(2);
+        offered(&mut link, 0, 1);
+        offered(&mut link, 1, 2);
+        offered(&mut link, 2, 4);
+        offered(&mut link, LINK_CHECK_HOST, 8);
+        let used = used(&meter);
+        assert_eq!(
+            (used.sender_bytes(), used.subscriber_bytes),
+            (Some(375), Some(500))
         );
     }
 

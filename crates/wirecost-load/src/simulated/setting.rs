@@ -152,8 +152,8 @@ impl<'a> Setting<'a> {
 pub(super) struct SharedLink(pub(super) MeteredLink);
 
 impl Links for SharedLink {
-    fn link(&mut self, _: HostIndex) -> Option<&mut dyn Path> {
-        Some(&mut self.0)
+    fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
+        Some(self.0.of(host))
     }
 }
 

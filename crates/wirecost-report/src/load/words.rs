@@ -403,6 +403,12 @@ pub(crate) fn direction_use(used: &DirectionUse) -> String {
             text += &format!(", {} {what}", number::grouped(count));
         }
     }
+    if let Some((senders, subscribers)) = used.sender_bytes().zip(used.subscriber_bytes)
+        && subscribers > 0
+    {
+        let [senders, subscribers] = [senders, subscribers].map(number::grouped);
+        text += &format!(", {senders} B of senders and {subscribers} B of subscribers");
+    }
     if let Some(share) = used.utilisation {
         text += &format!(", rate in use {} of the time", number::percent(share));
     }

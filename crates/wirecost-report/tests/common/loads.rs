@@ -168,6 +168,7 @@ pub(crate) fn linked() -> LoadResults {
             lost: 8,
             queue_dropped: 4_200,
             utilisation: Some(0.994),
+            ..DirectionUse::default()
         },
     );
     full.bottleneck = Some(Bottleneck {

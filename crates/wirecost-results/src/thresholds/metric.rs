@@ -170,6 +170,10 @@ impl Metric {
             "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
             "missing" => phase.missing.map(|missing| missing as f64),
             "replayed" => phase.deliveries.map(|deliveries| deliveries.replayed as f64),
+            "sender_bytes_up" => Some(phase.link?.up.sender_bytes()? as f64),
+            "sender_bytes_down" => Some(phase.link?.down.sender_bytes()? as f64),
+            "subscriber_bytes_up" => Some(phase.link?.up.subscriber_bytes? as f64),
+            "subscriber_bytes_down" => Some(phase.link?.down.subscriber_bytes? as f64),
             "reconnect_all" => Some(phase.duration_s),
             "handshake_bytes" => Some((phase.socket_bytes_up + phase.socket_bytes_down) as f64),
             "connections_failed" => {
@@ -303,7 +307,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 58] = [
+pub static METRICS: [Metric; 62] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -348,6 +352,10 @@ pub static METRICS: [Metric; 58] = [
     of_loads("reconnect_all", Quantity::Time, Shape::Value),
     of_loads("connections_failed", Quantity::Number, Shape::Number),
     of_loads("handshake_bytes", Quantity::Bytes, Shape::Sum),
+    of_loads("sender_bytes_up", Quantity::Bytes, Shape::Sum),
+    of_loads("sender_bytes_down", Quantity::Bytes, Shape::Sum),
+    of_loads("subscriber_bytes_up", Quantity::Bytes, Shape::Sum),
+    of_loads("subscriber_bytes_down", Quantity::Bytes, Shape::Sum),
     of_points("served", Quantity::Share, Shape::Share),
     of_points("delay", Quantity::Time, Shape::TwoQuantiles),
     of_points("reports", Quantity::Number, Shape::Number),

@@ -83,6 +83,16 @@ const UNSEEN_PROCESS: Unavailable = Unavailable::new(
     "the CPU time of its server is not measured",
     "let wirecost start the server, with engine live",
 );
+const NO_LINK: Unavailable = Unavailable::new(
+    2,
+    "its devices have no link on which their packets are counted",
+    "give the load a link, as in link: {rtt: 40ms}",
+);
+const SHARED: Unavailable = Unavailable::new(
+    3,
+    "its devices share sockets, and their packets do not say which device they are of",
+    "leave out shared_socket",
+);
 const UNSTAMPED: Unavailable = Unavailable::new(
     5,
     "its payloads do not say when they were intended",
@@ -180,6 +190,10 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         "reconnect_all" => unless(matches!(phase, Phase::Reconnect { .. }), OTHER_PHASE),
         "connect_time" => no_connects(phase).or(unless(load.stack.has_connect(), OTHER_PHASE)),
         "handshake_bytes" => no_connects(phase),
+        "sender_bytes_up" | "sender_bytes_down" => not_told_apart(load),
+        "subscriber_bytes_up" | "subscriber_bytes_down" => {
+            not_told_apart(load).or(unless(load.subscribers.is_some(), NO_SUBSCRIBERS))
+        }
         "one_way_delay" => no_delays(load, index),
         "missing" => no_expectation(load, index),
         "replayed" if !load.stack.is_mqtt() => Some(NO_STORE),
@@ -227,6 +241,11 @@ fn no_connects(phase: &Phase) -> Option<Unavailable> {
         Phase::Connect { .. } | Phase::Handshakes { .. } | Phase::Reconnect { .. }
     );
     unless(connects, OTHER_PHASE)
+}
+
+/// Why the bytes of senders are not told from those of subscribers.
+fn not_told_apart(load: &LoadOptions) -> Option<Unavailable> {
+    unless(load.link.is_some(), NO_LINK).or(unless(!load.shared_socket, SHARED))
 }
 
 /// Why messages are not answered.

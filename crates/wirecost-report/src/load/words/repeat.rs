@@ -8,15 +8,17 @@ use super::{Fact, labels_without};
 use crate::number;
 
 /// Metrics that tables show; `summary.json` has all.
-const SHOWN: [&str; 8] = [
+const SHOWN: [&str; 10] = [
     "carried_rate",
     "response_time",
     "one_way_delay",
     "connect_time",
     "messages_lost",
     "missing",
-    "bytes_up",
-    "bytes_down",
+    "sender_bytes_up",
+    "sender_bytes_down",
+    "subscriber_bytes_up",
+    "subscriber_bytes_down",
 ];
 /// Their figures.
 const FIGURES: [&str; 6] = ["mean", "p(50)", "p(99)", "value", "count", "sum"];

@@ -1,4 +1,5 @@
 use wirecost_results::figures::Deliveries;
+use wirecost_results::repeat::RunOf;
 use wirecost_results::summary::{Outcomes, Times};
 
 use super::*;
@@ -111,6 +112,27 @@ fn a_demand_holds_in_every_load_and_shows_the_worst() {
     assert_eq!((all.pass, all.actual), (false, Some(0.5)));
     let one = verdict("response_time{rate=10/s}", "p(99)<150ms", slow);
     assert_eq!((one.pass, one.actual), (true, Some(0.119)));
+}
+
+#[test]
+fn a_repeated_load_is_judged_by_the_mean_of_its_runs() {
+    let runs = |valid: bool| {
+        move |index: usize, load: &mut Load| {
+            load.run_of = Some(RunOf {
+                load: "k".into(),
+                run: index as u32 + 1,
+                runs: 2,
+            });
+            load.phases[1].carried_rate = Some([9.0, 11.0][index]);
+            load.phases[1].valid = valid || index == 0;
+        }
+    };
+    let both = verdict("carried_rate", "value>=10/s", runs(true));
+    assert_eq!((both.pass, both.actual), (true, Some(10.0)));
+    let [low, high] = both.interval.expect("an interval");
+    // t(1) = 12.706, and the standard error is 1.
+    assert!((low + 2.706).abs() < 1e-3 && (high - 22.706).abs() < 1e-3);
+    assert!(!verdict("carried_rate", "value>=10/s", runs(false)).pass);
 }
 
 #[test]
