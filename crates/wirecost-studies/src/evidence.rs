@@ -47,6 +47,8 @@ pub struct Figure {
     pub samples: Vec<f64>,
     /// The text that refers to it.
     pub reference: String,
+    /// The run that it is of.
+    pub run: String,
     /// The device file by which it is modelled; the interval is then that of the file's spread.
     pub model: Option<&'static str>,
 }
@@ -243,6 +245,11 @@ impl Evidence {
         }
         let found = summary.checks.iter().find(|check| check.id == *id);
         found.ok_or_else(|| Missing::Wrong(format!("{run}/{id}: the run has no such statement")))
+    }
+
+    /// Whether a run has recorded the packets of its cells under their names.
+    pub fn has_packets(&self, run: &str) -> bool {
+        matches!(self.runs.get(run), Some(Run::Comparison { .. }))
     }
 
     /// Every cell or phase of a run, in the order of its summary, with its engine.
@@ -518,6 +525,7 @@ fn figure(
         n,
         samples: samples.into_iter().map(in_base).collect(),
         reference: reference.to_string(),
+        run: reference.run.clone(),
         model: None,
     }
 }

@@ -11,6 +11,7 @@
 //! - [`mod@reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
 //! - [`library`]: studies, compiled in or on disk
 //! - [`page`]: judged claims as HTML
+//! - [`plot`]: the plots and tables of the publication, drawn from our figures
 //! - [`diff`]: what changed between two results folders
 //! - [`judge`]: the verdicts; [`verdict`]: their names; [`text`]: judged claims for a terminal
 //!
@@ -25,6 +26,7 @@ pub mod evidence;
 pub mod judge;
 pub mod library;
 pub mod page;
+pub mod plot;
 mod read;
 pub mod reference;
 mod strip;

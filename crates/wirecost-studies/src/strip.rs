@@ -149,7 +149,7 @@ fn label(point: &JudgedPoint) -> String {
     escaped(&texts.collect::<Vec<_>>().join(", "))
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('"', "&quot;")

@@ -461,6 +461,7 @@ mod tests {
 
     fn figure(value: f64, spread: f64) -> Figure {
         Figure {
+            run: String::new(),
             amount: Amount::seconds(value),
             interval: Some([value - spread, value + spread]),
             is_exact: spread == 0.0,

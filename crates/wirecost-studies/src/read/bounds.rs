@@ -30,6 +30,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
         ["energy"] => Bound {
             amount: amount("energy")?,
             is_upper: false,
+            flights: Vec::new(),
             text: table.required("energy", text)?,
         },
         ["power", "airtime"] => Bound::energy(amount("power")?, amount("airtime")?),

@@ -165,7 +165,7 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
     Ok(question)
 }
 
-fn reference(node: &Node) -> Result<Reference, ScenarioError> {
+pub(super) fn reference(node: &Node) -> Result<Reference, ScenarioError> {
     let text = node
         .scalar()
         .ok_or_else(|| at(node, "a figure is expected, e.g. publish/response_time p(50)"))?;
