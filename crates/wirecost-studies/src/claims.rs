@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::amount::{Amount, Published};
 use crate::bound::Bound;
+use crate::model::Model;
 use crate::plot::{Grid, Plot};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
@@ -143,6 +144,8 @@ pub enum Question {
         /// Its result.
         result: Amount,
     },
+    /// The published number is this expression of figures and of a device's powers.
+    Model(Box<Model>),
     /// A run in NB-IoT cells has evaluated these statements.
     Checks(Vec<CheckReference>),
     /// No figure of ours: there is only the bound, or what it needs is not there.
@@ -324,6 +327,7 @@ impl Question {
             Self::Order(all) => all.iter().collect(),
             Self::Trend(trend) => vec![&trend.of],
             Self::Limit(limit) => vec![&limit.of],
+            Self::Model(model) => model.references().collect(),
             Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => Vec::new(),
         }
     }
@@ -353,6 +357,7 @@ impl Question {
                 of: change(&limit.of)?,
                 ..limit.as_ref().clone()
             })),
+            Self::Model(model) => Self::Model(Box::new(model.mapped(change)?)),
             Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => self.clone(),
         })
     }
@@ -360,7 +365,7 @@ impl Question {
     /// The kind of claim.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Value(_) | Self::Arithmetic { .. } => "absolute",
+            Self::Value(_) | Self::Model(_) | Self::Arithmetic { .. } => "absolute",
             Self::Ratio(_) => "ratio",
             Self::Order(_) => "ordering",
             Self::Trend(_) => "trend",

@@ -23,6 +23,7 @@ use wirecost_stats::MeanInterval;
 
 use crate::amount::Amount;
 use crate::claims::CheckReference;
+use crate::model::Modelled;
 use crate::reference::Reference;
 
 /// The engine of points of NB-IoT cells.
@@ -50,7 +51,7 @@ pub struct Figure {
     /// The run that it is of.
     pub run: String,
     /// The device file by which it is modelled; the interval is then that of the file's spread.
-    pub model: Option<&'static str>,
+    pub model: Option<Modelled>,
 }
 
 impl Figure {
@@ -62,7 +63,8 @@ impl Figure {
 
     /// Whether the other one is modelled by the same device file: then both move together within its spread.
     pub fn shares_model(&self, other: &Self) -> bool {
-        self.model.is_some() && self.model == other.model
+        let devices = self.model.zip(other.model);
+        devices.is_some_and(|(one, other)| one.device == other.device)
     }
 
     /// The interval, or the value itself if there is none.
@@ -387,12 +389,17 @@ fn modelled(
         return Err(why.clone());
     }
     usable(reference, cell.valid, cell.warnings.iter())?;
-    let energy = spent::of_cell(folder, cell, reference.metric, reference.aggregation, device)
+    let spent = spent::of_cell(folder, cell, reference.metric, reference.aggregation, device)
         .map_err(|why| why.to_string())?;
+    let (energy, (mostly, share)) = (spent.energy(), spent.largest());
     let n = cell.message.as_ref().map_or(0, |message| message.samples);
     let interval = Some([energy.low, energy.high]);
     Ok(Figure {
-        model: Some(device),
+        model: Some(Modelled {
+            device,
+            mostly,
+            share,
+        }),
         ..figure(reference, energy.joules, interval, n, &cell.engine, Vec::new())
     })
 }

@@ -82,6 +82,9 @@ pub struct JudgedPoint {
     pub verdict: Verdict,
     /// Why, in one sentence.
     pub why: String,
+    /// Why the published number is another one than ours or than its bound: arithmetic, or what ours is mostly spent on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// What the figures of each engine alone come to, where both have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<ByEngine>,
@@ -215,6 +218,7 @@ impl Court<'_> {
             figures: result
                 .map(|outcome| outcome.figures.iter().map(record).collect())
                 .unwrap_or_default(),
+            reason: reason(outcome.0, point, result),
             verdict: outcome.0,
             why: outcome.1,
             engines_differ: engines::difference(&engines),
@@ -325,6 +329,38 @@ fn excluded(point: &Point, measured: &Result<Outcome, String>) -> Option<String>
     })
 }
 
+/// Why the published number is another one, as far as the numbers say it.
+fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option<String> {
+    if verdict == Verdict::Reproduced || verdict == Verdict::NotRun {
+        return None;
+    }
+    let is_arithmetic = matches!(point.question, Question::Arithmetic { .. });
+    let bound = (verdict == Verdict::Impossible).then(|| {
+        let side = point.bound.as_ref().is_some_and(|bound| bound.is_upper);
+        if side {
+            "above its bound"
+        } else {
+            "below its bound"
+        }
+    });
+    let of_figure = |figure: &Figure| {
+        let model = figure.model?;
+        Some(match model.share * 100.0 {
+            99.5.. => format!("ours is {} alone", model.mostly),
+            percent => format!("ours is {percent:.0} % {}", model.mostly),
+        })
+    };
+    let mostly = measured.and_then(|outcome| outcome.figures.iter().find_map(of_figure));
+    let arithmetic = is_arithmetic.then(|| "arithmetic".to_owned());
+    let parts: Vec<String> = bound
+        .map(str::to_owned)
+        .into_iter()
+        .chain(arithmetic)
+        .chain(mostly)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 fn record(figure: &Figure) -> FigureRecord {
     FigureRecord {
         reference: figure.reference.clone(),
@@ -336,7 +372,7 @@ fn record(figure: &Figure) -> FigureRecord {
         exact: figure.is_exact,
         engine: figure.engine.clone(),
         n: figure.n,
-        modelled_by: figure.model,
+        modelled_by: figure.model.map(|model| model.device),
     }
 }
 

@@ -28,7 +28,7 @@ const KEYS: [&str; 10] = [
 /// The lists of claims: those of the publication, and its numbers held against one another.
 const CLAIM_LISTS: [&str; 2] = ["claims", RECOMPUTED];
 const RECOMPUTED: &str = "recomputed";
-const CLAIM_KEYS: [&str; 19] = [
+const CLAIM_KEYS: [&str; 20] = [
     "id",
     "says",
     "where",
@@ -40,6 +40,7 @@ const CLAIM_KEYS: [&str; 19] = [
     "trend",
     "limit",
     "arithmetic",
+    "model",
     "checks",
     "within",
     "bound",

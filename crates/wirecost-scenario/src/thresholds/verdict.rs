@@ -134,7 +134,7 @@ impl Demand {
                     None => self.metric.of_cell(cell, aggregation),
                     Some(device) => spent::of_cell(folder, cell, self.metric, aggregation, device)
                         .ok()
-                        .map(|energy| energy.joules),
+                        .map(|spent| spent.energy().joules),
                 },
             })
     }

@@ -144,7 +144,8 @@ fn evidence(
         let folder = out.join(folder_name(&run.name));
         if !arguments.no_runs && !interrupt.is_set() {
             output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
-            if let Err(why) = make(study, run, &folder, arguments.quick)? {
+            let scenario = study.scenario(run, arguments.quick);
+            if let Err(why) = make(scenario, run, &folder)? {
                 evidence.absent(&run.name, &why);
                 continue;
             }
@@ -158,15 +159,14 @@ fn evidence(
     Ok(evidence)
 }
 
-/// Makes one run as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
+/// Makes one run of a scenario with changes as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
 /// results, if it has none.
-fn make(
-    study: &Study,
+pub fn make(
+    scenario: Option<(&str, Vec<String>)>,
     run: &NeededRun,
     folder: &Path,
-    is_quick: bool,
 ) -> Result<Result<(), String>, Failure> {
-    let Some((scenario, set)) = study.scenario(run, is_quick) else {
+    let Some((scenario, set)) = scenario else {
         return Ok(Err(format!("the study has no run {:?}", run.name)));
     };
     let began = Instant::now();
@@ -239,7 +239,8 @@ fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit::OK))
 }
 
-fn failure(error: StudyError) -> Failure {
+/// Says what is wrong with a study.
+pub fn failure(error: StudyError) -> Failure {
     match error {
         StudyError::Unknown(name) => {
             let known = library::names();
@@ -250,6 +251,7 @@ fn failure(error: StudyError) -> Failure {
             Failure::usage(format!("there is no study {name:?}")).with_hint(hint)
         }
         StudyError::Wrong(error) => error.into(),
-        error @ StudyError::Read { .. } => Failure::usage(error),
+        error @ StudyError::Read { .. } => Failure::usage(error)
+            .with_hint("give a file of claims with its scenarios beside it: see docs/studies.md"),
     }
 }
