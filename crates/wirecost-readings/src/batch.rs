@@ -11,6 +11,9 @@ pub const MOST_READINGS: u32 = 100_000;
 /// The largest batch up to which [`saves_from`] looks.
 const LARGEST_COMPARED: u32 = 200;
 
+/// The batches, each with one reading more, that must all become smaller at the border: a single one may by chance.
+const IN_A_ROW: u32 = 5;
+
 /// The readings of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Batch {
@@ -25,8 +28,12 @@ pub struct Batch {
 impl Batch {
     /// The payload that follows from `seed`.
     pub fn payload(self, seed: u64) -> Vec<u8> {
-        let encoded = self.encoding.encoded(&series(seed, self.readings));
-        self.compression.compressed(encoded)
+        self.compression.compressed(self.encoded(seed))
+    }
+
+    /// The same before compression.
+    pub fn encoded(self, seed: u64) -> Vec<u8> {
+        self.encoding.encoded(&series(seed, self.readings))
     }
 }
 
@@ -58,18 +65,13 @@ pub fn saves_from(encoding: Encoding, compression: Compression, seed: u64) -> Op
     if compression == Compression::None {
         return None;
     }
+    let series = series(seed, LARGEST_COMPARED + IN_A_ROW);
     let saves = |readings: u32| {
-        let of = |compression| Batch {
-            readings,
-            encoding,
-            compression,
-        };
-        of(compression).payload(seed).len() < of(Compression::None).payload(seed).len()
+        let encoded = encoding.encoded(&series[..readings as usize]);
+        let plain = encoded.len();
+        compression.compressed(encoded).len() < plain
     };
-    // From the largest down: below the border a single batch may be smaller by chance.
-    let costs = (1..=LARGEST_COMPARED).rev().find(|readings| !saves(*readings));
-    let from = costs.unwrap_or(0) + 1;
-    (from <= LARGEST_COMPARED).then_some(from)
+    (1..=LARGEST_COMPARED).find(|readings| (*readings..*readings + IN_A_ROW).all(saves))
 }
 
 #[cfg(test)]
@@ -104,7 +106,10 @@ mod tests {
                     };
                     batch.payload(42).len()
                 };
-                assert!(bytes(from, compression) < bytes(from, Compression::None), "{encoding} {compression}");
+                assert!(
+                    bytes(from, compression) < bytes(from, Compression::None),
+                    "{encoding} {compression}"
+                );
                 let below = from - 1;
                 assert!(
                     below == 0 || bytes(below, compression) >= bytes(below, Compression::None),

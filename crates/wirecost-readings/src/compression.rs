@@ -112,15 +112,22 @@ mod tests {
             match compression {
                 Compression::None => out.clone_from(&small),
                 Compression::Gzip => {
-                    flate2::read::GzDecoder::new(&small[..]).read_to_end(&mut out).expect("gzip");
+                    flate2::read::GzDecoder::new(&small[..])
+                        .read_to_end(&mut out)
+                        .expect("gzip");
                 }
                 Compression::Brotli => {
-                    brotli::Decompressor::new(&small[..], 64).read_to_end(&mut out).expect("brotli");
+                    brotli::Decompressor::new(&small[..], 64)
+                        .read_to_end(&mut out)
+                        .expect("brotli");
                 }
                 Compression::Zstd => out = zstd::bulk::decompress(&small, 10_000).expect("zstd"),
             }
             assert_eq!(out, text, "{compression}");
-            assert!(compression == Compression::None || small.len() * 5 < text.len(), "{compression}");
+            assert!(
+                compression == Compression::None || small.len() * 5 < text.len(),
+                "{compression}"
+            );
         }
     }
 
@@ -130,6 +137,9 @@ mod tests {
             assert_eq!(compression.to_string().parse(), Ok(compression));
         }
         let error = "lz4".parse::<Compression>().expect_err("unknown").to_string();
-        assert_eq!(error, "unknown compression \"lz4\", expected one of none, gzip, brotli, zstd");
+        assert_eq!(
+            error,
+            "unknown compression \"lz4\", expected one of none, gzip, brotli, zstd"
+        );
     }
 }

@@ -68,6 +68,24 @@ pub struct Payload {
     pub media: Media,
 }
 
+impl Payload {
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
+impl From<&Self> for Payload {
+    fn from(payload: &Self) -> Self {
+        payload.clone()
+    }
+}
+
 impl From<&Arc<[u8]>> for Payload {
     fn from(bytes: &Arc<[u8]>) -> Self {
         Self {

@@ -247,7 +247,9 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
             confirmable: stack.application != Application::CoapNon,
             ..coap::Request::get(to.resource)
         }),
-        Application::Http1 | Application::Http3 => http(http::Method::Get, to, Media::BYTES, Vec::new().into()),
+        Application::Http1 | Application::Http3 => {
+            http(http::Method::Get, to, Media::BYTES, Vec::new().into())
+        }
         Application::Tcp
         | Application::Udp
         | Application::Mqtt311(_)

@@ -15,7 +15,8 @@ fn reading(time: u64) -> Reading {
 #[test]
 fn one_reading_in_json_is_an_object_and_several_an_array() {
     let one = Encoding::Json.encoded(&[reading(1_767_225_600)]);
-    let text = r#"{"sensor":"00005efffe005301","time":1767225600,"temperature":21.25,"humidity":48.5,"battery":97}"#;
+    let text =
+        r#"{"sensor":"00005efffe005301","time":1767225600,"temperature":21.25,"humidity":48.5,"battery":97}"#;
     assert_eq!(String::from_utf8(one).expect("text"), text);
     let two = Encoding::Json.encoded(&[reading(1_767_225_600), reading(1_767_225_600)]);
     assert_eq!(String::from_utf8(two).expect("text"), format!("[{text},{text}]"));
@@ -64,7 +65,11 @@ fn a_batch_resolves_to_the_series_that_it_was_made_of() {
     let (base, start) = (&records[0]["bn"], records[0]["bt"].as_u64().expect("a time"));
     for (place, record) in records.iter().enumerate() {
         let reading = readings[place / 3];
-        let name = format!("{}{}", base.as_str().expect("text"), record["n"].as_str().expect("text"));
+        let name = format!(
+            "{}{}",
+            base.as_str().expect("text"),
+            record["n"].as_str().expect("text")
+        );
         let (expected, value) = match place % 3 {
             0 => ("temperature", reading.temperature),
             1 => ("humidity", reading.humidity),

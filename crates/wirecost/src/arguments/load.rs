@@ -15,8 +15,8 @@ use wirecost_scenario::table::{clients, rate, whole};
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 
-use super::ShapeArguments;
 use super::count::at_least_one;
+use super::{ReadingsArguments, ShapeArguments};
 
 /// `wirecost load`.
 #[derive(Debug, Args)]
@@ -108,6 +108,9 @@ pub struct LoadArguments {
         allow_hyphen_values = true
     )]
     pub size: Vec<ByteSize>,
+
+    #[command(flatten)]
+    pub readings: ReadingsArguments,
 
     /// Topic, path or address; %d is the device's number, %n the message's number [default: the URL's, or test; obs for
     /// CoAP observers]

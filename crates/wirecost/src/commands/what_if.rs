@@ -14,6 +14,7 @@ use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_results::{RunFolder, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
+use wirecost_scenario::options::content::Contents;
 
 use super::cost::table::{draw, number};
 use super::cost::traffic::{self, mode};
@@ -159,7 +160,7 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
     }
     let options = Options {
         engine: Engine::Sim,
-        sizes: vec![ByteSize::from_bytes(today.size)],
+        contents: Contents::Sizes(vec![ByteSize::from_bytes(today.size)]),
         links: vec![*link],
         samples: 1,
         seed: arguments.seed,
