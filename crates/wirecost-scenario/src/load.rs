@@ -18,8 +18,8 @@ use wirecost_stack::url::Url;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, set, text, time, whole};
-use crate::options::content::{self, READINGS_KEYS};
+use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
+use crate::options::content::READINGS_KEYS;
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
@@ -409,7 +409,7 @@ fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, Sce
 fn batch(table: &Table<'_>, count: &str, seed: Option<u64>) -> Result<Payload, ScenarioError> {
     let default = Batch::default();
     let batch = Batch {
-        readings: table.one(count, content::readings)?.unwrap_or(default.readings),
+        readings: table.one(count, readings)?.unwrap_or(default.readings),
         encoding: table.one("encoding", parsed)?.unwrap_or(default.encoding),
         compression: table.one("compression", parsed)?.unwrap_or(default.compression),
     };

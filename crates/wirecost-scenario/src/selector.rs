@@ -11,9 +11,8 @@ use wirecost_stack::Stack;
 
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
-use super::options::content;
 use super::parameter;
-use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
+use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, readings, time, whole};
 
 /// The dimensions of one cell or load with their values, as texts.
 pub type Labels = BTreeMap<&'static str, String>;
@@ -111,7 +110,7 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     match key {
         "stack" => parsed::<Stack>(value).map(|stack| stack.to_string()),
         "start" => parsed::<Start>(value).map(|start| start.to_string()),
-        "readings" => content::readings(value).map(|readings| readings.to_string()),
+        "readings" => readings(value).map(|readings| readings.to_string()),
         "encoding" => parsed::<Encoding>(value).map(|encoding| encoding.to_string()),
         "compression" => parsed::<Compression>(value).map(|compression| compression.to_string()),
         "size" => parsed::<ByteSize>(value).map(|size| size.to_string()),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use wirecost_proto::random::key_of;
 use wirecost_proto::{ByteSize, Rng};
-use wirecost_readings::{Batch, Compression, Encoding, MOST_READINGS};
+use wirecost_readings::{Batch, Compression, Encoding};
 use wirecost_stack::media::{Media, Payload};
 
 use crate::error::ScenarioError;
-use crate::table::{Table, ValueError, parsed, whole};
+use crate::table::{Table, parsed, readings};
 
 /// The keys of readings. Each is a dimension.
 pub const READINGS_KEYS: [&str; 3] = ["readings", "encoding", "compression"];
@@ -160,21 +160,6 @@ fn product<T: Copy>(batches: &[Batch], values: &[T], set: impl Fn(&mut Batch, T)
     batches.iter().flat_map(with).collect()
 }
 
-/// Readings per message, from 1 to 100,000.
-///
-/// # Errors
-/// It is no whole number, or out of this range.
-pub fn readings(text: &str) -> Result<u32, ValueError> {
-    let number: u32 = whole(text)?;
-    match number {
-        0 => Err(ValueError::Refused("a message has at least 1 reading".to_owned())),
-        1..=MOST_READINGS => Ok(number),
-        _ => Err(ValueError::Refused(format!(
-            "a message has at most {MOST_READINGS} readings"
-        ))),
-    }
-}
-
 impl Contents {
     /// The contents, in the order of the matrix.
     pub fn each(&self) -> Vec<Content> {
@@ -269,15 +254,6 @@ mod tests {
                 let bytes = content.payload(42).bytes.len() as u64;
                 assert!(bytes < content.most_bytes(), "{content}: {bytes} B");
             }
-        }
-    }
-
-    #[test]
-    fn a_message_has_from_1_to_100000_readings() {
-        assert_eq!(readings("1").ok(), Some(1));
-        assert_eq!(readings("100000").ok(), Some(100_000));
-        for refused in ["0", "100001", "-1", "1.5", "ten"] {
-            assert!(readings(refused).is_err(), "{refused}");
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use wirecost_readings::{Compression, Encoding};
-use wirecost_scenario::options::content::{ReadingsLists, readings};
+use wirecost_scenario::options::content::ReadingsLists;
+use wirecost_scenario::table::readings;
 
 /// Readings in place of pseudo-random bytes: lists, whose combinations are the contents of messages.
 #[derive(Clone, Debug, Default, Args)]

@@ -1,8 +1,7 @@
 //! `--vary KEY=V1,V2,...`: the values of one dimension of the matrix.
 
 use wirecost_scenario::link;
-use wirecost_scenario::options::content;
-use wirecost_scenario::table::{Read, ValueError, parsed, time};
+use wirecost_scenario::table::{Read, ValueError, parsed, readings, time};
 use wirecost_stack::name::nearest_of;
 
 use crate::arguments::CompareArguments;
@@ -17,7 +16,7 @@ const DIMENSIONS: [(&str, Apply); 13] = [
         set(&mut arguments.size, values, parsed)
     }),
     ("readings", |arguments, values| {
-        set(&mut arguments.readings.readings, values, content::readings)
+        set(&mut arguments.readings.readings, values, readings)
     }),
     ("encoding", |arguments, values| {
         set(&mut arguments.readings.encoding, values, parsed)
