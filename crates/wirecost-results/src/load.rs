@@ -259,6 +259,10 @@ pub struct PhaseFigures {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireUse>,
+    /// CPU time of the target divided by wall time, warm-up included: 1 is one CPU. Absent where it is unknown, in phases of
+    /// less than 100 ms, and in merged results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_cpu_share: Option<f64>,
 }
 
 /// IP packets on the real path in a phase.
