@@ -48,6 +48,7 @@ pub mod open_run;
 pub mod profile;
 pub mod rate_search;
 pub mod readings;
+pub mod repeat;
 pub mod resolved;
 pub mod resume;
 pub mod samples;
