@@ -186,7 +186,13 @@ impl Court<'_> {
                 .claim
                 .points
                 .iter()
-                .find_map(|point| Some(point.published.as_ref()?.amount.dimension))
+                .find_map(|point| {
+                    let published = point
+                        .published
+                        .as_ref()
+                        .map(|published| published.amount.dimension);
+                    published.or_else(|| Some(point.bound.as_ref()?.amount.dimension))
+                })
                 .unwrap_or_default(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
             why: gravest.map(|point| point.why.clone()).unwrap_or_default(),

@@ -347,7 +347,7 @@ impl<'a> ClaimView<'a> {
         let last = claim.points.len().saturating_sub(1);
         let point = |(index, point): (usize, &'a JudgedPoint)| PointView {
             at: point.at.values().cloned().collect::<Vec<_>>().join(", "),
-            strip: strip::svg(point, axis, (index == last).then_some(claim.dimension)),
+            strip: strip::svg(point, axis, claim.dimension, index == last),
             published: point.published.as_deref(),
             bound: point.bound.as_deref(),
             ours: point.ours.as_deref(),

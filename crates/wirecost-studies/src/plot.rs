@@ -10,7 +10,7 @@ use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 
 mod draw;
-pub(crate) use draw::{COLOURS, svg};
+pub(crate) use draw::{COLOURS, svg, unit};
 
 /// A figure over a dimension, with one line for each value of another one.
 #[derive(Clone, Debug, PartialEq)]

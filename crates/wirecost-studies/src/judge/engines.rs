@@ -72,7 +72,7 @@ pub(super) fn difference(engines: &[ByEngine]) -> Option<String> {
         false => "the kernel sent other packets than the simulation",
     };
     Some(format!(
-        "live it is {} ({}), in virtual time {} ({}): {cause}",
+        "live: {} ({}); in virtual time: {} ({}), because {cause}",
         live.verdict, live.ours, sim.verdict, sim.ours
     ))
 }
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(
             difference(&other).as_deref(),
             Some(
-                "live it is differs (4 ms), in virtual time reproduced (3 ms): virtual time has no time of processing and no scheduling"
+                "live: differs (4 ms); in virtual time: reproduced (3 ms), because virtual time has no time of processing and no scheduling"
             )
         );
     }

@@ -19,7 +19,7 @@ pub(super) fn paragraph(judged: &[Judged]) -> Vec<String> {
     let mut sentences = vec![format!(
         "{} of {} could be judged.",
         points.len() - missing,
-        counted(points.len() as u64, "published figure")
+        counted(points.len() as u64, "figure")
     )];
     let say = |verdict: Verdict, text: &str| {
         let names = of_verdict(judged, verdict);
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(
             paragraph(&judged),
             [
-                "3 of 4 published figures could be judged.",
+                "3 of 4 figures could be judged.",
                 "2 cannot have been measured as described, because a physical bound excludes them: L4.",
                 "1 come out here too: S.",
                 "Not run: 1 (no results of the run \"a\").",

@@ -80,6 +80,20 @@ impl Scale {
     }
 }
 
+/// What a tick is a round number of, in base units: data is counted in bytes.
+pub(crate) fn unit(dimension: Dimension) -> f64 {
+    if dimension == Dimension::DATA { 8.0 } else { 1.0 }
+}
+
+/// The scale with its ends in the unit of its ticks.
+fn in_unit(scale: Scale, dimension: Dimension) -> Scale {
+    Scale {
+        low: scale.low / unit(dimension),
+        high: scale.high / unit(dimension),
+        ..scale
+    }
+}
+
 /// Both axes of a plot.
 #[derive(Clone, Copy, Debug)]
 struct Axes {
@@ -154,7 +168,11 @@ fn dimension(drawing: &Drawing) -> Dimension {
 }
 
 fn draw_axes(svg: &mut String, axes: Axes, drawing: &Drawing, dimension: Dimension) {
-    for tick in axes.y.ticks() {
+    for tick in in_unit(axes.y, dimension)
+        .ticks()
+        .into_iter()
+        .map(|tick| tick * unit(dimension))
+    {
         let y = axes.y.at(tick);
         // Writing to a text cannot fail.
         let _ = write!(
