@@ -5,7 +5,7 @@
 //! - `session_energy`: of connect, messages and close. Its least is that of a session that follows the one before at once:
 //!   without wake-up and tails
 
-use wirecost_energy::{Account, Device, Energy, Meter};
+use wirecost_energy::{Device, Energy, Meter, Part, Purposes};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Bytes;
 use wirecost_results::thresholds::Aggregation;
@@ -38,6 +38,49 @@ pub enum NoEnergy {
     Unreadable(String),
 }
 
+/// What the energy of a cell is spent on.
+#[derive(Clone, Debug, Default)]
+pub struct Spent {
+    purposes: Purposes,
+}
+
+impl Spent {
+    /// All of it.
+    pub fn energy(&self) -> Energy {
+        self.purposes.total()
+    }
+
+    /// The largest of its shares, with its name: idle draw, tails, wake-up, processor, or time on the air.
+    pub fn largest(&self) -> (&'static str, f64) {
+        let total = self.energy().joules;
+        let share = |name: &'static str| {
+            let of_name = self.purposes.sum_of(|purpose| group(purpose.part) == name);
+            (name, of_name.joules / total)
+        };
+        let shares = GROUPS.map(share).into_iter();
+        shares
+            .max_by(|one, other| one.1.total_cmp(&other.1))
+            .unwrap_or(("", 0.0))
+    }
+}
+
+/// The names of [`Spent::largest`].
+const GROUPS: [&str; 5] = [IDLE_DRAW, TAILS, "wake-up", "processor", "time on the air"];
+/// The energy of a device without traffic.
+pub const IDLE_DRAW: &str = "idle draw";
+/// The energy of waiting after packets.
+pub const TAILS: &str = "tails";
+
+const fn group(part: Part) -> &'static str {
+    match part {
+        Part::Rest => IDLE_DRAW,
+        Part::Tail => TAILS,
+        Part::Wake => "wake-up",
+        Part::Compute => "processor",
+        Part::Layer(_) | Part::Link => "time on the air",
+    }
+}
+
 /// The energy of a cell on a device that is part of the program.
 ///
 /// # Errors
@@ -48,7 +91,7 @@ pub fn of_cell(
     metric: &Metric,
     aggregation: Aggregation,
     name: &str,
-) -> Result<Energy, NoEnergy> {
+) -> Result<Spent, NoEnergy> {
     let device = built_in(name)?;
     let file = CellFile::read(folder, &cell.key).map_err(|_| NoEnergy::NoPackets)?;
     let is_session = metric.name == "session_energy";
@@ -61,31 +104,35 @@ pub fn of_cell(
     }
 }
 
-fn built_in(name: &str) -> Result<Device, NoEnergy> {
+/// A device that is part of the program.
+///
+/// # Errors
+/// There is none of this name.
+pub fn built_in(name: &str) -> Result<Device, NoEnergy> {
     let found = device::BUILT_IN.iter().find(|(known, _)| *known == name);
     let (name, text) = found.ok_or_else(|| NoEnergy::Unreadable(format!("unknown device {name:?}")))?;
     device::read(name, text).map_err(|error| NoEnergy::Unreadable(error.to_string()))
 }
 
 /// The mean over the devices whose whole life is kept: of a life, or of each of its readings.
-fn of_lives(lives: &CellTraffic, cell: &Cell, device: &Device, is_session: bool) -> Result<Energy, NoEnergy> {
+fn of_lives(lives: &CellTraffic, cell: &Cell, device: &Device, is_session: bool) -> Result<Spent, NoEnergy> {
     let unknown =
         || NoEnergy::Unreadable("its packets have names that this version does not know".to_owned());
     let shapes = replay::shapes(lives).ok_or_else(unknown)?;
-    let mut sum = Energy::default();
-    for life in &lives.devices {
-        let mut meter = Meter::new(device);
-        replay::tell_life(life, &shapes, &mut meter);
-        sum += meter.finish().total();
-    }
+    let mut sum = Purposes::default();
     let each = if is_session {
         1.0
     } else {
         cell.messages_per_connection as f64
     };
     let count = lives.devices.len() as f64 * each;
+    for life in &lives.devices {
+        let mut meter = Meter::new(device);
+        replay::tell_life(life, &shapes, &mut meter);
+        sum.add_all(meter.finish().purposes(), 1.0 / count);
+    }
     match count > 0.0 {
-        true => Ok(sum.scaled(1.0 / count)),
+        true => Ok(Spent { purposes: sum }),
         false => Err(NoEnergy::NoPackets),
     }
 }
@@ -96,7 +143,7 @@ fn of_ladder(
     cell: &Cell,
     device: &Device,
     (is_session, is_least): (bool, bool),
-) -> Result<Energy, NoEnergy> {
+) -> Result<Spent, NoEnergy> {
     if is_session && cell.messages_per_connection > 1 {
         return Err(NoEnergy::OneOfMany);
     }
@@ -105,17 +152,15 @@ fn of_ladder(
     }
     let mut meter = Meter::new(device);
     replay::tell(ladder, cell, !is_session, &mut meter);
-    if !is_least {
-        return Ok(meter.finish().total());
+    let account = match is_least {
+        true => meter.account().clone(),
+        false => meter.finish(),
+    };
+    let mut purposes = account.purposes().clone();
+    if is_least {
+        purposes.remove(Part::Wake);
     }
-    let account = meter.account();
-    let mut least = account.total();
-    least += wake_up(account).scaled(-1.0);
-    Ok(least)
-}
-
-fn wake_up(account: &Account) -> Energy {
-    account.purposes().of_part(wirecost_energy::Part::Wake)
+    Ok(Spent { purposes })
 }
 
 /// Whether the packets of the ladder have the mean bytes of the cell's connect and message.

@@ -196,7 +196,11 @@ mod tests {
         let modelled = |value: f64, model: &'static str| Figure {
             amount: Amount::new(value, crate::amount::Dimension::ENERGY),
             interval: Some([value * 0.7, value * 1.3]),
-            model: Some(model),
+            model: Some(crate::model::Modelled {
+                device: model,
+                mostly: "tails",
+                share: 1.0,
+            }),
             ..figure(&[])
         };
         let (one, other) = (modelled(1.0, "a"), modelled(1.2, "a"));

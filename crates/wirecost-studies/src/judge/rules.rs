@@ -7,6 +7,7 @@ use super::compare::{self, Compared};
 use crate::amount::{Amount, Dimension, Published, digits};
 use crate::claims::{CheckReference, Limit, Point, Question, Shape, Trend};
 use crate::evidence::{Evidence, Figure, Missing};
+use crate::model::Model;
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -63,6 +64,7 @@ pub fn outcome(
         Question::Trend(trend) => of_trend(trend, within, evidence),
         Question::Limit(limit) => of_limit(limit, evidence),
         Question::Checks(checks) => of_checks(checks, evidence),
+        Question::Model(model) => of_model(published, model, within, evidence),
         Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
         Question::Unmeasured => {
             let why = "no bound excludes it, and nothing here measures it".to_owned();
@@ -146,6 +148,64 @@ fn value(
             text_of(&figure),
         )
     })
+}
+
+/// The result of an expression as a figure. Its interval is that of all names at their low ends and at their high ends.
+fn figure_of(model: &Model, evidence: &Evidence) -> Result<Figure, Missing> {
+    let references = model.references();
+    let figures = references
+        .map(|reference| Ok((reference, evidence.figure(reference)?)))
+        .collect::<Result<Vec<(&Reference, Figure)>, Missing>>()?;
+    let of = |wanted: &Reference| {
+        let (_, figure) = figures.iter().find(|(reference, _)| *reference == wanted)?;
+        let [low, high] = figure.ends();
+        Some([figure.amount.value, low, high])
+    };
+    let [amount, low, high] = model
+        .results(&of)
+        .map_err(|error| Missing::Wrong(error.to_string()))?;
+    let first = figures.first().map(|(_, figure)| figure);
+    Ok(Figure {
+        amount,
+        interval: Some([low.value.min(high.value), low.value.max(high.value)]),
+        is_exact: low.value == high.value,
+        is_median: false,
+        engine: first.map_or("sim", |figure| figure.engine.as_str()).to_owned(),
+        n: first.map_or(0, |figure| figure.n),
+        samples: Vec::new(),
+        reference: model.text.clone(),
+        model: model.power().or_else(|| first.and_then(|figure| figure.model)),
+    })
+}
+
+/// An expression of figures and of a device's powers.
+fn of_model(
+    published: Option<&Published>,
+    model: &Model,
+    within: Option<f64>,
+    evidence: &Evidence,
+) -> Result<Outcome, Missing> {
+    let figure = figure_of(model, evidence)?;
+    let published =
+        published.ok_or_else(|| Missing::Wrong(format!("{}: no number is published", model.text)))?;
+    let within = tolerance(within, figure.amount.dimension);
+    let is_same = meets(figure.ends(), range(published, within));
+    let verdict = if is_same {
+        Verdict::Reproduced
+    } else {
+        Verdict::Differs
+    };
+    let times = figure.amount.value / published.amount.value;
+    Ok(Outcome {
+        value: Some(figure.amount.value),
+        interval: figure.interval,
+        ..Outcome::new(
+            verdict,
+            format!("ours is {} of the published: {}", percent(times), model.text),
+            text_of(&figure),
+        )
+    }
+    .of(vec![figure]))
 }
 
 fn ratio(
@@ -442,9 +502,10 @@ fn text_of(figure: &Figure) -> String {
         _ => String::new(),
     };
     match figure.model {
-        Some(device) => format!(
-            "{}{interval} (modelled by {device} from packets, {})",
+        Some(model) => format!(
+            "{}{interval} (modelled by {}, {})",
             figure.shown(),
+            model.device,
             figure.engine
         ),
         None => format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n),

@@ -96,6 +96,11 @@ pub fn print(judged: &[Judged], json: Option<&Path>) -> Result<ExitCode, Failure
         || serde_json::to_string_pretty(judged),
         || text::table(judged, width),
     )?;
+    Ok(ExitCode::from(expected(judged)))
+}
+
+/// The exit code of judged claims: 99 if an expected verdict did not come out.
+pub fn expected(judged: &[Judged]) -> u8 {
     let mut code = exit::OK;
     for claim in judged {
         let Some(expected) = claim.expect.filter(|expected| *expected != claim.verdict) else {
@@ -107,5 +112,5 @@ pub fn print(judged: &[Judged], json: Option<&Path>) -> Result<ExitCode, Failure
         ));
         code = exit::THRESHOLD;
     }
-    Ok(ExitCode::from(code))
+    code
 }
