@@ -17,6 +17,7 @@ use serde::Serialize;
 use wirecost_link::LinkConfig;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
+use wirecost_readings::Batch;
 use wirecost_results::load::LoopKind;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
@@ -119,6 +120,9 @@ pub struct LoadOptions {
     pub keys: bool,
     /// Seed of every random decision.
     pub seed: u64,
+    /// How many times the load is run, each time with another seed.
+    #[serde(skip_serializing_if = "print::is_one")]
+    pub repeat: u32,
     /// The engine.
     #[serde(skip_serializing_if = "LoadEngine::is_live", serialize_with = "print::text")]
     pub engine: LoadEngine,
@@ -134,6 +138,18 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
+    /// The runs of the load: itself, or as many as `repeat` says, which differ in their seeds.
+    pub fn runs(&self) -> Vec<Self> {
+        /// Searches for the highest rate repeat loads with the next seeds.
+        const SEEDS_APART: u64 = 1_000_003;
+        let run = |index: u32| Self {
+            repeat: 1,
+            seed: self.seed.wrapping_add(u64::from(index) * SEEDS_APART),
+            ..self.clone()
+        };
+        (0..self.repeat).map(run).collect()
+    }
+
     /// Whether it creates namespaces: network namespaces for a link, or the PID namespace of a real server.
     pub fn makes_namespaces(&self) -> bool {
         let is_real =
@@ -352,6 +368,9 @@ pub enum Payload {
     /// The same bytes in each message.
     #[serde(rename = "hex", serialize_with = "print::hex")]
     File(Arc<[u8]>),
+    /// Readings of a sensor, the same in each message.
+    #[serde(serialize_with = "print::batch")]
+    Readings(BatchBytes),
     /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
     /// milliseconds of the epoch, `%r` eight random hexadecimal digits.
     #[serde(serialize_with = "print::text")]
@@ -363,7 +382,7 @@ impl Payload {
     pub fn message_bytes(&self, devices: u32) -> Option<u64> {
         match self {
             Self::Template(text) => text.parse::<Pattern>().ok()?.length(devices),
-            Self::Size(_) | Self::File(_) => Some(self.bytes()),
+            Self::Size(_) | Self::File(_) | Self::Readings(_) => Some(self.bytes()),
         }
     }
 
@@ -372,7 +391,27 @@ impl Payload {
         match self {
             Self::Size(size) => size.bytes(),
             Self::File(bytes) => bytes.len() as u64,
+            Self::Readings(readings) => readings.bytes.len() as u64,
             Self::Template(text) => text.len() as u64,
+        }
+    }
+}
+
+/// Readings, and the bytes that follow from them and the seed of the load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchBytes {
+    /// The readings.
+    pub batch: Batch,
+    /// The payload.
+    pub bytes: Arc<[u8]>,
+}
+
+impl BatchBytes {
+    /// The bytes of `batch` in a load with this seed.
+    pub fn new(batch: Batch, seed: u64) -> Self {
+        Self {
+            batch,
+            bytes: batch.payload(seed).into(),
         }
     }
 }
