@@ -13,8 +13,8 @@ use crate::columns::Row as _;
 use crate::curves::CurveKind;
 use crate::journal::{self, Entry};
 use crate::load::{Load, LoadFile, LoadSummary, PhaseFigures};
+use crate::over_runs;
 use crate::rate_search::RateSearch;
-use crate::repeat;
 use crate::resume::Earlier;
 use crate::seconds::SecondRow;
 use crate::summary::SCHEMA;
@@ -199,7 +199,7 @@ impl<'a> LoadStore<'a> {
             name,
             seed,
             interrupted,
-            repeats: repeat::all(&loads),
+            repeats: over_runs::all(&loads),
             loads,
             thresholds,
             searches: self.searches.clone(),

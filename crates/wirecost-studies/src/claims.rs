@@ -27,6 +27,10 @@ pub struct Claims {
     pub runs: Vec<Run>,
     /// The claims, in the order of the file.
     pub claims: Vec<Claim>,
+    /// The plots of the publication.
+    pub plots: Vec<Plot>,
+    /// The tables of the publication.
+    pub tables: Vec<Grid>,
     /// What the publication says that is not a number.
     pub notes: Vec<Note>,
 }
@@ -55,6 +59,34 @@ pub struct Difference {
     pub ours: String,
     /// The quantities that it touches: `time`, `bytes`, `energy`.
     pub touches: Vec<String>,
+}
+
+/// A figure over a dimension, with one line for each value of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// The figure.
+    pub of: Reference,
+    /// The dimension to the right.
+    pub over: String,
+    /// The dimension with one line for each value.
+    pub lines: String,
+    /// Whether the axis to the right is logarithmic.
+    pub is_log_x: bool,
+    /// Whether the axis upwards is logarithmic.
+    pub is_log_y: bool,
+}
+
+/// Figures of one dimension's values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// What it shows.
+    pub title: String,
+    /// The dimension with one row for each value.
+    pub rows: String,
+    /// The columns: their titles and figures.
+    pub columns: Vec<(String, Reference)>,
 }
 
 /// What the publication says that is not a number: it has no verdict.

@@ -7,7 +7,7 @@ use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::merge::scenario_texts;
 use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
-use wirecost_results::repeat;
+use wirecost_results::over_runs;
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
@@ -49,6 +49,8 @@ pub struct Figure {
     pub samples: Vec<f64>,
     /// The text that refers to it.
     pub reference: String,
+    /// The run that it is of.
+    pub run: String,
     /// The device file by which it is modelled; the interval is then that of the file's spread.
     pub model: Option<Modelled>,
 }
@@ -250,6 +252,11 @@ impl Evidence {
         found.ok_or_else(|| Missing::Wrong(format!("{run}/{id}: the run has no such statement")))
     }
 
+    /// Whether a run has recorded the packets of its cells under their names.
+    pub fn has_packets(&self, run: &str) -> bool {
+        matches!(self.runs.get(run), Some(Run::Comparison { .. }))
+    }
+
     /// Every cell or phase of a run, in the order of its summary, with its engine.
     pub fn subjects(&self, run: &str) -> Vec<(Labels, String)> {
         match self.runs.get(run) {
@@ -436,7 +443,7 @@ fn of_phases<'a>(
     let of_runs = |runs: Vec<&'a Load>| {
         let options = keyed.get(&runs[0].key).copied();
         let engine = &runs[0].engine;
-        let phases = repeat::phases_of(&runs).into_iter().enumerate();
+        let phases = over_runs::phases_of(&runs).into_iter().enumerate();
         let candidate = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
             let labels = labels_of_phase(options?, options?.phases.get(index)?);
             let value = reference.metric.of_phase(phases[0], reference.aggregation);
@@ -459,7 +466,9 @@ fn of_phases<'a>(
 /// The runs of each load: one, or as many as a repeated load has.
 fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
     let once = summary.loads.iter().filter(|load| load.run_of.is_none());
-    let repeated = repeat::runs_of(&summary.loads).into_iter().map(|(_, runs)| runs);
+    let repeated = over_runs::runs_of(&summary.loads)
+        .into_iter()
+        .map(|(_, runs)| runs);
     once.map(|load| vec![load]).chain(repeated).collect()
 }
 
@@ -473,7 +482,7 @@ fn of_repeated(reference: &Reference, runs: &[&Load], phases: &[&PhaseFigures]) 
     let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
     let values = values.collect::<Option<Vec<f64>>>();
     let values = values.ok_or_else(|| no_figure(reference))?;
-    let (mean, interval) = repeat::over_runs(&values).ok_or_else(|| no_figure(reference))?;
+    let (mean, interval) = over_runs::mean_over_runs(&values).ok_or_else(|| no_figure(reference))?;
     let n = values.len() as u64;
     Ok(figure(reference, mean, interval, n, &runs[0].engine, values))
 }
@@ -555,6 +564,7 @@ fn figure(
         n,
         samples: samples.into_iter().map(in_base).collect(),
         reference: reference.to_string(),
+        run: reference.run.clone(),
         model: None,
     }
 }

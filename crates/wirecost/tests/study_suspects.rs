@@ -113,3 +113,53 @@ fn the_list_counts_claims_figures_and_recomputed_rows() {
     let published = figures.filter(|figure| figure["published"].is_string()).count();
     assert!(published >= 200, "{published}");
 }
+
+#[test]
+fn wrong_claims_files_are_refused_with_their_line() {
+    let home = open_folder();
+    let head = "wirecost: 1\nstudy: own\nsource: us\nruns: {a: a.yaml}\nclaims:\n";
+    let value = "value: a/response_time mean";
+    for (claim, error) in [
+        (
+            format!("{{id: A, says: x, publishd: 1s, {value}}}"),
+            "unknown key",
+        ),
+        (
+            "{id: A, says: x, published: 1s, value: b/response_time mean}".to_owned(),
+            "none of the runs",
+        ),
+        (
+            format!("{{id: A, says: x, published: 1 parsec, {value}}}"),
+            "published:",
+        ),
+        (
+            "{id: A, says: x, published: 1s, value: \"a/response_time{stak=tcp} mean\"}".to_owned(),
+            "stak",
+        ),
+        (
+            format!("{{id: A, says: x, published: 1s, {value}, bound: {{flights: [SYN]}}}}"),
+            "round-trip time",
+        ),
+        ("{id: A, says: x, order: []}".to_owned(), "at least two figures"),
+        (
+            format!("{{id: A, says: x, published: 1s, {value}, within: -5%}}"),
+            "within",
+        ),
+    ] {
+        fs::write(home.path().join("own.yaml"), format!("{head}- {claim}\n")).expect("a file");
+        let said = run(home.path(), "claims own.yaml");
+        assert_eq!(said.code, Some(2), "{claim}: {}", said.stderr);
+        assert!(
+            said.stderr.contains("own.yaml:6") && said.stderr.contains(error),
+            "{claim}: {}",
+            said.stderr
+        );
+    }
+    let twice = "- {id: A, says: x, published: 3, arithmetic: 1 + 2}\n".repeat(2);
+    fs::write(home.path().join("own.yaml"), format!("{head}{twice}")).expect("a file");
+    let said = run(home.path(), "claims own.yaml");
+    assert_eq!(
+        said.line("error: "),
+        Some("own.yaml:7: the id \"A\" is there twice")
+    );
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirecost_results::RunFolder;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{NbiotSummary, Point};
-use wirecost_results::repeat;
+use wirecost_results::over_runs::mean_over_runs;
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
@@ -242,7 +242,7 @@ fn over_runs(runs: &[Vec<Instance>]) -> Vec<Instance> {
     let of_phase = |index: usize| {
         let phases = || runs.iter().map(|instances| &instances[index]);
         let figures: Option<Vec<f64>> = phases().map(|phase| phase.figure).collect();
-        let (figure, interval) = figures.and_then(|figures| repeat::over_runs(&figures)).unzip();
+        let (figure, interval) = figures.and_then(|figures| mean_over_runs(&figures)).unzip();
         Instance {
             valid: phases().all(|phase| phase.valid),
             rtt: phases().find_map(|phase| phase.rtt),
