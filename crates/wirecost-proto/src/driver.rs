@@ -88,7 +88,7 @@ pub struct Service<E> {
 }
 
 /// Handles the events of service endpoints.
-pub trait Observer<E: Endpoint> {
+pub trait ServiceObserver<E: Endpoint> {
     /// Handles an event of a service, identified by its index. Input from `peer` caused it; `None`: a timer did.
     fn event(&mut self, service: usize, peer: Option<SocketAddr>, event: E::Event, now: Instant);
 

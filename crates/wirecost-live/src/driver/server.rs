@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mio::event::Event;
 use mio::{Events, Poll, Token, Waker};
-use wirecost_proto::driver::{FlowReport, Observer, Service};
+use wirecost_proto::driver::{FlowReport, Service, ServiceObserver};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output};
 
 use super::READ_BYTES;
@@ -92,7 +92,7 @@ const LINGER: Duration = Duration::from_secs(60);
 impl<E, O> ServerLoop<E, O>
 where
     E: Endpoint<Error: std::fmt::Display>,
-    O: Observer<E>,
+    O: ServiceObserver<E>,
 {
     /// A loop whose services listen when this returns. On the emulated link (`on_link`) the log of every flow is kept
     /// until the end and TCP uses cubic. Elsewhere there is no log, and the machine's settings apply.

@@ -3,6 +3,7 @@
 pub mod devices;
 pub mod files;
 mod ladder;
+mod loads;
 mod measured;
 pub mod outcome;
 pub mod table;

@@ -3,7 +3,7 @@
 use std::io;
 
 use mio::event::Event;
-use wirecost_proto::driver::{Observer, UNSENT_LIMIT};
+use wirecost_proto::driver::{ServiceObserver, UNSENT_LIMIT};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::super::stream::{MAX_UNSENT, Readable};
@@ -22,7 +22,7 @@ pub(super) struct Lingering {
 impl<E, O> ServerLoop<E, O>
 where
     E: Endpoint<Error: std::fmt::Display>,
-    O: Observer<E>,
+    O: ServiceObserver<E>,
 {
     /// Flushes at once. Reading waits until every event of the turn is known.
     pub(super) fn note_connection(&mut self, flow: FlowId, event: &Event) -> io::Result<()> {
