@@ -18,6 +18,7 @@
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
 //! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units
+//! - [`replay`]: the packets of a cell, told to an observer; [`spent`]: the energy of a cell, modelled from them
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
@@ -41,7 +42,9 @@ pub mod node;
 pub mod options;
 pub mod parameter;
 pub mod plan;
+pub mod replay;
 pub mod selector;
+pub mod spent;
 pub mod table;
 pub mod tariff;
 pub mod thresholds;

@@ -68,14 +68,14 @@ impl Scenarios for Demands {
     fn keys(&self, scenario: &str) -> Vec<String> {
         match read(scenario).map(|scenario| scenario.work) {
             Ok(Work::Comparison(options)) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
-            Ok(Work::Loads(loads)) => loads.iter().map(identity::key).collect(),
+            Ok(Work::Loads(loads)) => identity::runs(&loads).into_iter().map(|run| run.key).collect(),
             Ok(Work::Nbiot(_)) | Err(_) => Vec::new(),
         }
     }
 
-    fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold> {
+    fn judge_comparison(&self, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
-            Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary),
+            Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary, folder),
             Work::Loads(_) | Work::Nbiot(_) => Vec::new(),
         };
         each_once(self.scenarios.iter().flat_map(of_one))

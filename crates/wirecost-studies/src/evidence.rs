@@ -7,6 +7,7 @@ use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::merge::scenario_texts;
 use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
+use wirecost_results::repeat;
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
@@ -17,11 +18,13 @@ use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::labels_of_point;
 use wirecost_scenario::selector::Labels;
-use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan};
+use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan, spent};
 use wirecost_stats::MeanInterval;
 
 use crate::amount::Amount;
 use crate::claims::CheckReference;
+use crate::model::Modelled;
 use crate::reference::Reference;
 
 /// The engine of points of NB-IoT cells.
@@ -46,9 +49,23 @@ pub struct Figure {
     pub samples: Vec<f64>,
     /// The text that refers to it.
     pub reference: String,
+    /// The device file by which it is modelled; the interval is then that of the file's spread.
+    pub model: Option<Modelled>,
 }
 
 impl Figure {
+    /// Its value with its unit, marked if it is modelled.
+    pub fn shown(&self) -> String {
+        let mark = if self.model.is_some() { "*" } else { "" };
+        format!("{}{mark}", self.amount)
+    }
+
+    /// Whether the other one is modelled by the same device file: then both move together within its spread.
+    pub fn shares_model(&self, other: &Self) -> bool {
+        let devices = self.model.zip(other.model);
+        devices.is_some_and(|(one, other)| one.device == other.device)
+    }
+
     /// The interval, or the value itself if there is none.
     pub fn ends(&self) -> [f64; 2] {
         self.interval.unwrap_or([self.amount.value; 2])
@@ -92,6 +109,7 @@ enum Run {
     Comparison {
         labels: BTreeMap<String, Labels>,
         results: Box<Results>,
+        folder: RunFolder,
     },
     Loads {
         options: Vec<LoadOptions>,
@@ -137,12 +155,18 @@ impl Evidence {
                 // Its summary has told.
                 Work::Nbiot(_) => {}
                 Work::Comparison(comparison) => labels.extend(plan::labels(&comparison)),
-                Work::Loads(loads) => options.extend(loads),
+                Work::Loads(loads) => {
+                    options.extend(identity::runs(&loads).into_iter().map(|run| run.options))
+                }
             }
         }
         let read = if options.is_empty() {
             let results = Box::new(folder.read()?);
-            Run::Comparison { labels, results }
+            Run::Comparison {
+                labels,
+                results,
+                folder: folder.clone(),
+            }
         } else {
             let summary = Box::new(folder.read_json("summary.json")?);
             Run::Loads { options, summary }
@@ -230,7 +254,7 @@ impl Evidence {
     pub fn subjects(&self, run: &str) -> Vec<(Labels, String)> {
         match self.runs.get(run) {
             None | Some(Run::Absent(_)) => Vec::new(),
-            Some(Run::Comparison { labels, results }) => {
+            Some(Run::Comparison { labels, results, .. }) => {
                 let cells = results.summary.cells.iter();
                 let known =
                     cells.filter_map(|cell| Some((labels.get(&cell.key)?.clone(), cell.engine.clone())));
@@ -246,7 +270,8 @@ impl Evidence {
                         .map(|labels| (labels, load.engine.clone()))
                         .collect::<Vec<_>>()
                 };
-                summary.loads.iter().flat_map(of_load).collect()
+                let each = each_load(summary).into_iter().map(|runs| runs[0]);
+                each.flat_map(of_load).collect()
             }
             Some(Run::Points { summary }) => summary
                 .points
@@ -274,7 +299,16 @@ impl Evidence {
                 )));
             }
             Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
-            Some(Run::Comparison { labels, results }) => of_cells(reference, labels, results),
+            Some(Run::Comparison { .. }) if reference.lacks_device() => {
+                return Err(Missing::Wrong(format!(
+                    "{reference}: the energy of a cell is modelled by a device file: write device=esp32s3-wifi in the braces"
+                )));
+            }
+            Some(Run::Comparison {
+                labels,
+                results,
+                folder,
+            }) => of_cells(reference, labels, results, folder),
             Some(Run::Loads { options, summary }) => of_phases(reference, options, summary),
             Some(Run::Points { summary }) => of_points(reference, summary),
         };
@@ -319,19 +353,52 @@ fn of_cells<'a>(
     reference: &Reference,
     labels: &BTreeMap<String, Labels>,
     results: &'a Results,
+    folder: &RunFolder,
 ) -> Vec<Candidate<'a>> {
     let cells = results.summary.cells.iter().enumerate();
-    let candidate = |(index, cell): (usize, &'a Cell)| {
-        let labels = labels.get(&cell.key)?;
-        let is_meant = reference.selector.matches(labels);
-        is_meant.then(|| Candidate {
-            labels: labels.clone(),
+    let known = cells.filter_map(|(index, cell)| Some((index, cell, labels.get(&cell.key)?)));
+    let of_devices = known.flat_map(|(index, cell, labels)| {
+        let each = of_device(reference.metric, labels).into_iter();
+        each.map(move |(labels, device)| (index, cell, labels, device))
+    });
+    of_devices
+        .filter(|(_, _, labels, _)| reference.selector.matches(labels))
+        .map(|(index, cell, labels, device)| Candidate {
+            labels,
             engine: &cell.engine,
-            found: of_cell(reference, index as u64, cell, &results.samples),
+            found: match device {
+                None => of_cell(reference, index as u64, cell, &results.samples),
+                Some(device) => modelled(reference, cell, folder, device),
+            },
             agrees: cell.agreement.as_ref().is_none_or(|agreement| agreement.equal),
         })
-    };
-    cells.filter_map(candidate).collect()
+        .collect()
+}
+
+/// The energy of a cell, with the spread of the device's powers as its interval.
+fn modelled(
+    reference: &Reference,
+    cell: &Cell,
+    folder: &RunFolder,
+    device: &'static str,
+) -> Result<Figure, String> {
+    if let Some(why) = &cell.not_run {
+        return Err(why.clone());
+    }
+    usable(reference, cell.valid, cell.warnings.iter())?;
+    let spent = spent::of_cell(folder, cell, reference.metric, reference.aggregation, device)
+        .map_err(|why| why.to_string())?;
+    let (energy, (mostly, share)) = (spent.energy(), spent.largest());
+    let n = cell.message.as_ref().map_or(0, |message| message.samples);
+    let interval = Some([energy.low, energy.high]);
+    Ok(Figure {
+        model: Some(Modelled {
+            device,
+            mostly,
+            share,
+        }),
+        ..figure(reference, energy.joules, interval, n, &cell.engine, Vec::new())
+    })
 }
 
 fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]) -> Result<Figure, String> {
@@ -366,23 +433,49 @@ fn of_phases<'a>(
         .iter()
         .map(|options| (identity::key(options), options))
         .collect();
-    let of_load = |load: &'a Load| {
-        let options = keyed.get(&load.key).copied();
-        let phases = load.phases.iter().enumerate();
-        let candidate = move |(index, phase): (usize, &'a PhaseFigures)| {
+    let of_runs = |runs: Vec<&'a Load>| {
+        let options = keyed.get(&runs[0].key).copied();
+        let engine = &runs[0].engine;
+        let phases = repeat::phases_of(&runs).into_iter().enumerate();
+        let candidate = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
             let labels = labels_of_phase(options?, options?.phases.get(index)?);
-            let value = reference.metric.of_phase(phase, reference.aggregation);
+            let value = reference.metric.of_phase(phases[0], reference.aggregation);
             let is_meant = reference.selector.matches(&labels) && value.is_some();
             is_meant.then(|| Candidate {
                 labels,
-                engine: &load.engine,
-                found: of_phase(reference, load, phase),
+                engine,
+                found: match (&runs[..], &phases[..]) {
+                    ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
+                    _ => of_repeated(reference, &runs, &phases),
+                },
                 agrees: true,
             })
         };
         phases.filter_map(candidate).collect::<Vec<_>>()
     };
-    summary.loads.iter().flat_map(of_load).collect()
+    each_load(summary).into_iter().flat_map(of_runs).collect()
+}
+
+/// The runs of each load: one, or as many as a repeated load has.
+fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
+    let once = summary.loads.iter().filter(|load| load.run_of.is_none());
+    let repeated = repeat::runs_of(&summary.loads).into_iter().map(|(_, runs)| runs);
+    once.map(|load| vec![load]).chain(repeated).collect()
+}
+
+/// The mean over runs. Its interval has the runs as its samples.
+fn of_repeated(reference: &Reference, runs: &[&Load], phases: &[&PhaseFigures]) -> Result<Figure, String> {
+    for (load, phase) in runs.iter().zip(phases) {
+        let warnings = load.warnings.iter().chain(&phase.warnings);
+        usable(reference, phase.valid, warnings)?;
+    }
+    let (metric, aggregation) = (reference.metric, reference.aggregation);
+    let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
+    let values = values.collect::<Option<Vec<f64>>>();
+    let values = values.ok_or_else(|| no_figure(reference))?;
+    let (mean, interval) = repeat::over_runs(&values).ok_or_else(|| no_figure(reference))?;
+    let n = values.len() as u64;
+    Ok(figure(reference, mean, interval, n, &runs[0].engine, values))
 }
 
 fn of_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<Figure, String> {
@@ -462,6 +555,7 @@ fn figure(
         n,
         samples: samples.into_iter().map(in_base).collect(),
         reference: reference.to_string(),
+        model: None,
     }
 }
 

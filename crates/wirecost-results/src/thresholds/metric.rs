@@ -28,6 +28,8 @@ pub enum Of {
     Both,
     /// Points of reports in NB-IoT cells: a curve at a load.
     Points,
+    /// Cells of comparisons and points of reports in NB-IoT cells.
+    CellsAndPoints,
 }
 
 /// Metrics of the same name are equal.
@@ -72,6 +74,8 @@ enum Shape {
     /// Two quantiles, because no others are kept.
     TwoQuantiles,
     Mean,
+    /// A mean, and the least that it can be.
+    MeanAndMin,
 }
 
 impl Metric {
@@ -89,6 +93,7 @@ impl Metric {
             Shape::Value => &[Value, Max],
             Shape::TwoQuantiles => &[P50, P95],
             Shape::Mean => &[Mean],
+            Shape::MeanAndMin => &[Mean, Min],
         }
     }
 
@@ -105,17 +110,18 @@ impl Metric {
             (Shape::Sum, _) => "sum<200MB",
             (Shape::Value, Quantity::Time) => "max<90s",
             (Shape::Value, Quantity::PerSecond) => "value>=4900/s",
+            (Shape::Value, Quantity::Share) => "value<=50%",
             (Shape::Value, Quantity::BitRate) => "value>=1Mbit",
             (Shape::Value, _) => "value<=2",
             (Shape::TwoQuantiles, _) => "p(95)<10s",
             (Shape::Mean, Quantity::Bytes) => "mean<150B",
-            (Shape::Mean, Quantity::Energy) => "mean<300mJ",
+            (Shape::Mean | Shape::MeanAndMin, Quantity::Energy) => "mean<300mJ",
             (Shape::Mean, Quantity::BitRate) => "mean>=1kbit",
-            (Shape::Mean, _) => "mean<=8",
+            (Shape::Mean | Shape::MeanAndMin, _) => "mean<=8",
         }
     }
 
-    /// The figure of a cell in base units; `None` if the cell does not have it.
+    /// The figure of a cell in base units; `None` if the cell does not have it, or if it is modelled by a device file.
     pub fn of_cell(&self, cell: &Cell, aggregation: Aggregation) -> Option<f64> {
         let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
         match self.name {
@@ -159,6 +165,7 @@ impl Metric {
             _ if self.shape == Shape::Distribution => times(self.times_of_phase(phase)?, aggregation),
             "offered_rate" => phase.offered_rate,
             "carried_rate" => phase.carried_rate,
+            "server_cpu" => phase.target_cpu_share,
             "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
             "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
             "missing" => phase.missing.map(|missing| missing as f64),
@@ -207,7 +214,12 @@ impl Metric {
 
     /// Whether it is a figure of points of NB-IoT cells.
     pub fn is_of_points(&self) -> bool {
-        self.of == Of::Points
+        matches!(self.of, Of::Points | Of::CellsAndPoints)
+    }
+
+    /// Whether the figure of a cell is modelled from its packets by a device file.
+    pub fn needs_device(&self) -> bool {
+        matches!(self.name, "energy" | "session_energy")
     }
 
     /// The distribution that the figures are of, in a cell; `None` for metrics without one.
@@ -256,7 +268,7 @@ impl Metric {
     /// the phase only.
     pub fn is_known_early(&self, is_answered: bool) -> bool {
         match self.name {
-            "valid" | "delivered" | "missing" => false,
+            "valid" | "delivered" | "missing" | "server_cpu" => false,
             "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
             _ => true,
         }
@@ -278,8 +290,11 @@ impl Metric {
 /// The metrics of cells, of loads or of points.
 pub fn all(of: Of) -> Vec<&'static Metric> {
     let is_both = |metric: &&Metric| metric.of == Of::Both && of != Of::Points;
+    let is_either =
+        |metric: &&Metric| metric.of == Of::CellsAndPoints && matches!(of, Of::Cells | Of::Points);
     let all = METRICS.iter();
-    all.filter(|metric| metric.of == of || is_both(metric)).collect()
+    all.filter(|metric| metric.of == of || is_both(metric) || is_either(metric))
+        .collect()
 }
 
 /// The time from the intended send to the answer.
@@ -288,7 +303,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 56] = [
+pub static METRICS: [Metric; 58] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -312,6 +327,7 @@ pub static METRICS: [Metric; 56] = [
     of_cells("first_message_round_trips", Quantity::Number, Shape::Value),
     of_cells("header_ratio", Quantity::Number, Shape::Value),
     of_cells("keep_alive_ratio", Quantity::Share, Shape::Value),
+    of_cells("session_energy", Quantity::Energy, Shape::MeanAndMin),
     of_cells("goodput", Quantity::BitRate, Shape::Value),
     counted("offered"),
     counted("acknowledged"),
@@ -324,6 +340,7 @@ pub static METRICS: [Metric; 56] = [
     metric("valid", Quantity::Share, Shape::Share, Of::Both),
     of_loads("offered_rate", Quantity::PerSecond, Shape::Value),
     of_loads("carried_rate", Quantity::PerSecond, Shape::Value),
+    of_loads("server_cpu", Quantity::Share, Shape::Value),
     of_loads("duplicates", Quantity::Number, Shape::Number),
     of_loads("out_of_order", Quantity::Number, Shape::Number),
     of_loads("replayed", Quantity::Number, Shape::Number),
@@ -343,7 +360,7 @@ pub static METRICS: [Metric; 56] = [
     of_points("device_throughput", Quantity::BitRate, Shape::Mean),
     of_points("cell_throughput", Quantity::BitRate, Shape::Mean),
     of_points("lowest_served_path_gain", Quantity::Number, Shape::Mean),
-    of_points("energy", Quantity::Energy, Shape::Mean),
+    metric("energy", Quantity::Energy, Shape::Mean, Of::CellsAndPoints),
     of_points("battery_years", Quantity::Number, Shape::Mean),
 ];
 

@@ -7,9 +7,9 @@ use wirecost_stack::{Pattern, Stack};
 
 use crate::expected::{Matching, are_there, has_audience, retained_before};
 use crate::labels;
-use crate::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
-use crate::selector::Labels;
-use crate::{Work, plan};
+use crate::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
+use crate::selector::{DEVICE, Labels};
+use crate::{Work, device, plan};
 
 /// Why a cell or a phase has no figure of a metric, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +78,11 @@ const UNCOUNTED: Unavailable = Unavailable::new(
     "it is unknown how many subscriptions its messages match",
     "demand duplicates or one_way_delay: observers, and topics with %n, %t or %r, are not counted",
 );
+const UNSEEN_PROCESS: Unavailable = Unavailable::new(
+    6,
+    "the CPU time of its server is not measured",
+    "let wirecost start the server, with engine live",
+);
 const UNSTAMPED: Unavailable = Unavailable::new(
     5,
     "its payloads do not say when they were intended",
@@ -121,12 +126,26 @@ impl Subject<'_> {
     }
 }
 
-/// All cells, phases or points of a run.
-pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
+/// The labels of a cell, with those of each device file where the metric is modelled by one.
+pub fn of_device(metric: &Metric, labels: &Labels) -> Vec<(Labels, Option<&'static str>)> {
+    if !metric.needs_device() {
+        return vec![(labels.clone(), None)];
+    }
+    let with = |(name, _): &(&'static str, &str)| {
+        let mut labels = labels.clone();
+        labels.insert(DEVICE, (*name).to_owned());
+        (labels, Some(*name))
+    };
+    device::BUILT_IN.iter().map(with).collect()
+}
+
+/// All cells, phases or points of a run that a metric may be of.
+pub fn subjects<'a>(work: &'a Work, metric: &Metric) -> Vec<Subject<'a>> {
     match work {
         Work::Comparison(options) => plan::labels(options)
             .into_iter()
-            .map(|(_, labels)| Subject {
+            .flat_map(|(_, labels)| of_device(metric, &labels))
+            .map(|(labels, _)| Subject {
                 labels,
                 of: SubjectOf::Cell,
             })
@@ -168,6 +187,7 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         "duplicates" | "out_of_order" => no_arrivals(load, index),
         "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
         "delivered" => no_deliveries(load, index),
+        "server_cpu" => no_cpu_time(load, phase),
         "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
         "offered_rate" => match phase.offer() {
             Some(offer) => unless(is_open(offer), CLOSED_LOOP),
@@ -175,6 +195,12 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         },
         _ => unless(phase.offer().is_some(), OTHER_PHASE),
     }
+}
+
+/// Why the CPU time of the server is unknown in a phase: only a process that wirecost starts has one that can be read.
+fn no_cpu_time(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
+    let is_ours = matches!(load.target, LoadTarget::Started(_)) && load.engine == LoadEngine::Live;
+    unless(is_ours, UNSEEN_PROCESS).or(unless(load.is_use_told(phase), OTHER_PHASE))
 }
 
 /// Why a cell with these labels does not have the metric; `None` if it does.

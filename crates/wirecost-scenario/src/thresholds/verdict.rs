@@ -2,20 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use wirecost_results::RunFolder;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{NbiotSummary, Point};
+use wirecost_results::repeat;
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
 
-use super::nature::{unavailable_in_cell, unavailable_in_phase};
+use super::nature::{of_device, unavailable_in_cell, unavailable_in_phase};
 use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::compare::Options;
 use crate::options::load::LoadOptions;
 use crate::options::nbiot::labels_of_point;
 use crate::selector::Labels;
-use crate::{identity, plan};
+use crate::{identity, plan, spent};
 
 /// A cell or a phase with its figure.
 struct Instance {
@@ -24,6 +26,8 @@ struct Instance {
     /// Round-trip time of its link in seconds.
     rtt: Option<f64>,
     figure: Option<f64>,
+    /// The 95 % interval of the figure over runs.
+    interval: Option<[f64; 2]>,
 }
 
 impl Instance {
@@ -33,28 +37,30 @@ impl Instance {
             valid: self.valid && other.valid,
             rtt: self.rtt,
             figure: self.figure.zip(other.figure).map(|(one, other)| one + other),
+            interval: None,
         }
     }
 }
 
 impl Thresholds {
-    /// Judges each demand on a comparison.
-    pub fn of_comparison(&self, options: &Options, summary: &Summary) -> Vec<Threshold> {
+    /// Judges each demand on a comparison; energy is modelled from the packets of the cells' files in `folder`.
+    pub fn of_comparison(&self, options: &Options, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
         let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
         let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
         let cells: Vec<(&Labels, &Cell)> = cells
             .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
             .collect();
         let verdict = |demand: &Demand| {
-            let matching = cells.iter().filter(|(labels, _)| demand.is_about_cell(labels));
-            let instances = matching.map(|(_, cell)| Instance {
-                valid: cell.valid,
-                rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
-                figure: demand.metric.of_cell(cell, demand.expression.aggregation),
-            });
-            demand.judge(instances)
+            let each = cells
+                .iter()
+                .flat_map(|(labels, cell)| demand.of_cell(labels, cell, folder));
+            demand.judge(each)
         };
-        let is_asked = |demand: &&Demand| labels.values().any(|labels| demand.is_about_cell(labels));
+        let is_asked = |demand: &&Demand| {
+            labels
+                .values()
+                .any(|labels| demand.devices(labels).next().is_some())
+        };
         self.0.iter().filter(is_asked).map(verdict).collect()
     }
 
@@ -74,6 +80,7 @@ impl Thresholds {
                     valid: true,
                     rtt: None,
                     figure: demand.metric.of_point(point, demand.expression.aggregation),
+                    interval: None,
                 })
                 .collect();
             (!instances.is_empty()).then(|| demand.judge(instances.into_iter()))
@@ -84,24 +91,22 @@ impl Thresholds {
     /// Judges each demand that applies to one of `options`; demands on other shards are left out. Loads that the
     /// summary does not hold are not judged. A demand that ended a load has failed, whatever came after.
     pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
-        let keyed: BTreeMap<String, &LoadOptions> = options
-            .iter()
-            .map(|options| (identity::key(options), options))
-            .collect();
+        let runs = identity::runs(options);
+        let keyed: BTreeMap<&str, &LoadOptions> =
+            runs.iter().map(|run| (run.key.as_str(), &run.options)).collect();
         let loads = || {
             let ran = summary.loads.iter().filter(|load| load.not_run.is_none());
-            ran.filter_map(|load| Some((*keyed.get(&load.key)?, load)))
+            ran.filter_map(|load| Some((*keyed.get(load.key.as_str())?, load)))
         };
         let verdict = |demand: &Demand| {
             let mut aborts = loads().filter_map(|(_, load)| load.aborted.as_ref());
             let unmet = demand.unmet();
             let is_own =
                 |abort: &&Threshold| (&abort.metric, &abort.expression) == (&unmet.metric, &unmet.expression);
-            let instances = loads().flat_map(|(options, load)| demand.in_phases(options, load));
             aborts
                 .find(is_own)
                 .cloned()
-                .unwrap_or_else(|| demand.judge(instances))
+                .unwrap_or_else(|| demand.judge(demand.of_repeated(loads()).into_iter()))
         };
         let is_asked = |demand: &&Demand| {
             let mut phases = options
@@ -114,9 +119,39 @@ impl Thresholds {
 }
 
 impl Demand {
-    /// Whether the demand applies to a cell with these labels.
-    fn is_about_cell(&self, labels: &Labels) -> bool {
-        self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
+    /// The cell, once for each device file that the demand names if its figure is modelled by one.
+    fn of_cell<'a>(
+        &'a self,
+        labels: &Labels,
+        cell: &'a Cell,
+        folder: &'a RunFolder,
+    ) -> impl Iterator<Item = Instance> + 'a {
+        let aggregation = self.expression.aggregation;
+        self.devices(labels)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(move |device| Instance {
+                valid: cell.valid,
+                rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
+                figure: match device {
+                    None => self.metric.of_cell(cell, aggregation),
+                    Some(device) => spent::of_cell(folder, cell, self.metric, aggregation, device)
+                        .ok()
+                        .map(|spent| spent.energy().joules),
+                },
+                interval: None,
+            })
+    }
+
+    /// The device files by which the demand asks for a figure of a cell with these labels: `None` alone where it needs none, and
+    /// nothing where the demand does not apply to the cell.
+    fn devices(&self, labels: &Labels) -> impl Iterator<Item = Option<&'static str>> {
+        of_device(self.metric, labels)
+            .into_iter()
+            .filter(|(labels, _)| {
+                self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
+            })
+            .map(|(_, device)| device)
     }
 
     /// Whether the demand applies to the phase with this index.
@@ -125,6 +160,25 @@ impl Demand {
         let labels = phase.map(|phase| labels::labels_of_phase(options, phase));
         labels.is_some_and(|labels| self.selector.matches(&labels))
             && unavailable_in_phase(self.metric, options, index).is_none()
+    }
+
+    /// The phases that the demand applies to. Those of a repeated load have the mean over its runs.
+    fn of_repeated<'a>(&self, loads: impl Iterator<Item = (&'a LoadOptions, &'a Load)>) -> Vec<Instance> {
+        let mut repeated: Vec<(&str, Vec<Vec<Instance>>)> = Vec::new();
+        let mut all = Vec::new();
+        for (options, load) in loads {
+            let instances = self.in_phases(options, load);
+            let Some(run) = &load.run_of else {
+                all.extend(instances);
+                continue;
+            };
+            match repeated.iter_mut().find(|(known, _)| *known == run.load) {
+                Some((_, runs)) => runs.push(instances),
+                None => repeated.push((&run.load, vec![instances])),
+            }
+        }
+        all.extend(repeated.into_iter().flat_map(|(_, runs)| over_runs(&runs)));
+        all
     }
 
     /// The phases of a load that the demand applies to, or their sum if their figures add up.
@@ -140,6 +194,7 @@ impl Demand {
                 .metric
                 .of_phase(phase, self.expression.aggregation)
                 .or(nothing),
+            interval: None,
         };
         let phases = load.phases.iter().enumerate().filter(is_meant);
         let instances = phases.map(instance);
@@ -151,7 +206,8 @@ impl Demand {
 
     /// The demand holds if every instance is valid and its figure fulfils the condition.
     fn judge(&self, instances: impl Iterator<Item = Instance>) -> Threshold {
-        let (mut all, mut some, mut worst) = (true, false, None);
+        let (mut all, mut some) = (true, false);
+        let mut worst: Option<(bool, f64, Option<[f64; 2]>)> = None;
         for instance in instances {
             let is_usable = instance.valid || self.metric.name == "valid";
             // Counts are exact. Times of an invalid phase are hidden.
@@ -159,23 +215,42 @@ impl Demand {
             let figure = instance.figure.filter(|_| is_shown);
             let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);
             let passes = figure.is_some_and(holds);
-            let figure = figure.map(|figure| (passes, figure));
+            let figure = figure.map(|figure| (passes, figure, instance.interval));
             worst = match (worst, figure) {
                 (None, figure) => figure,
                 (worst, None) => worst,
-                (Some((true, _)), Some((false, figure))) => Some((false, figure)),
-                (worst @ Some((false, _)), Some((true, _))) => worst,
-                (Some((passes, one)), Some((_, other))) => Some((passes, self.expression.worse(one, other))),
+                (Some((true, ..)), Some((false, figure, interval))) => Some((false, figure, interval)),
+                (worst @ Some((false, ..)), Some((true, ..))) => worst,
+                (Some(one), Some(other)) if self.expression.worse(one.1, other.1) == one.1 => Some(one),
+                (Some(_), other) => other,
             };
             some = true;
             all &= passes;
         }
         Threshold {
-            actual: worst.map(|(_, figure)| figure),
+            actual: worst.map(|(_, figure, _)| figure),
+            interval: worst.and_then(|(.., interval)| interval),
             pass: all && some,
             ..self.unmet()
         }
     }
+}
+
+/// The same phases over the runs of a load: valid if all are, with the mean of their figures.
+fn over_runs(runs: &[Vec<Instance>]) -> Vec<Instance> {
+    let count = runs.iter().map(Vec::len).min().unwrap_or(0);
+    let of_phase = |index: usize| {
+        let phases = || runs.iter().map(|instances| &instances[index]);
+        let figures: Option<Vec<f64>> = phases().map(|phase| phase.figure).collect();
+        let (figure, interval) = figures.and_then(|figures| repeat::over_runs(&figures)).unzip();
+        Instance {
+            valid: phases().all(|phase| phase.valid),
+            rtt: phases().find_map(|phase| phase.rtt),
+            figure,
+            interval: interval.flatten(),
+        }
+    };
+    (0..count).map(of_phase).collect()
 }
 
 #[cfg(test)]

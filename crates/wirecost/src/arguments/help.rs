@@ -162,6 +162,7 @@ const LOAD: &[Group] = &[
         further: &[
             "service_time",
             "workers",
+            "repeat",
             "seed",
             "ipv6",
             "source",

@@ -6,8 +6,9 @@ use wirecost_proto::Instant;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
 use wirecost_results::traffic::LoadTraffic;
 use wirecost_results::{ResultsError, RunFolder};
+use wirecost_scenario::replay;
 
-use super::devices::{shapes, tell};
+use super::devices::shapes;
 use super::traffic::{Cycle, Source, Traffic, cycle};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
@@ -95,7 +96,7 @@ fn mean_device(
     }
     let lives = kept.traffic.devices.iter().map(|seen| {
         let (once, _) = cycle(device, every, |observer| {
-            tell(seen, &shapes, &mut Within { observer, ended });
+            replay::tell_life(seen, &shapes, &mut Within { observer, ended });
             if every.is_none() {
                 observer.end(ended);
             }
