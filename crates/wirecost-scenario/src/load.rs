@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wirecost_proto::ByteSize;
+use wirecost_readings::Batch;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
@@ -17,14 +18,17 @@ use wirecost_stack::url::Url;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, set, text, time, whole};
+use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
+use crate::options::content::READINGS_KEYS;
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
-    CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
+    BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
 
+/// The seed of a load that names none.
+const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 35] = [
+pub const KEYS: [&str; 38] = [
     "stack",
     "start",
     "target",
@@ -33,6 +37,9 @@ pub const KEYS: [&str; 35] = [
     "repeat",
     "size",
     "payload",
+    "readings",
+    "encoding",
+    "compression",
     "resource",
     "phases",
     "subscribers",
@@ -64,7 +71,9 @@ pub const KEYS: [&str; 35] = [
 /// The keys of devices that subscribe.
 pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
 /// The keys of a payload.
-pub const PAYLOAD_KEYS: [&str; 4] = ["size", "file", "template", "hex"];
+pub const PAYLOAD_KEYS: [&str; 5] = ["size", "file", "template", "hex", "readings"];
+/// The keys of readings within a payload.
+pub const BATCH_KEYS: [&str; 3] = ["count", "encoding", "compression"];
 /// The keys of a will.
 pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
 /// The keys of the contents of a capture.
@@ -142,7 +151,7 @@ impl LoadOptions {
             profile: false,
             capture: false,
             keys: true,
-            seed: 42,
+            seed: DEFAULT_SEED,
             repeat: 1,
         }
     }
@@ -355,9 +364,20 @@ fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String
 
 fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
+    let readings = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some());
     let Some(node) = table.get("payload") else {
-        return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));
+        return match readings {
+            Some(key) if size.is_some() => Err(table.error(
+                "size",
+                format!("{key} says what messages carry: leave out one of them"),
+            )),
+            Some(_) => batch(table, "readings", table.one("seed", whole)?),
+            None => Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE))),
+        };
     };
+    if let Some(key) = readings {
+        return Err(table.error(key, "payload says what a message carries: leave out one of them"));
+    }
     if size.is_some() {
         return Err(table.error(
             "size",
@@ -379,6 +399,11 @@ fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, Sce
         "size" => own.required(key, parsed).map(Payload::Size),
         "template" => Ok(Payload::Template(own.required(key, text)?.into())),
         "hex" => Ok(Payload::File(own.required(key, hex)?)),
+        "readings" => {
+            let node = own.get(key).unwrap_or(node);
+            let readings = Table::new(node, "payload.readings.", &BATCH_KEYS)?;
+            batch(&readings, "count", table.one("seed", whole)?)
+        }
         _ => {
             let name = own.required(key, text)?;
             let folder = inputs
@@ -389,6 +414,20 @@ fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, Sce
             Ok(Payload::File(bytes.into()))
         }
     }
+}
+
+/// Readings in one encoding with one compression; `count` is the key of their number. The default seed is that of a load.
+fn batch(table: &Table<'_>, count: &str, seed: Option<u64>) -> Result<Payload, ScenarioError> {
+    let default = Batch::default();
+    let batch = Batch {
+        readings: table.one(count, readings)?.unwrap_or(default.readings),
+        encoding: table.one("encoding", parsed)?.unwrap_or(default.encoding),
+        compression: table.one("compression", parsed)?.unwrap_or(default.compression),
+    };
+    Ok(Payload::Readings(BatchBytes::new(
+        batch,
+        seed.unwrap_or(DEFAULT_SEED),
+    )))
 }
 
 fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {

@@ -155,7 +155,7 @@ fn flags_take_the_place_of_keys_and_say_so_in_errors() {
     assert_eq!(
         (
             options.samples,
-            options.sizes.len(),
+            options.contents.count(),
             options.links[0].up.loss.rate()
         ),
         (3, 2, 0.05)

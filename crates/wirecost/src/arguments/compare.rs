@@ -15,7 +15,7 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::count::at_least_one;
-use super::{PacketPath, TableArguments};
+use super::{PacketPath, ReadingsArguments, TableArguments};
 
 /// `wirecost compare`.
 #[derive(Debug, Args)]
@@ -46,6 +46,9 @@ pub struct CompareArguments {
         allow_hyphen_values = true
     )]
     pub size: Vec<ByteSize>,
+
+    #[command(flatten)]
+    pub readings: ReadingsArguments,
 
     /// Number of samples per cell; each sample is a device that connects, sends and closes
     #[arg(
@@ -133,7 +136,7 @@ pub struct CompareArguments {
     pub engine: Engine,
 
     /// Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss=
-    /// link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
+    /// readings= encoding= compression= link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::foreign::ForeignReport;
-use wirecost_results::environment::Emulator;
+use wirecost_results::environment::{Emulator, PowerSamples};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder, SampleRow};
@@ -29,6 +29,8 @@ pub(crate) struct LiveFacts {
     pub(crate) emulator: Option<Emulator>,
     /// The report of the foreign server.
     pub(crate) server: Option<ForeignReport>,
+    /// The power of the machine.
+    pub(crate) power: PowerSamples,
     /// Packets of no cell.
     pub(crate) unattributed_packets: u64,
     /// Packets that the machine dropped.
@@ -141,6 +143,7 @@ pub(super) fn figures(
         unattributed_packets: analysis.unattributed_packets,
         interrupted: run.interrupted,
         network: run.network,
+        power: run.power,
         server: run.server,
         dropped_packets,
         failure,
@@ -202,6 +205,7 @@ fn by_cell(
 #[cfg(test)]
 mod tests {
     use wirecost_proto::ByteSize;
+    use wirecost_scenario::options::content::Contents;
 
     use super::*;
     use crate::compare::fixture::options;
@@ -209,7 +213,7 @@ mod tests {
     #[test]
     fn a_batch_holds_as_many_devices_as_fit_and_one_mtu() {
         let mut options = options(&["tcp", "coap-con"]);
-        options.sizes = (1..=3).map(ByteSize::from_bytes).collect();
+        options.contents = Contents::Sizes((1..=3).map(ByteSize::from_bytes).collect());
         let mut smaller = options.links[0];
         smaller.up.mtu = 1_280;
         options.links.push(smaller);

@@ -5,6 +5,7 @@ use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
     Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
 };
+use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::options::load::LoadTarget;
 use wirecost_stack::url::{Url, percent_decoded};
 
@@ -18,7 +19,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
     let mut options = Options {
         engine: arguments.engine,
         stacks: arguments.stacks.clone(),
-        sizes: arguments.size.clone(),
+        contents: Contents::of(&arguments.size, &arguments.readings.lists()),
         links: links(&lists(arguments))?,
         samples: arguments.clients.unwrap_or(arguments.count),
         settle: arguments.settle,
