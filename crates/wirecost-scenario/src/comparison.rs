@@ -19,14 +19,19 @@ use crate::options::compare::{
     Engine, Medium, Options, Reconnect, Running, Schedule, ServerPath, SharedLink, Target,
 };
 use crate::options::load::LoadTarget;
+use crate::options::sending::Sending;
 use crate::plan;
 
 /// The keys of a comparison.
-pub const KEYS: [&str; 32] = [
+pub const KEYS: [&str; 36] = [
     "stack",
     "stacks",
     "start",
     "size",
+    "payload",
+    "chunk",
+    "nagle",
+    "offload",
     "engine",
     "target",
     "path",
@@ -86,6 +91,7 @@ impl Options {
             dtls_cookie: false,
             record_hosts: 1,
             one_cpu: false,
+            sending: Sending::default(),
             reconnect: Reconnect::AsNeeded,
             shared_link: None,
             exclude: Vec::new(),
@@ -102,6 +108,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     let table = Table::new(node, "", &KEYS)?;
     let mut options = Options::new(stacks(&table)?);
     matrix(&table, &mut options, inputs.folder)?;
+    super::sending::read(&table, &mut options, inputs)?;
     set(&mut options.engine, table.one("engine", parsed)?);
     options.settle_engine();
     target(&table, &mut options)?;

@@ -22,9 +22,10 @@ use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
+use crate::options::sending::Connection;
 
 /// The keys of a load.
-pub const KEYS: [&str; 34] = [
+pub const KEYS: [&str; 37] = [
     "stack",
     "start",
     "target",
@@ -32,6 +33,9 @@ pub const KEYS: [&str; 34] = [
     "rate",
     "size",
     "payload",
+    "chunk",
+    "nagle",
+    "connection",
     "resource",
     "phases",
     "subscribers",
@@ -116,6 +120,9 @@ impl LoadOptions {
             clients: DEFAULT_CLIENTS,
             subscribers: None,
             payload: Payload::Size(DEFAULT_SIZE),
+            chunk: None,
+            nagle: false,
+            connection: Connection::Kept,
             resource: Self::unnamed_resource(stack, false).into(),
             retain: false,
             will: None,
@@ -175,7 +182,10 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     connection(&table, &mut load, inputs)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
-    load.payload = payload(&table, inputs)?;
+    load.payload = payload_or_size(&table, inputs)?;
+    load.chunk = table.one("chunk", parsed)?;
+    set(&mut load.nagle, table.one("nagle", flag)?);
+    set(&mut load.connection, table.one("connection", parsed)?);
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -342,7 +352,7 @@ fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String
     Ok(Some((user, password)))
 }
 
-fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
+fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let Some(node) = table.get("payload") else {
         return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));
@@ -353,16 +363,19 @@ fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, Sce
             "payload says what a message carries: leave out one of them",
         ));
     }
+    payload(node, inputs)
+}
+
+/// Reads the table of a payload.
+pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let own = Table::new(node, "payload.", &PAYLOAD_KEYS)?;
     let given: Vec<&str> = PAYLOAD_KEYS
         .into_iter()
         .filter(|key| own.get(key).is_some())
         .collect();
     let &[key] = given.as_slice() else {
-        return Err(table.error(
-            "payload",
-            format!("one of {} is expected", PAYLOAD_KEYS.join(", ")),
-        ));
+        let text = format!("payload: one of {} is expected", PAYLOAD_KEYS.join(", "));
+        return Err(ScenarioError::new(&node.place, text));
     };
     match key {
         "size" => own.required(key, parsed).map(Payload::Size),

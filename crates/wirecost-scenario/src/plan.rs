@@ -213,7 +213,7 @@ fn planned_cells(options: &Options) -> Vec<PlannedCell> {
     let payloads: BTreeMap<u64, Arc<[u8]>> = options
         .sizes
         .iter()
-        .map(|size| (size.bytes(), payload(options.seed, size.bytes())))
+        .map(|size| (size.bytes(), payload(options, size.bytes())))
         .collect();
     all_dimensions(options)
         .filter(|cell| is_asked(options, *cell))
@@ -273,9 +273,15 @@ fn is_asked(options: &Options, cell: Dimensions) -> bool {
     !is_left_out && options.shard.is_none_or(is_here)
 }
 
-fn payload(seed: u64, bytes: u64) -> Arc<[u8]> {
+/// The payload of this size: that of the options, or pseudo-random bytes.
+fn payload(options: &Options, bytes: u64) -> Arc<[u8]> {
+    if let Some(payload) = &options.sending.payload {
+        return Arc::clone(payload);
+    }
     let mut payload = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-    Rng::new(seed).purpose(key_of("payload")).fill(&mut payload);
+    Rng::new(options.seed)
+        .purpose(key_of("payload"))
+        .fill(&mut payload);
     payload.into()
 }
 
@@ -295,6 +301,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
+        .or_else(|| options.sending.refuses(stack))
         .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
     PlannedCell {
         stack,

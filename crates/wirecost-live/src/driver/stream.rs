@@ -12,7 +12,7 @@ use wirecost_proto::ResetReason;
 use super::calls;
 use super::sources::Origin;
 use crate::congestion::set_congestion_control;
-use wirecost_proto::driver::UNSENT_LIMIT;
+use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 
 /// The congestion control of devices, even if the machine's default is another one.
 pub(super) const CONGESTION_CONTROL: &str = "cubic";
@@ -31,6 +31,7 @@ pub(super) struct Stream {
     fin_requested: bool,
     fin_sent: bool,
     pub(super) fin_received: bool,
+    writing: Writing,
     /// Why the kernel refused to send, if it did. It receives no more bytes.
     refusal: Option<ResetReason>,
 }
@@ -67,11 +68,11 @@ pub(super) enum Readable {
 
 impl Stream {
     /// Starts to connect to `remote`.
-    pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<Self> {
+    pub(super) fn connect(origin: Origin, remote: SocketAddr, writing: Writing) -> io::Result<Self> {
         let kind = Type::STREAM.nonblocking();
         let socket = Socket::new(Domain::for_address(remote), kind, Some(Protocol::TCP))?;
         origin.bind(&socket)?;
-        socket.set_tcp_nodelay(true)?;
+        socket.set_tcp_nodelay(!writing.nagle)?;
         if let Origin::Link(_) = origin {
             // A refusal was reported by the run when it checked its settings.
             let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
@@ -80,17 +81,21 @@ impl Stream {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
             _ => {}
         }
-        Ok(Self::new(TcpStream::from_std(socket.into()), State::Connecting))
+        Ok(Self::new(
+            TcpStream::from_std(socket.into()),
+            State::Connecting,
+            writing,
+        ))
     }
 
     /// An accepted connection.
-    pub(super) fn accepted(socket: TcpStream) -> Self {
+    pub(super) fn accepted(socket: TcpStream, writing: Writing) -> Self {
         // A socket that is closed already reports this at its next read.
-        let _ = socket.set_nodelay(true);
-        Self::new(socket, State::Established)
+        let _ = socket.set_nodelay(!writing.nagle);
+        Self::new(socket, State::Established, writing)
     }
 
-    fn new(socket: TcpStream, state: State) -> Self {
+    fn new(socket: TcpStream, state: State, writing: Writing) -> Self {
         Self {
             socket,
             unsent: None,
@@ -98,6 +103,7 @@ impl Stream {
             fin_requested: false,
             fin_sent: false,
             fin_received: false,
+            writing,
             refusal: None,
         }
     }
@@ -179,7 +185,7 @@ impl Stream {
             self.queue(bytes);
             return Ok(0);
         }
-        let given = give(&mut self.socket, bytes).and_then(|written| {
+        let given = give(&mut self.socket, bytes, self.writing).and_then(|written| {
             self.queue(bytes.get(written..).unwrap_or_default());
             self.shut()?;
             Ok(written)
@@ -222,6 +228,7 @@ impl Stream {
             written = give(
                 &mut self.socket,
                 unsent.bytes.get(unsent.sent..).unwrap_or_default(),
+                self.writing,
             )?;
             unsent.sent += written;
             if unsent.bytes.len() - unsent.sent < UNSENT_LIMIT {
@@ -274,11 +281,11 @@ impl Stream {
 }
 
 /// Writes until everything is written or the kernel accepts no more. Returns the number of bytes.
-fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+fn give(socket: &mut TcpStream, bytes: &[u8], writing: Writing) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
         calls::note_write();
-        match socket.write(&bytes[written..]) {
+        match socket.write(writing.next(&bytes[written..])) {
             Ok(more) => written += more,
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -3,3 +3,4 @@
 pub mod compare;
 pub mod load;
 pub mod nbiot;
+pub mod sending;
