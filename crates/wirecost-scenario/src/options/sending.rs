@@ -30,7 +30,7 @@ impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Kept => "kept",
-            Self::PerMessage => "per-message",
+            Self::PerMessage => "per_message",
         })
     }
 }
@@ -41,8 +41,10 @@ impl FromStr for Connection {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "kept" => Ok(Self::Kept),
-            "per-message" | "per_message" => Ok(Self::PerMessage),
-            _ => Err(format!("unknown value {text:?}, expected kept or per-message")),
+            "per_message" | "per-message" => Ok(Self::PerMessage),
+            _ => Err(format!(
+                "unknown value {text:?}, expected kept or per-message (per_message in files)"
+            )),
         }
     }
 }

@@ -138,12 +138,16 @@ impl Options {
             return Ok(());
         }
         let corrupts = |link: &LinkConfig| !link.up.corrupt.is_zero() || !link.down.corrupt.is_zero();
+        let translates = |link: &LinkConfig| link.nat != wirecost_link::NatTimeouts::default();
         let why = match () {
             () if self.engine != Engine::Live => "virtual time has none: leave out --engine, or take live",
             () if self.path() == Some(ServerPath::Real) => "the real path has its own: leave out one of them",
             () if self.medium == Some(Medium::Tun) => "a TUN device has none: leave out --packet-path tun",
             () if self.links.iter().any(corrupts) => {
                 "a packet that is cut after its corruption has a correct checksum: leave out the corruption"
+            }
+            () if self.links.iter().any(translates) => {
+                "an address translator completes checksums: leave out the time-outs of the translator"
             }
             () => return Ok(()),
         };
