@@ -16,14 +16,19 @@ fn main() {
     for folder in sorted(&root).iter().filter(|path| path.is_dir()) {
         writeln!(code, "({:?}, &[", name(folder)).expect("writing to a text");
         for file in sorted(folder) {
-            let path = file.display().to_string();
-            writeln!(code, "({:?}, include_str!({path:?})),", name(&file)).expect("writing to a text");
+            // Relative to the crate: the code is the same wherever the crate is.
+            let path = format!("/studies/{}/{}", name(folder), name(&file));
+            let text = format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?}))");
+            writeln!(code, "({:?}, {text}),", name(&file)).expect("writing to a text");
         }
         code.push_str("]),\n");
     }
     code.push_str("]\n");
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by Cargo"));
-    fs::write(out.join("studies.rs"), code).expect("the folder of the build");
+    let file = out.join("studies.rs");
+    // A folder of builds that was copied with hard links shares the file with its original, which names other folders.
+    let _ = fs::remove_file(&file);
+    fs::write(file, code).expect("the folder of the build");
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {

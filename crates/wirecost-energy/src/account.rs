@@ -117,6 +117,18 @@ impl Purposes {
         }
     }
 
+    /// Adds the energy of every purpose of others, `times` times over.
+    pub fn add_all(&mut self, others: &Self, times: f64) {
+        for (purpose, energy) in others.iter() {
+            self.add(*purpose, energy.scaled(times));
+        }
+    }
+
+    /// Leaves the energy of one part out.
+    pub fn remove(&mut self, part: Part) {
+        self.0.retain(|purpose, _| purpose.part != part);
+    }
+
     /// Every purpose with its energy.
     pub fn iter(&self) -> impl Iterator<Item = (&Purpose, &Energy)> {
         self.0.iter()

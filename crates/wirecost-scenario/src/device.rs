@@ -40,6 +40,20 @@ pub const BUILT_IN: [(&str, &str); 6] = [
     ),
 ];
 
+/// The name of a device file that is part of the program.
+///
+/// # Errors
+/// There is no such file.
+pub fn known(name: &str) -> Result<&'static str, ValueError> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(known, _)| *known)
+        .ok_or_else(|| ValueError::form(name, NAMES))
+}
+
+/// What a name of [`known`] is.
+const NAMES: &str = "a device: esp32s3-wifi, nbiot-tr45820, nrf9160-lte-m, nrf9160-nb-iot, raspberry-pi-2b-3g or raspberry-pi-2b-ethernet";
+
 const KEYS: [&str; 11] = [
     "wirecost_device",
     "title",

@@ -10,7 +10,8 @@
 //! - [`edit`]: `vary`, and the flags `--set` and `--vary`
 //! - [`selector`]: conditions on cells or loads; [`labels`]: the values that they are checked against
 //! - [`consent`]: whether a load may harm a server on another machine
-//! - [`comparison`]: comparisons; `sending`: how their messages are handed to the network; [`link`]: the emulated link, from a file or from flags
+//! - [`comparison`]: comparisons; `sending`: how their messages are handed to the network; [`link`]: the emulated link, from
+//!   a file or from flags
 //! - [`load`]: loads: phases, payload, target
 //! - [`nbiot`]: reports in NB-IoT cells; [`parameter`]: the parameters of the network by their paths
 //! - [`thresholds`]: thresholds on figures; [`find_max`]: the condition of a search for the highest rate
@@ -18,6 +19,7 @@
 //! - [`plan`]: the cells and devices of a comparison; [`identity`]: what tells loads apart; [`expected`]: what subscribers are
 //!   to receive
 //! - [`device`] and [`tariff`]: files of devices and data plans; [`figure`]: their figures with sources; [`electric`]: units
+//! - [`replay`]: the packets of a cell, told to an observer; [`spent`]: the energy of a cell, modelled from them
 //! - [`merge`](mod@merge): several results folders as one
 //!
 //! A file is strict: an unknown key, a quantity without its unit and an unknown name are errors, with the line.
@@ -41,8 +43,10 @@ pub mod node;
 pub mod options;
 pub mod parameter;
 pub mod plan;
+pub mod replay;
 pub mod selector;
 mod sending;
+pub mod spent;
 pub mod table;
 pub mod tariff;
 pub mod thresholds;

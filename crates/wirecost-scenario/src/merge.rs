@@ -73,9 +73,9 @@ impl Scenarios for Demands {
         }
     }
 
-    fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold> {
+    fn judge_comparison(&self, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
         let of_one = |scenario: &Scenario| match &scenario.work {
-            Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary),
+            Work::Comparison(options) => scenario.thresholds.of_comparison(options, summary, folder),
             Work::Loads(_) | Work::Nbiot(_) => Vec::new(),
         };
         each_once(self.scenarios.iter().flat_map(of_one))

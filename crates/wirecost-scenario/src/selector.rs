@@ -8,6 +8,7 @@ use wirecost_proto::units::DisplayDuration;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
+use super::device;
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
 use super::parameter;
@@ -35,6 +36,9 @@ pub enum SelectorError {
     #[error(transparent)]
     Value(#[from] ValueError),
 }
+
+/// The device file by which the energy of a cell is modelled: a dimension of such figures alone.
+pub const DEVICE: &str = "device";
 
 /// The dimensions of cells.
 pub fn of_cells() -> Vec<&'static str> {
@@ -79,6 +83,11 @@ impl Selector {
         self.0.iter().all(holds)
     }
 
+    /// Whether there is a condition on a dimension.
+    pub fn names(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// Whether there are no conditions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -108,6 +117,7 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
     }
     match key {
         "stack" => parsed::<Stack>(value).map(|stack| stack.to_string()),
+        DEVICE => device::known(value).map(str::to_owned),
         "start" => parsed::<Start>(value).map(|start| start.to_string()),
         "size" => parsed::<ByteSize>(value).map(|size| size.to_string()),
         "link.rtt" | "interval" => time(value).map(|time| DisplayDuration(time).to_string()),

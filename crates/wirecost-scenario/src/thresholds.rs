@@ -23,7 +23,7 @@ use wirecost_results::thresholds::metric::{self, Metric, Of};
 use super::Work;
 use super::error::{Place, ScenarioError};
 use super::node::{Key, Node, Value};
-use super::selector::{self, Selector, SelectorError};
+use super::selector::{self, DEVICE, Selector, SelectorError};
 use super::table::{Table, flag, meant, text, time};
 use expression::Expression;
 use nature::Subject;
@@ -67,11 +67,19 @@ impl Thresholds {
             return Err(ScenarioError::new(&node.place, message)
                 .with_hint("for example response_time: [\"p(99)<150ms\"]"));
         };
-        let subjects = nature::subjects(work);
         let mut demands = Vec::new();
         for (key, node) in entries {
             let at = |why: &dyn Display| ScenarioError::new(&key.place, format!("thresholds: {why}"));
             let (metric, selector) = of_work(&key.name, work).map_err(|why| at(&why))?;
+            if needs_a_device(metric, work) && !selector.names(DEVICE) {
+                let why = format!("{} names no device by which it is modelled", key.name);
+                let hint = format!(
+                    "write {}{{device=esp32s3-wifi}}; wirecost cost --help has the devices",
+                    metric.name
+                );
+                return Err(at(&why).with_hint(hint));
+            }
+            let subjects = nature::subjects(work, metric);
             let meant = meant_by(&key.name, metric, &selector, &subjects);
             let meant = meant.map_err(|(why, hint)| at(&why).with_hint(hint))?;
             for node in listed(node) {
@@ -119,6 +127,11 @@ impl Thresholds {
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Whether the figure of the work's cells is modelled by a device file.
+fn needs_a_device(metric: &Metric, work: &Work) -> bool {
+    metric.needs_device() && matches!(work, Work::Comparison(_))
 }
 
 /// The matching cells or phases that have the metric; otherwise the reason and the hint.
@@ -171,7 +184,7 @@ pub enum NameError {
 
 fn of_work(name: &str, work: &Work) -> Result<(&'static Metric, Selector), NameError> {
     let (of, dimensions) = match work {
-        Work::Comparison(_) => (Of::Cells, selector::of_cells()),
+        Work::Comparison(_) => (Of::Cells, [selector::of_cells(), vec![DEVICE]].concat()),
         Work::Loads(_) => (Of::Loads, selector::of_phases()),
         Work::Nbiot(_) => (Of::Points, crate::nbiot::dimensions()),
     };

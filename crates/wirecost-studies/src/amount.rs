@@ -69,7 +69,9 @@ pub enum AmountError {
 }
 
 /// Units with their dimension and their size in base units. Of two units of one dimension, the larger one is first.
-const UNITS: [(&str, Dimension, f64); 38] = [
+const UNITS: [(&str, Dimension, f64); 41] = [
+    ("year", Dimension::TIME, 365.25 * 86_400.0),
+    ("month", Dimension::TIME, 365.25 * 86_400.0 / 12.0),
     ("d", Dimension::TIME, 86_400.0),
     ("h", Dimension::TIME, 3_600.0),
     ("min", Dimension::TIME, 60.0),
@@ -94,6 +96,7 @@ const UNITS: [(&str, Dimension, f64); 38] = [
     ("nJ", Dimension::ENERGY, 1e-9),
     ("W", Dimension::POWER, 1.0),
     ("mW", Dimension::POWER, 1e-3),
+    ("uW", Dimension::POWER, 1e-6),
     ("Ah", Dimension::CHARGE, 3_600.0),
     ("mAh", Dimension::CHARGE, 3.6),
     ("A", Dimension::CURRENT, 1.0),
@@ -302,6 +305,21 @@ impl Published {
             amount: unit * value,
             half_digit: 0.5 * last_digit * unit.value,
         })
+    }
+}
+
+impl Published {
+    /// An amount in the unit that this number is published in.
+    pub fn unit_of(&self, amount: Amount) -> String {
+        let begins = |letter: &char| letter.is_ascii_alphabetic() || matches!(letter, '%' | '/');
+        let unit: String = self.text.chars().skip_while(|letter| !begins(letter)).collect();
+        let size = Amount::unit(unit.trim()).map_or(1.0, |unit| unit.value);
+        let space = if unit.is_empty() || unit.starts_with('/') {
+            ""
+        } else {
+            " "
+        };
+        format!("{}{space}{}", digits(amount.value / size), unit.trim())
     }
 }
 

@@ -35,6 +35,12 @@ pub enum ArithmeticError {
         /// Why.
         source: AmountError,
     },
+    /// A closing bracket is missing.
+    #[error("{0:?}: a closing bracket is missing")]
+    Bracket(String),
+    /// A name in brackets has no amount.
+    #[error("{0}")]
+    Name(String),
     /// It nests too deeply.
     #[error("{0:?}: more than {MAX_DEPTH} parentheses within one another")]
     Deep(String),
@@ -50,10 +56,24 @@ const MAX_DEPTH: u32 = 32;
 /// # Errors
 /// The expression cannot be read, or adds amounts of different units.
 pub fn compute(text: &str) -> Result<Amount, ArithmeticError> {
+    compute_with(text, &mut |term| {
+        Err(format!("{term:?}: a name in brackets belongs into a model"))
+    })
+}
+
+/// Computes an expression in which names in brackets stand for amounts: `[idle of raspberry-pi-2b-3g] / 5 V`.
+///
+/// # Errors
+/// As [`compute`], or a name has no amount.
+pub fn compute_with(
+    text: &str,
+    amount_of: &mut dyn FnMut(&str) -> Result<Amount, String>,
+) -> Result<Amount, ArithmeticError> {
     let mut parser = Parser {
         text,
         rest: text.char_indices().peekable(),
         depth: 0,
+        amount_of,
     };
     let amount = parser.sum()?;
     match parser.next_letter() {
@@ -69,6 +89,7 @@ struct Parser<'a> {
     text: &'a str,
     rest: Peekable<CharIndices<'a>>,
     depth: u32,
+    amount_of: &'a mut dyn FnMut(&str) -> Result<Amount, String>,
 }
 
 impl<'a> Parser<'a> {
@@ -107,6 +128,7 @@ impl<'a> Parser<'a> {
                 let amount = self.parenthesis()?;
                 Ok(Amount::new(amount.value.ceil(), amount.dimension))
             }
+            Some((at, '[')) => self.name(at + 1),
             Some((_, letter)) if letter.is_ascii_digit() => self.number(),
             other => Err(ArithmeticError::Number {
                 text: self.text.to_owned(),
@@ -128,6 +150,14 @@ impl<'a> Parser<'a> {
         self.rest.next();
         self.depth -= 1;
         Ok(amount)
+    }
+
+    /// The amount of a name in brackets, which begins here.
+    fn name(&mut self, begin: usize) -> Result<Amount, ArithmeticError> {
+        let end = self.text[begin..].find(']').map(|end| begin + end);
+        let end = end.ok_or_else(|| ArithmeticError::Bracket(self.text.to_owned()))?;
+        while self.rest.next_if(|(at, _)| *at <= end).is_some() {}
+        (self.amount_of)(self.text[begin..end].trim()).map_err(ArithmeticError::Name)
     }
 
     fn number(&mut self) -> Result<Amount, ArithmeticError> {

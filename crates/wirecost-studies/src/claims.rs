@@ -1,9 +1,13 @@
 //! Claims of a publication as data: `claims.yaml`.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::amount::{Amount, Published};
 use crate::bound::Bound;
+use crate::model::Model;
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -34,6 +38,10 @@ pub struct Run {
     pub name: String,
     /// The file of its scenario, beside the claims.
     pub scenario: String,
+    /// How long it took on the machine where the study was written; `None` where nobody has said so.
+    pub takes: Option<Duration>,
+    /// The same with the changes of a quick run.
+    pub takes_quick: Option<Duration>,
 }
 
 /// A difference between the publication's set-up and ours.
@@ -67,6 +75,8 @@ pub struct Note {
 pub struct Claim {
     /// Its name.
     pub id: String,
+    /// Whether it holds published numbers against one another or against a bound, beside the claims of the publication.
+    pub is_recomputed: bool,
     /// What the publication says, in our words.
     pub says: String,
     /// Where in the publication.
@@ -129,6 +139,8 @@ pub enum Question {
         /// Its result.
         result: Amount,
     },
+    /// The published number is this expression of figures and of a device's powers.
+    Model(Box<Model>),
     /// A run in NB-IoT cells has evaluated these statements.
     Checks(Vec<CheckReference>),
     /// No figure of ours: there is only the bound, or what it needs is not there.
@@ -228,7 +240,50 @@ impl Suspect {
     }
 }
 
+impl Claims {
+    /// Names of the publication's claims, once each: `L3` for `L3-mqtt-128B` and `L3-coap-10kB`.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let own = self.claims.iter().filter(|claim| !claim.is_recomputed);
+        own.map(Claim::group).collect()
+    }
+
+    /// Names of what is recomputed from published numbers, notes included.
+    pub fn recomputed(&self) -> BTreeSet<&str> {
+        let rows = self.claims.iter().filter(|claim| claim.is_recomputed);
+        let notes = self.notes.iter().map(|note| group(&note.id));
+        rows.map(Claim::group).chain(notes).collect()
+    }
+
+    /// How many figures are judged: one for each point.
+    pub fn figures(&self) -> usize {
+        self.claims.iter().map(|claim| claim.points.len()).sum()
+    }
+
+    /// The runs that these claims need.
+    pub fn needed(&self) -> Vec<NeededRun> {
+        let mut runs: Vec<NeededRun> = self.claims.iter().flat_map(Claim::runs).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        runs
+    }
+}
+
+/// The part of a name before its first hyphen.
+fn group(id: &str) -> &str {
+    id.split('-').next().unwrap_or(id)
+}
+
 impl Claim {
+    /// The claim of the publication that this one is a part of: the name before the first hyphen.
+    pub fn group(&self) -> &str {
+        group(&self.id)
+    }
+
+    /// Whether a name, as `--claim` takes it, means this claim.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.id == name || self.group() == name
+    }
+
     /// The runs that the figures of the claim are of, those of its suspects included.
     pub fn runs(&self) -> Vec<NeededRun> {
         let references: Vec<&Reference> = self
@@ -267,6 +322,7 @@ impl Question {
             Self::Order(all) => all.iter().collect(),
             Self::Trend(trend) => vec![&trend.of],
             Self::Limit(limit) => vec![&limit.of],
+            Self::Model(model) => model.references().collect(),
             Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => Vec::new(),
         }
     }
@@ -296,6 +352,7 @@ impl Question {
                 of: change(&limit.of)?,
                 ..limit.as_ref().clone()
             })),
+            Self::Model(model) => Self::Model(Box::new(model.mapped(change)?)),
             Self::Arithmetic { .. } | Self::Checks(_) | Self::Unmeasured => self.clone(),
         })
     }
@@ -303,7 +360,7 @@ impl Question {
     /// The kind of claim.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Value(_) | Self::Arithmetic { .. } => "absolute",
+            Self::Value(_) | Self::Model(_) | Self::Arithmetic { .. } => "absolute",
             Self::Ratio(_) => "ratio",
             Self::Order(_) => "ordering",
             Self::Trend(_) => "trend",

@@ -180,6 +180,7 @@ mod tests {
             n: 100,
             samples: Vec::new(),
             reference: String::new(),
+            model: None,
         }
     }
 

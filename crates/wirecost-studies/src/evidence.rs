@@ -17,11 +17,13 @@ use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::options::load::LoadOptions;
 use wirecost_scenario::options::nbiot::labels_of_point;
 use wirecost_scenario::selector::Labels;
-use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan};
+use wirecost_scenario::thresholds::nature::of_device;
+use wirecost_scenario::{Edits, Scenario, ScenarioError, Work, identity, plan, spent};
 use wirecost_stats::MeanInterval;
 
 use crate::amount::Amount;
 use crate::claims::CheckReference;
+use crate::model::Modelled;
 use crate::reference::Reference;
 
 /// The engine of points of NB-IoT cells.
@@ -46,9 +48,23 @@ pub struct Figure {
     pub samples: Vec<f64>,
     /// The text that refers to it.
     pub reference: String,
+    /// The device file by which it is modelled; the interval is then that of the file's spread.
+    pub model: Option<Modelled>,
 }
 
 impl Figure {
+    /// Its value with its unit, marked if it is modelled.
+    pub fn shown(&self) -> String {
+        let mark = if self.model.is_some() { "*" } else { "" };
+        format!("{}{mark}", self.amount)
+    }
+
+    /// Whether the other one is modelled by the same device file: then both move together within its spread.
+    pub fn shares_model(&self, other: &Self) -> bool {
+        let devices = self.model.zip(other.model);
+        devices.is_some_and(|(one, other)| one.device == other.device)
+    }
+
     /// The interval, or the value itself if there is none.
     pub fn ends(&self) -> [f64; 2] {
         self.interval.unwrap_or([self.amount.value; 2])
@@ -92,6 +108,7 @@ enum Run {
     Comparison {
         labels: BTreeMap<String, Labels>,
         results: Box<Results>,
+        folder: RunFolder,
     },
     Loads {
         options: Vec<LoadOptions>,
@@ -142,7 +159,11 @@ impl Evidence {
         }
         let read = if options.is_empty() {
             let results = Box::new(folder.read()?);
-            Run::Comparison { labels, results }
+            Run::Comparison {
+                labels,
+                results,
+                folder: folder.clone(),
+            }
         } else {
             let summary = Box::new(folder.read_json("summary.json")?);
             Run::Loads { options, summary }
@@ -230,7 +251,7 @@ impl Evidence {
     pub fn subjects(&self, run: &str) -> Vec<(Labels, String)> {
         match self.runs.get(run) {
             None | Some(Run::Absent(_)) => Vec::new(),
-            Some(Run::Comparison { labels, results }) => {
+            Some(Run::Comparison { labels, results, .. }) => {
                 let cells = results.summary.cells.iter();
                 let known =
                     cells.filter_map(|cell| Some((labels.get(&cell.key)?.clone(), cell.engine.clone())));
@@ -274,7 +295,16 @@ impl Evidence {
                 )));
             }
             Some(Run::Absent(why)) => return Err(Missing::NotRun(why.clone())),
-            Some(Run::Comparison { labels, results }) => of_cells(reference, labels, results),
+            Some(Run::Comparison { .. }) if reference.lacks_device() => {
+                return Err(Missing::Wrong(format!(
+                    "{reference}: the energy of a cell is modelled by a device file: write device=esp32s3-wifi in the braces"
+                )));
+            }
+            Some(Run::Comparison {
+                labels,
+                results,
+                folder,
+            }) => of_cells(reference, labels, results, folder),
             Some(Run::Loads { options, summary }) => of_phases(reference, options, summary),
             Some(Run::Points { summary }) => of_points(reference, summary),
         };
@@ -319,19 +349,52 @@ fn of_cells<'a>(
     reference: &Reference,
     labels: &BTreeMap<String, Labels>,
     results: &'a Results,
+    folder: &RunFolder,
 ) -> Vec<Candidate<'a>> {
     let cells = results.summary.cells.iter().enumerate();
-    let candidate = |(index, cell): (usize, &'a Cell)| {
-        let labels = labels.get(&cell.key)?;
-        let is_meant = reference.selector.matches(labels);
-        is_meant.then(|| Candidate {
-            labels: labels.clone(),
+    let known = cells.filter_map(|(index, cell)| Some((index, cell, labels.get(&cell.key)?)));
+    let of_devices = known.flat_map(|(index, cell, labels)| {
+        let each = of_device(reference.metric, labels).into_iter();
+        each.map(move |(labels, device)| (index, cell, labels, device))
+    });
+    of_devices
+        .filter(|(_, _, labels, _)| reference.selector.matches(labels))
+        .map(|(index, cell, labels, device)| Candidate {
+            labels,
             engine: &cell.engine,
-            found: of_cell(reference, index as u64, cell, &results.samples),
+            found: match device {
+                None => of_cell(reference, index as u64, cell, &results.samples),
+                Some(device) => modelled(reference, cell, folder, device),
+            },
             agrees: cell.agreement.as_ref().is_none_or(|agreement| agreement.equal),
         })
-    };
-    cells.filter_map(candidate).collect()
+        .collect()
+}
+
+/// The energy of a cell, with the spread of the device's powers as its interval.
+fn modelled(
+    reference: &Reference,
+    cell: &Cell,
+    folder: &RunFolder,
+    device: &'static str,
+) -> Result<Figure, String> {
+    if let Some(why) = &cell.not_run {
+        return Err(why.clone());
+    }
+    usable(reference, cell.valid, cell.warnings.iter())?;
+    let spent = spent::of_cell(folder, cell, reference.metric, reference.aggregation, device)
+        .map_err(|why| why.to_string())?;
+    let (energy, (mostly, share)) = (spent.energy(), spent.largest());
+    let n = cell.message.as_ref().map_or(0, |message| message.samples);
+    let interval = Some([energy.low, energy.high]);
+    Ok(Figure {
+        model: Some(Modelled {
+            device,
+            mostly,
+            share,
+        }),
+        ..figure(reference, energy.joules, interval, n, &cell.engine, Vec::new())
+    })
 }
 
 fn of_cell(reference: &Reference, index: u64, cell: &Cell, samples: &[SampleRow]) -> Result<Figure, String> {
@@ -462,6 +525,7 @@ fn figure(
         n,
         samples: samples.into_iter().map(in_base).collect(),
         reference: reference.to_string(),
+        model: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Judges claims: the bound first, which needs no measurement, then what is missing, then the figures.
 //!
 //! - [`rules`]: the rule of each kind of claim
+//! - [`suspects`]: other set-ups under which the published figure may come out
 //! - [`compare`]: what it takes to tell two figures apart
 
 use std::collections::BTreeMap;
@@ -8,15 +9,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::amount::Dimension;
-use crate::claims::{Claim, Claims, Point, Question, Shape, Suspect};
+use crate::claims::{Claim, Claims, Point, Question, Shape};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
 pub mod compare;
 pub mod rules;
+pub mod suspects;
 
 use rules::Outcome;
+pub use suspects::JudgedSuspect;
 
 /// A judged claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -76,6 +79,9 @@ pub struct JudgedPoint {
     pub verdict: Verdict,
     /// Why, in one sentence.
     pub why: String,
+    /// Why the published number is another one than ours or than its bound: arithmetic, or what ours is mostly spent on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A figure behind a verdict.
@@ -98,17 +104,9 @@ pub struct FigureRecord {
     pub engine: String,
     /// Samples.
     pub n: u64,
-}
-
-/// Another set-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct JudgedSuspect {
-    /// What it is.
-    pub name: String,
-    /// Our figure under it, for each point; null where it was not run.
-    pub ours: Vec<Option<String>>,
-    /// Points at which the published figure comes out.
-    pub comes_out: usize,
+    /// The device file by which it is modelled; absent for what was counted or measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modelled_by: Option<&'static str>,
 }
 
 impl Judged {
@@ -208,6 +206,7 @@ impl Court<'_> {
             figures: result
                 .map(|outcome| outcome.figures.iter().map(record).collect())
                 .unwrap_or_default(),
+            reason: reason(outcome.0, point, result),
             verdict: outcome.0,
             why: outcome.1,
         })
@@ -218,15 +217,15 @@ impl Court<'_> {
         if let Some(why) = self.claim.needs.iter().find_map(|need| self.absent.get(need)) {
             return Ok(Err(why.clone()));
         }
-        // Of values that are tried, the first one is shown.
-        match self
-            .claim
-            .explored
-            .as_ref()
-            .and_then(|explored| explored.values.first())
-        {
-            None => self.by_rule(point, &point.question),
-            Some(value) => self.by_rule(point, &self.tried(point, value)?),
+        self.by_rule(point, &self.asked(point)?)
+    }
+
+    /// The question of a point. Of values that are tried for what is left out, the first one is shown.
+    fn asked(&self, point: &Point) -> Result<Question, String> {
+        let explored = self.claim.explored.as_ref();
+        match explored.and_then(|explored| explored.values.first()) {
+            None => Ok(point.question.clone()),
+            Some(value) => self.tried(point, value),
         }
     }
 
@@ -297,34 +296,6 @@ impl Court<'_> {
             )
         })
     }
-
-    /// A suspect is judged by the published number alone, and changes no verdict.
-    fn suspect(&self, suspect: &Suspect) -> Result<JudgedSuspect, String> {
-        let mut judged = JudgedSuspect {
-            name: suspect.name.clone(),
-            ours: Vec::new(),
-            comes_out: 0,
-        };
-        for point in &self.claim.points {
-            let moved = &mut |reference: &Reference| -> Result<Reference, std::convert::Infallible> {
-                Ok(moved(reference, suspect))
-            };
-            let Ok(question) = point.question.mapped(moved);
-            let outcome = self.by_rule(point, &question)?.ok();
-            let is_same = |outcome: &Outcome| outcome.verdict == Verdict::Reproduced;
-            judged.comes_out += usize::from(outcome.as_ref().is_some_and(is_same));
-            judged.ours.push(outcome.map(|outcome| outcome.ours));
-        }
-        Ok(judged)
-    }
-}
-
-/// The figure in the suspect's run, if the suspect applies to it.
-fn moved(reference: &Reference, suspect: &Suspect) -> Reference {
-    match suspect.applies_to(reference) {
-        true => reference.in_run(&suspect.run(&reference.run).name),
-        false => reference.clone(),
-    }
 }
 
 /// Why the published number cannot be. Of a figure that is said to be constant, it is our own at the first value.
@@ -344,6 +315,38 @@ fn excluded(point: &Point, measured: &Result<Outcome, String>) -> Option<String>
     })
 }
 
+/// Why the published number is another one, as far as the numbers say it.
+fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option<String> {
+    if verdict == Verdict::Reproduced || verdict == Verdict::NotRun {
+        return None;
+    }
+    let is_arithmetic = matches!(point.question, Question::Arithmetic { .. });
+    let bound = (verdict == Verdict::Impossible).then(|| {
+        let side = point.bound.as_ref().is_some_and(|bound| bound.is_upper);
+        if side {
+            "above its bound"
+        } else {
+            "below its bound"
+        }
+    });
+    let of_figure = |figure: &Figure| {
+        let model = figure.model?;
+        Some(match model.share * 100.0 {
+            99.5.. => format!("ours is {} alone", model.mostly),
+            percent => format!("ours is {percent:.0} % {}", model.mostly),
+        })
+    };
+    let mostly = measured.and_then(|outcome| outcome.figures.iter().find_map(of_figure));
+    let arithmetic = is_arithmetic.then(|| "arithmetic".to_owned());
+    let parts: Vec<String> = bound
+        .map(str::to_owned)
+        .into_iter()
+        .chain(arithmetic)
+        .chain(mostly)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 fn record(figure: &Figure) -> FigureRecord {
     FigureRecord {
         reference: figure.reference.clone(),
@@ -354,6 +357,7 @@ fn record(figure: &Figure) -> FigureRecord {
         exact: figure.is_exact,
         engine: figure.engine.clone(),
         n: figure.n,
+        modelled_by: figure.model.map(|model| model.device),
     }
 }
 

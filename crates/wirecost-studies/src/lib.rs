@@ -9,6 +9,7 @@
 //! - [`claims`]: what a publication says, and which of our figures stands against it
 //! - [`amount`]: numbers with units; [`arithmetic`]: expressions of them; [`bound`]: what physics allows
 //! - [`mod@reference`]: the figure that a claim is about; [`evidence`]: its value in a results folder
+//! - [`model`]: expressions of figures and of the powers of a device
 //! - [`library`]: studies, compiled in or on disk
 //! - [`page`]: judged claims as HTML
 //! - [`diff`]: what changed between two results folders
@@ -24,6 +25,7 @@ pub mod diff;
 pub mod evidence;
 pub mod judge;
 pub mod library;
+pub mod model;
 pub mod page;
 mod read;
 pub mod reference;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use wirecost_scenario::ScenarioError;
 use wirecost_scenario::node::{Node, Value};
@@ -100,6 +101,31 @@ impl Study {
         Self::new(files)
     }
 
+    /// The claims of a file of any name, with the scenarios beside it.
+    ///
+    /// # Errors
+    /// The file or a scenario cannot be read, or the file is wrong.
+    pub fn from_file(file: &Path) -> Result<Self, StudyError> {
+        let read = |path: &Path| {
+            fs::read_to_string(path).map_err(|source| StudyError::Read {
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let claims = Claims::read(&read(file)?);
+        let claims = claims.map_err(|error| error.in_file(&file.display().to_string()))?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let mut files = BTreeMap::new();
+        for run in &claims.runs {
+            files.insert(run.scenario.clone(), read(&folder.join(&run.scenario))?);
+        }
+        Ok(Self {
+            claims,
+            files,
+            quick: BTreeMap::new(),
+        })
+    }
+
     fn new(files: BTreeMap<String, String>) -> Result<Self, StudyError> {
         let text = |name: &str| files.get(name).map(String::as_str);
         let missing = || ScenarioError::new(&wirecost_scenario::Place::File, "the file is missing");
@@ -116,6 +142,16 @@ impl Study {
             None => BTreeMap::new(),
         };
         Ok(Self { claims, files, quick })
+    }
+
+    /// How long the runs of the claims took on the machine where the study was written; `None` if it is not said of one.
+    pub fn takes(&self, is_quick: bool) -> Option<Duration> {
+        let needed = self.claims.needed();
+        let times = needed.iter().map(|needed| {
+            let run = self.claims.runs.iter().find(|run| run.name == needed.base)?;
+            if is_quick { run.takes_quick } else { run.takes }
+        });
+        times.sum()
     }
 
     /// The text of a run's scenario, and the changes to it: those of a quick run, then the run's own.
@@ -162,6 +198,68 @@ mod tests {
                     assert!(study.scenario(&run, true).is_some(), "{name} {}", run.name);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_five_studies_have_45_claims_and_33_recomputed_rows() {
+        let studies: Vec<Study> = names()
+            .iter()
+            .map(|name| Study::named(name).expect(name))
+            .collect();
+        let mut claims: Vec<&str> = studies.iter().flat_map(|study| study.claims.names()).collect();
+        let mut rows: Vec<&str> = studies
+            .iter()
+            .flat_map(|study| study.claims.recomputed())
+            .collect();
+        let numbered = |letter: char, last: u32| (1..=last).map(move |number| format!("{letter}{number}"));
+        let mut expected: Vec<String> = [('T', 7), ('H', 7), ('N', 9), ('L', 15), ('F', 7)]
+            .into_iter()
+            .flat_map(|(letter, last)| numbered(letter, last))
+            .collect();
+        let mut expected_rows: Vec<String> = numbered('R', 33).collect();
+        claims.sort_unstable();
+        rows.sort_unstable();
+        expected.sort_unstable();
+        expected_rows.sort_unstable();
+        assert_eq!((claims.len(), rows.len()), (45, 33), "{claims:?} {rows:?}");
+        assert!(claims.iter().eq(expected.iter()), "{claims:?}");
+        assert!(rows.iter().eq(expected_rows.iter()), "{rows:?}");
+    }
+
+    #[test]
+    fn every_published_number_of_a_table_is_a_figure() {
+        let figures = |prefix: &str| -> usize {
+            let studies = names().into_iter().map(|name| Study::named(name).expect(name));
+            let claims = studies.flat_map(|study| study.claims.claims);
+            let meant = claims.filter(|claim| claim.id.starts_with(prefix));
+            meant
+                .map(|claim| {
+                    claim
+                        .points
+                        .iter()
+                        .filter(|point| point.published.is_some())
+                        .count()
+                })
+                .sum()
+        };
+        for (prefix, expected) in [
+            // Publish and connect latency, throughput, CPU and energy.
+            ("L3-", 36),
+            ("L4-", 28),
+            ("L7-", 5),
+            ("L9-", 12),
+            // Bytes and packets of a session in six set-ups, with two ratios; a thousand messages; the battery.
+            ("H2-", 20),
+            ("H3", 3),
+            ("H4", 5),
+            ("H5-", 3),
+            ("H6-", 12),
+            ("R24", 7),
+            ("R28", 9),
+            ("F", 11),
+        ] {
+            assert_eq!(figures(prefix), expected, "{prefix}");
         }
     }
 

@@ -7,7 +7,7 @@ use wirecost_proto::units::counted;
 
 use crate::amount::Amount;
 use crate::claims::{Claims, Difference, Note};
-use crate::judge::{FigureRecord, Judged, JudgedPoint};
+use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
 use crate::strip::{self, Axis};
 use crate::verdict::Verdict;
 
@@ -146,14 +146,7 @@ impl<'a> ClaimView<'a> {
             verdict: point.verdict.name(),
             class: class(point.verdict),
         };
-        let suspect = |suspect: &crate::judge::JudgedSuspect| {
-            let result = match suspect.ours.iter().flatten().next() {
-                None => "it was not run".to_owned(),
-                Some(ours) if suspect.comes_out > 0 => format!("the published figure comes out: {ours}"),
-                Some(ours) => format!("the published figure does not come out: {ours}"),
-            };
-            format!("If {}: {result}.", suspect.name)
-        };
+        let suspect = |suspect: &JudgedSuspect| sentence(&capitalised(&suspect.sentence()));
         Self {
             id: &claim.id,
             says: &claim.says,
@@ -182,6 +175,12 @@ fn sentence(text: &str) -> String {
         "" => String::new(),
         text => format!("{text}."),
     }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 #[derive(Serialize)]

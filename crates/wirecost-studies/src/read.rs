@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use wirecost_scenario::error::ScenarioError;
 use wirecost_scenario::node::{Node, Value};
-use wirecost_scenario::table::{Table, meant, text};
+use wirecost_scenario::table::{Table, meant, text, time};
 
 use crate::claims::{Claim, Claims, Difference, NeededRun, Note, Run, VERSION};
 use crate::verdict::Verdict;
@@ -12,8 +12,20 @@ use crate::verdict::Verdict;
 mod bounds;
 mod points;
 
-const KEYS: [&str; 7] = ["wirecost", "study", "source", "setup", "runs", "claims", "notes"];
-const CLAIM_KEYS: [&str; 19] = [
+const KEYS: [&str; 8] = [
+    "wirecost",
+    "study",
+    "source",
+    "setup",
+    "runs",
+    "claims",
+    "recomputed",
+    "notes",
+];
+/// The lists of claims: those of the publication, and its numbers held against one another.
+const CLAIM_LISTS: [&str; 2] = ["claims", RECOMPUTED];
+const RECOMPUTED: &str = "recomputed";
+const CLAIM_KEYS: [&str; 20] = [
     "id",
     "says",
     "where",
@@ -25,6 +37,7 @@ const CLAIM_KEYS: [&str; 19] = [
     "trend",
     "limit",
     "arithmetic",
+    "model",
     "checks",
     "within",
     "bound",
@@ -45,10 +58,12 @@ impl Claims {
         check_version(&root)?;
         let table = Table::new(&root, "", &KEYS)?;
         let runs = runs(&table)?;
-        let claims = listed(&root, "claims", "a list of claims is expected")?
-            .iter()
-            .map(|node| claim(node, &runs))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut claims = Vec::new();
+        for key in CLAIM_LISTS {
+            for node in listed(&root, key, "a list of claims is expected")? {
+                claims.push(claim(node, key, &runs)?);
+            }
+        }
         let notes = listed(&root, "notes", "a list of notes is expected")?
             .iter()
             .map(note)
@@ -103,10 +118,24 @@ fn runs(table: &Table<'_>) -> Result<Vec<Run>, ScenarioError> {
             .with_hint("for example runs: {publish: publish.yaml}"));
     };
     let run = |(key, node): &(wirecost_scenario::node::Key, Node)| {
-        let expected = || ScenarioError::new(&node.place, format!("runs.{}: a file is expected", key.name));
+        let name = key.name.clone();
+        if let Some(scenario) = node.scalar() {
+            return Ok(Run {
+                name,
+                scenario,
+                takes: None,
+                takes_quick: None,
+            });
+        }
+        if node.entries().is_none() {
+            return Err(at(node, format!("runs.{name}: a file is expected")));
+        }
+        let table = Table::new(node, "runs.", &["file", "takes", "quick"])?;
         Ok(Run {
-            name: key.name.clone(),
-            scenario: node.scalar().ok_or_else(expected)?,
+            name,
+            scenario: table.required("file", text)?,
+            takes: table.one("takes", time)?,
+            takes_quick: table.one("quick", time)?,
         })
     };
     entries.iter().map(run).collect()
@@ -132,11 +161,12 @@ fn note(node: &Node) -> Result<Note, ScenarioError> {
     })
 }
 
-fn claim(node: &Node, runs: &[Run]) -> Result<Claim, ScenarioError> {
+fn claim(node: &Node, key: &str, runs: &[Run]) -> Result<Claim, ScenarioError> {
     let table = Table::new(node, "", &CLAIM_KEYS)?;
     let within = table.one("within", share)?;
     let claim = Claim {
         id: table.required("id", text)?,
+        is_recomputed: key == RECOMPUTED,
         says: table.required("says", text)?,
         place: table.one("where", text)?.unwrap_or_default(),
         points: points::points(node)?,
@@ -196,7 +226,8 @@ fn check_names(root: &Node, claims: &Claims) -> Result<(), ScenarioError> {
         return Ok(());
     };
     let nodes = |key: &str| root.get(key).and_then(list).unwrap_or_default();
-    let all: Vec<&Node> = nodes("claims").iter().chain(nodes("notes")).collect();
+    let lists = CLAIM_LISTS.into_iter().chain(["notes"]);
+    let all: Vec<&Node> = lists.flat_map(nodes).collect();
     let place = all.get(index).copied().unwrap_or(root);
     Err(at(place, format!("the id {:?} is there twice", ids[index])))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::{METRICS, Metric};
-use wirecost_scenario::selector::{Selector, SelectorError, of_cells, of_phases};
+use wirecost_scenario::selector::{DEVICE, Selector, SelectorError, of_cells, of_phases};
 use wirecost_scenario::thresholds::{NameError, named};
 
 /// A figure of a run.
@@ -107,6 +107,11 @@ impl Reference {
         Ok(restricted)
     }
 
+    /// Whether the figure of a cell is modelled by a device file that the reference does not name.
+    pub fn lacks_device(&self) -> bool {
+        self.metric.needs_device() && !self.selector.names(DEVICE)
+    }
+
     /// The same figure of another run.
     pub fn in_run(&self, run: &str) -> Self {
         Self {
@@ -129,6 +134,7 @@ fn dimensions() -> Vec<&'static str> {
     let mut all = of_cells();
     all.extend(of_phases());
     all.extend(wirecost_scenario::nbiot::dimensions());
+    all.push(DEVICE);
     all.sort_unstable();
     all.dedup();
     all

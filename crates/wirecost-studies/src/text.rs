@@ -1,10 +1,11 @@
 //! Judged claims for a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use wirecost_proto::units::counted;
 
-use crate::judge::{Judged, JudgedPoint};
+use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
 use crate::verdict::Verdict;
 
 /// The claims, two or more lines each, and how many there are of each verdict; `width` is that of the terminal.
@@ -25,9 +26,22 @@ pub fn table(judged: &[Judged], width: usize) -> String {
         one(&mut text, claim, id_width, width);
     }
     text.push('\n');
+    let figures = |claim: &Judged| {
+        claim
+            .points
+            .iter()
+            .any(|point| point.figures.iter().any(is_modelled))
+    };
+    if judged.iter().any(figures) {
+        text.push_str("* modelled by a device file from packets\n");
+    }
     text.push_str(&tally(judged));
     text.push('\n');
     text
+}
+
+const fn is_modelled(figure: &FigureRecord) -> bool {
+    figure.modelled_by.is_some()
 }
 
 /// `1 impossible, 3 reproduced: 4 claims with 9 points`.
@@ -45,6 +59,28 @@ pub fn tally(judged: &[Judged]) -> String {
         counted(judged.len() as u64, "claim"),
         counted(points as u64, "point")
     )
+}
+
+/// `71 of 97 figures judged; not run: 24 (rabbitmq is not installed), 2 (it was not run)`.
+pub fn judged_figures(judged: &[Judged]) -> String {
+    let points: Vec<&JudgedPoint> = judged.iter().flat_map(|claim| &claim.points).collect();
+    let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
+    for point in points.iter().filter(|point| point.verdict == Verdict::NotRun) {
+        *missing.entry(&point.why).or_default() += 1;
+    }
+    let count: usize = missing.values().sum();
+    let mut text = format!(
+        "{} of {} judged",
+        points.len() - count,
+        counted(points.len() as u64, "figure")
+    );
+    if count > 0 {
+        let mut reasons: Vec<(&str, usize)> = missing.into_iter().collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let reasons = reasons.iter().map(|(why, count)| format!("{count} ({why})"));
+        text.push_str(&format!("; not run: {}", reasons.collect::<Vec<_>>().join(", ")));
+    }
+    text
 }
 
 fn one(text: &mut String, claim: &Judged, id_width: usize, width: usize) {
@@ -103,14 +139,7 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     if claim.points.len() > 1 {
         details.push(format!("{like} of {} points", claim.points.len()));
     }
-    for suspect in &claim.suspects {
-        let result = match suspect.ours.iter().flatten().next() {
-            None => "was not run".to_owned(),
-            Some(_) if suspect.comes_out > 0 => "gives the published figure".to_owned(),
-            Some(ours) => format!("does not give it: {ours}"),
-        };
-        details.push(format!("{}: {result}", suspect.name));
-    }
+    details.extend(claim.suspects.iter().map(JudgedSuspect::sentence));
     details
 }
 
@@ -131,8 +160,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::claims::Claims;
     use crate::evidence::Evidence;

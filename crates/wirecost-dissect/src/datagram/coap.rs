@@ -2,7 +2,7 @@
 
 use wirecost_coap::message::{Repr, Type};
 use wirecost_coap::option::OptionNumber;
-use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase};
+use wirecost_proto::{Buffer, Cause, Direction, Layer, Phase, Span};
 
 use crate::span_list::{PerDirection, Piece, SpanList};
 
@@ -68,8 +68,6 @@ impl Coap {
         let payload_start = bytes.len() - repr.payload.len();
         let mut at = 0;
         for span in self.spans.spans() {
-            let known = !(is_closed && at >= payload_start && span.layer != Layer::Security);
-            at += span.len as usize;
             let mut span = *span;
             if again && span.cause == Cause::Original {
                 span.cause = Cause::Retransmission;
@@ -78,7 +76,17 @@ impl Coap {
             if repr.kind == Type::Reset && !is_pong {
                 span.phase = Phase::Message;
             }
-            out.push_piece(Piece { span, known });
+            let len = span.len as usize;
+            let before = match is_closed && span.layer != Layer::Security {
+                true => payload_start.saturating_sub(at).min(len),
+                false => len,
+            };
+            at += len;
+            for (len, known) in [(before, true), (len - before, false)] {
+                let len = u32::try_from(len).unwrap_or(u32::MAX);
+                let span = Span { len, ..span };
+                out.push_piece(Piece { span, known });
+            }
         }
     }
 
@@ -126,4 +134,23 @@ pub(super) fn looks_alike(bytes: &[u8]) -> bool {
     let [first, code, ..] = *bytes else { return false };
     // RFC 7252 section 3: version in two bits, type in two, token length in four; classes 0, 2, 4 and 5.
     first >> 6 == 1 && first & 0x0f <= 8 && matches!(code >> 5, 0 | 2 | 4 | 5) && Repr::parse(bytes).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ciphertext_of_oscore_is_left_out() {
+        // POST with an empty OSCORE option and 12 B of ciphertext, of which 8 B are the tag.
+        let datagram = [&[0x40, 2, 0, 1, 0x90, 0xff][..], &[7; 12]].concat();
+        let mut out = SpanList::default();
+        Coap::default().describe(Direction::Up, &datagram, &mut out);
+        let pieces = out.pieces().iter();
+        let of = |piece: &Piece| (piece.span.len, piece.span.layer.name(), piece.known);
+        let bytes: u32 = pieces.clone().map(|piece| piece.span.len).sum();
+        assert_eq!(bytes, 18);
+        let left_out: Vec<_> = pieces.filter(|piece| !piece.known).map(of).collect();
+        assert_eq!(left_out, [(4, "application", false)]);
+    }
 }

@@ -189,3 +189,71 @@ fn a_gap_ends_the_description_unless_it_is_inside_a_payload() {
         (4, "bytes that were not captured")
     );
 }
+
+/// A record of TLS with a body of zeros.
+fn closed_record(bytes: usize) -> Vec<u8> {
+    let length = (bytes as u16).to_be_bytes();
+    [&[23, 3, 3], &length[..], &vec![0; bytes]].concat()
+}
+
+/// A ServerHello of TLS 1.3 with TLS_AES_128_GCM_SHA256.
+fn server_hello_1_3() -> Vec<u8> {
+    let tail = [
+        0x00, 0x13, 0x01, 0x00, 0x00, 0x06, 0x00, 0x2b, 0x00, 0x02, 0x03, 0x04,
+    ];
+    let body = [&[3, 3], &[9; 32][..], &tail].concat();
+    let length = body.len() as u8;
+    [&[22, 3, 3, 0, length + 4, 2, 0, 0, length], &body[..]].concat()
+}
+
+#[test]
+fn without_secrets_the_handshake_of_tls_1_3_ends_with_finished() {
+    let hello = [&[22, 3, 1, 0, 38, 1, 0, 0, 34, 3, 3][..], &[7; 32]].concat();
+    let talk = [
+        (Up, hello),
+        (Down, server_hello_1_3()),
+        (Down, closed_record(600)),
+        // Header 4, hash 32, content type 1, tag 16.
+        (Up, closed_record(53)),
+        (Up, closed_record(75)),
+        // The same length as Finished, after it.
+        (Up, closed_record(53)),
+        (Down, closed_record(21)),
+    ];
+    let lines = [
+        "43 security connect original",
+        "55 security connect original",
+        "605 security connect original",
+        "58 security connect original",
+        "5 security message original",
+        "75 ? message original",
+        "5 security message original",
+        "53 ? message original",
+        "5 security message original",
+        "21 ? message original",
+    ];
+    assert_told(443, "TLS 1.3", &talk, &lines);
+}
+
+/// A client's certificate may share its record with Finished.
+#[test]
+fn what_the_server_sends_next_ends_the_handshake_too() {
+    let hello = [&[22, 3, 1, 0, 38, 1, 0, 0, 34, 3, 3][..], &[7; 32]].concat();
+    let talk = [
+        (Up, hello),
+        (Down, server_hello_1_3()),
+        (Up, closed_record(700)),
+        (Down, closed_record(21)),
+        (Up, closed_record(75)),
+    ];
+    let lines = [
+        "43 security connect original",
+        "55 security connect original",
+        "705 security connect original",
+        "5 security message original",
+        "21 ? message original",
+        "5 security message original",
+        "75 ? message original",
+    ];
+    assert_told(443, "TLS 1.3", &talk, &lines);
+}

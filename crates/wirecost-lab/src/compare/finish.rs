@@ -77,7 +77,7 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         cells,
         thresholds: Vec::new(),
     };
-    summary.thresholds = assembly.thresholds.of_comparison(options, &summary);
+    summary.thresholds = assembly.thresholds.of_comparison(options, &summary, folder);
     folder.write_json("summary.json", &summary)?;
     let ended = Entry::Ended {
         at: rfc3339(std::time::SystemTime::now()),

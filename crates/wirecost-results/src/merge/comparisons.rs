@@ -52,7 +52,7 @@ pub(super) fn merge(order: Order<'_>) -> Result<Summary, MergeError> {
         cells,
         ..first.clone()
     };
-    summary.thresholds = scenarios.judge_comparison(&summary);
+    summary.thresholds = scenarios.judge_comparison(&summary, into);
     into.write_json("summary.json", &summary)?;
     let at = rfc3339(ended);
     let interrupted = summary.interrupted;

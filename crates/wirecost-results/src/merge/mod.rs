@@ -35,7 +35,7 @@ pub trait Scenarios {
     fn keys(&self, scenario: &str) -> Vec<String>;
 
     /// Judges the thresholds of all scenarios on a comparison.
-    fn judge_comparison(&self, summary: &Summary) -> Vec<Threshold>;
+    fn judge_comparison(&self, summary: &Summary, folder: &RunFolder) -> Vec<Threshold>;
 
     /// Judges the thresholds of all scenarios on all loads.
     fn judge_loads(&self, summary: &LoadSummary) -> Vec<Threshold>;

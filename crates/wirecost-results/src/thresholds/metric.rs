@@ -28,6 +28,8 @@ pub enum Of {
     Both,
     /// Points of reports in NB-IoT cells: a curve at a load.
     Points,
+    /// Cells of comparisons and points of reports in NB-IoT cells.
+    CellsAndPoints,
 }
 
 /// Metrics of the same name are equal.
@@ -72,6 +74,8 @@ enum Shape {
     /// Two quantiles, because no others are kept.
     TwoQuantiles,
     Mean,
+    /// A mean, and the least that it can be.
+    MeanAndMin,
 }
 
 impl Metric {
@@ -89,6 +93,7 @@ impl Metric {
             Shape::Value => &[Value, Max],
             Shape::TwoQuantiles => &[P50, P95],
             Shape::Mean => &[Mean],
+            Shape::MeanAndMin => &[Mean, Min],
         }
     }
 
@@ -109,13 +114,13 @@ impl Metric {
             (Shape::Value, _) => "value<=2",
             (Shape::TwoQuantiles, _) => "p(95)<10s",
             (Shape::Mean, Quantity::Bytes) => "mean<150B",
-            (Shape::Mean, Quantity::Energy) => "mean<300mJ",
+            (Shape::Mean | Shape::MeanAndMin, Quantity::Energy) => "mean<300mJ",
             (Shape::Mean, Quantity::BitRate) => "mean>=1kbit",
-            (Shape::Mean, _) => "mean<=8",
+            (Shape::Mean | Shape::MeanAndMin, _) => "mean<=8",
         }
     }
 
-    /// The figure of a cell in base units; `None` if the cell does not have it.
+    /// The figure of a cell in base units; `None` if the cell does not have it, or if it is modelled by a device file.
     pub fn of_cell(&self, cell: &Cell, aggregation: Aggregation) -> Option<f64> {
         let (connect, message) = (cell.connect.as_ref(), cell.message.as_ref());
         match self.name {
@@ -207,7 +212,12 @@ impl Metric {
 
     /// Whether it is a figure of points of NB-IoT cells.
     pub fn is_of_points(&self) -> bool {
-        self.of == Of::Points
+        matches!(self.of, Of::Points | Of::CellsAndPoints)
+    }
+
+    /// Whether the figure of a cell is modelled from its packets by a device file.
+    pub fn needs_device(&self) -> bool {
+        matches!(self.name, "energy" | "session_energy")
     }
 
     /// The distribution that the figures are of, in a cell; `None` for metrics without one.
@@ -278,8 +288,11 @@ impl Metric {
 /// The metrics of cells, of loads or of points.
 pub fn all(of: Of) -> Vec<&'static Metric> {
     let is_both = |metric: &&Metric| metric.of == Of::Both && of != Of::Points;
+    let is_either =
+        |metric: &&Metric| metric.of == Of::CellsAndPoints && matches!(of, Of::Cells | Of::Points);
     let all = METRICS.iter();
-    all.filter(|metric| metric.of == of || is_both(metric)).collect()
+    all.filter(|metric| metric.of == of || is_both(metric) || is_either(metric))
+        .collect()
 }
 
 /// The time from the intended send to the answer.
@@ -288,7 +301,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 56] = [
+pub static METRICS: [Metric; 57] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -312,6 +325,7 @@ pub static METRICS: [Metric; 56] = [
     of_cells("first_message_round_trips", Quantity::Number, Shape::Value),
     of_cells("header_ratio", Quantity::Number, Shape::Value),
     of_cells("keep_alive_ratio", Quantity::Share, Shape::Value),
+    of_cells("session_energy", Quantity::Energy, Shape::MeanAndMin),
     of_cells("goodput", Quantity::BitRate, Shape::Value),
     counted("offered"),
     counted("acknowledged"),
@@ -343,7 +357,7 @@ pub static METRICS: [Metric; 56] = [
     of_points("device_throughput", Quantity::BitRate, Shape::Mean),
     of_points("cell_throughput", Quantity::BitRate, Shape::Mean),
     of_points("lowest_served_path_gain", Quantity::Number, Shape::Mean),
-    of_points("energy", Quantity::Energy, Shape::Mean),
+    metric("energy", Quantity::Energy, Shape::Mean, Of::CellsAndPoints),
     of_points("battery_years", Quantity::Number, Shape::Mean),
 ];
 

@@ -79,3 +79,12 @@ fn tails_whose_power_rises_are_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn an_unknown_name_is_refused_with_all_names() {
+    let error = known("esp32").expect_err("no such device").to_string();
+    for (name, _) in BUILT_IN {
+        assert!(error.contains(name), "{error} lacks {name}");
+        assert_eq!(known(name), Ok(name));
+    }
+}

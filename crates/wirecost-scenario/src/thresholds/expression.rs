@@ -187,7 +187,7 @@ fn fixed(text: &str, quantity: Quantity) -> Result<f64, ValueError> {
         Quantity::BitRate => parsed::<BitRate>(text).map(|rate| rate.bits_per_second() as f64),
         Quantity::Number => number(text),
         Quantity::Energy => {
-            let units = [("mJ", 1e-3), ("J", 1.0)];
+            let units = [("uJ", 1e-6), ("mJ", 1e-3), ("J", 1.0)];
             let known = units
                 .iter()
                 .find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));

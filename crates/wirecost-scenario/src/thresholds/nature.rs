@@ -8,8 +8,8 @@ use wirecost_stack::{Pattern, Stack};
 use crate::expected::{Matching, are_there, has_audience, retained_before};
 use crate::labels;
 use crate::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
-use crate::selector::Labels;
-use crate::{Work, plan};
+use crate::selector::{DEVICE, Labels};
+use crate::{Work, device, plan};
 
 /// Why a cell or a phase has no figure of a metric, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,12 +121,26 @@ impl Subject<'_> {
     }
 }
 
-/// All cells, phases or points of a run.
-pub fn subjects(work: &Work) -> Vec<Subject<'_>> {
+/// The labels of a cell, with those of each device file where the metric is modelled by one.
+pub fn of_device(metric: &Metric, labels: &Labels) -> Vec<(Labels, Option<&'static str>)> {
+    if !metric.needs_device() {
+        return vec![(labels.clone(), None)];
+    }
+    let with = |(name, _): &(&'static str, &str)| {
+        let mut labels = labels.clone();
+        labels.insert(DEVICE, (*name).to_owned());
+        (labels, Some(*name))
+    };
+    device::BUILT_IN.iter().map(with).collect()
+}
+
+/// All cells, phases or points of a run that a metric may be of.
+pub fn subjects<'a>(work: &'a Work, metric: &Metric) -> Vec<Subject<'a>> {
     match work {
         Work::Comparison(options) => plan::labels(options)
             .into_iter()
-            .map(|(_, labels)| Subject {
+            .flat_map(|(_, labels)| of_device(metric, &labels))
+            .map(|(labels, _)| Subject {
                 labels,
                 of: SubjectOf::Cell,
             })

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use wirecost_results::RunFolder;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{NbiotSummary, Point};
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
 
-use super::nature::{unavailable_in_cell, unavailable_in_phase};
+use super::nature::{of_device, unavailable_in_cell, unavailable_in_phase};
 use super::{Demand, Thresholds};
 use crate::labels;
 use crate::options::compare::Options;
 use crate::options::load::LoadOptions;
 use crate::options::nbiot::labels_of_point;
 use crate::selector::Labels;
-use crate::{identity, plan};
+use crate::{identity, plan, spent};
 
 /// A cell or a phase with its figure.
 struct Instance {
@@ -38,23 +39,24 @@ impl Instance {
 }
 
 impl Thresholds {
-    /// Judges each demand on a comparison.
-    pub fn of_comparison(&self, options: &Options, summary: &Summary) -> Vec<Threshold> {
+    /// Judges each demand on a comparison; energy is modelled from the packets of the cells' files in `folder`.
+    pub fn of_comparison(&self, options: &Options, summary: &Summary, folder: &RunFolder) -> Vec<Threshold> {
         let labels: BTreeMap<String, Labels> = plan::labels(options).into_iter().collect();
         let cells = summary.cells.iter().filter(|cell| cell.not_run.is_none());
         let cells: Vec<(&Labels, &Cell)> = cells
             .filter_map(|cell| Some((labels.get(&cell.key)?, cell)))
             .collect();
         let verdict = |demand: &Demand| {
-            let matching = cells.iter().filter(|(labels, _)| demand.is_about_cell(labels));
-            let instances = matching.map(|(_, cell)| Instance {
-                valid: cell.valid,
-                rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
-                figure: demand.metric.of_cell(cell, demand.expression.aggregation),
-            });
-            demand.judge(instances)
+            let each = cells
+                .iter()
+                .flat_map(|(labels, cell)| demand.of_cell(labels, cell, folder));
+            demand.judge(each)
         };
-        let is_asked = |demand: &&Demand| labels.values().any(|labels| demand.is_about_cell(labels));
+        let is_asked = |demand: &&Demand| {
+            labels
+                .values()
+                .any(|labels| demand.devices(labels).next().is_some())
+        };
         self.0.iter().filter(is_asked).map(verdict).collect()
     }
 
@@ -114,9 +116,38 @@ impl Thresholds {
 }
 
 impl Demand {
-    /// Whether the demand applies to a cell with these labels.
-    fn is_about_cell(&self, labels: &Labels) -> bool {
-        self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
+    /// The cell, once for each device file that the demand names if its figure is modelled by one.
+    fn of_cell<'a>(
+        &'a self,
+        labels: &Labels,
+        cell: &'a Cell,
+        folder: &'a RunFolder,
+    ) -> impl Iterator<Item = Instance> + 'a {
+        let aggregation = self.expression.aggregation;
+        self.devices(labels)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(move |device| Instance {
+                valid: cell.valid,
+                rtt: Some((cell.link.up.delay_ns + cell.link.down.delay_ns) as f64 / 1e9),
+                figure: match device {
+                    None => self.metric.of_cell(cell, aggregation),
+                    Some(device) => spent::of_cell(folder, cell, self.metric, aggregation, device)
+                        .ok()
+                        .map(|spent| spent.energy().joules),
+                },
+            })
+    }
+
+    /// The device files by which the demand asks for a figure of a cell with these labels: `None` alone where it needs none, and
+    /// nothing where the demand does not apply to the cell.
+    fn devices(&self, labels: &Labels) -> impl Iterator<Item = Option<&'static str>> {
+        of_device(self.metric, labels)
+            .into_iter()
+            .filter(|(labels, _)| {
+                self.selector.matches(labels) && unavailable_in_cell(self.metric, labels).is_none()
+            })
+            .map(|(_, device)| device)
     }
 
     /// Whether the demand applies to the phase with this index.

@@ -59,9 +59,20 @@ fn adjusted_of<T>(test: &Option<T>, adjusted: &mut impl Iterator<Item = f64>) ->
     test.as_ref().and_then(|_| adjusted.next())
 }
 
-/// Compares two figures by their intervals.
+/// Compares two figures by their intervals. Two that are modelled by the same device file have their low end together, and
+/// their high end.
 pub fn by_intervals(one: &Figure, other: &Figure) -> Compared {
     let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
+    if one.shares_model(other) {
+        return match (
+            low < other_low && high < other_high,
+            low > other_low && high > other_high,
+        ) {
+            (true, _) => Compared::Smaller,
+            (_, true) => Compared::Larger,
+            _ => inseparable(one, other),
+        };
+    }
     if high < other_low {
         Compared::Smaller
     } else if low > other_high {
@@ -97,7 +108,7 @@ fn moments(samples: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The ratio of two figures with its interval: by resampling for medians whose samples are there, otherwise from the
-/// ends of both intervals. `None` if the second figure is 0.
+/// ends of both intervals, which go together where the same device file models both. `None` if the second figure is 0.
 pub fn ratio(one: &Figure, other: &Figure, of_medians: bool) -> Option<(f64, [f64; 2])> {
     let value = one.amount.value / other.amount.value;
     if !value.is_finite() {
@@ -108,6 +119,10 @@ pub fn ratio(one: &Figure, other: &Figure, of_medians: bool) -> Option<(f64, [f6
         return resampled.map(|interval| (value, [interval.low, interval.high]));
     }
     let ([low, high], [other_low, other_high]) = (one.ends(), other.ends());
+    if one.shares_model(other) {
+        let [first, second] = [low / other_low, high / other_high];
+        return Some((value, [first.min(second), first.max(second)]));
+    }
     Some((value, [low / other_high, high / other_low]))
 }
 
@@ -121,12 +136,13 @@ mod tests {
         Figure {
             amount: Amount::seconds(mean),
             interval: None,
-            is_exact: samples.iter().all(|sample| *sample == samples[0]),
+            is_exact: !samples.is_empty() && samples.iter().all(|sample| *sample == samples[0]),
             is_median: true,
             engine: "sim".into(),
             n: samples.len() as u64,
             samples: samples.to_vec(),
             reference: String::new(),
+            model: None,
         }
     }
 
@@ -173,6 +189,30 @@ mod tests {
         let other = [1.0, 2.0, 3.0];
         assert_eq!(needed(&one, &other), Some(16));
         assert_eq!(needed(&one, &one), None);
+    }
+
+    #[test]
+    fn figures_of_one_device_file_move_together() {
+        let modelled = |value: f64, model: &'static str| Figure {
+            amount: Amount::new(value, crate::amount::Dimension::ENERGY),
+            interval: Some([value * 0.7, value * 1.3]),
+            model: Some(crate::model::Modelled {
+                device: model,
+                mostly: "tails",
+                share: 1.0,
+            }),
+            ..figure(&[])
+        };
+        let (one, other) = (modelled(1.0, "a"), modelled(1.2, "a"));
+        assert_eq!(by_intervals(&one, &other), Compared::Smaller);
+        assert_eq!(by_intervals(&other, &one), Compared::Larger);
+        let (_, [low, high]) = ratio(&other, &one, false).expect("a ratio");
+        assert!((low - 1.2).abs() < 1e-9 && (high - 1.2).abs() < 1e-9);
+        let foreign = modelled(1.2, "b");
+        assert!(matches!(
+            by_intervals(&one, &foreign),
+            Compared::Inseparable { .. }
+        ));
     }
 
     #[test]

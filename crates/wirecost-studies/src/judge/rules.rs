@@ -7,6 +7,7 @@ use super::compare::{self, Compared};
 use crate::amount::{Amount, Dimension, Published, digits};
 use crate::claims::{CheckReference, Limit, Point, Question, Shape, Trend};
 use crate::evidence::{Evidence, Figure, Missing};
+use crate::model::Model;
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -63,6 +64,7 @@ pub fn outcome(
         Question::Trend(trend) => of_trend(trend, within, evidence),
         Question::Limit(limit) => of_limit(limit, evidence),
         Question::Checks(checks) => of_checks(checks, evidence),
+        Question::Model(model) => of_model(published, model, within, evidence),
         Question::Arithmetic { text, result } => Ok(arithmetic(published, text, *result, within)),
         Question::Unmeasured => {
             let why = "no bound excludes it, and nothing here measures it".to_owned();
@@ -148,6 +150,64 @@ fn value(
     })
 }
 
+/// The result of an expression as a figure. Its interval is that of all names at their low ends and at their high ends.
+fn figure_of(model: &Model, evidence: &Evidence) -> Result<Figure, Missing> {
+    let references = model.references();
+    let figures = references
+        .map(|reference| Ok((reference, evidence.figure(reference)?)))
+        .collect::<Result<Vec<(&Reference, Figure)>, Missing>>()?;
+    let of = |wanted: &Reference| {
+        let (_, figure) = figures.iter().find(|(reference, _)| *reference == wanted)?;
+        let [low, high] = figure.ends();
+        Some([figure.amount.value, low, high])
+    };
+    let [amount, low, high] = model
+        .results(&of)
+        .map_err(|error| Missing::Wrong(error.to_string()))?;
+    let first = figures.first().map(|(_, figure)| figure);
+    Ok(Figure {
+        amount,
+        interval: Some([low.value.min(high.value), low.value.max(high.value)]),
+        is_exact: low.value == high.value,
+        is_median: false,
+        engine: first.map_or("sim", |figure| figure.engine.as_str()).to_owned(),
+        n: first.map_or(0, |figure| figure.n),
+        samples: Vec::new(),
+        reference: model.text.clone(),
+        model: model.power().or_else(|| first.and_then(|figure| figure.model)),
+    })
+}
+
+/// An expression of figures and of a device's powers.
+fn of_model(
+    published: Option<&Published>,
+    model: &Model,
+    within: Option<f64>,
+    evidence: &Evidence,
+) -> Result<Outcome, Missing> {
+    let figure = figure_of(model, evidence)?;
+    let published =
+        published.ok_or_else(|| Missing::Wrong(format!("{}: no number is published", model.text)))?;
+    let within = tolerance(within, figure.amount.dimension);
+    let is_same = meets(figure.ends(), range(published, within));
+    let verdict = if is_same {
+        Verdict::Reproduced
+    } else {
+        Verdict::Differs
+    };
+    let times = figure.amount.value / published.amount.value;
+    Ok(Outcome {
+        value: Some(figure.amount.value),
+        interval: figure.interval,
+        ..Outcome::new(
+            verdict,
+            format!("ours is {} of the published: {}", percent(times), model.text),
+            text_of(&figure),
+        )
+    }
+    .of(vec![figure]))
+}
+
 fn ratio(
     published: Option<&Published>,
     [one, other]: &[Reference; 2],
@@ -170,7 +230,7 @@ fn ratio(
         ..Outcome::new(
             verdict,
             why,
-            format!("{} ({} and {})", digits(value), first.amount, second.amount),
+            format!("{} ({} and {})", digits(value), first.shown(), second.shown()),
         )
     }
     .of(vec![first, second]))
@@ -234,7 +294,7 @@ fn order(all: &[Reference], evidence: &Evidence) -> Result<Outcome, Missing> {
         ),
         (None, None) => (Verdict::Reproduced, "every pair is in this order".to_owned()),
     };
-    let ours: Vec<String> = figures.iter().map(|figure| figure.amount.to_string()).collect();
+    let ours: Vec<String> = figures.iter().map(Figure::shown).collect();
     Ok(Outcome::new(verdict, why, ours.join(", ")).of(figures))
 }
 
@@ -282,7 +342,7 @@ fn of_trend(trend: &Trend, within: Option<f64>, evidence: &Evidence) -> Result<O
         Shape::Falls => grows(&figures, false),
         Shape::Linear { slope } => linear(&series, slope, within)?,
     };
-    let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.amount);
+    let each = |(value, figure): &(String, Figure)| format!("{} at {value}", figure.shown());
     let ours: Vec<String> = match series.as_slice() {
         [first, .., last] => vec![each(first), each(last)],
         few => few.iter().map(each).collect(),
@@ -441,7 +501,15 @@ fn text_of(figure: &Figure) -> String {
         }
         _ => String::new(),
     };
-    format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n)
+    match figure.model {
+        Some(model) => format!(
+            "{}{interval} (modelled by {}, {})",
+            figure.shown(),
+            model.device,
+            figure.engine
+        ),
+        None => format!("{}{interval} ({}, n {})", figure.amount, figure.engine, figure.n),
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -462,6 +530,7 @@ mod tests {
             n: 100,
             samples: Vec::new(),
             reference: String::new(),
+            model: None,
         }
     }
 

@@ -90,3 +90,42 @@ fn a_bound_that_allows_the_number_decides_nothing() {
     let outcome = outcome(&point, &point.question, None, &Evidence::default()).expect("no figure is needed");
     assert_eq!(outcome.verdict, Verdict::Undecidable);
 }
+
+#[test]
+fn a_suspect_says_what_it_changes() {
+    let change = suspects::Change {
+        reference: "lan/header_bytes mean".to_owned(),
+        without: "33,352 B".to_owned(),
+        with: "3,088 B".to_owned(),
+        times: Some(10.8),
+    };
+    let point = suspects::SuspectPoint {
+        ours: Some("10.6".to_owned()),
+        missing: None,
+        comes_out: true,
+        changes: vec![change],
+    };
+    let mut suspect = JudgedSuspect {
+        name: "segmentation offload".to_owned(),
+        set: vec!["offload=true".to_owned()],
+        comes_out: 1,
+        points: vec![point],
+    };
+    assert_eq!(
+        suspect.sentence(),
+        "comes out under: segmentation offload (ours 10.6); 10.8 times less: 33,352 B without it, 3,088 B with it"
+    );
+    suspect.comes_out = 0;
+    suspect.points[0].comes_out = false;
+    assert!(
+        suspect
+            .sentence()
+            .starts_with("does not come out under: segmentation offload (ours 10.6)")
+    );
+    suspect.points[0].ours = None;
+    suspect.points[0].missing = Some("it was not run".to_owned());
+    assert_eq!(
+        suspect.sentence(),
+        "not run under: segmentation offload (it was not run)"
+    );
+}

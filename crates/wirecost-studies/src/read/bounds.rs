@@ -6,13 +6,14 @@ use wirecost_scenario::table::{Table, ValueError, parsed, text, time};
 
 use super::at;
 use crate::amount::{Amount, Dimension, Published};
+use crate::arithmetic::compute;
 use crate::bound::{Bound, Flight};
 
-const KEYS: [&str; 13] = [
-    "flights", "rtt", "bytes", "rate", "energy", "power", "airtime", "bits", "headers", "mss", "inflight",
-    "time", "payload",
+const KEYS: [&str; 15] = [
+    "least", "most", "flights", "rtt", "bytes", "rate", "energy", "power", "airtime", "bits", "headers",
+    "mss", "inflight", "time", "payload",
 ];
-const FORMS: &str = "{flights, rtt, bytes, rate}, {power, airtime}, {power, bits, rate}, {energy}, {headers, mss}, {inflight, time}, {bytes, rate} or {payload}";
+const FORMS: &str = "{flights, rtt, bytes, rate}, {power, airtime}, {power, bits, rate}, {energy}, {headers, mss}, {inflight, time}, {bytes, rate}, {payload}, {least: EXPRESSION} or {most: EXPRESSION}";
 
 /// The bound of a claim; `None` if it has none.
 ///
@@ -48,6 +49,18 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
             Bound::headers(amount("headers")?.value, bytes)
         }
         ["inflight", "time"] => Bound::rate(amount("inflight")?.value, amount("time")?),
+        [key @ ("least" | "most")] => {
+            let text = table.required(key, text)?;
+            let amount = compute(&text).map_err(|error| {
+                at(node, format!("bound.{key}: {error}"))
+                    .with_hint("for example {least: \"190 mA / 0.97/s\"}")
+            })?;
+            Bound {
+                amount,
+                is_upper: *key == "most",
+                text,
+            }
+        }
         ["payload"] => Bound::payload(amount("payload")?),
         _ => {
             return Err(at(node, format!("bound: {} are no bound", keys.join(", ")))

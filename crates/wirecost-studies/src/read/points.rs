@@ -10,18 +10,20 @@ use super::{at, bounds, list};
 use crate::amount::Published;
 use crate::arithmetic::compute;
 use crate::claims::{CheckReference, Explored, Limit, Point, Question, Shape, Suspect, Trend};
+use crate::model::Model;
 use crate::reference::Reference;
 
 /// The most points of a claim.
 const MAX_POINTS: usize = 1_000;
 /// The keys of which a claim has one.
-const QUESTIONS: [&str; 7] = [
+const QUESTIONS: [&str; 8] = [
     "value",
     "ratio",
     "order",
     "trend",
     "limit",
     "checks",
+    "model",
     "arithmetic",
 ];
 
@@ -38,8 +40,19 @@ pub(super) fn points(claim: &Node) -> Result<Vec<Point>, ScenarioError> {
     let point = |(values, published): (Named, Option<Published>)| {
         let node = substituted(claim, &values);
         let question = question(&node)?;
+        let bound = bounds::bound(&node)?;
+        if let (Some(bound), Some(published)) = (&bound, &published)
+            && bound.amount.dimension != published.amount.dimension
+        {
+            let message = format!(
+                "bound: {} has another unit than the published {published}",
+                bound.amount
+            );
+            let hint = "a bound has the unit of the number that it is a bound of";
+            return Err(at(node.get("bound").unwrap_or(&node), message).with_hint(hint));
+        }
         Ok(Point {
-            bound: bounds::bound(&node)?,
+            bound,
             at: values,
             published,
             question,
@@ -91,7 +104,10 @@ fn published(claim: &Node, points: usize) -> Result<Vec<Option<Published>>, Scen
         let text = node
             .scalar()
             .ok_or_else(|| at(node, "published: a number is expected"))?;
-        Published::read(&text).map_err(|error| at(node, format!("published: {error}")))
+        Published::read(&text).map_err(|error| {
+            at(node, format!("published: {error}"))
+                .with_hint("write the number with its unit, e.g. published: 0.17mAh")
+        })
     };
     let Some(nodes) = list(node) else {
         return Ok(vec![Some(read(node)?); points]);
@@ -143,11 +159,15 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
         Some(("trend", node)) => trend(node)?,
         Some(("limit", node)) => limit(node)?,
         Some(("checks", node)) => checks(node)?,
+        Some(("model", node)) => model(claim, node)?,
         Some((_, node)) => {
             let text = node
                 .scalar()
                 .ok_or_else(|| at(node, "arithmetic: an expression is expected"))?;
-            let result = compute(&text).map_err(|error| at(node, format!("arithmetic: {error}")))?;
+            let result = compute(&text).map_err(|error| {
+                at(node, format!("arithmetic: {error}"))
+                    .with_hint("for example arithmetic: \"2000 mAh / 9243\"")
+            })?;
             Question::Arithmetic { text, result }
         }
     };
@@ -157,12 +177,31 @@ fn question(claim: &Node) -> Result<Question, ScenarioError> {
     }
     let needs_number = matches!(
         question,
-        Question::Value(_) | Question::Ratio(_) | Question::Arithmetic { .. }
+        Question::Value(_) | Question::Ratio(_) | Question::Model(_) | Question::Arithmetic { .. }
     );
     if needs_number && claim.get("published").is_none() {
         return Err(at(claim, "published: the published number is missing"));
     }
     Ok(question)
+}
+
+/// An expression of figures and powers, in the unit of the published number.
+fn model(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
+    let text = node
+        .scalar()
+        .ok_or_else(|| at(node, "model: an expression is expected"))?;
+    let model = Model::read(&text).map_err(|error| {
+        at(node, format!("model: {error}"))
+            .with_hint("for example model: \"2 Ah * 5 V / [idle of raspberry-pi-2b-3g]\"")
+    })?;
+    let published = claim.get("published");
+    let published = published.map(|node| list(node).and_then(<[Node]>::first).unwrap_or(node));
+    let published = published.and_then(|node| Published::read(&node.scalar()?).ok());
+    if let Some(published) = published.filter(|published| published.amount.dimension != model.dimension) {
+        let message = format!("model: {text:?} has another unit than the published {published}");
+        return Err(at(node, message).with_hint("[energy] / V is a charge, and [energy] / time a power"));
+    }
+    Ok(Question::Model(Box::new(model)))
 }
 
 fn reference(node: &Node) -> Result<Reference, ScenarioError> {

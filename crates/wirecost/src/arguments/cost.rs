@@ -24,12 +24,12 @@ use wirecost_scenario::electric::{self, BatterySize};
     14 the capture ends inside a packet (the figures cover the packets before it)."
 )]
 pub struct CostArguments {
-    /// Capture file (pcap or pcapng), or results folder of a comparison
-    #[arg(value_name = "CAPTURE|RUN")]
+    /// Capture file (pcap or pcapng), or results folder of a comparison; with --check a file of claims
+    #[arg(value_name = "CAPTURE|RUN|CLAIMS")]
     pub source: PathBuf,
 
     /// Device whose energy is modelled: a name, or a file
-    #[arg(long, value_name = "NAME|FILE", required_unless_present = "tariff")]
+    #[arg(long, value_name = "NAME|FILE", required_unless_present_any = ["tariff", "check"])]
     pub device: Option<String>,
 
     /// Battery, e.g. 2400mAh@3.6V: adds its life in years
@@ -79,6 +79,10 @@ pub struct CostArguments {
     /// The device's first wake-up begins where the measured current first rises this much above the rest
     #[arg(long, value_name = "CURRENT", default_value = "20mA", requires = "meter", value_parser = amperes)]
     pub marker_rise: f64,
+
+    /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ
+    #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "client", "keylog", "meter"])]
+    pub check: bool,
 
     /// Also write the figures as JSON to FILE; - prints them instead of the table
     #[arg(long, value_name = "FILE")]

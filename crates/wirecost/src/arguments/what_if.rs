@@ -13,8 +13,9 @@ use wirecost_stack::Stack;
 /// `wirecost what-if`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A reading is payload that a device sends. Each stack is simulated with the median size and the median interval of the \
-    device's readings, with a connection for each reading and with one that is kept.\n\n\
+    after_help = "A reading is payload that a device sends. Each stack is simulated with the sizes and the median interval of the \
+    device's readings, with a connection for each reading and with one that is kept. Without the keys of an encrypted connection \
+    its records are the readings; handshakes are none.\n\n\
     wirecost what-if capture.pcapng --keylog keys.log coap-con+oscore mqtt-qos1+tls1.3\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, or a capture without readings, 130 interrupted."
 )]

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 use wirecost_results::RunFolder;
+use wirecost_results::thresholds::metric::METRICS;
 use wirecost_studies::evidence::EvidenceError;
 use wirecost_studies::{Claims, Evidence, Judged, text};
 
@@ -80,6 +81,7 @@ fn lacking(need: &str) -> Option<String> {
         }
         Some(("server", _)) => None,
         Some(("option", name)) => Some(format!("this version has no option {name}")),
+        Some(("figure", name)) if METRICS.iter().any(|metric| metric.name == name) => None,
         Some(("figure", name)) => Some(format!("this version has no figure of {name}")),
         Some(("hardware", what)) => Some(format!("this machine has no {what}")),
         _ => Some(format!("{need} is unknown here")),
@@ -94,6 +96,11 @@ pub fn print(judged: &[Judged], json: Option<&Path>) -> Result<ExitCode, Failure
         || serde_json::to_string_pretty(judged),
         || text::table(judged, width),
     )?;
+    Ok(ExitCode::from(expected(judged)))
+}
+
+/// The exit code of judged claims: 99 if an expected verdict did not come out.
+pub fn expected(judged: &[Judged]) -> u8 {
     let mut code = exit::OK;
     for claim in judged {
         let Some(expected) = claim.expect.filter(|expected| *expected != claim.verdict) else {
@@ -105,5 +112,5 @@ pub fn print(judged: &[Judged], json: Option<&Path>) -> Result<ExitCode, Failure
         ));
         code = exit::THRESHOLD;
     }
-    Ok(ExitCode::from(code))
+    code
 }

@@ -1,8 +1,8 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
+mod check;
 pub mod devices;
 pub mod files;
-mod ladder;
 mod measured;
 pub mod outcome;
 pub mod table;
@@ -19,6 +19,9 @@ use traffic::Source;
 
 /// Runs the command.
 pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
+    if arguments.check {
+        return check::run(arguments);
+    }
     if arguments.interval.is_some_and(|interval| interval.is_zero()) {
         return Err(Failure::usage("--interval must be above 0s")
             .with_hint("write the time from one reading to the next, e.g. 15min"));

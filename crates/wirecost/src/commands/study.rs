@@ -8,17 +8,19 @@ use wirecost_live::signals::Interrupt;
 use wirecost_results::RunFolder;
 use wirecost_studies::claims::{Claim, NeededRun};
 use wirecost_studies::library::{self, Study, StudyError};
-use wirecost_studies::{Claims, Evidence, Judged, page};
+use wirecost_studies::{Claims, Evidence, Judged, page, text};
 
 use super::claims;
 use crate::arguments::StudyArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 
+mod list;
+
 /// Runs the command.
 pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     if arguments.name.as_deref() == Some("list") {
-        return list(arguments.json.as_deref());
+        return list::print(arguments.json.as_deref());
     }
     let names = match arguments.name.as_deref() {
         Some("all") => library::names(),
@@ -38,6 +40,7 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         }
         .map_err(failure)?;
         restrict(&mut study, &arguments.claim)?;
+        output::note(format_args!("{}", list::head(&study, arguments.quick)));
         let default = || PathBuf::from("runs").join(format!("study-{}", study.claims.study));
         let out = match (&root, names.len()) {
             (Some(root), 1) => root.clone(),
@@ -54,6 +57,7 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     }
     let judged: Vec<Judged> = done.iter().flat_map(|(_, judged)| judged.clone()).collect();
     let code = claims::print(&judged, arguments.json.as_deref())?;
+    output::note(format_args!("{}", text::judged_figures(&judged)));
     let shown = match (done.as_slice(), &root) {
         ([(claims, _)], None) => PathBuf::from("runs").join(format!("study-{}", claims.study)),
         (_, Some(root)) => root.clone(),
@@ -85,23 +89,20 @@ fn write_page(folder: &Path, studies: &[(&Claims, &[Judged])]) -> Result<(), Fai
     Ok(())
 }
 
-/// Leaves the claims that were asked for.
+/// Leaves the claims that were asked for: `L3` means all parts of it.
 fn restrict(study: &mut Study, ids: &[String]) -> Result<(), Failure> {
-    let known = |id: &&String| study.claims.claims.iter().any(|claim| claim.id == **id);
-    if let Some(unknown) = ids.iter().find(|id| !known(id)) {
-        let all: Vec<&str> = study
-            .claims
-            .claims
-            .iter()
-            .map(|claim| claim.id.as_str())
-            .collect();
+    let claims = &study.claims.claims;
+    let is_known = |id: &&String| claims.iter().any(|claim| claim.is_named(id));
+    if let Some(unknown) = ids.iter().find(|id| !is_known(id)) {
+        let mut all: Vec<&str> = claims.iter().map(Claim::group).collect();
+        all.dedup();
         return Err(Failure::usage(format!(
             "the study {} has no claim {unknown:?}",
             study.claims.study
         ))
         .with_hint(format!("its claims are {}", all.join(", "))));
     }
-    let is_meant = |claim: &Claim| ids.is_empty() || ids.contains(&claim.id);
+    let is_meant = |claim: &Claim| ids.is_empty() || ids.iter().any(|id| claim.is_named(id));
     study.claims.claims.retain(is_meant);
     Ok(())
 }
@@ -113,15 +114,14 @@ fn evidence(
     arguments: &StudyArguments,
     interrupt: Interrupt,
 ) -> Result<Evidence, Failure> {
-    let mut runs: Vec<NeededRun> = study.claims.claims.iter().flat_map(Claim::runs).collect();
-    runs.sort_unstable();
-    runs.dedup();
+    let runs = study.claims.needed();
     let mut evidence = Evidence::default();
     for (at, run) in runs.iter().enumerate() {
         let folder = out.join(folder_name(&run.name));
         if !arguments.no_runs && !interrupt.is_set() {
             output::note(format_args!("run {} of {}: {}", at + 1, runs.len(), run.name));
-            if let Err(why) = make(study, run, &folder, arguments.quick)? {
+            let scenario = study.scenario(run, arguments.quick);
+            if let Err(why) = make(scenario, run, &folder)? {
                 evidence.absent(&run.name, &why);
                 continue;
             }
@@ -135,15 +135,14 @@ fn evidence(
     Ok(evidence)
 }
 
-/// Makes one run as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
+/// Makes one run of a scenario with changes as a process of its own, so that it gets namespaces and privileges of its own. Returns why it has no
 /// results, if it has none.
-fn make(
-    study: &Study,
+pub fn make(
+    scenario: Option<(&str, Vec<String>)>,
     run: &NeededRun,
     folder: &Path,
-    is_quick: bool,
 ) -> Result<Result<(), String>, Failure> {
-    let Some((scenario, set)) = study.scenario(run, is_quick) else {
+    let Some((scenario, set)) = scenario else {
         return Ok(Err(format!("the study has no run {:?}", run.name)));
     };
     let began = Instant::now();
@@ -203,44 +202,6 @@ fn folder_name(run: &str) -> String {
         .collect()
 }
 
-/// Prints the studies and how many claims each has.
-fn list(json: Option<&Path>) -> Result<ExitCode, Failure> {
-    let studies = library::names().into_iter().map(Study::named);
-    let studies = studies.collect::<Result<Vec<_>, _>>().map_err(failure)?;
-    let rows = || {
-        studies.iter().map(|study| {
-            let claims = &study.claims;
-            let points: usize = claims.claims.iter().map(|claim| claim.points.len()).sum();
-            serde_json::json!({
-                "study": claims.study,
-                "source": claims.source,
-                "claims": claims.claims.len(),
-                "points": points,
-                "notes": claims.notes.len(),
-            })
-        })
-    };
-    let table = || {
-        let row = |study: &Study| {
-            let points: usize = study.claims.claims.iter().map(|claim| claim.points.len()).sum();
-            let claims = &study.claims;
-            format!(
-                "{:<14} {:>3} claims, {points:>3} points   {}\n",
-                claims.study,
-                claims.claims.len(),
-                claims.source
-            )
-        };
-        studies.iter().map(row).collect::<String>()
-    };
-    output::table_or_json(
-        json,
-        || serde_json::to_string_pretty(&rows().collect::<Vec<_>>()),
-        table,
-    )?;
-    Ok(ExitCode::from(exit::OK))
-}
-
 /// Writes the files of studies that are compiled in.
 fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
     for name in names {
@@ -262,7 +223,8 @@ fn write(names: &[&str], into: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit::OK))
 }
 
-fn failure(error: StudyError) -> Failure {
+/// Says what is wrong with a study.
+pub fn failure(error: StudyError) -> Failure {
     match error {
         StudyError::Unknown(name) => {
             let known = library::names();
@@ -273,6 +235,7 @@ fn failure(error: StudyError) -> Failure {
             Failure::usage(format!("there is no study {name:?}")).with_hint(hint)
         }
         StudyError::Wrong(error) => error.into(),
-        error @ StudyError::Read { .. } => Failure::usage(error),
+        error @ StudyError::Read { .. } => Failure::usage(error)
+            .with_hint("give a file of claims with its scenarios beside it: see docs/studies.md"),
     }
 }

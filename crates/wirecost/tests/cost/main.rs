@@ -1,9 +1,11 @@
 //! `wirecost cost`: energy, battery life and money of a comparison in virtual time and of its capture.
 
+mod check;
 #[path = "../common/mod.rs"]
 mod common;
 mod files;
 mod measured;
+mod named;
 
 use std::path::Path;
 

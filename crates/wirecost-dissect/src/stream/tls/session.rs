@@ -6,6 +6,9 @@
 //!           client  plain --ServerHello--> handshake --Finished--> application
 //!           client  plain --data before ServerHello--> early --EndOfEarlyData or refusal--> handshake
 //! ```
+//!
+//! Without secrets, the type of a TLS 1.2 record shows its kind. In TLS 1.3 the handshake ends with the client's Finished, whose
+//! length the suite decides.
 
 use aws_lc_rs::hmac;
 use wirecost_http::http3::open::{Label, Secrets, expand_label};
@@ -23,6 +26,7 @@ use crate::span_list::PerDirection;
 const MAX_HANDSHAKE_BYTES: usize = 1 << 18;
 
 const TLS_1_3: u16 = 0x0304;
+const NO_SECRETS: &str = "encrypted, no secrets";
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,16 @@ pub(super) struct Session {
     handshake: Handshake,
     sides: PerDirection<Side>,
     refused_early_data: bool,
+    client_flight: ClientFlight,
+}
+
+/// The client's last flight of a TLS 1.3 handshake (RFC 8446 section 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ClientFlight {
+    #[default]
+    NotSeen,
+    Begun,
+    Ended,
 }
 
 #[derive(Debug, Default)]
@@ -118,10 +132,28 @@ impl Session {
         body: &mut [u8],
         secrets: &Secrets,
     ) -> Opened {
+        let opened = self.open(direction, header, body, secrets);
+        match opened {
+            Opened::Opaque(NO_SECRETS) if self.is_closed_handshake(direction, body.len()) => {
+                Opened::Handshake
+            }
+            _ => opened,
+        }
+    }
+
+    fn open(&mut self, direction: Direction, header: &[u8; 5], body: &mut [u8], secrets: &Secrets) -> Opened {
         let kind = header[0];
         match self.sides.of(direction).protection {
             Protection::Static { .. } => self.open_static(direction, header, body),
-            Protection::Opaque(why) if kind != content_type::CHANGE_CIPHER_SPEC => Opened::Opaque(why),
+            Protection::Opaque(why) => match kind {
+                content_type::CHANGE_CIPHER_SPEC => {
+                    self.change_cipher_spec(direction, secrets);
+                    Opened::Handshake
+                }
+                content_type::HANDSHAKE => Opened::Handshake,
+                content_type::ALERT => Opened::Alert,
+                _ => Opened::Opaque(why),
+            },
             _ => match kind {
                 content_type::APPLICATION_DATA => self.open_traffic(direction, header, body, secrets),
                 content_type::CHANGE_CIPHER_SPEC => {
@@ -135,6 +167,37 @@ impl Session {
                 }
             },
         }
+    }
+
+    /// Whether an encrypted record belongs to the handshake of TLS 1.3, whose records all look like application data (RFC 8446
+    /// section 5.2): the server's before the client's last flight, and the client's up to its Finished.
+    fn is_closed_handshake(&mut self, direction: Direction, body_bytes: usize) -> bool {
+        if !self.is_tls_1_3() || self.client_flight == ClientFlight::Ended {
+            return false;
+        }
+        match direction {
+            Direction::Down if self.client_flight == ClientFlight::NotSeen => true,
+            // The server answers nothing before Finished, so Finished was in a record with other messages.
+            Direction::Down => {
+                self.client_flight = ClientFlight::Ended;
+                false
+            }
+            Direction::Up => {
+                let is_finished = self.finished_bytes() == Some(body_bytes);
+                self.client_flight = match is_finished {
+                    true => ClientFlight::Ended,
+                    false => ClientFlight::Begun,
+                };
+                true
+            }
+        }
+    }
+
+    /// Bytes of an encrypted Finished: header, a hash, content type and tag (RFC 8446 sections 4.4.4 and 5.2).
+    fn finished_bytes(&self) -> Option<usize> {
+        let suite = Suite::new(self.handshake.server_hello?.suite)?;
+        let hash_bytes = suite.hash.digest_algorithm().output_len();
+        Some(4 + hash_bytes + 1 + suite.cipher.tag_bytes())
     }
 
     fn is_tls_1_3(&self) -> bool {
@@ -166,7 +229,7 @@ impl Session {
             sequence,
         } = &mut self.sides.of_mut(direction).protection
         else {
-            return Opened::Opaque("encrypted, no secrets");
+            return Opened::Opaque(NO_SECRETS);
         };
         let opened = open_1_2(*suite, keys, &sequence.to_be_bytes(), (header, &[]), body);
         *sequence += 1;
@@ -259,7 +322,7 @@ impl Session {
             .ok_or("a handshake that was not captured")?;
         let secret = secrets
             .find(&random, Stage::Early.label(direction))
-            .ok_or("encrypted, no secrets")?;
+            .ok_or(NO_SECRETS)?;
         let (ciphers, hash): (&[Cipher], _) = match secret.len() {
             32 => (&[Cipher::Aes128Gcm, Cipher::Chacha20Poly1305], hmac::HMAC_SHA256),
             _ => (&[Cipher::Aes256Gcm], hmac::HMAC_SHA384),
@@ -323,6 +386,9 @@ impl Session {
             }
             handshake_type::END_OF_EARLY_DATA => self.enter(direction, Stage::Handshake, secrets),
             handshake_type::FINISHED if self.is_tls_1_3() => {
+                if direction == Direction::Up {
+                    self.client_flight = ClientFlight::Ended;
+                }
                 self.enter(direction, Stage::Application, secrets);
             }
             handshake_type::KEY_UPDATE => self.update_keys(direction),

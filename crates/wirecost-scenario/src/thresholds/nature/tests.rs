@@ -219,6 +219,41 @@ fn a_demand_with_a_figure_is_accepted() {
 }
 
 #[test]
+fn energy_of_a_cell_names_its_device() {
+    let cells = "stack: mqtt-qos1\nlink: {rtt: 40ms}";
+    for (demand, why, hint) in [
+        (
+            "energy: \"mean<1J\"",
+            "names no device",
+            "energy{device=esp32s3-wifi}",
+        ),
+        (
+            "\"energy{device=esp32}\": \"mean<1J\"",
+            "a device: esp32s3-wifi",
+            "",
+        ),
+        ("\"energy{device=esp32s3-wifi}\": \"min<1J\"", "mean", ""),
+    ] {
+        let (message, advice) = refusal(cells, demand);
+        assert!(
+            message.contains(why) || advice.contains(why),
+            "{message}: {advice}"
+        );
+        assert!(advice.contains(hint), "{advice}");
+    }
+    for demand in [
+        "\"energy{device=esp32s3-wifi}\": \"mean<1J\"",
+        "\"session_energy{stack=mqtt*,device=raspberry-pi-2b-3g|nrf9160-lte-m}\": \"min<1J\"",
+    ] {
+        read(cells, demand).expect(demand);
+    }
+    refusal(
+        &format!("stack: mqtt-qos1\n{PUBLISH}"),
+        "\"energy{device=esp32s3-wifi}\": \"mean<1J\"",
+    );
+}
+
+#[test]
 fn one_load_of_a_matrix_with_the_figure_is_enough() {
     let both = format!("stack: [mqtt-qos0, mqtt-qos1]\n{PUBLISH}");
     read(&both, "response_time: \"p(99)<1s\"").expect("one of them is answered");

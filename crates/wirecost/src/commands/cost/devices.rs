@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use wirecost_cost::{DeviceEvent, ObservedPacket, Observer};
 use wirecost_energy::Device;
-use wirecost_proto::{Cause, Direction, Instant, Phase, Span};
-use wirecost_results::traffic::{CellTraffic, DeviceTraffic};
+use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder};
+use wirecost_scenario::replay;
 
 use super::traffic::{Cycle, cycle};
 use crate::exit::Failure;
-
-/// A packet's direction, phase, cause and spans.
-type Shape = (Direction, Phase, Cause, Vec<Span>);
 
 /// The devices' traffic of a cell, if its file has it.
 pub fn read(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
@@ -21,8 +17,7 @@ pub fn read(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
 
 /// The life of each device, each repeated when all of them have had theirs: their mean.
 pub fn cycles(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
-    let shapes: Option<Vec<Shape>> = traffic.shapes.iter().map(|shape| shape.read()).collect();
-    let shapes = shapes.ok_or_else(|| {
+    let shapes = replay::shapes(traffic).ok_or_else(|| {
         Failure::usage(format!(
             "the packets of {} have names that this version does not know",
             cell.stack
@@ -34,27 +29,10 @@ pub fn cycles(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Re
     let every = life * traffic.devices.len() as f64;
     let cycles = traffic.devices.iter().map(|seen| Cycle {
         readings: cell.messages_per_connection as f64,
-        ..cycle(device, Some(every), |observer| tell(seen, &shapes, observer)).0
+        ..cycle(device, Some(every), |observer| {
+            replay::tell_life(seen, &shapes, observer)
+        })
+        .0
     });
     Ok(cycles.collect())
-}
-
-/// Tells an observer what a device did, in the order of time.
-fn tell(device: &DeviceTraffic, shapes: &[Shape], observer: &mut dyn Observer) {
-    let mut connects = device.connects_ns.iter().peekable();
-    for (at, shape) in &device.packets {
-        while let Some(connect) = connects.next_if(|connect| *connect <= at) {
-            observer.event(Instant::from_nanos(*connect), DeviceEvent::Connect);
-        }
-        let Some((direction, phase, cause, spans)) = shapes.get(*shape) else {
-            continue;
-        };
-        observer.packet(&ObservedPacket {
-            at: Instant::from_nanos(*at),
-            direction: *direction,
-            phase: *phase,
-            cause: *cause,
-            spans,
-        });
-    }
 }

@@ -12,8 +12,9 @@ use wirecost_proto::{Direction, Instant};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
+use wirecost_scenario::replay;
 
-use super::{devices, ladder};
+use super::devices;
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -377,14 +378,14 @@ fn cell_traffic(
     };
     for (is_kept, mode) in ways.iter().copied() {
         let (mut reading, _) = cycle(device, Some(every), |observer| {
-            ladder::tell(ladder, cell, is_kept, observer);
+            replay::tell(ladder, cell, is_kept, observer);
         });
-        reading.usage = ladder::usage(cell, is_kept);
+        reading.usage = replay::usage(cell, is_kept);
         let mut cycles = vec![reading];
         let keep_alive = Some(arguments.keep_alive.as_secs_f64())
             .filter(|every| is_kept && cell.stack.starts_with("mqtt") && *every > 0.0);
         if let Some(every) = keep_alive {
-            let (pings, _) = cycle(device, Some(every), |to| ladder::tell_keep_alive(ladder, to));
+            let (pings, _) = cycle(device, Some(every), |to| replay::tell_keep_alive(ladder, to));
             cycles.push(Cycle {
                 readings: 0.0,
                 ..pings

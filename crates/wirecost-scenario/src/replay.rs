@@ -1,9 +1,11 @@
-//! The packets of a comparison's cell, as an observer is told them.
+//! The packets of a comparison's cell, as an observer is told them: those of one device's connect and first message
+//! (`ladder.json`), or the whole life of a device of a cell with an interval.
 
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer, Usage};
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 use wirecost_results::ladder::{Ladder, LadderPacket};
 use wirecost_results::summary::Bytes;
+use wirecost_results::traffic::{CellTraffic, DeviceTraffic};
 use wirecost_results::{Cell, Section};
 
 /// Bytes that TLS 1.3 adds to a small record: header 5, content type 1, tag 16 (RFC 8446 section 5.2).
@@ -14,6 +16,34 @@ const TLS12_RECORD_BYTES: u32 = 29;
 const MAX_CLOSE_PACKETS: f64 = 1_000.0;
 /// PINGREQ and PINGRESP.
 const PING_BYTES: u32 = 2;
+
+/// A packet's direction, phase, cause and spans.
+pub type Shape = (Direction, Phase, Cause, Vec<Span>);
+
+/// The shapes of a cell's packets; `None` if a name is not one of this version.
+pub fn shapes(traffic: &CellTraffic) -> Option<Vec<Shape>> {
+    traffic.shapes.iter().map(|shape| shape.read()).collect()
+}
+
+/// Tells an observer what a device did, in the order of time.
+pub fn tell_life(device: &DeviceTraffic, shapes: &[Shape], observer: &mut dyn Observer) {
+    let mut connects = device.connects_ns.iter().peekable();
+    for (at, shape) in &device.packets {
+        while let Some(connect) = connects.next_if(|connect| *connect <= at) {
+            observer.event(Instant::from_nanos(*connect), DeviceEvent::Connect);
+        }
+        let Some((direction, phase, cause, spans)) = shapes.get(*shape) else {
+            continue;
+        };
+        observer.packet(&ObservedPacket {
+            at: Instant::from_nanos(*at),
+            direction: *direction,
+            phase: *phase,
+            cause: *cause,
+            spans,
+        });
+    }
+}
 
 /// Tells an observer the packets of one device: those of the connect and the first message, or of the message alone, then those
 /// of the close, if there are any. A packet up counts when it is sent, one down when it arrives; a lost one down never does.

@@ -1,0 +1,105 @@
+//! The figures for a terminal, and as JSON.
+
+use serde_json::{Map, Value, json};
+use wirecost_proto::Layer;
+use wirecost_proto::units::{DisplayDuration, counted};
+
+use super::rows::Row;
+use super::today::Today;
+use crate::commands::cost::table::{draw, number};
+
+/// Today's bytes beside those of each stack, and the same by layer.
+pub fn table(today: &Today, rows: &[Row]) -> String {
+    let sizes = match today.sizes.as_slice() {
+        [(size, _)] => format!("{size} B"),
+        _ => format!("{} B in the median", today.size),
+    };
+    let mut text = format!(
+        "{} of {} in {}: {sizes} every {}\n\n",
+        counted(today.readings, "reading"),
+        today.device,
+        counted(today.connects, "connection"),
+        DisplayDuration(today.every)
+    );
+    let head = ["stack", "connection", "bytes", "MB/month", "against today"];
+    let line = |name: &str, way: &str, bytes: f64| {
+        vec![
+            name.to_owned(),
+            way.to_owned(),
+            number(bytes),
+            number(today.month(bytes) / 1e6),
+            format!("{:+.1} %", (bytes / today.bytes() - 1.0) * 100.0),
+        ]
+    };
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    lines.push(line("today", "as captured", today.bytes()));
+    lines.extend(rows.iter().map(|row| match (row.bytes(), &row.layers) {
+        (Some(bytes), _) => line(&row.stack, &row.way, bytes),
+        (None, Err(why)) => vec![row.stack.clone(), format!("not run: {why}")],
+        (None, Ok(_)) => vec![row.stack.clone()],
+    }));
+    draw(&lines, &[0, 1], &mut text);
+    text.push_str("\nbytes per reading by layer, and their difference from today's\n");
+    by_layer(today, rows, &mut text);
+    for note in today.assumed() {
+        text.push_str(&format!("\n{note}"));
+    }
+    text.push('\n');
+    text
+}
+
+fn by_layer(today: &Today, rows: &[Row], text: &mut String) {
+    let mut head = vec!["stack".to_owned(), "connection".to_owned()];
+    head.extend(Layer::ALL.map(|layer| layer.name().to_owned()));
+    let mut first = vec!["today".to_owned(), "as captured".to_owned()];
+    first.extend(today.layers.map(number));
+    let mut lines = vec![head, first];
+    for row in rows {
+        let Ok(layers) = &row.layers else { continue };
+        let mut line = vec![row.stack.clone(), row.way.clone()];
+        let pairs = layers.iter().zip(today.layers);
+        line.extend(pairs.map(|(bytes, of_today)| match bytes - of_today {
+            difference if difference.abs() < 0.05 => number(*bytes),
+            difference => format!("{} ({difference:+.1})", number(*bytes)),
+        }));
+        lines.push(line);
+    }
+    draw(&lines, &[0, 1], text);
+}
+
+/// The figures as JSON.
+pub fn json(today: &Today, rows: &[Row]) -> Value {
+    let rows = rows.iter().map(|row| {
+        let layers = row.layers.as_ref().ok();
+        json!({
+            "stack": row.stack,
+            "connection": row.way,
+            "bytes_per_reading": row.bytes(),
+            "bytes_per_month": row.bytes().map(|bytes| today.month(bytes)),
+            "layers": layers.map(of_layers),
+            "not_run": row.layers.as_ref().err(),
+        })
+    });
+    let sizes = today.sizes.iter();
+    json!({
+        "device": today.device.to_string(),
+        "readings": today.readings,
+        "connections": today.connects,
+        "size_bytes": today.size,
+        "sizes": sizes.map(|(size, readings)| json!({"bytes": size, "readings": readings})).collect::<Vec<Value>>(),
+        "readings_down": today.down.0,
+        "size_down_bytes": (today.down.0 > 0).then_some(today.down.1),
+        "interval_s": today.every.as_secs_f64(),
+        "bytes_per_reading": today.bytes(),
+        "bytes_per_month": today.month(today.bytes()),
+        "layers": of_layers(&today.layers),
+        "rows": rows.collect::<Vec<Value>>(),
+        "notes": today.assumed(),
+    })
+}
+
+fn of_layers(layers: &[f64; 5]) -> Value {
+    let entries = Layer::ALL.iter().zip(layers);
+    let entries = entries.map(|(layer, bytes)| (layer.name().to_owned(), json!(bytes)));
+    Value::Object(entries.collect::<Map<String, Value>>())
+}

@@ -1,0 +1,248 @@
+//! What a device of a capture sends today.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use wirecost_cost::tariff::MONTH_SECONDS;
+use wirecost_dissect::{Report, Sightings};
+use wirecost_proto::units::{DisplayDuration, counted};
+
+use super::readings::{self, Reading, Readings};
+use crate::arguments::WhatIfArguments;
+use crate::commands::choose::MOST_READINGS;
+use crate::commands::cost::traffic;
+use crate::exit::Failure;
+
+/// The most sizes that are simulated.
+const MOST_SIZES: usize = 8;
+/// The port of MQTT over TLS, whose first record on a connection is CONNECT (MQTT 5, section 3.1).
+const SECURE_MQTT: u16 = 8883;
+
+/// What a device sends today.
+pub struct Today {
+    /// Its address.
+    pub device: IpAddr,
+    /// Readings that it sends.
+    pub readings: u64,
+    /// The median of their sizes, in bytes.
+    pub size: u64,
+    /// The sizes that are simulated, each with its number of readings.
+    pub sizes: Vec<(u64, u64)>,
+    /// The time from one reading to the next.
+    pub every: Duration,
+    /// Readings that it gets, and the median of their sizes.
+    pub down: (u64, u64),
+    /// Connections that it started.
+    pub connects: u64,
+    /// Bytes of IP packets per reading, both ways, by layer.
+    pub layers: [f64; 5],
+    notes: Vec<String>,
+}
+
+impl Today {
+    /// Finds the readings of a device in the capture.
+    pub fn read(arguments: &WhatIfArguments) -> Result<Self, Failure> {
+        let shown = arguments.capture.display().to_string();
+        let (reading, sightings) = traffic::open(&arguments.capture, arguments.keylog.as_deref())?;
+        if let Some(fault) = &reading.fault {
+            return Err(Failure::usage(format!("{shown}: {fault}"))
+                .with_hint("give a whole capture: the bytes of each reading are needed"));
+        }
+        let device = device(&sightings, arguments.client)
+            .ok_or_else(|| none(&shown, "packets of this device".to_owned()))?;
+        let mut found = Readings::default();
+        sightings.tell(device, &mut found);
+        let mut notes = Vec::new();
+        let seen = seen(&found, &reading.report, &mut notes);
+        let sizes: Vec<u64> = seen.iter().map(|(_, size)| *size).collect();
+        let size = readings::median(sizes).ok_or_else(|| no_readings(&shown, device, &found))?;
+        let every = every(arguments, device, &seen)?;
+        notes.extend(others(&sightings, device));
+        notes.extend(of_sizes(&seen, size));
+        if readings::is_irregular(&seen, every) {
+            notes.push(format!(
+                "the times between readings differ: all are simulated {} apart",
+                DisplayDuration(every)
+            ));
+        }
+        let count = seen.len() as u64;
+        Ok(Self {
+            device,
+            readings: count,
+            size,
+            sizes: readings::sizes(&seen, MOST_SIZES),
+            every,
+            down: down(&found),
+            connects: found.connects,
+            layers: found.layers.map(|bytes| bytes as f64 / count as f64),
+            notes,
+        })
+    }
+
+    /// Bytes of IP packets per reading, both ways.
+    pub fn bytes(&self) -> f64 {
+        self.layers.iter().sum()
+    }
+
+    /// Bytes of a month.
+    pub fn month(&self, bytes: f64) -> f64 {
+        bytes * MONTH_SECONDS / self.every.as_secs_f64()
+    }
+
+    /// Readings of a connection.
+    pub fn per_connection(&self) -> u64 {
+        match self.readings / self.connects.max(1) {
+            0 | 1 => self.readings,
+            each => each,
+        }
+    }
+
+    /// What the simulation assumes.
+    pub fn assumed(&self) -> Vec<String> {
+        let sizes = match self.sizes.as_slice() {
+            [(size, _)] => format!("{size} B"),
+            sizes => format!("{} sizes in their shares,", sizes.len()),
+        };
+        let mut notes = vec![
+            "bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes"
+                .to_owned(),
+            format!(
+                "simulated: one device, {sizes} every {}, up, with wirecost's own client and server; another client's topic, client ID, options and certificates have other lengths",
+                DisplayDuration(self.every)
+            ),
+        ];
+        notes.extend(self.notes.iter().cloned());
+        if let (count @ 1.., size) = self.down {
+            notes.push(format!(
+                "{} down (median {size} B) are not simulated; their bytes count as today's",
+                counted(count, "reading")
+            ));
+        }
+        if self.per_connection() > MOST_READINGS {
+            notes.push(format!(
+                "a connection is kept for {MOST_READINGS} readings, not longer"
+            ));
+        }
+        notes
+    }
+}
+
+fn none(shown: &str, what: String) -> Failure {
+    Failure::usage(format!("{shown} has no {what}"))
+        .with_hint("give a capture in which the device sends payload; wirecost pcap shows what is in it")
+}
+
+fn no_readings(shown: &str, device: IpAddr, found: &Readings) -> Failure {
+    match down(found) {
+        (0, _) => none(shown, format!("readings of {device}")),
+        (count, size) => Failure::usage(format!(
+            "{shown} has no readings that {device} sends, only {} of {size} B that it gets",
+            counted(count, "reading")
+        ))
+        .with_hint(
+            "name the device that sends them with --client: stacks are simulated from the sender's side",
+        ),
+    }
+}
+
+/// The device asked for, or the one with the most bytes.
+fn device(sightings: &Sightings, client: Option<IpAddr>) -> Option<IpAddr> {
+    let devices = sightings.devices().into_iter();
+    let wanted = devices.filter(|(address, _)| client.is_none_or(|client| client == *address));
+    wanted.max_by_key(|(_, bytes)| *bytes).map(|(address, _)| address)
+}
+
+fn others(sightings: &Sightings, device: IpAddr) -> Option<String> {
+    let others = sightings.devices().into_keys().filter(|other| *other != device);
+    let named: Vec<String> = others.map(|other| other.to_string()).collect();
+    let first = named.first()?;
+    Some(format!(
+        "{} in the capture left out, e.g. --client {first}",
+        counted(named.len() as u64, "other device")
+    ))
+}
+
+/// The readings that a device sends: those with payload, or, where nothing could be decrypted, its records.
+fn seen(found: &Readings, report: &Report, notes: &mut Vec<String>) -> Vec<Reading> {
+    let hidden = report.unattributed.iter().any(|left| left.why != "no flow");
+    if !hidden {
+        return found.seen.clone();
+    }
+    if !found.seen.is_empty() {
+        notes.push(
+            "some content could not be described: readings in it are not seen, but its bytes count"
+                .to_owned(),
+        );
+        return found.seen.clone();
+    }
+    let servers = report.groups.iter().filter(|group| group.transport == "tcp");
+    let mut ports = servers
+        .filter_map(|group| group.server)
+        .map(|server| server.port());
+    let is_mqtt =
+        ports.next().is_some_and(|port| port == SECURE_MQTT) && ports.all(|port| port == SECURE_MQTT);
+    let (records, left_out) = found.encrypted(is_mqtt);
+    notes.push("the content could not be decrypted: each packet up that starts a record counts as a reading of its records' size, with headers of the application and tags; --keylog gives the payloads".to_owned());
+    if left_out > 0 {
+        let connect = if is_mqtt {
+            ", or the first one of a connection to port 8883 (CONNECT)"
+        } else {
+            ""
+        };
+        notes.push(format!(
+            "{} up left out: too small for a reading (below {} B, in QUIC {} B){connect}",
+            counted(left_out, "encrypted record"),
+            readings::SMALLEST_RECORD,
+            readings::SMALLEST_QUIC
+        ));
+    }
+    records
+}
+
+fn every(arguments: &WhatIfArguments, device: IpAddr, seen: &[Reading]) -> Result<Duration, Failure> {
+    let every = arguments.every.or_else(|| readings::interval(seen));
+    every.filter(|every| !every.is_zero()).ok_or_else(|| {
+        Failure::usage(format!("the readings of {device} have no interval"))
+            .with_hint("say how often they are sent with --every, e.g. --every 15min")
+    })
+}
+
+fn of_sizes(seen: &[Reading], median: u64) -> Option<String> {
+    let sizes = || seen.iter().map(|(_, size)| *size);
+    let (least, most) = (sizes().min()?, sizes().max()?);
+    let simulated = readings::sizes(seen, MOST_SIZES);
+    let whole = readings::sizes(seen, usize::MAX).len();
+    match (simulated.len(), whole) {
+        (_, 1) => None,
+        (some, all) if some < all => Some(format!(
+            "the sizes differ: {least} B to {most} B, {median} B is their median; {some} means of equal parts are simulated"
+        )),
+        _ => Some(format!(
+            "the sizes differ: {least} B to {most} B, {median} B is their median; each is simulated"
+        )),
+    }
+}
+
+/// The number of readings that a device gets, and the median of their sizes.
+fn down(found: &Readings) -> (u64, u64) {
+    let sizes: Vec<u64> = found.down.iter().map(|(_, size)| *size).collect();
+    (sizes.len() as u64, readings::median(sizes).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_only_gets_readings_is_named() {
+        let mut found = Readings::default();
+        found.down.push((wirecost_proto::Instant::from_nanos(1), 20));
+        let failure = no_readings("a.pcap", IpAddr::from([10, 0, 0, 1]), &found);
+        assert!(
+            failure
+                .to_string()
+                .contains("only 1 reading of 20 B that it gets"),
+            "{failure}"
+        );
+    }
+}

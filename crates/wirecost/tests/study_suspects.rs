@@ -1,0 +1,115 @@
+//! Suspects of claims, parts of a claim, and what a study prints about itself.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Said, open_folder, said, wirecost};
+use serde_json::Value;
+
+const SCENARIO: &str = "wirecost: 1\nengine: sim\nstack: [mqtt-qos1, udp]\ncount: 20\nsize: 100B\n";
+const CLAIMS: &str = "wirecost: 1\nstudy: mine\nsource: a leaflet\n\
+runs: {publish: {file: publish.yaml, takes: 4min, quick: 5s}}\nclaims:\n\
+- id: M1-bytes\n  says: a message takes 173 B\n  published: 173B\n  \
+value: \"publish/bytes_per_msg{stack=mqtt-qos1} mean\"\n  suspects:\n  \
+- {name: a message of 3 B, set: {size: 3B}}\n  \
+- {name: a message of 4 B, set: {size: 4B}}\n\
+- id: M1-ratio\n  says: MQTT takes twice the bytes\n  published: 1.05\n  within: 1%\n  \
+ratio: [\"publish/bytes_per_msg{stack=mqtt-qos1} mean\", \"publish/bytes_per_msg{stack=udp} mean\"]\n  suspects:\n  \
+- {name: UDP with 240 B more, of: udp, set: {size: 340B}}\n\
+recomputed:\n- {id: R1, says: a sum, published: 3, arithmetic: 1 + 2}\n";
+
+fn run(folder: &Path, arguments: &str) -> Said {
+    said(wirecost(folder).args(arguments.split(' ')))
+}
+
+fn study(home: &Path) {
+    fs::create_dir(home.join("mine")).expect("a folder");
+    fs::write(home.join("mine/claims.yaml"), CLAIMS).expect("a file");
+    fs::write(home.join("mine/publish.yaml"), SCENARIO).expect("a file");
+}
+
+#[test]
+fn a_suspect_is_run_and_changes_no_verdict() {
+    let home = open_folder();
+    study(home.path());
+    let said = run(home.path(), "study --from mine --out results --json -");
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("mine: 1 claim, 3 figures; 4 runs, about 16 min"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stderr.contains("3 of 3 figures judged"), "{}", said.stderr);
+    let claims: Vec<Value> = serde_json::from_str(&said.stdout).expect("judged claims");
+    assert_eq!(claims[0]["verdict"], "differs");
+    let suspects = claims[0]["suspects"].as_array().expect("suspects");
+    assert_eq!(suspects[0]["comes_out"], 1, "{suspects:?}");
+    let change = &suspects[0]["points"][0]["changes"][0];
+    assert_eq!(
+        (&change["without"], &change["with"]),
+        (&"270 B".into(), &"173 B".into())
+    );
+    // It applies to one of the two stacks, and the other keeps its figure.
+    let changes = claims[1]["suspects"][0]["points"][0]["changes"]
+        .as_array()
+        .expect("changes");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert!(home.path().join("results/publish_size_3B_/summary.json").exists());
+    let table = run(home.path(), "study --from mine --out results --claim M1");
+    assert!(
+        table
+            .stdout
+            .contains("comes out under: a message of 3 B (ours 173 B"),
+        "{}",
+        table.stdout
+    );
+    let page = fs::read_to_string(home.path().join("results/report.html")).expect("a page");
+    assert!(page.contains("Comes out under: a message of 3 B"), "{page}");
+}
+
+#[test]
+fn part_of_a_study_is_named_by_claim_or_by_part() {
+    let home = open_folder();
+    study(home.path());
+    for (name, expected) in [
+        ("M1", "1 claim, 2 figures"),
+        ("M1-bytes", "1 claim, 1 figure"),
+        ("R1", "0 claims, 1 figure"),
+    ] {
+        let said = run(
+            home.path(),
+            &format!("study --from mine --no-runs --out out --claim {name}"),
+        );
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        assert!(said.stderr.contains(expected), "{expected}: {}", said.stderr);
+    }
+    let other = run(home.path(), "study latency --claim T1");
+    assert_eq!(
+        other
+            .line("hint: ")
+            .map(|hint| hint.starts_with("its claims are L1, L2, L3, L4")),
+        Some(true)
+    );
+}
+
+#[test]
+fn the_list_counts_claims_figures_and_recomputed_rows() {
+    let home = open_folder();
+    let said = run(home.path(), "study list --json -");
+    let studies: Vec<Value> = serde_json::from_str(&said.stdout).expect("a list");
+    let count = |key: &str| -> usize {
+        studies
+            .iter()
+            .map(|study| study[key].as_array().map_or(0, Vec::len))
+            .sum()
+    };
+    assert_eq!((count("claims"), count("recomputed")), (45, 33));
+    let figures = studies
+        .iter()
+        .flat_map(|study| study["figures"].as_array().expect("figures"));
+    let published = figures.filter(|figure| figure["published"].is_string()).count();
+    assert!(published >= 200, "{published}");
+}
