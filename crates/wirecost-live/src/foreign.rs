@@ -234,9 +234,17 @@ impl Foreign {
         &self.version
     }
 
-    /// Its process id.
+    /// The id of its first process.
     pub fn pid(&self) -> Option<u32> {
         u32::try_from(self.process.pid()).ok()
+    }
+
+    /// The ids of its processes: RabbitMQ is a script that starts another program. Empty once it has ended.
+    pub fn pids(&self) -> Vec<u32> {
+        let pids = self.process.pids().unwrap_or_default();
+        pids.into_iter()
+            .filter_map(|pid| u32::try_from(pid).ok())
+            .collect()
     }
 
     /// How the server died, if it did.

@@ -127,6 +127,14 @@ impl ServerProcess {
         self.ended
     }
 
+    /// The ids of the server and its children, as this process sees them.
+    ///
+    /// # Errors
+    /// ESRCH or ENOENT once it has ended.
+    pub fn pids(&self) -> io::Result<Vec<i32>> {
+        usage::of_pid_namespace(self.pid(), self.contained.first())
+    }
+
     /// CPU time and memory of the server and its children.
     ///
     /// # Errors

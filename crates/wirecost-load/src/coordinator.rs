@@ -220,6 +220,7 @@ impl<'a> Coordinator<'a> {
                 stopped.is_some(),
             ),
             clock_stepped: self.clock_stepped,
+            target_cpu_share: None,
         });
         if self.options.is_use_told(phase) {
             self.note_spent(&used, phase);
@@ -370,6 +371,7 @@ impl<'a> Coordinator<'a> {
             ),
             clock_stepped: false,
             link: None,
+            target_cpu_share: None,
         };
         let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);
         if let (None, Some(failed)) = (&self.outcome.aborted, demands(index, &figures, lasted)) {

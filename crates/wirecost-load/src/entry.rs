@@ -163,6 +163,7 @@ pub(super) fn phase_figures<'a>(
         deliveries: is_told.then(Deliveries::default),
         link: times.link.filter(|_| has_link),
         wire: times.link.filter(|_| !has_link).as_ref().map(wire_use),
+        target_cpu_share: times.target_cpu_share,
         ..PhaseFigures::default()
     };
     figures.counted(intervals)

@@ -105,6 +105,8 @@ pub struct PhaseTimes {
     pub clock_stepped: bool,
     /// The use of the emulated link in the phase, if there is one.
     pub link: Option<LinkUse>,
+    /// CPU time of the target divided by wall time; `None` if unknown, or if the phase was too short.
+    pub target_cpu_share: Option<f64>,
 }
 
 /// The least length of a phase whose CPU share is meaningful: in a shorter phase, most CPU time goes into its beginning
@@ -149,14 +151,14 @@ pub struct Window {
 
 impl Spent {
     /// Adds the usage in a phase between two readings that were `span` apart, with the CPU time of the busiest thread,
-    /// on a machine with `cpus` CPUs.
+    /// on a machine with `cpus` CPUs. Returns the CPU share of the phase if it was long enough.
     pub(crate) fn add_phase(
         &mut self,
         [before, after]: [&Used; 2],
         thread_ns: Option<u64>,
         span: Duration,
         cpus: usize,
-    ) {
+    ) -> Option<f64> {
         self.user_ns += after.user_ns.saturating_sub(before.user_ns);
         self.system_ns += after.system_ns.saturating_sub(before.system_ns);
         let phase = Window {
@@ -171,6 +173,7 @@ impl Spent {
         } else if self.share.is_none() && self.phases.span >= TELLING {
             self.tell(self.phases, cpus);
         }
+        (phase.span >= TELLING).then(|| phase.share(cpus))
     }
 
     /// Adds the usage in a phase that offers messages or handshakes.
@@ -179,10 +182,8 @@ impl Spent {
     }
 
     fn tell(&mut self, window: Window, cpus: usize) {
-        // The kernel counts in ticks, which may sum to more than the time between the readings.
-        let share = |used_ns: u64, most: f64| (used_ns as f64 / nanos(window.span) as f64).min(most);
-        let all = share(window.cpu_ns, cpus as f64);
-        let busiest = window.thread_ns.map(|thread_ns| share(thread_ns, 1.0));
+        let all = window.share(cpus);
+        let busiest = window.thread_ns.map(|thread_ns| window.share_of(thread_ns, 1.0));
         self.share = larger(self.share, Some(all));
         self.busiest_share = larger(self.busiest_share, busiest);
         self.telling_share = larger(self.telling_share, busiest.or(Some(all)));
@@ -196,6 +197,16 @@ impl Spent {
 }
 
 impl Window {
+    /// CPU time divided by the length, on a machine with `cpus` CPUs.
+    fn share(&self, cpus: usize) -> f64 {
+        self.share_of(self.cpu_ns, cpus as f64)
+    }
+
+    /// A time divided by the length. The kernel counts in ticks, which may sum to more than the time between the readings.
+    fn share_of(&self, used_ns: u64, most: f64) -> f64 {
+        (used_ns as f64 / nanos(self.span) as f64).min(most)
+    }
+
     fn and(&self, other: &Self) -> Self {
         let threads = self.thread_ns.zip(other.thread_ns);
         Self {
@@ -222,13 +233,15 @@ mod tests {
         };
         let mut spent = Spent::default();
         let short = Duration::from_millis(6);
-        spent.add_phase([&used(0), &used(5_000_000)], Some(4_500_000), short, 2);
+        let share = spent.add_phase([&used(0), &used(5_000_000)], Some(4_500_000), short, 2);
+        assert_eq!(share, None);
         assert_eq!(
             (spent.share, spent.busiest_share, spent.telling_share),
             (None, None, None)
         );
         let long = Duration::from_millis(500);
-        spent.add_phase([&used(5_000_000), &used(105_000_000)], Some(50_000_000), long, 2);
+        let share = spent.add_phase([&used(5_000_000), &used(105_000_000)], Some(50_000_000), long, 2);
+        assert_eq!(share, Some(0.2));
         assert_eq!(
             (spent.share, spent.busiest_share, spent.telling_share),
             (Some(0.2), Some(0.1), Some(0.1))

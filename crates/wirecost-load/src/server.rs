@@ -192,7 +192,7 @@ impl Server {
         match &self.kind {
             Kind::Found => Vec::new(),
             Kind::Sink(sink) => sink.pids().collect(),
-            Kind::Foreign(foreign) => foreign.pid().into_iter().collect(),
+            Kind::Foreign(foreign) => foreign.pids(),
         }
     }
 

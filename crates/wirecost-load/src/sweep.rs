@@ -14,7 +14,7 @@ use wirecost_results::store::{Heading, LoadStore};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::find_max::FindMax;
-use wirecost_scenario::identity;
+use wirecost_scenario::identity::{self, Run};
 use wirecost_scenario::options::load::LoadOptions;
 
 use crate::search;
@@ -67,22 +67,17 @@ impl<'a> Sweep<'a> {
     /// # Errors
     /// A file cannot be written before the first load.
     pub fn run<E>(self, run_one: &mut RunOne<'_, E>) -> Result<Measured<'a, E>, ResultsError> {
-        let is_ours = |key: &String| self.shard.is_none_or(|shard| shard.holds(key));
-        let keyed = self.loads.iter().map(|load| (identity::key(load), load));
-        let (keys, loads): (Vec<String>, Vec<&LoadOptions>) = keyed.filter(|(key, _)| is_ours(key)).unzip();
+        let mut runs = identity::runs(self.loads);
+        runs.retain(|run| self.shard.is_none_or(|shard| shard.holds(&run.key)));
+        let keys: Vec<String> = runs.iter().map(|run| run.key.clone()).collect();
         let environment = self.before.environment();
-        let mut store = LoadStore::open(
-            self.folder,
-            self.heading,
-            keys.clone(),
-            self.earlier,
-            &environment,
-        )?;
+        let mut store = LoadStore::open(self.folder, self.heading, keys, self.earlier, &environment)?;
         let missing = store.missing();
         let mut ended = None;
         for (place, index) in (1..).zip(&missing) {
-            let result = run_one(loads[*index], [place, missing.len()]);
-            if let Err(end) = keep(&mut store, self.before, &keys[*index], result) {
+            let run = &runs[*index];
+            let result = run_one(&run.options, [place, missing.len()]);
+            if let Err(end) = keep(&mut store, self.before, run, result) {
                 ended = Some(end);
                 break;
             }
@@ -117,7 +112,13 @@ impl<'a> Sweep<'a> {
                     Some(file) => Ok(file.load),
                     None => {
                         ran += 1;
-                        keep(&mut store, self.before, &key, run_one(&options, [ran, 0]))
+                        let result = run_one(&options, [ran, 0]);
+                        let run = Run {
+                            key,
+                            options: options.clone(),
+                            of: None,
+                        };
+                        keep(&mut store, self.before, &run, result)
                     }
                 };
                 match load {
@@ -163,11 +164,12 @@ enum Ended<E> {
 fn keep<E>(
     store: &mut LoadStore<'_>,
     before: &Before,
-    key: &str,
+    run: &Run,
     result: Result<Option<LoadFile>, E>,
 ) -> Result<Load, Ended<E>> {
     let mut file = result.map_err(Ended::Failed)?.ok_or(Ended::Stopped)?;
-    key.clone_into(&mut file.load.key);
+    file.load.key.clone_from(&run.key);
+    file.load.run_of.clone_from(&run.of);
     if let Err(error) = store.put(&file, &before.environment()) {
         let load = Box::new(file.load);
         return Err(Ended::Unkept(Unkept { load, error }));

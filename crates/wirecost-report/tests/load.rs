@@ -153,6 +153,7 @@ fn a_threshold_that_ended_a_load_is_named() {
         metric: "response_time".into(),
         expression: "p(99)<5ms".into(),
         actual: Some(0.012),
+        interval: None,
         pass: false,
     });
     let line = "ended early: response_time p(99)<5ms was demanded, it is 12 ms";
@@ -225,6 +226,7 @@ fn an_invalid_figure_is_not_contradicted() {
         metric: "messages_lost".into(),
         expression: "count==0".into(),
         actual: Some(0.0),
+        interval: None,
         pass: false,
     };
     summary.thresholds = vec![demanded];

@@ -47,6 +47,7 @@ pub mod nbiot;
 pub mod open_run;
 pub mod profile;
 pub mod rate_search;
+pub mod repeat;
 pub mod resolved;
 pub mod resume;
 pub mod samples;

@@ -12,6 +12,7 @@ use super::usage::UsageRow;
 use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::LinkUse;
 use crate::rate_search::RateSearch;
+use crate::repeat::{Repeated, RunOf};
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 
@@ -41,6 +42,9 @@ pub struct LoadSummary {
     /// The searches for the highest rate (`--find-max`); `loads` are those of the searches, in the order in which they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<RateSearch>,
+    /// The figures of repeated loads (`repeat`) over their runs; `loads` has the runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeated>,
 }
 
 /// One combination of stack, start, payload, clients and rate against one target.
@@ -48,6 +52,9 @@ pub struct LoadSummary {
 pub struct Load {
     /// The key of the load: equal for the same resolved load, engine, version and seed.
     pub key: String,
+    /// Which run of a repeated load it is; absent without `repeat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_of: Option<RunOf>,
     /// When it began, RFC 3339, UTC; empty if it was not run.
     #[serde(default)]
     pub started_at: String,
@@ -259,6 +266,10 @@ pub struct PhaseFigures {
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireUse>,
+    /// CPU time of the target divided by wall time, warm-up included: 1 is one CPU. Absent where it is unknown, in phases of
+    /// less than 100 ms, and in merged results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_cpu_share: Option<f64>,
 }
 
 /// IP packets on the real path in a phase.

@@ -14,6 +14,7 @@ use crate::curves::CurveKind;
 use crate::journal::{self, Entry};
 use crate::load::{Load, LoadFile, LoadSummary, PhaseFigures};
 use crate::rate_search::RateSearch;
+use crate::repeat;
 use crate::resume::Earlier;
 use crate::seconds::SecondRow;
 use crate::summary::SCHEMA;
@@ -198,6 +199,7 @@ impl<'a> LoadStore<'a> {
             name,
             seed,
             interrupted,
+            repeats: repeat::all(&loads),
             loads,
             thresholds,
             searches: self.searches.clone(),

@@ -11,6 +11,9 @@ pub struct Threshold {
     pub expression: String,
     /// The figure in the metric's base unit; null if there is none, or if it is a time that must not be used.
     pub actual: Option<f64>,
+    /// The 95 % interval of the figure over the runs of a repeated load; absent without `repeat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// Whether the threshold holds.
     pub pass: bool,
 }

@@ -105,6 +105,11 @@ pub fn figure_text(threshold: &Threshold, figure: f64) -> String {
     let quantity = metric
         .zip(Aggregation::named(&aggregation))
         .map(|(metric, aggregation)| metric.quantity_of(aggregation));
+    in_unit(quantity, figure)
+}
+
+/// A figure with the unit of its quantity; `None` for a plain number.
+pub fn in_unit(quantity: Option<Quantity>, figure: f64) -> String {
     match quantity {
         Some(Quantity::Time) if figure.abs() >= 1.0 => format!("{} s", digits(figure)),
         Some(Quantity::Time) if figure.abs() >= 1e-3 => format!("{} ms", digits(figure * 1e3)),

@@ -45,6 +45,9 @@ impl FindMax {
 
     /// Why the highest rate of a load cannot be found; `None` if it can.
     pub fn cannot_search(&self, options: &LoadOptions) -> Option<String> {
+        if options.repeat > 1 {
+            return Some("a search repeats its loads itself: leave out repeat".into());
+        }
         let mut offers = options.phases.iter().filter(|phase| is_searched(phase));
         let (Some(phase), None) = (offers.next(), offers.next()) else {
             return Some(

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use wirecost_proto::random::key_of;
+use wirecost_results::repeat::RunOf;
 
 use crate::options::load::LoadOptions;
 use crate::options::load::print::{Resolved, Secrets};
@@ -35,6 +36,36 @@ pub fn key(options: &LoadOptions) -> String {
     format!("{:016x}", key_of(&text))
 }
 
+/// One run of a load.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its key.
+    pub key: String,
+    /// Its options.
+    pub options: LoadOptions,
+    /// Which run of a repeated load it is; `None` for a load that runs once.
+    pub of: Option<RunOf>,
+}
+
+/// All runs of loads, in order.
+pub fn runs(loads: &[LoadOptions]) -> Vec<Run> {
+    let of_load = |load: &LoadOptions| {
+        let base = key(load);
+        let runs = load.repeat;
+        let run = move |(run, options): (u32, LoadOptions)| Run {
+            key: key(&options),
+            of: (runs > 1).then(|| RunOf {
+                load: base.clone(),
+                run,
+                runs,
+            }),
+            options,
+        };
+        (1..).zip(load.runs()).map(run).collect::<Vec<Run>>()
+    };
+    loads.iter().flat_map(of_load).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use wirecost_stack::target::Target;
@@ -66,5 +97,25 @@ mod tests {
             change(&mut other);
             assert_ne!(key(&other), plain, "change {index}");
         }
+    }
+
+    #[test]
+    fn the_runs_of_a_load_differ_in_their_seeds_alone() {
+        let stack = "mqtt-qos1".parse().expect("a stack");
+        let mut options = LoadOptions::new(stack, LoadTarget::Started(Target::Builtin));
+        let once = key(&options);
+        assert!(runs(std::slice::from_ref(&options))[0].of.is_none());
+        options.repeat = 3;
+        let runs = runs(std::slice::from_ref(&options));
+        let mut keys: Vec<&str> = runs.iter().map(|run| run.key.as_str()).collect();
+        assert_eq!(keys[0], once, "the first run is the load without repeat");
+        keys.dedup();
+        assert_eq!(keys.len(), 3);
+        let again = LoadOptions {
+            seed: options.seed,
+            ..runs[2].options.clone()
+        };
+        assert_eq!(key(&again), once);
+        assert_eq!(runs[2].of.as_ref().map(|of| (of.run, of.runs)), Some((3, 3)));
     }
 }

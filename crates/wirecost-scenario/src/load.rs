@@ -25,12 +25,13 @@ use crate::options::load::{
 use crate::options::sending::Connection;
 
 /// The keys of a load.
-pub const KEYS: [&str; 37] = [
+pub const KEYS: [&str; 38] = [
     "stack",
     "start",
     "target",
     "clients",
     "rate",
+    "repeat",
     "size",
     "payload",
     "chunk",
@@ -75,6 +76,8 @@ pub const RECORD_KEYS: [&str; 1] = ["keys"];
 /// The keys of a login.
 pub const LOGIN_KEYS: [&str; 2] = ["user", "password"];
 
+/// The largest number of runs of a load.
+pub const MAX_RUNS: u32 = 1_000;
 /// The default number of devices.
 pub const DEFAULT_CLIENTS: u32 = 10;
 /// The default payload.
@@ -147,6 +150,7 @@ impl LoadOptions {
             capture: false,
             keys: true,
             seed: 42,
+            repeat: 1,
         }
     }
 
@@ -193,6 +197,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     set(&mut load.resource, table.one("resource", text)?);
     set(&mut load.retain, table.one("retain", flag)?);
     set(&mut load.seed, table.one("seed", whole)?);
+    set(&mut load.repeat, table.one("repeat", repeat)?);
     load.phases = phases::read(&table, load.start)?;
     Ok(load)
 }
@@ -311,6 +316,12 @@ fn machine(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
         set(&mut load.keys, own.one("keys", flag)?);
     }
     Ok(())
+}
+
+/// Reads how many times a load is run.
+fn repeat(text: &str) -> Result<u32, ValueError> {
+    let runs = text.parse().ok().filter(|runs| (1..=MAX_RUNS).contains(runs));
+    runs.ok_or_else(|| ValueError::form(text, "a number of runs from 1 to 1000"))
 }
 
 fn qos(text: &str) -> Result<u8, ValueError> {

@@ -68,7 +68,7 @@ impl Scenarios for Demands {
     fn keys(&self, scenario: &str) -> Vec<String> {
         match read(scenario).map(|scenario| scenario.work) {
             Ok(Work::Comparison(options)) => plan::labels(&options).into_iter().map(|(key, _)| key).collect(),
-            Ok(Work::Loads(loads)) => loads.iter().map(identity::key).collect(),
+            Ok(Work::Loads(loads)) => identity::runs(&loads).into_iter().map(|run| run.key).collect(),
             Ok(Work::Nbiot(_)) | Err(_) => Vec::new(),
         }
     }

@@ -68,6 +68,22 @@ impl MeanInterval {
         })
     }
 
+    /// The mean over repeated runs, with Student's interval: each value is itself a figure of many samples. `None` without a
+    /// value.
+    pub fn of_runs(values: &[f64]) -> Option<Self> {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let half = student_t(n - 1.0).map(|t| t * (squares / (n - 1.0) / n).sqrt());
+        (!values.is_empty()).then_some(Self {
+            mean,
+            low: half.map(|half| mean - half),
+            high: half.map(|half| mean + half),
+            n: values.len() as u64,
+            low_n: half.is_none(),
+        })
+    }
+
     /// The same mean without its interval, because the values are not a sample that has one.
     #[must_use]
     pub const fn without_interval(self) -> Self {

@@ -7,6 +7,7 @@ use wirecost_results::folder::{ResultsError, RunFolder};
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::merge::scenario_texts;
 use wirecost_results::nbiot::{self, Check, NbiotSummary, Point};
+use wirecost_results::repeat;
 use wirecost_results::summary::{Cell, Times};
 use wirecost_results::thresholds::Aggregation;
 use wirecost_results::thresholds::metric::Quantity;
@@ -154,7 +155,9 @@ impl Evidence {
                 // Its summary has told.
                 Work::Nbiot(_) => {}
                 Work::Comparison(comparison) => labels.extend(plan::labels(&comparison)),
-                Work::Loads(loads) => options.extend(loads),
+                Work::Loads(loads) => {
+                    options.extend(identity::runs(&loads).into_iter().map(|run| run.options))
+                }
             }
         }
         let read = if options.is_empty() {
@@ -267,7 +270,8 @@ impl Evidence {
                         .map(|labels| (labels, load.engine.clone()))
                         .collect::<Vec<_>>()
                 };
-                summary.loads.iter().flat_map(of_load).collect()
+                let each = each_load(summary).into_iter().map(|runs| runs[0]);
+                each.flat_map(of_load).collect()
             }
             Some(Run::Points { summary }) => summary
                 .points
@@ -429,23 +433,49 @@ fn of_phases<'a>(
         .iter()
         .map(|options| (identity::key(options), options))
         .collect();
-    let of_load = |load: &'a Load| {
-        let options = keyed.get(&load.key).copied();
-        let phases = load.phases.iter().enumerate();
-        let candidate = move |(index, phase): (usize, &'a PhaseFigures)| {
+    let of_runs = |runs: Vec<&'a Load>| {
+        let options = keyed.get(&runs[0].key).copied();
+        let engine = &runs[0].engine;
+        let phases = repeat::phases_of(&runs).into_iter().enumerate();
+        let candidate = move |(index, phases): (usize, Vec<&'a PhaseFigures>)| {
             let labels = labels_of_phase(options?, options?.phases.get(index)?);
-            let value = reference.metric.of_phase(phase, reference.aggregation);
+            let value = reference.metric.of_phase(phases[0], reference.aggregation);
             let is_meant = reference.selector.matches(&labels) && value.is_some();
             is_meant.then(|| Candidate {
                 labels,
-                engine: &load.engine,
-                found: of_phase(reference, load, phase),
+                engine,
+                found: match (&runs[..], &phases[..]) {
+                    ([load], [phase]) if load.run_of.is_none() => of_phase(reference, load, phase),
+                    _ => of_repeated(reference, &runs, &phases),
+                },
                 agrees: true,
             })
         };
         phases.filter_map(candidate).collect::<Vec<_>>()
     };
-    summary.loads.iter().flat_map(of_load).collect()
+    each_load(summary).into_iter().flat_map(of_runs).collect()
+}
+
+/// The runs of each load: one, or as many as a repeated load has.
+fn each_load(summary: &LoadSummary) -> Vec<Vec<&Load>> {
+    let once = summary.loads.iter().filter(|load| load.run_of.is_none());
+    let repeated = repeat::runs_of(&summary.loads).into_iter().map(|(_, runs)| runs);
+    once.map(|load| vec![load]).chain(repeated).collect()
+}
+
+/// The mean over runs. Its interval has the runs as its samples.
+fn of_repeated(reference: &Reference, runs: &[&Load], phases: &[&PhaseFigures]) -> Result<Figure, String> {
+    for (load, phase) in runs.iter().zip(phases) {
+        let warnings = load.warnings.iter().chain(&phase.warnings);
+        usable(reference, phase.valid, warnings)?;
+    }
+    let (metric, aggregation) = (reference.metric, reference.aggregation);
+    let values = phases.iter().map(|phase| metric.of_phase(phase, aggregation));
+    let values = values.collect::<Option<Vec<f64>>>();
+    let values = values.ok_or_else(|| no_figure(reference))?;
+    let (mean, interval) = repeat::over_runs(&values).ok_or_else(|| no_figure(reference))?;
+    let n = values.len() as u64;
+    Ok(figure(reference, mean, interval, n, &runs[0].engine, values))
 }
 
 fn of_phase(reference: &Reference, load: &Load, phase: &PhaseFigures) -> Result<Figure, String> {

@@ -78,16 +78,13 @@ impl Usage {
     /// # Errors
     /// ENOENT or ESRCH once `server` has ended.
     pub(super) fn of_pid_namespace(server: i32, ours: Option<i32>) -> io::Result<Self> {
-        let namespace = fs::read_link(namespace_link(server))?;
+        let processes = of_pid_namespace(server, ours)?;
         let mut usage = Self {
             cpu_time: Duration::from_nanos(cpu_nanos(server)?),
             ..Self::default()
         };
-        for pid in processes()?.filter(|pid| Some(*pid) != ours) {
-            // Processes of other users are unreadable, and do not belong to wirecost.
-            if fs::read_link(namespace_link(pid)).is_ok_and(|found| found == namespace) {
-                usage.add(pid, pid == server);
-            }
+        for pid in processes {
+            usage.add(pid, pid == server);
         }
         Ok(usage)
     }
@@ -104,6 +101,18 @@ impl Usage {
         self.resident_bytes += resident_bytes(&status).unwrap_or(0);
         self.processes += 1;
     }
+}
+
+/// The processes in the PID namespace of `server`, itself included, without the process `ours`.
+///
+/// # Errors
+/// ENOENT or ESRCH once `server` has ended.
+pub(super) fn of_pid_namespace(server: i32, ours: Option<i32>) -> io::Result<Vec<i32>> {
+    let namespace = fs::read_link(namespace_link(server))?;
+    // Processes of other users are unreadable, and do not belong to wirecost.
+    let is_of_it = |pid: &i32| fs::read_link(namespace_link(*pid)).is_ok_and(|found| found == namespace);
+    let all = processes()?.filter(|pid| Some(*pid) != ours);
+    Ok(all.filter(is_of_it).collect())
 }
 
 pub(super) fn namespace_link(pid: i32) -> PathBuf {
@@ -147,6 +156,13 @@ mod tests {
     fn counts_this_process() {
         let usage = Usage::of_pid_namespace(std::process::id() as i32, None).unwrap();
         assert!(usage.resident_bytes > 0 && usage.processes > 0 && usage.cpu_time > Duration::ZERO);
+    }
+
+    #[test]
+    fn lists_the_processes_of_a_namespace_but_the_one_left_out() {
+        let own = std::process::id() as i32;
+        assert!(of_pid_namespace(own, None).unwrap().contains(&own));
+        assert!(!of_pid_namespace(own, Some(own)).unwrap().contains(&own));
     }
 
     #[test]

@@ -108,9 +108,12 @@ impl Coordinator<'_> {
         {
             let (looks, thread_ns) = ([used, &last.used], busiest_since(&last.used, used));
             let spent = self.outcome.target.get_or_insert_default();
-            spent.add_phase(looks, thread_ns, last.at.saturating_since(before.looked[0]), cpus);
+            let share = spent.add_phase(looks, thread_ns, last.at.saturating_since(before.looked[0]), cpus);
             if phase.offer().is_some() {
                 spent.add_offer(looks);
+            }
+            if let Some(times) = self.outcome.phases.last_mut() {
+                times.target_cpu_share = share;
             }
         }
     }

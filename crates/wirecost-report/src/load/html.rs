@@ -61,7 +61,8 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
         loads: views
             .map(|(index, (load, label))| LoadView::of(results, index, load, label))
             .collect(),
-        scaling: Scaling::all(&summary.loads),
+        scaling: Scaling::all(&first_runs(summary)),
+        repeats: tables::repeats(summary),
         table: tables::loads(&summary.loads, &labels),
         is_long: summary.loads.len() > FEW,
         figures: tables::figures(&summary.loads, &labels),
@@ -80,6 +81,12 @@ pub fn report(results: &LoadResults) -> Result<String, ReportError> {
     Ok(environment.get_template("load.html")?.render(Serde(&page))?)
 }
 
+/// The loads, of each repeated one the first run.
+fn first_runs(summary: &LoadSummary) -> Vec<Load> {
+    let is_first = |load: &&Load| load.run_of.as_ref().is_none_or(|of| of.run == 1);
+    summary.loads.iter().filter(is_first).cloned().collect()
+}
+
 /// The data of the template.
 #[derive(Serialize)]
 struct Page<'a> {
@@ -95,6 +102,8 @@ struct Page<'a> {
     matrix: Option<Matrix>,
     loads: Vec<LoadView>,
     scaling: Vec<Scaling>,
+    /// Repeated loads over their runs.
+    repeats: Vec<Grid>,
     /// A row for each of several loads.
     table: Grid,
     /// Whether tables with a row for each phase are collapsed.

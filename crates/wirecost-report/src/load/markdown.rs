@@ -25,6 +25,7 @@ pub fn markdown(summary: &LoadSummary) -> String {
     if words::is_interrupted(summary) {
         text += "\nInterrupted: the figures are of what was measured until then.\n";
     }
+    text += &repeats(summary);
     text += &thresholds(summary);
     for (index, (load, label)) in summary.loads.iter().zip(&labels).enumerate() {
         text += &remarks(load, label);
@@ -46,6 +47,25 @@ fn searches(summary: &LoadSummary) -> String {
         )
     };
     summary.searches.iter().map(of_one).collect()
+}
+
+/// The means of repeated loads over their runs.
+fn repeats(summary: &LoadSummary) -> String {
+    let mut text = String::new();
+    for runs in words::repeat::all(summary) {
+        text += &format!(
+            "\n{}, means over runs:\n\n| phase | figure | mean | 95 % interval |\n|:--|:--|--:|:--|\n",
+            escaped(&runs.name)
+        );
+        for (phase, figure) in runs.figures {
+            let [mean, interval] = figure.texts();
+            text += &format!(
+                "| {} | {} {} | {mean} | {interval} |\n",
+                phase.name, figure.metric, figure.aggregation
+            );
+        }
+    }
+    text
 }
 
 fn row(load: &Load, label: &str) -> String {

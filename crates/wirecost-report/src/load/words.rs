@@ -1,5 +1,6 @@
 //! The names of loads and of their figures, the same in table, page and exports.
 
+pub(crate) mod repeat;
 pub(crate) mod search;
 
 use wirecost_proto::units::plural;
@@ -28,10 +29,11 @@ pub(crate) enum Fact {
     Offer,
     Inflight,
     Sockets,
+    Run,
 }
 
 impl Fact {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Stack,
         Self::Start,
         Self::Target,
@@ -42,6 +44,7 @@ impl Fact {
         Self::Offer,
         Self::Inflight,
         Self::Sockets,
+        Self::Run,
     ];
 
     fn of(self, load: &Load) -> String {
@@ -58,6 +61,10 @@ impl Fact {
             Self::Inflight => load.inflight.map_or(String::new(), |n| format!("{n} in flight")),
             Self::Sockets if load.shared_socket => "shared sockets".into(),
             Self::Sockets => String::new(),
+            Self::Run => load
+                .run_of
+                .as_ref()
+                .map_or(String::new(), |of| format!("run {}", of.run)),
         }
     }
 }

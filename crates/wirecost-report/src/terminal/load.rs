@@ -34,6 +34,7 @@ pub fn table(summary: &LoadSummary, options: &TableOptions) -> String {
         ([], loads) => page.loads(loads),
         (searches, loads) => page.searches(searches, loads),
     };
+    lines.extend(page.repeats(summary));
     if words::is_interrupted(summary) {
         lines.push(page.alarm("interrupted: the figures above cover the time until then"));
     }
@@ -208,6 +209,25 @@ impl Page {
                 lines.extend(self.wrap(&number::plain(&text)));
             }
             lines.extend(self.remarks(load, &format!("{label}: ")));
+        }
+        lines
+    }
+
+    /// The means of repeated loads over their runs, with 95 % intervals.
+    fn repeats(&self, summary: &LoadSummary) -> Vec<String> {
+        let mut lines = Vec::new();
+        for runs in words::repeat::all(summary) {
+            let title = format!("{}: mean over runs, 95 % interval", runs.name);
+            lines.extend([
+                String::new(),
+                self.style.bold(&number::clipped(&title, self.width)),
+            ]);
+            lines.extend(runs.figures.into_iter().map(|(phase, figure)| {
+                let [mean, interval] = figure.texts();
+                let name = format!("{} {}", figure.metric, figure.aggregation);
+                let text = format!("  {:<10}  {name:<22}  {mean:>12}  {interval}", phase.name);
+                number::clipped(&text, self.width)
+            }));
         }
         lines
     }

@@ -28,7 +28,12 @@ pub(super) fn lines(thresholds: &[Threshold], has_invalid: bool, style: &Style, 
 
 fn line(one: &Threshold, [metric, expression]: [usize; 2], style: &Style, width: usize) -> String {
     let verdict = if one.pass { "pass" } else { "FAIL" };
-    let figure = |actual| figure_text(one, actual);
+    let figure = |actual| {
+        let interval = one.interval.map_or(String::new(), |[low, high]| {
+            format!(" ({} to {})", figure_text(one, low), figure_text(one, high))
+        });
+        figure_text(one, actual) + &interval
+    };
     let text = format!(
         "  {verdict}  {:metric$}  {:expression$}  {}",
         number::plain(&one.metric),
@@ -48,6 +53,7 @@ mod tests {
             metric: metric.into(),
             expression: expression.into(),
             actual,
+            interval: None,
             pass,
         }
     }

@@ -353,6 +353,7 @@ fn results(loads: Vec<Load>, seconds: Vec<SecondRow>) -> LoadResults {
                 threshold("messages_lost", "count==0", Some(3.0), false),
             ],
             searches: Vec::new(),
+            repeats: Vec::new(),
         },
         environment: json!({"kernel": "6.18.2", "cpus": 2, "limits": {"open_files": 20_000}}),
         scenario: "wirecost: 1\nphases:\n- publish\n".into(),
@@ -368,6 +369,7 @@ fn threshold(metric: &str, expression: &str, actual: Option<f64>, pass: bool) ->
         metric: metric.into(),
         expression: expression.into(),
         actual,
+        interval: None,
         pass,
     }
 }

@@ -135,6 +135,8 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
         valid: phase.valid && other.valid,
         warnings: all_of(phase.warnings, &other.warnings),
         link: phase.link.map(|link| link.with(&other.link.unwrap_or_default())),
+        // The phases of two machines do not coincide to the second: shares of them do not add up.
+        target_cpu_share: None,
         ..phase
     }
 }

@@ -110,6 +110,7 @@ impl Metric {
             (Shape::Sum, _) => "sum<200MB",
             (Shape::Value, Quantity::Time) => "max<90s",
             (Shape::Value, Quantity::PerSecond) => "value>=4900/s",
+            (Shape::Value, Quantity::Share) => "value<=50%",
             (Shape::Value, Quantity::BitRate) => "value>=1Mbit",
             (Shape::Value, _) => "value<=2",
             (Shape::TwoQuantiles, _) => "p(95)<10s",
@@ -164,6 +165,7 @@ impl Metric {
             _ if self.shape == Shape::Distribution => times(self.times_of_phase(phase)?, aggregation),
             "offered_rate" => phase.offered_rate,
             "carried_rate" => phase.carried_rate,
+            "server_cpu" => phase.target_cpu_share,
             "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
             "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
             "missing" => phase.missing.map(|missing| missing as f64),
@@ -266,7 +268,7 @@ impl Metric {
     /// the phase only.
     pub fn is_known_early(&self, is_answered: bool) -> bool {
         match self.name {
-            "valid" | "delivered" | "missing" => false,
+            "valid" | "delivered" | "missing" | "server_cpu" => false,
             "acknowledged" | "late" | "unknown" | "messages_lost" | "carried_rate" => is_answered,
             _ => true,
         }
@@ -301,7 +303,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 57] = [
+pub static METRICS: [Metric; 58] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -338,6 +340,7 @@ pub static METRICS: [Metric; 57] = [
     metric("valid", Quantity::Share, Shape::Share, Of::Both),
     of_loads("offered_rate", Quantity::PerSecond, Shape::Value),
     of_loads("carried_rate", Quantity::PerSecond, Shape::Value),
+    of_loads("server_cpu", Quantity::Share, Shape::Value),
     of_loads("duplicates", Quantity::Number, Shape::Number),
     of_loads("out_of_order", Quantity::Number, Shape::Number),
     of_loads("replayed", Quantity::Number, Shape::Number),

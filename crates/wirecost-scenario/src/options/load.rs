@@ -133,6 +133,9 @@ pub struct LoadOptions {
     pub keys: bool,
     /// Seed of every random decision.
     pub seed: u64,
+    /// How many times the load is run, each time with another seed.
+    #[serde(skip_serializing_if = "print::is_one")]
+    pub repeat: u32,
     /// The engine.
     #[serde(skip_serializing_if = "LoadEngine::is_live", serialize_with = "print::text")]
     pub engine: LoadEngine,
@@ -148,6 +151,18 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
+    /// The runs of the load: itself, or as many as `repeat` says, which differ in their seeds.
+    pub fn runs(&self) -> Vec<Self> {
+        /// Searches for the highest rate repeat loads with the next seeds.
+        const SEEDS_APART: u64 = 1_000_003;
+        let run = |index: u32| Self {
+            repeat: 1,
+            seed: self.seed.wrapping_add(u64::from(index) * SEEDS_APART),
+            ..self.clone()
+        };
+        (0..self.repeat).map(run).collect()
+    }
+
     /// Whether it creates namespaces: network namespaces for a link, or the PID namespace of a real server.
     pub fn makes_namespaces(&self) -> bool {
         let is_real =

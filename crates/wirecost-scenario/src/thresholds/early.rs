@@ -71,6 +71,7 @@ impl Demand {
             metric: self.name.clone(),
             expression: self.expression.text.clone(),
             actual: None,
+            interval: None,
             pass: false,
         }
     }

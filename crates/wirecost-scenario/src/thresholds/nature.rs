@@ -7,7 +7,7 @@ use wirecost_stack::{Pattern, Stack};
 
 use crate::expected::{Matching, are_there, has_audience, retained_before};
 use crate::labels;
-use crate::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Phase, Who};
+use crate::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
 use crate::selector::{DEVICE, Labels};
 use crate::{Work, device, plan};
 
@@ -77,6 +77,11 @@ const UNCOUNTED: Unavailable = Unavailable::new(
     4,
     "it is unknown how many subscriptions its messages match",
     "demand duplicates or one_way_delay: observers, and topics with %n, %t or %r, are not counted",
+);
+const UNSEEN_PROCESS: Unavailable = Unavailable::new(
+    6,
+    "the CPU time of its server is not measured",
+    "let wirecost start the server, with engine live",
 );
 const UNSTAMPED: Unavailable = Unavailable::new(
     5,
@@ -182,6 +187,7 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         "duplicates" | "out_of_order" => no_arrivals(load, index),
         "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),
         "delivered" => no_deliveries(load, index),
+        "server_cpu" => no_cpu_time(load, phase),
         "carried_rate" => no_answers(load, phase).and(no_deliveries(load, index)),
         "offered_rate" => match phase.offer() {
             Some(offer) => unless(is_open(offer), CLOSED_LOOP),
@@ -189,6 +195,12 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         },
         _ => unless(phase.offer().is_some(), OTHER_PHASE),
     }
+}
+
+/// Why the CPU time of the server is unknown in a phase: only a process that wirecost starts has one that can be read.
+fn no_cpu_time(load: &LoadOptions, phase: &Phase) -> Option<Unavailable> {
+    let is_ours = matches!(load.target, LoadTarget::Started(_)) && load.engine == LoadEngine::Live;
+    unless(is_ours, UNSEEN_PROCESS).or(unless(load.is_use_told(phase), OTHER_PHASE))
 }
 
 /// Why a cell with these labels does not have the metric; `None` if it does.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use wirecost_results::RunFolder;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures};
 use wirecost_results::nbiot::{NbiotSummary, Point};
+use wirecost_results::repeat;
 use wirecost_results::summary::{Cell, Summary};
 use wirecost_results::threshold::Threshold;
 use wirecost_results::thresholds::metric::Quantity;
@@ -25,6 +26,8 @@ struct Instance {
     /// Round-trip time of its link in seconds.
     rtt: Option<f64>,
     figure: Option<f64>,
+    /// The 95 % interval of the figure over runs.
+    interval: Option<[f64; 2]>,
 }
 
 impl Instance {
@@ -34,6 +37,7 @@ impl Instance {
             valid: self.valid && other.valid,
             rtt: self.rtt,
             figure: self.figure.zip(other.figure).map(|(one, other)| one + other),
+            interval: None,
         }
     }
 }
@@ -76,6 +80,7 @@ impl Thresholds {
                     valid: true,
                     rtt: None,
                     figure: demand.metric.of_point(point, demand.expression.aggregation),
+                    interval: None,
                 })
                 .collect();
             (!instances.is_empty()).then(|| demand.judge(instances.into_iter()))
@@ -86,24 +91,22 @@ impl Thresholds {
     /// Judges each demand that applies to one of `options`; demands on other shards are left out. Loads that the
     /// summary does not hold are not judged. A demand that ended a load has failed, whatever came after.
     pub fn of_loads(&self, options: &[LoadOptions], summary: &LoadSummary) -> Vec<Threshold> {
-        let keyed: BTreeMap<String, &LoadOptions> = options
-            .iter()
-            .map(|options| (identity::key(options), options))
-            .collect();
+        let runs = identity::runs(options);
+        let keyed: BTreeMap<&str, &LoadOptions> =
+            runs.iter().map(|run| (run.key.as_str(), &run.options)).collect();
         let loads = || {
             let ran = summary.loads.iter().filter(|load| load.not_run.is_none());
-            ran.filter_map(|load| Some((*keyed.get(&load.key)?, load)))
+            ran.filter_map(|load| Some((*keyed.get(load.key.as_str())?, load)))
         };
         let verdict = |demand: &Demand| {
             let mut aborts = loads().filter_map(|(_, load)| load.aborted.as_ref());
             let unmet = demand.unmet();
             let is_own =
                 |abort: &&Threshold| (&abort.metric, &abort.expression) == (&unmet.metric, &unmet.expression);
-            let instances = loads().flat_map(|(options, load)| demand.in_phases(options, load));
             aborts
                 .find(is_own)
                 .cloned()
-                .unwrap_or_else(|| demand.judge(instances))
+                .unwrap_or_else(|| demand.judge(demand.of_repeated(loads()).into_iter()))
         };
         let is_asked = |demand: &&Demand| {
             let mut phases = options
@@ -136,6 +139,7 @@ impl Demand {
                         .ok()
                         .map(|spent| spent.energy().joules),
                 },
+                interval: None,
             })
     }
 
@@ -158,6 +162,25 @@ impl Demand {
             && unavailable_in_phase(self.metric, options, index).is_none()
     }
 
+    /// The phases that the demand applies to. Those of a repeated load have the mean over its runs.
+    fn of_repeated<'a>(&self, loads: impl Iterator<Item = (&'a LoadOptions, &'a Load)>) -> Vec<Instance> {
+        let mut repeated: Vec<(&str, Vec<Vec<Instance>>)> = Vec::new();
+        let mut all = Vec::new();
+        for (options, load) in loads {
+            let instances = self.in_phases(options, load);
+            let Some(run) = &load.run_of else {
+                all.extend(instances);
+                continue;
+            };
+            match repeated.iter_mut().find(|(known, _)| *known == run.load) {
+                Some((_, runs)) => runs.push(instances),
+                None => repeated.push((&run.load, vec![instances])),
+            }
+        }
+        all.extend(repeated.into_iter().flat_map(|(_, runs)| over_runs(&runs)));
+        all
+    }
+
     /// The phases of a load that the demand applies to, or their sum if their figures add up.
     fn in_phases(&self, options: &LoadOptions, load: &Load) -> Vec<Instance> {
         let is_meant = |(index, _): &(usize, &PhaseFigures)| self.is_about_phase(options, *index);
@@ -171,6 +194,7 @@ impl Demand {
                 .metric
                 .of_phase(phase, self.expression.aggregation)
                 .or(nothing),
+            interval: None,
         };
         let phases = load.phases.iter().enumerate().filter(is_meant);
         let instances = phases.map(instance);
@@ -182,7 +206,8 @@ impl Demand {
 
     /// The demand holds if every instance is valid and its figure fulfils the condition.
     fn judge(&self, instances: impl Iterator<Item = Instance>) -> Threshold {
-        let (mut all, mut some, mut worst) = (true, false, None);
+        let (mut all, mut some) = (true, false);
+        let mut worst: Option<(bool, f64, Option<[f64; 2]>)> = None;
         for instance in instances {
             let is_usable = instance.valid || self.metric.name == "valid";
             // Counts are exact. Times of an invalid phase are hidden.
@@ -190,23 +215,42 @@ impl Demand {
             let figure = instance.figure.filter(|_| is_shown);
             let holds = |figure| is_usable && self.expression.holds(figure, instance.rtt);
             let passes = figure.is_some_and(holds);
-            let figure = figure.map(|figure| (passes, figure));
+            let figure = figure.map(|figure| (passes, figure, instance.interval));
             worst = match (worst, figure) {
                 (None, figure) => figure,
                 (worst, None) => worst,
-                (Some((true, _)), Some((false, figure))) => Some((false, figure)),
-                (worst @ Some((false, _)), Some((true, _))) => worst,
-                (Some((passes, one)), Some((_, other))) => Some((passes, self.expression.worse(one, other))),
+                (Some((true, ..)), Some((false, figure, interval))) => Some((false, figure, interval)),
+                (worst @ Some((false, ..)), Some((true, ..))) => worst,
+                (Some(one), Some(other)) if self.expression.worse(one.1, other.1) == one.1 => Some(one),
+                (Some(_), other) => other,
             };
             some = true;
             all &= passes;
         }
         Threshold {
-            actual: worst.map(|(_, figure)| figure),
+            actual: worst.map(|(_, figure, _)| figure),
+            interval: worst.and_then(|(.., interval)| interval),
             pass: all && some,
             ..self.unmet()
         }
     }
+}
+
+/// The same phases over the runs of a load: valid if all are, with the mean of their figures.
+fn over_runs(runs: &[Vec<Instance>]) -> Vec<Instance> {
+    let count = runs.iter().map(Vec::len).min().unwrap_or(0);
+    let of_phase = |index: usize| {
+        let phases = || runs.iter().map(|instances| &instances[index]);
+        let figures: Option<Vec<f64>> = phases().map(|phase| phase.figure).collect();
+        let (figure, interval) = figures.and_then(|figures| repeat::over_runs(&figures)).unzip();
+        Instance {
+            valid: phases().all(|phase| phase.valid),
+            rtt: phases().find_map(|phase| phase.rtt),
+            figure,
+            interval: interval.flatten(),
+        }
+    };
+    (0..count).map(of_phase).collect()
 }
 
 #[cfg(test)]

@@ -171,6 +171,7 @@ const LOAD: &[Group] = &[
         further: &[
             "service_time",
             "workers",
+            "repeat",
             "seed",
             "ipv6",
             "source",

@@ -10,6 +10,7 @@ use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::units::parse_duration;
 use wirecost_scenario::find_max::FindMax;
 use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::load::MAX_RUNS;
 use wirecost_scenario::options::load::LoadEngine;
 use wirecost_scenario::table::{clients, rate, whole};
 use wirecost_security::Start;
@@ -184,6 +185,10 @@ pub struct LoadArguments {
     /// Seed of all random decisions: the same seed repeats a simulated load exactly
     #[arg(long, value_name = "SEED", default_value_t = 42, value_parser = whole::<u64>, allow_hyphen_values = true)]
     pub seed: u64,
+
+    /// Run each load N times, each time with another seed: its figures have 95 % intervals over the runs
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RUNS)), conflicts_with = "find_max")]
+    pub repeat: u32,
 
     /// Confirm that you own the target or are permitted to load it; required for more than 100 messages (including
     /// those to subscribers) or connects per second to another machine

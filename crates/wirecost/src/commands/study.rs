@@ -176,7 +176,10 @@ pub fn make(
         return Err(Failure::usage(format!("{}: {why}", run.name))
             .with_hint("take another folder with --out if this one has another run, such as a quick one"));
     }
-    match folder.join("summary.json").exists() {
+    // A run that lacked its server, or privileges, looks like an interrupted one: the reason is its own.
+    let lacks = [exit::PRIVILEGE, exit::UNREACHABLE].map(i32::from);
+    let has_failed = output.status.code().is_some_and(|code| lacks.contains(&code));
+    match folder.join("summary.json").exists() && !has_failed {
         true => Ok(Ok(())),
         false => Ok(Err(why)),
     }

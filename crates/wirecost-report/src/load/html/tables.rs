@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wirecost_results::load::{Load, LoadSummary, PhaseFigures, ProcessUse};
+use wirecost_results::repeat::OverRuns;
 use wirecost_results::summary::Times;
 use wirecost_results::threshold::Threshold;
 
@@ -62,6 +63,24 @@ pub(super) fn figures(loads: &[Load], labels: &[String]) -> Grid {
         words::times(phase).into_iter().map(row)
     });
     Grid::of("Times", "load and phase", &columns, rows)
+}
+
+/// A table for each repeated load: the means over its runs with 95 % intervals.
+pub(super) fn repeats(summary: &LoadSummary) -> Vec<Grid> {
+    words::repeat::all(summary).into_iter().map(over_runs).collect()
+}
+
+fn over_runs(runs: words::repeat::Runs<'_>) -> Grid {
+    let columns: [ValueColumn<&OverRuns>; 3] = [
+        ("mean", "", |figure| figure.texts()[0].clone()),
+        ("95 % interval", "", |figure| figure.texts()[1].clone()),
+        ("runs", "", |figure| figure.runs.len().to_string()),
+    ];
+    let rows = runs.figures.into_iter().map(|(phase, figure)| {
+        let name = format!("{}, {} {}", phase.name, figure.metric, figure.aggregation);
+        (name, figure)
+    });
+    Grid::of(&runs.name, "phase and figure", &columns, rows)
 }
 
 /// A row for each load, about its main phase; empty for a run of one load.

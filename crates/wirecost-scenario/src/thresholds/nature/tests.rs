@@ -80,6 +80,20 @@ fn a_demand_without_a_figure_is_refused_with_the_reason() {
         ),
         (
             "mqtt-qos1",
+            URL,
+            "server_cpu: \"value<=50%\"",
+            "the CPU time of its server is not measured",
+            "let wirecost start the server",
+        ),
+        (
+            "mqtt-qos1",
+            "engine: sim",
+            "server_cpu: \"value<=50%\"",
+            "the CPU time of its server is not measured",
+            "engine live",
+        ),
+        (
+            "mqtt-qos1",
             "target: mosquitto",
             "duplicates: \"count==0\"",
             "does not report",

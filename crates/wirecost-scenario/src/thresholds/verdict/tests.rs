@@ -37,6 +37,7 @@ fn summary(loads: Vec<Load>) -> LoadSummary {
         loads,
         thresholds: Vec::new(),
         searches: Vec::new(),
+        repeats: Vec::new(),
     }
 }
 
@@ -216,6 +217,7 @@ fn a_demand_that_ended_a_load_has_failed() {
             metric: "response_time".into(),
             expression: "p(99)<120ms".into(),
             actual: Some(0.3),
+            interval: None,
             pass: false,
         });
     });

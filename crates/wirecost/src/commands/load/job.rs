@@ -84,7 +84,8 @@ impl Job<'_> {
         };
         let wants_abort = self.thresholds.want_abort();
         // An unreachable target does not end the other loads.
-        let is_one_of_many = self.loads.len() > 1 && self.find_max.is_none();
+        let is_one_of_many =
+            self.loads.iter().map(|load| load.repeat).sum::<u32>() > 1 && self.find_max.is_none();
         let mut unreached = Vec::new();
         let mut run_one = |options: &LoadOptions, position| -> Result<Option<LoadFile>, LoadError> {
             let demands = |index, phase: &PhaseFigures, lasted| {
@@ -193,13 +194,11 @@ impl Job<'_> {
         }
     }
 
-    /// The loads of this shard.
+    /// The runs of this shard.
     fn own_loads(&self) -> Vec<LoadOptions> {
-        let is_own = |options: &&LoadOptions| {
-            let is_held = |shard: Shard| shard.holds(&identity::key(options));
-            self.shard.is_none_or(is_held)
-        };
-        self.loads.iter().filter(is_own).cloned().collect()
+        let mut runs = identity::runs(self.loads);
+        runs.retain(|run| self.shard.is_none_or(|shard| shard.holds(&run.key)));
+        runs.into_iter().map(|run| run.options).collect()
     }
 
     /// The loads without figures because one of them failed, beginning with that one.

@@ -127,6 +127,7 @@ fn options(
         capture: arguments.output.capture,
         keys: !arguments.output.no_keys,
         seed: arguments.seed,
+        repeat: arguments.repeat,
         ..LoadOptions::new(choice.stack, target.clone())
     };
     let options = shape::shaped(arguments, choice, options)?;
