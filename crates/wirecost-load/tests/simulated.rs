@@ -322,6 +322,8 @@ fn with_a_connection_per_message_each_message_connects() {
         let figures = |file: &LoadFile| {
             let phase = publish(file);
             let times = phase.response_time_ns.clone().expect("times");
+            let lag = phase.schedule_lag_ns.clone().expect("lags");
+            assert!(lag.max < 1_000_000, "a connect is no lag of the generator");
             (
                 phase.outcomes.acknowledged,
                 phase.connects.attempted,

@@ -76,11 +76,9 @@ impl Publish {
         }
     }
 
+    /// Whether a device takes a message at once. One that connects for it does not: the connect is no lag of the generator.
     fn is_free(&self, part: &Part, device: usize) -> bool {
-        let is_there = match self.asked.per_message {
-            true => part.connections.state(device) == State::Down,
-            false => part.connections.is_up(device),
-        };
+        let is_there = !self.asked.per_message && part.connections.is_up(device);
         is_there && self.takes_more(part, device) && !part.tracker.is_waiting(device)
     }
 
@@ -111,7 +109,7 @@ impl Publish {
             && !(self.asked.per_message && part.tracker.is_waiting(device))
         {
             *left -= 1;
-            part.tracker.offer(device, now, now, true);
+            part.tracker.offer(device, now, now, !self.asked.per_message);
         }
     }
 
@@ -142,11 +140,10 @@ impl Activity for Publish {
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         self.drained = NEVER;
         if self.asked.per_message {
-            for device in (0..part.senders)
-                .filter(|device| part.connections.is_up(*device))
-                .collect::<Vec<_>>()
-            {
-                part.connections.request(device, NextStep::Close);
+            for device in 0..part.senders {
+                if part.connections.is_up(device) {
+                    part.connections.request(device, NextStep::Close);
+                }
             }
         }
     }

@@ -133,7 +133,7 @@ impl LoadOptions {
         let is_empty = self.chunk.is_some_and(|chunk| chunk.bytes() == 0);
         refuse(
             About::Key("chunk"),
-            is_empty.then(|| "it must be above 0 B".to_owned()),
+            is_empty.then(|| "a chunk has at least 1 B".to_owned()),
         )?;
         refuse(About::Key("chunk"), sending::refusal(stack, self.chunk, false))?;
         refuse(About::Key("connection"), self.cannot_connect_per_message())?;
