@@ -63,7 +63,7 @@ fn a_file_costs_what_random_bytes_cost() {
     for stack in ["tcp", "mqtt-qos0"] {
         assert_eq!(cell(&file, stack, "sim").payload_bytes, 10_000);
         let (file, random) = (message(&file, stack, "sim"), message(&random, stack, "sim"));
-        assert_eq!((file.up, file.down), (random.up, random.down), "{stack}");
+        assert_eq!((&file.up, &file.down), (&random.up, &random.down), "{stack}");
     }
 }
 
