@@ -162,7 +162,8 @@ fn message(options: &Options) -> Result<Message, OptionsError> {
                 "" => DEFAULT_RESOURCE.to_owned(),
                 resource => percent_decoded(resource),
             };
-            Ok(Message::new(stack, &name, &options.payload.clone().into())?)
+            let payload: Arc<[u8]> = options.payload.clone().into();
+            Ok(Message::new(stack, &name, &payload)?)
         }
         Protocol::Coap | Protocol::CoapTcp => encoded(Template::Coap(Arc::new(coap_request(options)?))),
         Protocol::Http1 | Protocol::Http3 => encoded(Template::Http(Arc::new(http_request(options)?))),

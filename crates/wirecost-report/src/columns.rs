@@ -9,6 +9,7 @@ use wirecost_results::{Cell, Section};
 use crate::figures::BothWays;
 use crate::number;
 use crate::per::Per;
+use crate::readings::bytes_per_reading;
 pub(crate) use ranking::{ANYTHING, Entry, Rank, overlap};
 pub(crate) use shown::shown;
 
@@ -24,6 +25,8 @@ pub(crate) enum Column {
     /// IP bytes of a message with the shares of connect, keep-alive and close, both directions; or those of a day or a
     /// month.
     AllIn(Per),
+    /// All-in bytes by reading, both directions.
+    PerReading,
     /// IP bytes of connect and close, both directions.
     Connection,
     /// Packets of a message, up + down.
@@ -57,11 +60,12 @@ pub(crate) const EARLY: &str = "‡";
 
 impl Column {
     /// Every column, in the order of the table.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Up,
         Self::Down,
         Self::Total,
         Self::AllIn(Per::Message),
+        Self::PerReading,
         Self::Connection,
         Self::Packets,
         Self::RoundTrips,
@@ -80,6 +84,7 @@ impl Column {
             Self::Down => ("down", "B/msg"),
             Self::Total => ("total", "B/msg"),
             Self::AllIn(per) => ("all-in", per.unit()),
+            Self::PerReading => ("all-in", "B/reading"),
             Self::Connection => ("connection", "B"),
             Self::Packets => ("packets", "up+down"),
             Self::RoundTrips => ("RTTs", "conn+msg"),
@@ -100,6 +105,7 @@ impl Column {
             Self::Down => Some(message.down.wire.mean),
             Self::Total => Some(message.up.wire.mean + message.down.wire.mean),
             Self::AllIn(per) => per.bytes(cell),
+            Self::PerReading => bytes_per_reading(cell),
             Self::Connection => BothWays::of_connection(cell).map(|bytes| bytes.total()),
             Self::Packets => Some(message.up.packets.mean + message.down.packets.mean),
             Self::RoundTrips => round_trips(cell).map(|(connect, message)| connect + message),
@@ -125,6 +131,7 @@ impl Column {
             Self::Goodput => number::optional(self.value(cell), number::kilobits),
             Self::Ratio => number::optional(self.value(cell), |ratio| format!("{ratio:.2}")),
             Self::AllIn(per) => number::optional(self.value(cell), |bytes| per.text(bytes)),
+            Self::PerReading => number::optional(self.value(cell), |bytes| Per::Message.text(bytes)),
             Self::Up | Self::Down | Self::Total | Self::Connection => {
                 number::optional(self.value(cell), number::bytes)
             }
@@ -164,7 +171,7 @@ impl Column {
 
     /// Whether the bytes of a connection were divided by fewer messages than it should have carried.
     const fn is_cut_short(self, cell: &Cell) -> bool {
-        matches!(self, Self::AllIn(_)) && cell.outcomes.failed > 0
+        matches!(self, Self::AllIn(_) | Self::PerReading) && cell.outcomes.failed > 0
     }
 
     /// Whether the column describes a message alone, in a cell whose message shares its packets with the handshake.

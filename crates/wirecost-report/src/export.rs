@@ -7,6 +7,8 @@
 //! |---|---|---|
 //! | `stack`, `start`, `engine`, `target` | | what the cell is |
 //! | `payload_bytes` | B | payload of a message |
+//! | `readings`, `encoding`, `compression` | | the readings that the payload holds; empty for pseudo-random bytes |
+//! | `encoded_bytes` | B | the readings before compression |
 //! | `link` | | the link asked for, in words |
 //! | `key` | | what tells the cell from every other one |
 //! | `messages_per_connection` | | measured messages of a connection |
@@ -78,11 +80,16 @@ fn row(cell: &Cell, phase: &str, section: Option<&Section>) -> Vec<Field> {
 
 fn identity(cell: &Cell, phase: &str) -> Vec<Field> {
     let (agreement, all_in) = (cell.agreement.as_ref(), cell.all_in());
+    let readings = cell.readings.as_ref();
     let difference = agreement.and_then(|a| a.first_difference.as_ref());
     vec![
         field("stack", &cell.stack),
         field("start", &cell.start),
         field("payload_bytes", cell.payload_bytes),
+        optional("readings", readings.map(|readings| readings.count)),
+        optional("encoding", readings.map(|readings| &readings.encoding)),
+        optional("compression", readings.map(|readings| &readings.compression)),
+        optional("encoded_bytes", readings.map(|readings| readings.encoded_bytes)),
         field("engine", &cell.engine),
         field("target", &cell.target),
         field("link", link_words(&cell.link)),

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use wirecost_results::{Cell, Summary};
+use wirecost_results::{Cell, Readings, Summary};
 
 use crate::figures::{link_words, time};
 use crate::names::{Names, is_modelled, is_secured};
+use crate::readings::words;
 
 /// The cells of one payload size, link and schedule. Both engines of a stack are side by side.
 pub(crate) struct Group<'a> {
@@ -43,6 +44,7 @@ impl<'a> Group<'a> {
     fn has_place_for(&self, cell: &Cell) -> bool {
         let of_one_kind = |other: &Cell| {
             other.payload_bytes == cell.payload_bytes
+                && alike(other.readings.as_ref(), cell.readings.as_ref())
                 && other.messages_per_connection == cell.messages_per_connection
                 && other.interval_ns == cell.interval_ns
                 && other.link.up == cell.link.up
@@ -93,12 +95,24 @@ impl<'a> Group<'a> {
 
 /// The common properties of the cells of a group, as text.
 pub(crate) fn heading(cell: &Cell) -> String {
+    let readings = cell.readings.as_ref();
+    let readings = readings.map(|readings| format!("{}: ", words(readings)));
     format!(
-        "{} B, {}{}",
+        "{}{} B, {}{}",
+        readings.unwrap_or_default(),
         cell.payload_bytes,
         link_words(&cell.link),
         rhythm(cell)
     )
+}
+
+/// Whether both cells carry the same readings, or neither carries any.
+fn alike(one: Option<&Readings>, other: Option<&Readings>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.is_like(other),
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 /// The messages of a connection and their interval, if they differ from the default.

@@ -36,6 +36,7 @@ use crate::figures::{self, BothWays};
 use crate::groups::Group;
 use crate::names::{Names, distinct, is_modelled};
 use crate::per::Per;
+use crate::readings::{self, words};
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
@@ -90,6 +91,7 @@ pub fn report(results: &Results) -> Result<String, ReportError> {
         intervals,
         tables: tables(&all),
         differences: differences(&results.summary),
+        readings: readings::lines(&Names::of(&results.summary), &results.summary.cells),
         is_long: results.summary.cells.len() > MANY,
         ladders: Ladders::of(&results.ladders, &all),
         facts: facts::all(results),
@@ -129,6 +131,8 @@ struct Page<'a> {
     /// The text that says which groups are drawn, if not all are.
     drawn: Option<String>,
     tables: Vec<Grid>,
+    /// Sentences about batches and compression.
+    readings: Vec<String>,
     /// The first differences between live and simulated cells: number, difference, cells.
     differences: Vec<(String, String, String)>,
     /// Whether tables are collapsed.
@@ -231,6 +235,21 @@ fn conditions(summary: &Summary) -> Vec<(&'static str, String)> {
     sweep::conditions(summary).into_iter().chain(samples).collect()
 }
 
+/// The readings of the run's messages.
+fn batches(summary: &Summary) -> String {
+    const NAMED: usize = 2;
+    let all = distinct(
+        summary
+            .cells
+            .iter()
+            .filter_map(|cell| Some(words(cell.readings.as_ref()?))),
+    );
+    match all.len() {
+        0..=NAMED => all.join(" or "),
+        batches => format!("{batches} batches of readings"),
+    }
+}
+
 /// The question of the run, in one sentence.
 fn asked(results: &Results) -> String {
     /// The largest number of sizes, stacks or links that are named.
@@ -239,6 +258,7 @@ fn asked(results: &Results) -> String {
     let scenario = &summary.scenario;
     let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
     let sizes = match scenario.size.len() {
+        0 => batches(summary),
         0..=NAMED => scenario.size.join(" or "),
         sizes => format!("{sizes} sizes"),
     };

@@ -39,6 +39,7 @@ mod names;
 pub mod nbiot;
 pub mod number;
 pub mod per;
+mod readings;
 pub mod rows;
 pub mod sequence;
 pub mod terminal;

@@ -26,6 +26,7 @@ use crate::html::pays_off;
 use crate::names::{Names, is_secured};
 use crate::number;
 use crate::per::Per;
+use crate::readings::words;
 use crate::rows::Rows;
 use layout::{Layout, Row, wrapped};
 use style::Style;
@@ -148,9 +149,12 @@ fn finished(lines: Vec<String>) -> String {
 
 /// One cell in one line, for output that is not a terminal.
 pub fn cell_line(cell: &Cell) -> String {
+    let readings = cell.readings.as_ref();
+    let readings = readings.map(|readings| format!("{}: ", words(readings)));
     let name = format!(
-        "{} {} B, {}",
+        "{} {}{} B, {}",
         Names::alone().label(cell),
+        readings.unwrap_or_default(),
         cell.payload_bytes,
         link_words(&cell.link)
     );

@@ -27,8 +27,18 @@ pub struct ResolvedScenario {
     pub stacks: Vec<String>,
     /// How connections start.
     pub start: Vec<String>,
-    /// Payload sizes, e.g. `128B`.
+    /// Payload sizes, e.g. `128B`; empty where messages carry readings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size: Vec<String>,
+    /// Readings per message; empty where messages carry pseudo-random bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<u32>,
+    /// Encodings of readings; empty for the default, `json`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encoding: Vec<String>,
+    /// Compressions of readings; empty for the default, `none`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compression: Vec<String>,
     /// Every link.
     pub links: Vec<LinkText>,
     /// Samples (devices) per cell.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::threshold::Threshold;
+use crate::readings::Readings;
 use crate::resolved::ResolvedScenario;
 use crate::warning::Warning;
 
@@ -43,6 +44,9 @@ pub struct Cell {
     pub start: String,
     /// Payload of a message in bytes.
     pub payload_bytes: u64,
+    /// The readings that the payload holds; absent where it holds pseudo-random bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readings: Option<Readings>,
     /// `live` or `sim`.
     pub engine: String,
     /// `builtin`, the name of a real server, or a URL.

@@ -18,12 +18,13 @@ use super::table::{MAX_LIST, Table, ValueError, flag, keep_alive, parsed, set, t
 use crate::options::compare::{
     Engine, Medium, Options, Reconnect, Running, Schedule, ServerPath, SharedLink, Target,
 };
+use crate::options::content::{self, Contents};
 use crate::options::load::LoadTarget;
 use crate::options::sending::Sending;
 use crate::plan;
 
 /// The keys of a comparison.
-pub const KEYS: [&str; 36] = [
+pub const KEYS: [&str; 39] = [
     "stack",
     "stacks",
     "start",
@@ -32,6 +33,9 @@ pub const KEYS: [&str; 36] = [
     "chunk",
     "nagle",
     "offload",
+    "readings",
+    "encoding",
+    "compression",
     "engine",
     "target",
     "path",
@@ -73,7 +77,7 @@ impl Options {
             engine: Engine::Auto,
             stacks,
             starts: vec![Start::Cold],
-            sizes: vec![ByteSize::from_bytes(128)],
+            contents: Contents::Sizes(vec![ByteSize::from_bytes(128)]),
             links: vec![LinkConfig::symmetric(link::DEFAULT_RTT)],
             samples: 150,
             settle: Duration::from_secs(1),
@@ -205,7 +209,7 @@ fn everything(options: &Options) -> usize {
     let lists = [
         options.stacks.len(),
         options.starts.len(),
-        options.sizes.len(),
+        options.contents.count(),
         options.links.len(),
         options.schedules.len(),
     ];
@@ -230,8 +234,7 @@ fn stacks(table: &Table<'_>) -> Result<Vec<Stack>, ScenarioError> {
 
 /// Reads the keys that can have several values.
 fn matrix(table: &Table<'_>, options: &mut Options, folder: Option<&Path>) -> Result<(), ScenarioError> {
-    let filled = |list: Vec<_>| (!list.is_empty()).then_some(list);
-    set(&mut options.sizes, filled(table.many("size", parsed)?));
+    set(&mut options.contents, content::read(table)?);
     let starts = table.many("start", parsed)?;
     if !starts.is_empty() {
         options.starts = starts;

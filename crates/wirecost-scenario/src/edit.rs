@@ -6,10 +6,13 @@ use super::node::{Key, Node, Value};
 use super::table::meant;
 
 /// The keys that can have several values in a comparison.
-pub const OF_COMPARISONS: [&str; 9] = [
+pub const OF_COMPARISONS: [&str; 12] = [
     "stack",
     "start",
     "size",
+    "readings",
+    "encoding",
+    "compression",
     "interval",
     "messages_per_connection",
     "link.rtt",
@@ -18,11 +21,14 @@ pub const OF_COMPARISONS: [&str; 9] = [
     "link.mtu",
 ];
 /// The keys that can have several values in loads. The value of the last key changes first.
-pub const OF_LOADS: [&str; 12] = [
+pub const OF_LOADS: [&str; 15] = [
     "stack",
     "start",
     "target",
     "size",
+    "readings",
+    "encoding",
+    "compression",
     "link.rtt",
     "link.loss",
     "link.rate",

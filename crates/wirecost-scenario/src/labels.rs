@@ -5,6 +5,7 @@ use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
 
 use crate::link::{loss_text, rate_text};
+use crate::options::content::Content;
 use crate::options::load::{Arrivals, LoadOptions, Offer, Payload, Phase};
 use crate::selector::Labels;
 use crate::table::message_rate_text;
@@ -14,7 +15,7 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
     let size = match &options.payload {
         Payload::Size(size) => Some(*size),
         Payload::File(bytes) => Some(ByteSize::from_bytes(bytes.len() as u64)),
-        Payload::Template(_) => None,
+        Payload::Readings(_) | Payload::Template(_) => None,
     };
     let offers = options.phases.iter().filter_map(Phase::offer);
     let rates = offers.filter_map(open_rate);
@@ -26,6 +27,9 @@ pub fn labels_of_load(options: &LoadOptions) -> Labels {
         ("resource", options.resource.clone()),
     ]);
     labels.extend(options.link.iter().flat_map(labels_of_link));
+    if let Payload::Readings(readings) = &options.payload {
+        labels.extend(Content::Readings(readings.batch).labels());
+    }
     labels.extend(size.map(|size| ("size", size.to_string())));
     labels.extend(
         options

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wirecost_proto::ByteSize;
+use wirecost_readings::Batch;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
@@ -17,15 +18,18 @@ use wirecost_stack::url::Url;
 use super::error::ScenarioError;
 use super::link;
 use super::node::{Node, Value};
-use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, set, text, time, whole};
+use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
+use crate::options::content::READINGS_KEYS;
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
-    CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
+    BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
 use crate::options::sending::Connection;
 
+/// The seed of a load that names none.
+const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 38] = [
+pub const KEYS: [&str; 41] = [
     "stack",
     "start",
     "target",
@@ -37,6 +41,9 @@ pub const KEYS: [&str; 38] = [
     "chunk",
     "nagle",
     "connection",
+    "readings",
+    "encoding",
+    "compression",
     "resource",
     "phases",
     "subscribers",
@@ -68,7 +75,9 @@ pub const KEYS: [&str; 38] = [
 /// The keys of devices that subscribe.
 pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
 /// The keys of a payload.
-pub const PAYLOAD_KEYS: [&str; 4] = ["size", "file", "template", "hex"];
+pub const PAYLOAD_KEYS: [&str; 5] = ["size", "file", "template", "hex", "readings"];
+/// The keys of readings within a payload.
+pub const BATCH_KEYS: [&str; 3] = ["count", "encoding", "compression"];
 /// The keys of a will.
 pub const WILL_KEYS: [&str; 2] = ["topic", "payload"];
 /// The keys of the contents of a capture.
@@ -149,7 +158,7 @@ impl LoadOptions {
             profile: false,
             capture: false,
             keys: true,
-            seed: 42,
+            seed: DEFAULT_SEED,
             repeat: 1,
         }
     }
@@ -365,20 +374,35 @@ fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String
 
 fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
+    let readings = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some());
     let Some(node) = table.get("payload") else {
-        return Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE)));
+        return match readings {
+            Some(key) if size.is_some() => Err(table.error(
+                "size",
+                format!("{key} says what messages carry: leave out one of them"),
+            )),
+            Some(_) => batch(table, "readings", table.one("seed", whole)?),
+            None => Ok(Payload::Size(size.unwrap_or(DEFAULT_SIZE))),
+        };
     };
+    if let Some(key) = readings {
+        return Err(table.error(key, "payload says what a message carries: leave out one of them"));
+    }
     if size.is_some() {
         return Err(table.error(
             "size",
             "payload says what a message carries: leave out one of them",
         ));
     }
-    payload(node, inputs)
+    payload(node, inputs, table.one("seed", whole)?)
 }
 
-/// Reads the table of a payload.
-pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
+/// Reads the table of a payload, whose readings follow from the seed.
+pub(crate) fn payload(
+    node: &Node,
+    inputs: ScenarioInputs<'_>,
+    seed: Option<u64>,
+) -> Result<Payload, ScenarioError> {
     let own = Table::new(node, "payload.", &PAYLOAD_KEYS)?;
     let given: Vec<&str> = PAYLOAD_KEYS
         .into_iter()
@@ -392,6 +416,11 @@ pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Payload
         "size" => own.required(key, parsed).map(Payload::Size),
         "template" => Ok(Payload::Template(own.required(key, text)?.into())),
         "hex" => Ok(Payload::File(own.required(key, hex)?)),
+        "readings" => {
+            let node = own.get(key).unwrap_or(node);
+            let readings = Table::new(node, "payload.readings.", &BATCH_KEYS)?;
+            batch(&readings, "count", seed)
+        }
         _ => {
             let name = own.required(key, text)?;
             let folder = inputs
@@ -402,6 +431,20 @@ pub(crate) fn payload(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Payload
             Ok(Payload::File(bytes.into()))
         }
     }
+}
+
+/// Readings in one encoding with one compression; `count` is the key of their number. The default seed is that of a load.
+fn batch(table: &Table<'_>, count: &str, seed: Option<u64>) -> Result<Payload, ScenarioError> {
+    let default = Batch::default();
+    let batch = Batch {
+        readings: table.one(count, readings)?.unwrap_or(default.readings),
+        encoding: table.one("encoding", parsed)?.unwrap_or(default.encoding),
+        compression: table.one("compression", parsed)?.unwrap_or(default.compression),
+    };
+    Ok(Payload::Readings(BatchBytes::new(
+        batch,
+        seed.unwrap_or(DEFAULT_SEED),
+    )))
 }
 
 fn hex(text: &str) -> Result<Arc<[u8]>, ValueError> {

@@ -1,7 +1,6 @@
 //! The cells and devices of a comparison, and when each device starts.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use wirecost_link::{Link, LinkConfig};
@@ -9,14 +8,16 @@ use wirecost_proto::hosts::HostIndex;
 use wirecost_proto::path::Links;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::{DisplayDuration, counted};
-use wirecost_proto::{ByteSize, Direction, Path, Rng};
+use wirecost_proto::{Direction, Path, Rng};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
+use wirecost_stack::media::Payload;
 
 use crate::labels::labels_of_link;
 use crate::options::compare::{Options, Schedule, ServerPath};
+use crate::options::content::Content;
 use crate::selector::Labels;
 
 pub mod identity;
@@ -30,8 +31,10 @@ pub struct PlannedCell {
     pub stack: Stack,
     /// How their connections start.
     pub start: Start,
-    /// The payload of a message.
-    pub payload: Arc<[u8]>,
+    /// What a message carries.
+    pub content: Content,
+    /// The payload of a message, and what the message says about it.
+    pub payload: Payload,
     /// Index of its link in the options.
     pub link: usize,
     /// The messages of a connection and their times.
@@ -64,7 +67,7 @@ pub struct PlannedDevice {
 /// Cells, and devices in the order of their starts.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The cells: starts within stacks within schedules within sizes within links.
+    /// The cells: starts within stacks within schedules within contents within links.
     pub cells: Vec<PlannedCell>,
     /// The devices.
     pub devices: Vec<PlannedDevice>,
@@ -86,7 +89,7 @@ impl PlannedCell {
         Dimensions {
             stack: self.stack,
             start: self.start,
-            size: ByteSize::from_bytes(self.payload.len() as u64),
+            content: self.content,
             link: self.link,
             schedule: self.schedule,
         }
@@ -105,7 +108,7 @@ impl Options {
             return (labels(self).len() / self.engine.of_cells().len()) as u64;
         }
         let ways = self.stacks.len() * self.starts.len() * self.schedules.len();
-        (ways * self.sizes.len() * self.links.len()) as u64
+        (ways * self.contents.count() * self.links.len()) as u64
     }
 }
 
@@ -210,14 +213,15 @@ fn start_gap(cell: &PlannedCell) -> Duration {
 }
 
 fn planned_cells(options: &Options) -> Vec<PlannedCell> {
-    let payloads: BTreeMap<u64, Arc<[u8]>> = options
-        .sizes
-        .iter()
-        .map(|size| (size.bytes(), payload(options, size.bytes())))
-        .collect();
+    let contents = options.contents.each().into_iter();
+    let payload = |content: Content| match &options.sending.payload {
+        Some(payload) => payload.into(),
+        None => content.payload(options.seed),
+    };
+    let payloads: BTreeMap<Content, Payload> = contents.map(|content| (content, payload(content))).collect();
     all_dimensions(options)
         .filter(|cell| is_asked(options, *cell))
-        .map(|cell| planned_cell(options, cell, Arc::clone(&payloads[&cell.size.bytes()])))
+        .map(|cell| planned_cell(options, cell, payloads[&cell.content].clone()))
         .collect()
 }
 
@@ -243,22 +247,26 @@ pub fn labels(options: &Options) -> Vec<(String, Labels)> {
         .collect()
 }
 
-/// Every cell in its order: starts within stacks within schedules within sizes within links.
+/// Every cell in its order: starts within stacks within schedules within contents within links.
 fn all_dimensions(options: &Options) -> impl Iterator<Item = Dimensions> {
-    let of_schedule = move |link: usize, size: ByteSize, schedule: Schedule| {
+    let contents = options.contents.each();
+    let of_schedule = move |link: usize, content: Content, schedule: Schedule| {
         options.ways().map(move |(stack, start)| Dimensions {
             stack,
             start,
-            size,
+            content,
             link,
             schedule,
         })
     };
-    let of_size = move |link: usize, size: ByteSize| {
+    let of_content = move |link: usize, content: Content| {
         let schedules = options.schedules.iter();
-        schedules.flat_map(move |schedule| of_schedule(link, size, *schedule))
+        schedules.flat_map(move |schedule| of_schedule(link, content, *schedule))
     };
-    let of_link = move |link: usize| options.sizes.iter().flat_map(move |size| of_size(link, *size));
+    let of_link = move |link: usize| {
+        let contents = contents.clone().into_iter();
+        contents.flat_map(move |content| of_content(link, content))
+    };
     (0..options.links.len()).flat_map(of_link)
 }
 
@@ -273,25 +281,13 @@ fn is_asked(options: &Options, cell: Dimensions) -> bool {
     !is_left_out && options.shard.is_none_or(is_here)
 }
 
-/// The payload of this size: that of the options, or pseudo-random bytes.
-fn payload(options: &Options, bytes: u64) -> Arc<[u8]> {
-    if let Some(payload) = &options.sending.payload {
-        return Arc::clone(payload);
-    }
-    let mut payload = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-    Rng::new(options.seed)
-        .purpose(key_of("payload"))
-        .fill(&mut payload);
-    payload.into()
-}
-
-fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -> PlannedCell {
+fn planned_cell(options: &Options, dimensions: Dimensions, payload: Payload) -> PlannedCell {
     let Dimensions {
         stack,
         start,
+        content,
         link,
         schedule,
-        ..
     } = dimensions;
     let config = &options.links[link];
     let port = options.port_of(stack);
@@ -306,6 +302,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Arc<[u8]>) -
     PlannedCell {
         stack,
         start,
+        content,
         payload,
         link,
         schedule,

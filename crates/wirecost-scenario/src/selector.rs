@@ -5,6 +5,7 @@ use std::fmt;
 
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
+use wirecost_readings::{Compression, Encoding};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
@@ -12,7 +13,7 @@ use super::device;
 use super::edit::{OF_COMPARISONS, OF_LOADS};
 use super::link;
 use super::parameter;
-use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, time, whole};
+use super::table::{ValueError, clients, meant, message_rate_text, parsed, rate, readings, time, whole};
 
 /// The dimensions of one cell or load with their values, as texts.
 pub type Labels = BTreeMap<&'static str, String>;
@@ -119,6 +120,9 @@ fn canonical(key: &str, value: &str) -> Result<String, ValueError> {
         "stack" => parsed::<Stack>(value).map(|stack| stack.to_string()),
         DEVICE => device::known(value).map(str::to_owned),
         "start" => parsed::<Start>(value).map(|start| start.to_string()),
+        "readings" => readings(value).map(|readings| readings.to_string()),
+        "encoding" => parsed::<Encoding>(value).map(|encoding| encoding.to_string()),
+        "compression" => parsed::<Compression>(value).map(|compression| compression.to_string()),
         "size" => parsed::<ByteSize>(value).map(|size| size.to_string()),
         "link.rtt" | "interval" => time(value).map(|time| DisplayDuration(time).to_string()),
         "link.rate" => link::rate(value).map(link::rate_text),

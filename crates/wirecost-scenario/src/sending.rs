@@ -5,6 +5,7 @@ use wirecost_proto::ByteSize;
 use crate::error::ScenarioError;
 use crate::load::{self, ScenarioInputs};
 use crate::options::compare::Options;
+use crate::options::content::{Contents, READINGS_KEYS};
 use crate::options::load::Payload;
 use crate::table::{Table, flag, parsed, set};
 
@@ -24,9 +25,12 @@ pub(crate) fn read(
     let Some(node) = table.get("payload") else {
         return Ok(());
     };
-    let bytes = match load::payload(node, inputs)? {
+    if let Some(key) = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some()) {
+        return Err(table.error(key, "payload says what a message carries: leave out one of them"));
+    }
+    let bytes = match load::payload(node, inputs, None)? {
         Payload::File(bytes) => bytes,
-        Payload::Size(_) | Payload::Template(_) => {
+        _ => {
             let text =
                 "file or hex is expected: messages of a comparison are equal, and size gives random bytes";
             return Err(table.error("payload", text));
@@ -34,10 +38,10 @@ pub(crate) fn read(
     };
     let size = ByteSize::from_bytes(bytes.len() as u64);
     // The resolved form has both.
-    if table.get("size").is_some() && options.sizes != [size] {
+    if table.get("size").is_some() && options.contents != Contents::Sizes(vec![size]) {
         return Err(table.error("size", format!("the payload has {size}: leave out size")));
     }
-    options.sizes = vec![size];
+    options.contents = Contents::Sizes(vec![size]);
     options.sending.payload = Some(bytes);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use wirecost_readings::MOST_READINGS;
 pub use wirecost_results::value::{ValueError, parsed, time};
 use wirecost_stack::name::nearest_of;
 
@@ -255,4 +256,33 @@ pub fn rate(text: &str) -> Result<f64, ValueError> {
 /// A rate as [`rate`] reads it.
 pub fn message_rate_text(rate: f64) -> String {
     format!("{rate}/s")
+}
+
+/// Readings per message, from 1 to 100,000.
+///
+/// # Errors
+/// It is no whole number, or out of this range.
+pub fn readings(text: &str) -> Result<u32, ValueError> {
+    let number: u32 = whole(text)?;
+    match number {
+        0 => Err(ValueError::Refused("a message has at least 1 reading".to_owned())),
+        1..=MOST_READINGS => Ok(number),
+        _ => Err(ValueError::Refused(format!(
+            "a message has at most {MOST_READINGS} readings"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_from_1_to_100000_readings() {
+        assert_eq!(readings("1").ok(), Some(1));
+        assert_eq!(readings("100000").ok(), Some(100_000));
+        for refused in ["0", "100001", "-1", "1.5", "ten"] {
+            assert!(readings(refused).is_err(), "{refused}");
+        }
+    }
 }

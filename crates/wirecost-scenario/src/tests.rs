@@ -85,7 +85,7 @@ fn every_key_of_a_comparison_means_what_its_flag_means() {
 #[test]
 fn a_payload_of_a_comparison_stands_for_its_size() {
     let options = comparison("wirecost: 1\nstack: tcp\npayload: {hex: 00ff10}\n");
-    assert_eq!(options.sizes, [ByteSize::from_bytes(3)]);
+    assert_eq!(options.contents.each(), [ByteSize::from_bytes(3).into()]);
     assert_eq!(options.sending.payload.as_deref(), Some(&[0x00, 0xff, 0x10][..]));
     for wrong in [
         "size: 4B\npayload: {hex: 00ff10}",
@@ -180,7 +180,7 @@ fn flags_take_the_place_of_keys_and_say_so_in_errors() {
     assert_eq!(
         (
             options.samples,
-            options.sizes.len(),
+            options.contents.count(),
             options.links[0].up.loss.rate()
         ),
         (3, 2, 0.05)

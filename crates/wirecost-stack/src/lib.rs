@@ -7,6 +7,7 @@
 //! - [`error`]: why a stack cannot do what it is asked to do
 //! - [`message`]: the message of the devices of a comparison; [`pool`]: the messages of a load, with a [`Stamp`] and the
 //!   resource that a [`pattern`] gives
+//! - [`media`]: what a message says about its payload
 //! - [`subscription`]: the subscription of a subscriber
 //! - [`admission`]: the identity of a server, and the clients that it accepts
 //! - [`credentials`]: the certificates and keys of both sides
@@ -28,6 +29,7 @@ pub mod error;
 mod events;
 pub mod kind;
 pub mod label;
+pub mod media;
 pub mod message;
 pub mod name;
 pub mod pattern;

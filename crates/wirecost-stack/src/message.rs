@@ -13,6 +13,7 @@ use wirecost_security::object::{Preset, SealError};
 
 use super::credentials::SERVER_NAME;
 use super::error::{ClientError, StackError};
+use super::media::{Media, Payload};
 use super::{Application, Stack};
 
 /// The message of a cell's devices.
@@ -90,8 +91,8 @@ impl Message {
     ///
     /// # Errors
     /// The protocol cannot carry the resource's name or the payload.
-    pub fn new(stack: Stack, resource: &str, payload: &Arc<[u8]>) -> Result<Self, ClientError> {
-        Self::sealed_by(stack, resource, payload, Entropy::system(), Preset::new)
+    pub fn new(stack: Stack, resource: &str, payload: impl Into<Payload>) -> Result<Self, ClientError> {
+        Self::sealed_by(stack, resource, payload.into(), Entropy::system(), Preset::new)
     }
 
     /// The same for a server that HTTP requests name `authority`: its host, with a port where it needs one.
@@ -102,7 +103,7 @@ impl Message {
         stack: Stack,
         resource: &str,
         authority: &str,
-        payload: &Arc<[u8]>,
+        payload: impl Into<Payload>,
     ) -> Result<Self, ClientError> {
         if stack.object || !stack.is_http() {
             return Self::new(stack, resource, payload);
@@ -111,7 +112,8 @@ impl Message {
             authority,
             ..Address::of(resource)
         };
-        let template = template(stack, to, Arc::clone(payload).into())?;
+        let payload = payload.into();
+        let template = template(stack, to, payload.media, payload.bytes.into())?;
         Ok(Self::encoded(stack, resource, template))
     }
 
@@ -122,13 +124,13 @@ impl Message {
     pub fn simulated(
         stack: Stack,
         resource: &str,
-        payload: &Arc<[u8]>,
+        payload: impl Into<Payload>,
         rng: Rng,
     ) -> Result<Self, ClientError> {
         Self::sealed_by(
             stack,
             resource,
-            payload,
+            payload.into(),
             Entropy::seeded(rng),
             Preset::deterministic,
         )
@@ -156,12 +158,13 @@ impl Message {
     fn sealed_by(
         stack: Stack,
         resource: &str,
-        payload: &Arc<[u8]>,
+        payload: Payload,
         mut entropy: Entropy,
         preset: fn(&mut Entropy) -> Result<Preset, SealError>,
     ) -> Result<Self, ClientError> {
         if !stack.object {
-            let template = template(stack, Address::of(resource), Arc::clone(payload).into())?;
+            let to = Address::of(resource);
+            let template = template(stack, to, payload.media, payload.bytes.into())?;
             return Ok(Self::encoded(stack, resource, template));
         }
         let preset = preset(&mut entropy).map_err(|error| StackError::from(error).of(stack))?;
@@ -170,7 +173,7 @@ impl Message {
             resource: resource.into(),
             body: Body::Object {
                 preset: Arc::new(preset),
-                payload: Arc::clone(payload),
+                payload: payload.bytes,
                 entropy,
             },
         };
@@ -200,24 +203,36 @@ impl Message {
             } => {
                 let sealed = preset.seal(payload, entropy);
                 let content = sealed.map_err(|error| StackError::from(error).of(self.stack))?;
-                template(self.stack, Address::of(&self.resource), content)
+                // A protected object hides the type of what is in it.
+                template(self.stack, Address::of(&self.resource), Media::BYTES, content)
             }
         }
     }
 }
 
-/// The message of a stack that carries `content`.
-pub(super) fn template(stack: Stack, to: Address<'_>, content: Content) -> Result<Template, ClientError> {
+/// The message of a stack that carries `content`, described as `media`.
+pub(super) fn template(
+    stack: Stack,
+    to: Address<'_>,
+    media: Media,
+    content: Content,
+) -> Result<Template, ClientError> {
     let template = match stack.application {
         Application::Tcp | Application::Udp => Ok(Template::Bare(content)),
-        Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos, to, content),
-        Application::MqttSn(qos) => publish(u8::try_from(qos).unwrap_or(0), to, content),
-        Application::CoapNon => coap(coap::Request::put_without_response(to.resource, content)),
-        Application::CoapCon | Application::CoapTcp => coap(coap::Request::put(to.resource, content)),
-        Application::AmqpSettled | Application::AmqpUnsettled => {
-            Ok(Template::Amqp(Arc::new(amqp::MessageTemplate::new(content))))
+        Application::Mqtt311(qos) | Application::Mqtt5(qos) => publish(qos, to, media, content),
+        Application::MqttSn(qos) => publish(u8::try_from(qos).unwrap_or(0), to, media, content),
+        Application::CoapNon => {
+            let request = coap::Request::put_without_response(to.resource, content);
+            coap(described(request, media))
         }
-        Application::Http1 | Application::Http3 => http(http::Method::Post, to, content),
+        Application::CoapCon | Application::CoapTcp => {
+            coap(described(coap::Request::put(to.resource, content), media))
+        }
+        Application::AmqpSettled | Application::AmqpUnsettled => {
+            let message = amqp::MessageTemplate::described(media.content_type, media.content_coding, content);
+            Ok(Template::Amqp(Arc::new(message)))
+        }
+        Application::Http1 | Application::Http3 => http(http::Method::Post, to, media, content),
     };
     template.map_err(|error| error.of(stack))
 }
@@ -232,7 +247,9 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
             confirmable: stack.application != Application::CoapNon,
             ..coap::Request::get(to.resource)
         }),
-        Application::Http1 | Application::Http3 => http(http::Method::Get, to, Vec::new().into()),
+        Application::Http1 | Application::Http3 => {
+            http(http::Method::Get, to, Media::BYTES, Vec::new().into())
+        }
         Application::Tcp
         | Application::Udp
         | Application::Mqtt311(_)
@@ -244,22 +261,42 @@ pub(super) fn request(stack: Stack, to: Address<'_>) -> Result<Template, ClientE
     template.map_err(|error| error.of(stack))
 }
 
-fn publish(qos: u8, to: Address<'_>, content: Content) -> Result<Template, StackError> {
+fn publish(qos: u8, to: Address<'_>, media: Media, content: Content) -> Result<Template, StackError> {
     let qos = QoS::from_bits(qos).ok_or(StackError::QoS(qos))?;
     let template = mqtt::PublishTemplate::new(to.resource, qos, content)?;
+    let template = match media.mqtt_content_type {
+        Some(content_type) => template.with_content_type(content_type)?,
+        None => template,
+    };
     Ok(Template::Mqtt(Arc::new(match to.retain {
         true => template.retained(),
         false => template,
     })))
 }
 
+/// A request that says what it carries.
+fn described(request: coap::Request, media: Media) -> coap::Request {
+    coap::Request {
+        content_format: Some(media.content_format),
+        ..request
+    }
+}
+
 fn coap(request: coap::Request) -> Result<Template, StackError> {
     Ok(Template::Coap(Arc::new(coap::RequestTemplate::new(request)?)))
 }
 
-fn http(method: http::Method, to: Address<'_>, content: Content) -> Result<Template, StackError> {
+fn http(
+    method: http::Method,
+    to: Address<'_>,
+    media: Media,
+    content: Content,
+) -> Result<Template, StackError> {
     let path = format!("/{}", to.resource.trim_start_matches('/'));
-    let octets = Some("application/octet-stream");
-    let template = http::RequestTemplate::new(method, to.authority, &path, octets, content)?;
-    Ok(Template::Http(Arc::new(template)))
+    let kind = Some(media.content_type);
+    let template = http::RequestTemplate::new(method, to.authority, &path, kind, content)?;
+    Ok(Template::Http(Arc::new(match media.content_coding {
+        Some(coding) => template.with_content_coding(coding),
+        None => template,
+    })))
 }

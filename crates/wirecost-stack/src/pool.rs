@@ -9,6 +9,7 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::object::Preset;
 
 use super::error::{ClientError, StackError};
+use super::media::Media;
 use super::message::{Address, Template, request, template};
 use super::pattern::{Pattern, Values};
 use super::{Application, Stack};
@@ -43,11 +44,21 @@ pub enum PayloadSource {
     Stamped(Arc<[u8]>),
     /// These bytes.
     Bytes(Arc<[u8]>),
+    /// The same bytes, described as readings.
+    Described(Arc<[u8]>, Media),
     /// A text for each message.
     Text(Pattern),
 }
 
 impl PayloadSource {
+    /// What messages say about it.
+    const fn media(&self) -> Media {
+        match self {
+            Self::Described(_, media) => *media,
+            Self::Stamped(_) | Self::Bytes(_) | Self::Text(_) => Media::BYTES,
+        }
+    }
+
     /// `bytes` stamped pseudo-random bytes that follow from `seed`.
     pub fn random(bytes: usize, seed: u64) -> Self {
         let mut payload = vec![0; bytes];
@@ -144,7 +155,7 @@ impl MessagePool {
     pub fn is_stamped(&self) -> bool {
         match &self.config.payload {
             PayloadSource::Stamped(bytes) => bytes.len() >= Stamp::BYTES && self.sealer.is_none(),
-            PayloadSource::Bytes(_) | PayloadSource::Text(_) => false,
+            PayloadSource::Bytes(_) | PayloadSource::Described(..) | PayloadSource::Text(_) => false,
         }
     }
 
@@ -204,7 +215,7 @@ impl MessagePool {
             // flight would have left the CPU's caches before it is used again.
             PayloadSource::Stamped(_) if self.config.stack.publishes() => true,
             PayloadSource::Stamped(bytes) => bytes.len() < Stamp::BYTES,
-            PayloadSource::Bytes(_) => true,
+            PayloadSource::Bytes(_) | PayloadSource::Described(..) => true,
             PayloadSource::Text(pattern) => pattern.is_constant(),
         };
         payload && self.has_fixed_resource() && self.sealer.is_none()
@@ -229,7 +240,7 @@ impl MessagePool {
         };
         match &self.config.payload {
             PayloadSource::Stamped(_) => stamp.put(bytes),
-            PayloadSource::Bytes(_) => {}
+            PayloadSource::Bytes(_) | PayloadSource::Described(..) => {}
             PayloadSource::Text(pattern) => {
                 self.text.clear();
                 pattern.render(&values(&self.config, stamp), &mut self.text);
@@ -263,21 +274,24 @@ impl MessagePool {
     fn template(&mut self, stamp: Stamp) -> Result<Template, ClientError> {
         self.render_resource(stamp);
         let mut payload = match &self.config.payload {
-            PayloadSource::Stamped(bytes) | PayloadSource::Bytes(bytes) => bytes.to_vec(),
+            PayloadSource::Stamped(bytes)
+            | PayloadSource::Bytes(bytes)
+            | PayloadSource::Described(bytes, _) => bytes.to_vec(),
             PayloadSource::Text(pattern) => pattern.text(&values(&self.config, stamp)).into_bytes(),
         };
         if matches!(self.config.payload, PayloadSource::Stamped(_)) {
             stamp.put(&mut payload);
         }
         let stack = self.config.stack;
-        let content = match &mut self.sealer {
+        let (media, content) = match &mut self.sealer {
             Some(Sealer { preset, entropy }) => {
                 let sealed = preset.seal(&payload, entropy);
-                sealed.map_err(|error| StackError::from(error).of(stack))?
+                let content = sealed.map_err(|error| StackError::from(error).of(stack))?;
+                (Media::BYTES, content)
             }
-            None => payload.into(),
+            None => (self.config.payload.media(), payload.into()),
         };
-        template(stack, self.address(), content)
+        template(stack, self.address(), media, content)
     }
 
     fn render_resource(&mut self, stamp: Stamp) {

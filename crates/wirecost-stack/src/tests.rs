@@ -119,7 +119,7 @@ fn a_message_is_sent_when_its_last_byte_is_handed_out() {
     ] {
         let stack: Stack = name.parse().expect("a stack");
         let channels = ClientChannels::new(&credentials, options());
-        let message = Message::new(stack, "test", &vec![7; bytes].into()).expect("a message");
+        let message = Message::new(stack, "test", &Arc::<[u8]>::from(vec![7; bytes])).expect("a message");
         let client = Client::new(&message, &config(), &channels).expect("a client");
         let channels = ServerChannels::new(credentials.clone(), options(), 1);
         let server = Server::new(stack, Clients::Devices, &channels, 9).expect("a server");

@@ -13,6 +13,7 @@ mod login;
 mod nbiot;
 mod object;
 mod probe;
+mod readings;
 mod refusal;
 mod results;
 mod run;
@@ -42,6 +43,7 @@ pub use object::{
     SealArguments,
 };
 pub use probe::{MqttVersion, ProbeArguments, TlsVersion};
+pub use readings::{BatchArguments, ReadingsArguments};
 pub use refusal::refusal;
 pub use results::{MergeArguments, PcapArguments, ReportArguments};
 pub use run::{NewArguments, NewKind, RunArguments};

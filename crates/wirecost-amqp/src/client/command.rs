@@ -23,11 +23,21 @@ pub struct MessageTemplate {
 }
 
 impl MessageTemplate {
-    /// The message that carries `content`.
+    /// The message that carries `content`, as bytes of no known type.
     pub fn new(content: impl Into<Content>) -> Self {
+        Self::described(CONTENT_TYPE, None, content)
+    }
+
+    /// The message that carries `content` with the properties content-type and content-encoding (OASIS AMQP 1.0, part 3, section
+    /// 3.2.4).
+    pub fn described(
+        content_type: &str,
+        content_encoding: Option<&str>,
+        content: impl Into<Content>,
+    ) -> Self {
         let content = content.into();
         Self {
-            head: message_head(CONTENT_TYPE, content.len()),
+            head: message_head(content_type, content_encoding, content.len()),
             content,
         }
     }

@@ -192,7 +192,7 @@ impl Sections {
 
 /// The start of a message with a body of `len` bytes: properties with a content type, and the header of the data
 /// section.
-pub(crate) fn message_head(content_type: &str, len: usize) -> Vec<u8> {
+pub(crate) fn message_head(content_type: &str, content_encoding: Option<&str>, len: usize) -> Vec<u8> {
     let mut head = Vec::new();
     described_list(&mut head, PROPERTIES, |list| {
         // message-id, user-id, to, subject, reply-to, correlation-id
@@ -200,6 +200,9 @@ pub(crate) fn message_head(content_type: &str, len: usize) -> Vec<u8> {
             list.null();
         });
         list.symbol(content_type);
+        if let Some(encoding) = content_encoding {
+            list.symbol(encoding);
+        }
     });
     head.extend_from_slice(&[0x00, 0x53, DATA]);
     push_variable_header(&mut head, BINARY8, len);

@@ -36,6 +36,9 @@ pub(crate) fn encode_request(template: &RequestTemplate) -> Vec<u8> {
     section.push(":scheme", "https");
     section.push(":authority", template.authority());
     section.push(":path", template.path());
+    if let Some(coding) = template.content_coding() {
+        section.push("content-encoding", coding);
+    }
     section.push_content(template.content_type(), template.content_length());
     section.into_frames(template.content().len())
 }

@@ -14,6 +14,7 @@ use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell, identity};
 use super::analysis::{BothWays, DeviceMeasurement};
 use super::known;
 use super::outcome::{Outcome, messages, outcomes};
+use super::readings;
 use super::sampler::Mark;
 use super::sections::{
     connect_section, first_message_round_trips, first_message_time, message_section, nanos_between,
@@ -137,6 +138,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         stack: planned.stack.to_string(),
         start: planned.start.to_string(),
         payload_bytes: planned.payload.len() as u64,
+        readings: readings::of(options, planned, source.engine),
         engine: source.engine.into(),
         target: source.target.clone(),
         key: identity::key(options, planned, source.engine),

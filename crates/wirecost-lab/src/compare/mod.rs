@@ -22,6 +22,7 @@ mod known;
 pub mod ladder;
 pub mod live;
 mod outcome;
+mod readings;
 pub mod sampler;
 mod sections;
 pub mod shared_link;

@@ -153,8 +153,9 @@ impl Message<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use wirecost_proto::{Cause, Rng};
+    use wirecost_proto::{ByteSize, Cause, Rng};
     use wirecost_stack::Stack;
+    use wirecost_stack::media::Payload;
 
     use super::*;
 
@@ -165,7 +166,8 @@ mod tests {
             conditions: String::new(),
             stack: stack.parse::<Stack>().expect("a stack"),
             start: wirecost_security::Start::Cold,
-            payload: Arc::from([0; 8].as_slice()),
+            content: ByteSize::from_bytes(8).into(),
+            payload: Payload::from(&Arc::from([0; 8].as_slice())),
             link: 0,
             schedule: wirecost_scenario::options::compare::Schedule::default(),
             in_order: true,

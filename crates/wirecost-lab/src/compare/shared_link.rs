@@ -25,7 +25,7 @@ use wirecost_load::watch::{Announcement, Tick, Watcher};
 use wirecost_results::Cell;
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::options::load::{
-    Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who,
+    Arrivals, BatchBytes, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who,
 };
 use wirecost_scenario::plan::{Plan, PlannedCell};
 use wirecost_sim::Tally;
@@ -171,7 +171,13 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
     LoadOptions {
         engine: LoadEngine::Sim,
         clients: options.samples,
-        payload: Payload::File(Arc::clone(&planned.payload)),
+        payload: match planned.content.batch() {
+            Some(batch) => Payload::Readings(BatchBytes {
+                batch,
+                bytes: Arc::clone(&planned.payload.bytes),
+            }),
+            None => Payload::File(Arc::clone(&planned.payload.bytes)),
+        },
         // A topic of a comparison has no placeholders.
         resource: options.resource.replace('%', "%%"),
         keep_alive: options.keep_alive,

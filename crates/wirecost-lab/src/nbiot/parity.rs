@@ -6,6 +6,7 @@ use wirecost_proto::{Instant, Rng};
 use wirecost_results::Section;
 use wirecost_results::summary::Bytes;
 use wirecost_scenario::options::compare::Schedule;
+use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::plan::Plan;
 use wirecost_security::Start;
 use wirecost_sim::Decision;
@@ -51,7 +52,7 @@ fn in_compare(stack: &str, start: Start, payload: usize) -> [u64; 2] {
     let mut options = fixture::options(&[stack]);
     options.samples = 1;
     options.starts = vec![start];
-    options.sizes = vec![wirecost_proto::ByteSize::from_bytes(payload as u64)];
+    options.contents = Contents::Sizes(vec![wirecost_proto::ByteSize::from_bytes(payload as u64)]);
     options.schedules = vec![Schedule {
         messages: 1,
         warm_up: false,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use wirecost_proto::bare::Transport;
 use wirecost_scenario::options::load::Payload;
 use wirecost_stack::error::ClientError;
+use wirecost_stack::media::Media;
 use wirecost_stack::pattern::{Pattern, Values};
 use wirecost_stack::pool::{PayloadSource, PoolConfig};
 use wirecost_stack::{Application, Channel, MessagePool, Subscription};
@@ -79,6 +80,9 @@ impl Share {
                 PayloadSource::random(bytes, options.seed)
             }
             Payload::File(bytes) => PayloadSource::Bytes(Arc::clone(bytes)),
+            Payload::Readings(readings) => {
+                PayloadSource::Described(Arc::clone(&readings.bytes), Media::of(readings.batch))
+            }
             Payload::Template(text) => PayloadSource::Text(text.parse()?),
         };
         Ok(MessagePool::new(PoolConfig {

@@ -149,7 +149,7 @@ impl Broker {
             payload: template.payload(),
             qos: template.qos(),
             retain: template.retain(),
-            properties: Properties::EMPTY,
+            properties: template.properties(),
         });
     }
 

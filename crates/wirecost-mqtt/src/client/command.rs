@@ -21,6 +21,7 @@ pub struct PublishTemplate {
     topic: OwnedText,
     qos: QoS,
     retain: bool,
+    properties: PropertiesBuf,
     content: Content,
 }
 
@@ -57,6 +58,7 @@ impl PublishTemplate {
             topic: topic.parse()?,
             qos,
             retain: false,
+            properties: PropertiesBuf::new(),
             content,
         })
     }
@@ -65,6 +67,22 @@ impl PublishTemplate {
     #[must_use]
     pub fn retained(self) -> Self {
         Self { retain: true, ..self }
+    }
+
+    /// This message with the Content Type property, which only MQTT 5 sends.
+    ///
+    /// # Errors
+    /// It is not a valid UTF-8 encoded string.
+    pub fn with_content_type(mut self, content_type: &str) -> Result<Self, TemplateError> {
+        self.properties.clear();
+        self.properties
+            .push(Property::ContentType(Text::new(content_type)?));
+        Ok(self)
+    }
+
+    /// The properties, of which MQTT 3.1.1 and MQTT-SN send none.
+    pub fn properties(&self) -> Properties<'_> {
+        self.properties.as_properties()
     }
 
     /// Changes the topic. It reuses the memory of the old topic if possible.

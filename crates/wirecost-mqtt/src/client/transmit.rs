@@ -220,7 +220,7 @@ impl Outgoing {
             delivery,
             retain: self.template.retain(),
             topic: self.template.topic(),
-            properties: Properties::EMPTY,
+            properties: self.template.properties(),
             payload: self.template.payload(),
         }
     }

@@ -28,6 +28,7 @@ impl Column {
         match self {
             Self::Up | Self::Down | Self::Total | Self::Packets | Self::RoundTrips | Self::P50 => true,
             Self::AllIn(per) => per != Per::Message || any(is_kept),
+            Self::PerReading => any(is_batch),
             Self::Connection => cells.iter().any(|cell| self.value(cell) != Some(0.0)),
             Self::FirstMessage => has_values && any(waits_in_between),
             Self::P99 | Self::Mean => has_values && any(has_spread),
@@ -40,6 +41,11 @@ impl Column {
 /// Whether a device sends several messages, or at an interval: only then does a message have a share of the rest.
 const fn is_kept(cell: &Cell) -> bool {
     cell.messages_per_connection > 1 || cell.interval_ns.is_some()
+}
+
+/// Whether a message carries several readings.
+fn is_batch(cell: &Cell) -> bool {
+    cell.readings.as_ref().is_some_and(|readings| readings.count > 1)
 }
 
 /// Whether the first message takes another number of round trips than connect and message together.

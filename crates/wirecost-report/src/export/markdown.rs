@@ -9,7 +9,7 @@ use crate::html::pays_off;
 use crate::names::{Names, is_secured};
 use crate::per::Per;
 use crate::rows::Rows;
-use crate::{conclusion, explain, figures, number};
+use crate::{conclusion, explain, figures, number, readings};
 
 /// The summary as GitHub-flavoured Markdown: a table per payload size and link, best values bold, warnings below.
 pub fn markdown(summary: &Summary) -> String {
@@ -30,6 +30,7 @@ pub fn markdown(summary: &Summary) -> String {
     let explanations = explain::lines(names, &summary.cells);
     let explanations: String = explanations
         .iter()
+        .chain(&readings::lines(names, &summary.cells))
         .map(|text| format!("\n- {}\n", escaped(text)))
         .collect();
     let varying = summary

@@ -169,6 +169,7 @@ fn interval(column: Column, cell: &Cell, samples: &[&SampleRow]) -> Option<[f64;
         Column::Up
         | Column::Down
         | Column::AllIn(_)
+        | Column::PerReading
         | Column::Packets
         | Column::RoundTrips
         | Column::FirstMessage

@@ -13,7 +13,7 @@ use crate::columns::Column;
 use crate::groups::{Group, heading};
 use crate::names::{INVALID, Names, distinct, is_modelled};
 use crate::number::{self, plain};
-use crate::{explain, figures};
+use crate::{explain, figures, readings};
 
 /// The largest number of lines of one kind.
 const MOST: usize = 12;
@@ -99,6 +99,7 @@ impl Notes<'_> {
             self.reasons(names),
             varying_connects(run, names),
             explain::lines(names, &run.cells),
+            readings::lines(names, &run.cells),
             shortfalls(run, names),
             full_queues(run, names),
             warnings(run, names),

@@ -20,6 +20,7 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
+use super::content::{Contents, ReadingsLists};
 use crate::options::sending::Sending;
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
@@ -35,8 +36,8 @@ pub struct Options {
     pub stacks: Vec<Stack>,
     /// How connections start.
     pub starts: Vec<Start>,
-    /// Payload sizes.
-    pub sizes: Vec<ByteSize>,
+    /// What messages carry.
+    pub contents: Contents,
     /// Links.
     pub links: Vec<LinkConfig>,
     /// Samples (devices) per cell.
@@ -224,7 +225,7 @@ pub enum OptionsError {
     /// The payloads of all messages take more than a day.
     #[error(
         "this run would send {gigabytes} GB of payload, more than 1,000 GB: \
-         lower -n, --size or --messages-per-connection"
+         lower -n, --size, --readings or --messages-per-connection"
     )]
     TooMuchPayload {
         /// The payload of the run.
@@ -316,6 +317,11 @@ impl Options {
     /// The scenario in its resolved form.
     pub fn to_scenario(&self) -> ResolvedScenario {
         let duration = |duration: Duration| DisplayDuration(duration).to_string();
+        let no_lists = ReadingsLists::default();
+        let (sizes, lists) = match &self.contents {
+            Contents::Sizes(sizes) => (sizes.as_slice(), &no_lists),
+            Contents::Readings(lists) => ([].as_slice(), lists),
+        };
         let schedules: Vec<ResolvedSchedule> = self.schedules.iter().map(resolved_schedule).collect();
         let first = schedules.first().cloned().unwrap_or_default();
         ResolvedScenario {
@@ -329,7 +335,10 @@ impl Options {
             insecure: self.running.as_ref().is_some_and(|running| running.insecure),
             stacks: self.stacks.iter().map(Stack::to_string).collect(),
             start: self.starts.iter().map(Start::to_string).collect(),
-            size: self.sizes.iter().map(ByteSize::to_string).collect(),
+            size: sizes.iter().map(ByteSize::to_string).collect(),
+            readings: lists.readings.clone(),
+            encoding: lists.encodings.iter().map(ToString::to_string).collect(),
+            compression: lists.compressions.iter().map(ToString::to_string).collect(),
             links: self.links.iter().copied().map(LinkText).collect(),
             samples: u64::from(self.samples),
             settle: duration(self.settle),

@@ -18,6 +18,7 @@ use wirecost_link::LinkConfig;
 use wirecost_proto::driver::Writing;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
+use wirecost_readings::Batch;
 use wirecost_results::load::LoopKind;
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
@@ -386,6 +387,9 @@ pub enum Payload {
     /// The same bytes in each message.
     #[serde(rename = "hex", serialize_with = "print::hex")]
     File(Arc<[u8]>),
+    /// Readings of a sensor, the same in each message.
+    #[serde(serialize_with = "print::batch")]
+    Readings(BatchBytes),
     /// A text with placeholders: `%d` the device's number, `%n` the message's, `%t` the intended time in
     /// milliseconds of the epoch, `%r` eight random hexadecimal digits.
     #[serde(serialize_with = "print::text")]
@@ -397,7 +401,7 @@ impl Payload {
     pub fn message_bytes(&self, devices: u32) -> Option<u64> {
         match self {
             Self::Template(text) => text.parse::<Pattern>().ok()?.length(devices),
-            Self::Size(_) | Self::File(_) => Some(self.bytes()),
+            Self::Size(_) | Self::File(_) | Self::Readings(_) => Some(self.bytes()),
         }
     }
 
@@ -406,7 +410,27 @@ impl Payload {
         match self {
             Self::Size(size) => size.bytes(),
             Self::File(bytes) => bytes.len() as u64,
+            Self::Readings(readings) => readings.bytes.len() as u64,
             Self::Template(text) => text.len() as u64,
+        }
+    }
+}
+
+/// Readings, and the bytes that follow from them and the seed of the load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchBytes {
+    /// The readings.
+    pub batch: Batch,
+    /// The payload.
+    pub bytes: Arc<[u8]>,
+}
+
+impl BatchBytes {
+    /// The bytes of `batch` in a load with this seed.
+    pub fn new(batch: Batch, seed: u64) -> Self {
+        Self {
+            batch,
+            bytes: batch.payload(seed).into(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The options of comparisons, loads and reports in NB-IoT cells, every default filled in.
 
 pub mod compare;
+pub mod content;
 pub mod load;
 pub mod nbiot;
 pub mod sending;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use wirecost_proto::ByteSize;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
@@ -15,6 +14,7 @@ use wirecost_stack::target::Target;
 use super::PlannedCell;
 use crate::labels::labels_of_link;
 use crate::options::compare::{Options, Reconnect, Schedule, resolved_schedule};
+use crate::options::content::Content;
 use crate::selector::Labels;
 
 /// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
@@ -23,7 +23,8 @@ use crate::selector::Labels;
 struct Question {
     stack: String,
     start: String,
-    size: String,
+    #[serde(rename = "size")]
+    content: String,
     link: LinkText,
     schedule: ResolvedSchedule,
 }
@@ -120,8 +121,8 @@ pub struct Dimensions {
     pub stack: Stack,
     /// How their connections start.
     pub start: Start,
-    /// Payload of a message.
-    pub size: ByteSize,
+    /// What a message carries.
+    pub content: Content,
     /// Index of its link in the options.
     pub link: usize,
     /// The messages of a connection and their times.
@@ -143,11 +144,11 @@ pub(crate) fn labels(options: &Options, cell: Dimensions) -> Labels {
     Labels::from([
         ("stack", cell.stack.to_string()),
         ("start", cell.start.to_string()),
-        ("size", cell.size.to_string()),
         ("messages_per_connection", cell.schedule.messages.to_string()),
         ("target", options.target_name()),
     ])
     .into_iter()
+    .chain(cell.content.labels())
     .chain(interval)
     .chain(labels_of_link(&options.links[cell.link]))
     .collect()
@@ -157,7 +158,7 @@ fn question(options: &Options, cell: Dimensions) -> Question {
     Question {
         stack: cell.stack.to_string(),
         start: cell.start.to_string(),
-        size: cell.size.to_string(),
+        content: cell.content.to_string(),
         link: LinkText(options.links[cell.link]),
         schedule: resolved_schedule(&cell.schedule),
     }
@@ -171,9 +172,12 @@ fn canonical(value: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use wirecost_proto::ByteSize;
+
     use super::*;
     use crate::options::compare::Schedule;
     use crate::options::compare::tests::options;
+    use crate::options::content::{Contents, ReadingsLists};
     use crate::plan::Plan;
 
     fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {
@@ -197,7 +201,7 @@ mod tests {
     fn more_cells_leave_keys_and_random_streams_alone() {
         let few = options(&["mqtt-qos1"]);
         let mut many = options(&["tcp", "mqtt-qos1", "coap-con"]);
-        many.sizes.insert(0, ByteSize::from_bytes(1));
+        many.contents = Contents::Sizes([1, 128].map(ByteSize::from_bytes).to_vec());
         many.links
             .insert(0, wirecost_link::LinkConfig::symmetric(Duration::from_millis(1)));
         let (small, large) = (Plan::new(&few), Plan::new(&many));
@@ -210,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 12] = [
+        let changes: [fn(&mut Options); 13] = [
             |options| options.seed = 43,
             |options| options.samples = 11,
             |options| options.settle = Duration::from_secs(2),
@@ -227,7 +231,10 @@ mod tests {
             |options| options.sending.offload = true,
             |options| options.sending.chunk = Some(ByteSize::from_bytes(100)),
             |options| options.sending.payload = Some(vec![7; 128].into()),
-            |options| options.sizes = vec![ByteSize::from_bytes(129)],
+            |options| options.contents = Contents::Sizes(vec![ByteSize::from_bytes(129)]),
+            |options| {
+                options.contents = Contents::Readings(ReadingsLists::default());
+            },
         ];
         let plain = keys(|_| {});
         for (index, change) in changes.into_iter().enumerate() {

@@ -4,6 +4,7 @@ use wirecost_proto::ByteSize;
 
 use super::*;
 use crate::options::compare::tests::options;
+use crate::options::content::Contents;
 
 fn order(seed: u64) -> Vec<(usize, u32)> {
     let mut options = options(&["tcp", "mqtt-qos1", "coap-con"]);
@@ -32,7 +33,7 @@ fn the_order_is_random_and_the_seeds() {
 fn starts_are_spread_by_time_and_by_bytes() {
     let gaps = |bytes: u64| {
         let mut options = options(&["tcp"]);
-        options.sizes = vec![ByteSize::from_bytes(bytes)];
+        options.contents = Contents::Sizes(vec![ByteSize::from_bytes(bytes)]);
         let starts: Vec<Duration> = Plan::new(&options)
             .devices
             .iter()
@@ -52,7 +53,7 @@ fn starts_are_spread_by_time_and_by_bytes() {
 #[test]
 fn a_cell_that_cannot_be_run_has_a_reason_and_no_devices() {
     let mut options = options(&["udp", "tcp"]);
-    options.sizes = vec![ByteSize::from_bytes(70_000)];
+    options.contents = Contents::Sizes(vec![ByteSize::from_bytes(70_000)]);
     let plan = Plan::new(&options);
     assert!(
         plan.cells[0]

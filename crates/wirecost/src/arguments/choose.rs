@@ -11,6 +11,7 @@ use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::table::whole;
 use wirecost_stack::Stack;
 
+use super::BatchArguments;
 use super::count::at_least_one;
 
 /// `wirecost choose`.
@@ -38,6 +39,9 @@ pub struct ChooseArguments {
         allow_hyphen_values = true
     )]
     pub size: ByteSize,
+
+    #[command(flatten)]
+    pub readings: BatchArguments,
 
     /// Time from one reading to the next
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file")]

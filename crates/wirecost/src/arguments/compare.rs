@@ -15,7 +15,7 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::count::at_least_one;
-use super::{PacketPath, TableArguments};
+use super::{PacketPath, ReadingsArguments, TableArguments};
 
 /// `wirecost compare`.
 #[derive(Debug, Args)]
@@ -47,8 +47,11 @@ pub struct CompareArguments {
     )]
     pub size: Vec<ByteSize>,
 
+    #[command(flatten)]
+    pub readings: ReadingsArguments,
+
     /// File whose bytes are the payload of each message
-    #[arg(long, alias = "payload", value_name = "FILE", conflicts_with = "size")]
+    #[arg(long, alias = "payload", value_name = "FILE", conflicts_with_all = ["size", "readings", "encoding", "compression"])]
     pub payload_file: Option<PathBuf>,
 
     /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
@@ -150,7 +153,7 @@ pub struct CompareArguments {
     pub engine: Engine,
 
     /// Values of one dimension of the matrix, instead of its option: size=16B,1kB link=wifi,lte rtt=5ms,100ms loss=
-    /// link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
+    /// readings= encoding= compression= link-rate= mtu= stack= start= interval= messages-per-connection=; you can repeat this option
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub vary: Vec<String>,
 

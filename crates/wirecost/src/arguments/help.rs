@@ -29,8 +29,8 @@ const LINK: Group = Group {
 const CHOOSE: &[Group] = &[
     Group {
         heading: "Readings",
-        common: &["size", "every", "file"],
-        further: &["keep_alive"],
+        common: &["size", "readings", "every", "file"],
+        further: &["encoding", "compression", "keep_alive"],
     },
     Group {
         heading: "Requirements",
@@ -72,8 +72,15 @@ const WHAT_IF: &[Group] = &[
 const COMPARE: &[Group] = &[
     Group {
         heading: "Messages",
-        common: &["size", "interval", "messages_per_connection"],
-        further: &["payload_file", "chunk", "resource", "keep_alive"],
+        common: &["size", "readings", "interval", "messages_per_connection"],
+        further: &[
+            "encoding",
+            "compression",
+            "payload_file",
+            "chunk",
+            "resource",
+            "keep_alive",
+        ],
     },
     Group {
         heading: "Connections and server",
@@ -118,6 +125,9 @@ const LOAD: &[Group] = &[
             "clients", "rate", "duration", "count", "find_max", "size", "resource", "qos",
         ],
         further: &[
+            "readings",
+            "encoding",
+            "compression",
             "per_client",
             "poisson",
             "spread",

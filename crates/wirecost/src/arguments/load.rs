@@ -16,8 +16,8 @@ use wirecost_scenario::table::{clients, rate, whole};
 use wirecost_security::Start;
 use wirecost_stack::target::Target;
 
-use super::ShapeArguments;
 use super::count::at_least_one;
+use super::{ReadingsArguments, ShapeArguments};
 
 /// `wirecost load`.
 #[derive(Debug, Args)]
@@ -109,6 +109,9 @@ pub struct LoadArguments {
         allow_hyphen_values = true
     )]
     pub size: Vec<ByteSize>,
+
+    #[command(flatten)]
+    pub readings: ReadingsArguments,
 
     /// Topic, path or address; %d is the device's number, %n the message's number [default: the URL's, or test; obs for
     /// CoAP observers]

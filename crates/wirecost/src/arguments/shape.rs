@@ -15,7 +15,7 @@ use super::login::LoginArguments;
 
 /// Options that do not apply to a storm. The options of a storm must conflict with them, too: clap does not report a
 /// missing required option if an option that conflicts with it is present.
-const NO_STORM: [&str; 17] = [
+const NO_STORM: [&str; 20] = [
     "replay",
     "late_subscribers",
     "retain",
@@ -29,6 +29,9 @@ const NO_STORM: [&str; 17] = [
     "closed_loop",
     "inflight",
     "size",
+    "readings",
+    "encoding",
+    "compression",
     "payload_file",
     "payload_template",
     "connect_only",
@@ -88,12 +91,12 @@ pub struct ShapeArguments {
     pub will_payload: String,
 
     /// File whose bytes are the payload of each message
-    #[arg(long, value_name = "FILE", conflicts_with = "size")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "readings", "encoding", "compression"])]
     pub payload_file: Option<PathBuf>,
 
     /// Text of each payload: %d is the device's number, %n the message's number, %t the intended time in ms since 1970,
     /// %r eight random digits
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["size", "payload_file"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["size", "readings", "encoding", "compression", "payload_file"])]
     pub payload_template: Option<String>,
 
     /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
@@ -122,8 +125,8 @@ pub struct ShapeArguments {
 
     /// Connect and close, again and again, to measure handshakes; --rate is the rate of handshakes, --start selects how
     /// they start
-    #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers", "retain", "inflight", "size", "payload_file",
-        "payload_template", "connect_rate"])]
+    #[arg(long, conflicts_with_all = ["reconnect_storm", "subscribers", "retain", "inflight", "size", "readings", "encoding", "compression",
+        "payload_file", "payload_template", "connect_rate"])]
     pub connect_only: bool,
 
     /// Connect, stay connected for --duration, lose all connections at one instant, and reconnect. No messages are

@@ -17,6 +17,7 @@ use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, Schedule};
+use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
 
@@ -187,7 +188,7 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     };
     let options = Options {
         engine: Engine::Sim,
-        sizes: vec![arguments.size],
+        contents: Contents::of(&[arguments.size], &arguments.readings.lists()),
         links: vec![inputs.link],
         samples,
         seed: arguments.seed,

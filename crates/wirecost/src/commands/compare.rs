@@ -18,6 +18,7 @@ use wirecost_results::warning::Warning;
 use wirecost_results::{Cell, Ladder, OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Options, ServerPath};
+use wirecost_scenario::options::content::Contents;
 
 use crate::arguments::{CompareArguments, OutputArguments};
 use crate::commands::{command_line, thresholds};
@@ -233,12 +234,16 @@ fn print_sequences(folder: &RunFolder) -> Result<(), Failure> {
 /// The first line: what runs, and the results folder.
 fn introduce(options: &Options, out: &Path) {
     let stacks: Vec<String> = options.stacks.iter().map(ToString::to_string).collect();
-    let (sizes, links) = (options.sizes.len(), options.links.len());
+    let (contents, links) = (options.contents.count() as u64, options.links.len());
+    let contents = match &options.contents {
+        Contents::Sizes(_) => counted(contents, "size"),
+        Contents::Readings(_) => counted(contents, "payload"),
+    };
     output::note(format_args!(
         "wirecost {}: {}, {}, {}, {} each, seed {}, into {}",
         env!("CARGO_PKG_VERSION"),
         stacks.join(" "),
-        counted(sizes as u64, "size"),
+        contents,
         match options.path() {
             Some(ServerPath::Real) => format!("the real path to {}", options.target_name()),
             Some(ServerPath::Relay) => format!(

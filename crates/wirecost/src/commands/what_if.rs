@@ -12,6 +12,7 @@ use wirecost_proto::ByteSize;
 use wirecost_results::RunFolder;
 use wirecost_scenario::Scenario;
 use wirecost_scenario::options::compare::{Engine, Options, Schedule};
+use wirecost_scenario::options::content::Contents;
 
 use super::link_flags::links;
 use super::{choose, keep_alive_seconds};
@@ -73,7 +74,7 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
     let sizes = today.sizes.iter();
     let options = Options {
         engine: Engine::Sim,
-        sizes: sizes.map(|(size, _)| ByteSize::from_bytes(*size)).collect(),
+        contents: Contents::Sizes(sizes.map(|(size, _)| ByteSize::from_bytes(*size)).collect()),
         links: vec![*link],
         samples: 1,
         seed: arguments.seed,

@@ -212,7 +212,7 @@ proptest! {
         payload in 0usize..300,
         stride in 1usize..70,
     ) {
-        let mut data = crate::codec::section::message_head("a", payload);
+        let mut data = crate::codec::section::message_head("a", None, payload);
         data.resize(data.len() + payload, 7);
         data.append(&mut message);
         let totals = |stride: usize| {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use wirecost_scenario::options::compare::{Reconnect, Schedule};
+use wirecost_scenario::options::content::Contents;
 use wirecost_security::Start;
 
 use super::*;
@@ -149,7 +150,7 @@ fn no_cell_begins_after_an_interruption() {
 fn a_cell_that_cannot_run_gives_the_reason() {
     let results = simulated(
         &["udp"],
-        |options| options.sizes[0] = "70kB".parse().expect("a size"),
+        |options| options.contents = Contents::Sizes(vec!["70kB".parse().expect("a size")]),
         1,
     );
     assert!(results[0].cell.not_run.is_some() && results[0].rows.is_empty());

@@ -207,6 +207,7 @@ fn by_cell(
 #[cfg(test)]
 mod tests {
     use wirecost_proto::ByteSize;
+    use wirecost_scenario::options::content::Contents;
 
     use super::*;
     use crate::compare::fixture::options;
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn a_batch_holds_as_many_devices_as_fit_and_one_mtu() {
         let mut options = options(&["tcp", "coap-con"]);
-        options.sizes = (1..=3).map(ByteSize::from_bytes).collect();
+        options.contents = Contents::Sizes((1..=3).map(ByteSize::from_bytes).collect());
         let mut smaller = options.links[0];
         smaller.up.mtu = 1_280;
         options.links.push(smaller);

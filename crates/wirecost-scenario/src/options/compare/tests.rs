@@ -1,4 +1,5 @@
 use super::*;
+use crate::options::content::Contents;
 
 /// A comparison of `stacks` that can be run.
 pub(crate) fn options(stacks: &[&str]) -> Options {
@@ -17,6 +18,10 @@ fn refusal(change: impl FnOnce(&mut Options)) -> String {
     options.validate().expect_err("absurd").to_string()
 }
 
+fn size_of(bytes: u64) -> Contents {
+    Contents::Sizes(vec![ByteSize::from_bytes(bytes)])
+}
+
 #[test]
 fn what_can_be_run_is_valid() {
     assert_eq!(options(&["tcp", "mqtt-qos1", "coap-con"]).validate(), Ok(()));
@@ -24,12 +29,12 @@ fn what_can_be_run_is_valid() {
 
 #[test]
 fn more_than_memory_or_a_day_holds_is_refused_by_the_flags_name() {
-    let size = refusal(|options| options.sizes = vec![ByteSize::from_bytes(100_000_000_000)]);
+    let size = refusal(|options| options.contents = size_of(100_000_000_000));
     assert!(size.contains("--size must be at most 1GB"), "{size}");
     let messages = refusal(|options| options.schedules[0].messages = u64::MAX);
     assert!(messages.contains("--messages-per-connection"), "{messages}");
     let payload = refusal(|options| {
-        options.sizes = vec![ByteSize::from_bytes(1_000_000_000)];
+        options.contents = size_of(1_000_000_000);
         options.samples = 1_000;
     });
     assert!(payload.contains("2000 GB"), "{payload}");
@@ -77,7 +82,7 @@ fn devices_share_a_link_in_virtual_time_only() {
 #[test]
 fn many_cells_are_no_reason_to_refuse() {
     let mut many = options(&["coap-con", "tcp"]);
-    many.sizes = (1..=1_000).map(ByteSize::from_bytes).collect();
+    many.contents = Contents::Sizes((1..=1_000).map(ByteSize::from_bytes).collect());
     many.samples = 150;
     assert_eq!(many.validate(), Ok(()));
 }

@@ -9,6 +9,7 @@ use wirecost_security::Start;
 use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
 
+use super::Contents;
 use super::{Engine, Medium, Options, OptionsError, Reconnect, ServerPath, SharedLink};
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
@@ -73,7 +74,7 @@ impl Options {
         self.validate_starts()?;
         once("stack", &self.stacks)?;
         once("start", &self.starts)?;
-        once("size", &self.sizes)?;
+        self.validate_contents()?;
         once("link", &self.links)?;
         once("interval with its messages per connection", &self.schedules)?;
         if !self.stacks.iter().any(|stack| self.target.speaks(*stack)) {
@@ -83,6 +84,18 @@ impl Options {
             });
         }
         Ok(())
+    }
+
+    /// Each content is named once.
+    fn validate_contents(&self) -> Result<(), OptionsError> {
+        match &self.contents {
+            Contents::Sizes(sizes) => once("size", sizes),
+            Contents::Readings(lists) => {
+                once("number of readings", &lists.readings)?;
+                once("encoding", &lists.encodings)?;
+                once("compression", &lists.compressions)
+            }
+        }
     }
 
     /// The engine must be able to run what is asked for.
@@ -204,14 +217,15 @@ impl Options {
                 got: messages.to_string(),
             });
         }
-        if let Some(size) = self.sizes.iter().find(|size| size.bytes() > MAX_SIZE) {
+        let contents = self.contents.each();
+        if let Some(content) = contents.iter().find(|content| content.most_bytes() > MAX_SIZE) {
             return Err(OptionsError::TooLarge {
                 flag: "--size",
                 most: "1GB",
-                got: size.to_string(),
+                got: content.to_string(),
             });
         }
-        let sizes: u64 = self.sizes.iter().map(|size| size.bytes()).sum();
+        let sizes: u64 = contents.iter().map(|content| content.most_bytes()).sum();
         let cells_per_size = (self.stacks.len() * self.starts.len() * self.links.len()) as u64;
         let per_device: u64 = messages.map(|messages| messages + 1).sum();
         let messages = cells_per_size

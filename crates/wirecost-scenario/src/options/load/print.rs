@@ -10,7 +10,7 @@ use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
 use wirecost_stack::secret::PASSWORD_VARIABLE;
 
-use crate::options::load::{LoadOptions, LoadTarget};
+use crate::options::load::{BatchBytes, LoadOptions, LoadTarget};
 use crate::table::message_rate_text;
 
 /// A load in its resolved form: in results folders, and for worker processes.
@@ -106,6 +106,15 @@ pub(crate) fn link<S: Serializer>(link: &Option<LinkConfig>, to: S) -> Result<S:
 pub(crate) fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
     to.serialize_str(&digits.collect::<String>())
+}
+
+pub(crate) fn batch<S: Serializer>(readings: &BatchBytes, to: S) -> Result<S::Ok, S::Error> {
+    let batch = readings.batch;
+    let mut map = to.serialize_map(Some(3))?;
+    map.serialize_entry("count", &batch.readings)?;
+    map.serialize_entry("encoding", batch.encoding.name())?;
+    map.serialize_entry("compression", batch.compression.name())?;
+    map.end()
 }
 
 pub(crate) fn arrivals<S: Serializer>(is_poisson: &bool, to: S) -> Result<S::Ok, S::Error> {

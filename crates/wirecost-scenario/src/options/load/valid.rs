@@ -127,6 +127,7 @@ impl LoadOptions {
         refuse(About::Key("start"), self.connects_once())?;
         let payload = match &self.payload {
             Payload::Size(_) => "size",
+            Payload::Readings(_) => "readings",
             Payload::File(_) | Payload::Template(_) => "payload",
         };
         refuse(About::Key(payload), stack.refuses(self.payload.bytes()))?;

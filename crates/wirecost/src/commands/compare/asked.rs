@@ -6,6 +6,7 @@ use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
     Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
 };
+use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::options::load::LoadTarget;
 use wirecost_scenario::options::sending::Sending;
 use wirecost_stack::url::{Url, percent_decoded};
@@ -21,7 +22,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
     let mut options = Options {
         engine: arguments.engine,
         stacks: arguments.stacks.clone(),
-        sizes: arguments.size.clone(),
+        contents: Contents::of(&arguments.size, &arguments.readings.lists()),
         links: links(&lists(arguments))?,
         samples: arguments.clients.unwrap_or(arguments.count),
         settle: arguments.settle,
@@ -49,7 +50,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         shard: None,
     };
     if let Some(payload) = &options.sending.payload {
-        options.sizes = vec![ByteSize::from_bytes(payload.len() as u64)];
+        options.contents = Contents::Sizes(vec![ByteSize::from_bytes(payload.len() as u64)]);
     }
     options.settle_engine();
     match &arguments.target {

@@ -1,7 +1,7 @@
 //! `--vary KEY=V1,V2,...`: the values of one dimension of the matrix.
 
 use wirecost_scenario::link;
-use wirecost_scenario::table::{Read, ValueError, parsed, time};
+use wirecost_scenario::table::{Read, ValueError, parsed, readings, time};
 use wirecost_stack::name::nearest_of;
 
 use crate::arguments::CompareArguments;
@@ -11,9 +11,18 @@ use crate::exit::Failure;
 type Apply = fn(&mut CompareArguments, &[&str]) -> Result<(), ValueError>;
 
 /// The dimensions of the matrix, by the names of their flags.
-const DIMENSIONS: [(&str, Apply); 10] = [
+const DIMENSIONS: [(&str, Apply); 13] = [
     ("size", |arguments, values| {
         set(&mut arguments.size, values, parsed)
+    }),
+    ("readings", |arguments, values| {
+        set(&mut arguments.readings.readings, values, readings)
+    }),
+    ("encoding", |arguments, values| {
+        set(&mut arguments.readings.encoding, values, parsed)
+    }),
+    ("compression", |arguments, values| {
+        set(&mut arguments.readings.compression, values, parsed)
     }),
     ("link", |arguments, values| {
         let named =
@@ -48,12 +57,13 @@ const DIMENSIONS: [(&str, Apply); 10] = [
 ];
 
 /// Other common names of dimensions.
-const OTHERWISE: [(&str, &str); 5] = [
+const OTHERWISE: [(&str, &str); 6] = [
     ("rate", "link-rate"),
     ("bandwidth", "link-rate"),
     ("latency", "rtt"),
     ("delay", "rtt"),
     ("payload", "size"),
+    ("batch", "readings"),
 ];
 
 /// Puts what `--vary` asks for in place of the defaults of the flags.
@@ -90,6 +100,11 @@ pub(super) fn apply(arguments: &mut CompareArguments) -> Result<(), Failure> {
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
         apply(arguments, &values).map_err(|why| Failure::usage(format!("--vary {key}: {why}")))?;
         varied.push(key.to_owned());
+    }
+    let has_readings = arguments.readings.lists().is_given();
+    if has_readings && (is_given(arguments, "size") || varied.iter().any(|key| key == "size")) {
+        let message = "a size and readings both say what messages carry: leave out one of them";
+        return Err(Failure::usage(message));
     }
     Ok(())
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use wirecost_proto::ByteSize;
 use wirecost_scenario::edit::MAX_COMBINATIONS;
 use wirecost_scenario::options::compare::LinkConfig;
+use wirecost_scenario::options::content::{Content, Contents};
 use wirecost_scenario::options::load::valid::{About, Refusal};
-use wirecost_scenario::options::load::{Arrivals, LoadOptions, LoadTarget, Offer, Payload};
+use wirecost_scenario::options::load::{Arrivals, BatchBytes, LoadOptions, LoadTarget, Offer, Payload};
 use wirecost_scenario::table::combined;
 use wirecost_security::Start;
 use wirecost_stack::url::{Login, Url};
@@ -55,7 +56,7 @@ pub fn loads(arguments: &LoadArguments) -> Result<Vec<LoadOptions>, Failure> {
 pub(super) struct Choice {
     stack: Stack,
     start: Start,
-    pub(super) size: ByteSize,
+    pub(super) content: Content,
     link: Option<LinkConfig>,
     inflight: Option<u32>,
     clients: u32,
@@ -71,7 +72,7 @@ fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, F
     let base = Choice {
         stack: Stack::plain(Application::Tcp),
         start: Start::Cold,
-        size: ByteSize::from_bytes(0),
+        content: ByteSize::from_bytes(0).into(),
         link: None,
         inflight: None,
         clients: 0,
@@ -82,7 +83,10 @@ fn choices(arguments: &LoadArguments, stacks: &[Stack]) -> Result<Vec<Choice>, F
     let all = combined(&all, &arguments.start, MOST, |choice, start| {
         choice.start = *start
     });
-    let all = combined(&all, &arguments.size, MOST, |choice, size| choice.size = *size);
+    let contents = Contents::of(&arguments.size, &arguments.readings.lists()).each();
+    let all = combined(&all, &contents, MOST, |choice, content| {
+        choice.content = *content;
+    });
     let all = combined(&all, &links, MOST, |choice, link| choice.link = Some(*link));
     let all = combined(&all, &arguments.inflight, MOST, |choice, inflight| {
         choice.inflight = Some(*inflight);
@@ -107,7 +111,10 @@ fn options(
         service_time: arguments.service_time,
         workers: arguments.workers,
         clients: choice.clients,
-        payload: Payload::Size(choice.size),
+        payload: match choice.content {
+            Content::Size(size) => Payload::Size(size),
+            Content::Readings(batch) => Payload::Readings(BatchBytes::new(batch, arguments.seed)),
+        },
         resource: resource(arguments, target, choice.stack),
         login: login.cloned().map(|login| (login.user, login.password)),
         keep_alive: keep_alive_seconds(arguments.keep_alive)?,
