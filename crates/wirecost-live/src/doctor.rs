@@ -12,6 +12,7 @@ use crate::clock::{Clock, ClockQuality};
 use crate::environment::{Environment, Load, OpenFiles, free_files};
 use crate::error::{Doing, EnvironmentError};
 use crate::namespace::{Namespace, become_root_of_user_namespace};
+use crate::power::Source;
 use crate::sys::process::{in_child, is_readable};
 use crate::timerfd::{TimerFd, minimize_timer_slack};
 use crate::topology::{Topology, TopologyConfig};
@@ -66,7 +67,28 @@ pub fn examine() -> Vec<Finding> {
         open_files(),
         cores(),
         steal(),
+        energy(),
     ]
+}
+
+/// What measures the energy of this machine.
+fn energy() -> Finding {
+    let found = Source::find(Path::new("/sys"));
+    Finding {
+        what: "energy",
+        verdict: if found.is_ok() {
+            Verdict::Works
+        } else {
+            Verdict::Limited
+        },
+        advice: found.is_err().then(|| {
+            "nothing else depends on it: a power meter's file does (wirecost cost --meter)".to_owned()
+        }),
+        detail: found.map_or_else(
+            |why| format!("not measured: {why}"),
+            |source| format!("measured by {}", source.name()),
+        ),
+    }
 }
 
 /// An AppArmor profile that allows `program` user namespaces and restricts nothing else.

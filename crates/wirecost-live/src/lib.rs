@@ -14,6 +14,7 @@
 //! - [`process`]: real servers as children that cannot outlive this process; [`foreign`]: the servers of targets, by
 //!   name
 //! - [`patience`]: time limits of waits, which Ctrl-C ends
+//! - [`power`]: the energy of this machine, by RAPL or its battery
 //! - [`provenance`]: the measuring machine, in the results' format
 //! - [`relay`]: passes the bytes of devices behind the emulated link on to a server outside of it
 //! - [`signals`]: Ctrl-C as a flag that wakes every thread
@@ -56,6 +57,7 @@ pub mod observer;
 pub mod packet_socket;
 pub mod patience;
 pub mod port;
+pub mod power;
 pub mod priority;
 pub mod process;
 pub mod provenance;

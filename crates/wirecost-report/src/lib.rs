@@ -3,6 +3,7 @@
 //! - [`terminal`]: the table on a terminal, and one line per cell where there is none
 //! - [`export`]: `summary.csv` and `summary.md`
 //! - [`html`]: `report.html`, one file that asks nothing of the network
+//! - [`choice`]: which stack was chosen, for a design document
 //! - [`link`]: the same for a program's run
 //! - [`load`]: the same for loads; [`nbiot`]: tables and `report.html` of reports in NB-IoT cells; [`sequence`]: one device over
 //!   the air
@@ -24,6 +25,7 @@
 // A new column must not be written as another one: the compiler lists the matches that it is missing in.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod choice;
 mod columns;
 mod conclusion;
 mod csv;

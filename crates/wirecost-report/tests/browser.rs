@@ -9,6 +9,7 @@ mod nbiot;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use wirecost_report::choice::{Choice, Choices, Ranked};
 use wirecost_report::html::report;
 use wirecost_results::Results;
 
@@ -259,6 +260,71 @@ fn the_report_of_cells_draws_every_figure() {
         let shot = format!("--screenshot={}", file.display());
         browser.open_page(&html, &[&shot, &format!("--window-size={width},{height}")]);
     }
+}
+
+/// A decision matrix of two use cases, one without an answer.
+fn choices() -> Choices {
+    let text = |texts: &[&str]| {
+        texts
+            .iter()
+            .map(|text| (*text).to_owned())
+            .collect::<Vec<String>>()
+    };
+    let row = |stack: &str, is_met, parts| Ranked {
+        texts: text(&[
+            stack,
+            "a connection each",
+            "2,409",
+            "0.2933",
+            "within: longest 0.80 s, above 0.30 s",
+        ]),
+        is_met,
+        parts,
+    };
+    let case = |name: &str, is_met| Choice {
+        name: name.to_owned(),
+        answer: "coap-con+oscore (no connection)".to_owned(),
+        reasons: text(&["1 of 2 stacks and ways meet the requirements."]),
+        requirements: vec![("reading", "48B every 15min".to_owned())],
+        heads: text(&["stack", "connection", "bytes", "MB/month", "why not"]),
+        rows: vec![
+            row("coap-con+oscore", is_met, [0.0, 150.0, 0.0]),
+            row("amqp-unsettled+tls1.3", false, [1_300.0, 200.0, 25_000.0]),
+        ],
+        evidence: text(&["simulated with seed 42"]),
+        files: vec![("figures", "01-soil/summary.json".to_owned())],
+        assumptions: text(&["modelled by devices/<a>.yaml"]),
+    };
+    Choices {
+        version: "0.1.0".to_owned(),
+        title: "Which stack for which use case".to_owned(),
+        matrix: vec![
+            text(&["soil", "coap-con+oscore", "150 B", "of 2 rows: 1 by within", ""]),
+            text(&["<b>buoy", "none", "nearest", "of 2 rows: 2 by within", ""]),
+        ],
+        matrix_heads: text(&["use case", "best", "its figures", "excluded", "alternative"]),
+        cases: vec![case("soil", true), case("<b>buoy", false)],
+        command: "wirecost choose --file cases.yaml".to_owned(),
+    }
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn the_page_of_a_choice_is_whole_and_asks_nothing() {
+    let browser = Browser::new();
+    let html = wirecost_report::choice::html(&choices()).unwrap();
+    let (dom, log) = browser.open_page(&html, &["--dump-dom"]);
+    assert_eq!(console(&log), Vec::<&str>::new());
+    assert_eq!(browser.requests_of(&html), Vec::<String>::new());
+    assert_eq!(
+        (
+            dom.matches("<table").count(),
+            dom.matches("class=\"track\"").count()
+        ),
+        (3, 4)
+    );
+    assert!(!dom.contains("<b>buoy") && dom.contains("&lt;b&gt;buoy"));
+    assert_eq!(clipped(&browser, &html).as_deref(), Some("1180: ; 1400: ; 420: "));
 }
 
 /// The style sheet alone shows one panel of each choice. The map begins with the stack of which fewest devices are served at the

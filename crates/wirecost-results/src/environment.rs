@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use wirecost_stats::MeanInterval;
 
 /// Facts of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,10 +60,86 @@ pub struct Environment {
     /// Resident memory of the foreign server at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_resident_bytes: Option<u64>,
+    /// The energy of this machine, measured by itself during the live part of a comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_energy: Option<MachineEnergy>,
     /// Packets in the capture that belong to no cell.
     pub unattributed_packets: u64,
     /// Packets that a TUN, a packet socket or the recorder dropped. Any dropped packet makes the run invalid.
     pub dropped_packets: u64,
+}
+
+/// Samples of the power of the machine, in watts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PowerSamples {
+    /// What measured it.
+    pub source: Option<String>,
+    /// Why nothing was measured.
+    pub not_measured: Option<String>,
+    /// Before the run, at rest.
+    pub idle_watts: Vec<f64>,
+    /// During the run.
+    pub active_watts: Vec<f64>,
+    /// How long the run took, in seconds.
+    pub seconds: f64,
+}
+
+/// The energy of this machine: devices, servers and the emulated link together. Measured, or absent with the reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineEnergy {
+    /// What measured it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Why nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_measured: Option<String>,
+    /// Mean power at rest, in watts.
+    pub idle_w: Option<f64>,
+    /// Mean power during the run, in watts.
+    pub active_w: Option<f64>,
+    /// How long the run took, in seconds.
+    pub seconds: f64,
+    /// Messages of the live cells.
+    pub messages: u64,
+    /// Energy above rest for each message, in joules.
+    pub above_idle_j_per_message: Option<f64>,
+    /// Its 95 % interval, from the spread of the samples of power at rest and during the run; null if they are too few.
+    pub above_idle_j_per_message_ci95: Option<[f64; 2]>,
+}
+
+impl MachineEnergy {
+    /// The energy of one part of a run after the other, and of their messages; `None` without any part.
+    pub fn of(parts: &[&PowerSamples], messages: u64) -> Option<Self> {
+        let first = parts.first()?;
+        let all = |of: fn(&PowerSamples) -> &Vec<f64>| -> Vec<f64> {
+            parts.iter().flat_map(|part| of(part).iter().copied()).collect()
+        };
+        let idle = MeanInterval::of(&all(|part| &part.idle_watts));
+        let active = MeanInterval::of(&all(|part| &part.active_watts));
+        let seconds: f64 = parts.iter().map(|part| part.seconds).sum();
+        let each = |watts: f64| watts * seconds / messages as f64;
+        let both = idle.as_ref().zip(active.as_ref()).filter(|_| messages > 0);
+        Some(Self {
+            source: first.source.clone(),
+            not_measured: parts.iter().find_map(|part| part.not_measured.clone()),
+            idle_w: idle.as_ref().map(|idle| idle.mean),
+            active_w: active.as_ref().map(|active| active.mean),
+            seconds,
+            messages,
+            above_idle_j_per_message: both.map(|(idle, active)| each(active.mean - idle.mean)),
+            above_idle_j_per_message_ci95: both
+                .and_then(|(idle, active)| difference(active, idle))
+                .map(|ends| ends.map(each)),
+        })
+    }
+}
+
+/// The interval of the difference of two independent means.
+fn difference(one: &MeanInterval, other: &MeanInterval) -> Option<[f64; 2]> {
+    let mean = one.mean - other.mean;
+    let down = (one.mean - one.low?).hypot(other.high? - other.mean);
+    let up = (one.high? - one.mean).hypot(other.mean - other.low?);
+    Some([mean - down, mean + up])
 }
 
 /// How the emulator kept its deadlines.
@@ -88,4 +165,43 @@ pub struct Emulator {
     /// Whether idle CPUs were kept awake: `awake`, or `asleep` without the permission to keep them awake.
     #[serde(default)]
     pub idle_cpus: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energy_above_rest_is_shared_among_messages() {
+        let part = PowerSamples {
+            source: Some("RAPL".into()),
+            idle_watts: (0..12).map(|at| 4.0 + f64::from(at % 2) * 0.2).collect(),
+            active_watts: (0..40).map(|at| 9.0 + f64::from(at % 2) * 0.2).collect(),
+            seconds: 10.0,
+            ..PowerSamples::default()
+        };
+        // 9.1 W - 4.1 W for 10 s, of 100 messages.
+        let energy = MachineEnergy::of(&[&part], 100).expect("a part");
+        let each = energy.above_idle_j_per_message.expect("measured");
+        assert!((each - 0.5).abs() < 1e-9);
+        let [low, high] = energy.above_idle_j_per_message_ci95.expect("an interval");
+        assert!(low < each && each < high && high - low < 0.05, "{low} {high}");
+        let none = MachineEnergy::of(&[&part], 0).expect("a part");
+        assert_eq!(none.above_idle_j_per_message, None);
+    }
+
+    #[test]
+    fn a_machine_that_measures_nothing_has_a_reason_and_no_number() {
+        let part = PowerSamples {
+            not_measured: Some("no RAPL and no battery here".into()),
+            seconds: 10.0,
+            ..PowerSamples::default()
+        };
+        let energy = MachineEnergy::of(&[&part], 100).expect("a part");
+        assert_eq!(energy.not_measured, part.not_measured);
+        assert_eq!(
+            (energy.idle_w, energy.active_w, energy.above_idle_j_per_message),
+            (None, None, None)
+        );
+    }
 }

@@ -69,7 +69,7 @@ pub enum AmountError {
 }
 
 /// Units with their dimension and their size in base units. Of two units of one dimension, the larger one is first.
-const UNITS: [(&str, Dimension, f64); 41] = [
+const UNITS: [(&str, Dimension, f64); 42] = [
     ("year", Dimension::TIME, 365.25 * 86_400.0),
     ("month", Dimension::TIME, 365.25 * 86_400.0 / 12.0),
     ("d", Dimension::TIME, 86_400.0),
@@ -89,6 +89,7 @@ const UNITS: [(&str, Dimension, f64); 41] = [
     ("kbit", Dimension::DATA, 1e3),
     ("bit", Dimension::DATA, 1.0),
     ("Wh", Dimension::ENERGY, 3_600.0),
+    ("mWh", Dimension::ENERGY, 3.6),
     ("kJ", Dimension::ENERGY, 1e3),
     ("J", Dimension::ENERGY, 1.0),
     ("mJ", Dimension::ENERGY, 1e-3),

@@ -1,9 +1,12 @@
 //! Expressions of figures and of the powers of a device: `2 Ah / ([tail of raspberry-pi-2b-3g] / 5 V)`.
 //!
 //! A name in brackets is a figure, as claims refer to it, or a power of a device that is part of the program: that of a state
-//! (`idle of DEVICE`), or of its first tail (`tail of DEVICE`).
+//! (`idle of DEVICE`), or of its first tail (`tail of DEVICE`). `wake-up of DEVICE` is the energy of a wake-up without any packet:
+//! with its tails.
 
-use wirecost_energy::{Energy, State};
+use core::time::Duration;
+
+use wirecost_energy::{Device, Energy, State};
 use wirecost_scenario::spent::{self, IDLE_DRAW, TAILS};
 
 use crate::amount::{Amount, Dimension};
@@ -44,10 +47,11 @@ enum TermOf {
     Power(Power),
 }
 
-/// A power of a device, in watts, with what it is spent on.
+/// A power of a device in watts, or the energy of its wake-up in joules, with what it is spent on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Power {
-    watts: Energy,
+    range: Energy,
+    dimension: Dimension,
     model: Modelled,
 }
 
@@ -64,7 +68,7 @@ impl Model {
                 TermOf::Figure(reference) => {
                     Amount::of_figure(1.0, reference.metric.quantity_of(reference.aggregation))
                 }
-                TermOf::Power(power) => Amount::new(power.watts.joules, Dimension::POWER),
+                TermOf::Power(power) => Amount::new(power.range.joules, power.dimension),
             };
             terms.push(Term {
                 text: name.to_owned(),
@@ -140,8 +144,8 @@ impl Term {
                 let quantity = reference.metric.quantity_of(reference.aggregation);
                 Amount::new(of(reference)?[end], Dimension::of(quantity))
             }
-            TermOf::Power(Power { watts, .. }) => {
-                Amount::new([watts.joules, watts.low, watts.high][end], Dimension::POWER)
+            TermOf::Power(Power { range, dimension, .. }) => {
+                Amount::new([range.joules, range.low, range.high][end], *dimension)
             }
         })
     }
@@ -158,6 +162,9 @@ fn read_term(name: &str) -> Result<TermOf, String> {
     };
     let known = wirecost_scenario::device::known(device.trim()).map_err(|error| error.to_string())?;
     let device = spent::built_in(known).map_err(|error| error.to_string())?;
+    if of.trim() == "wake-up" {
+        return wake_up(&device, known).map(TermOf::Power);
+    }
     let state = State::ALL.into_iter().find(|state| state.name() == of.trim());
     let (level, mostly) = match (of.trim(), state) {
         ("tail", _) => {
@@ -169,17 +176,49 @@ fn read_term(name: &str) -> Result<TermOf, String> {
         (_, Some(state)) => (device.level(state), "time on the air"),
         _ => {
             let states = State::ALL.map(State::name).join(", ");
-            return Err(format!("{name}: a power is that of {states} or tail"));
+            return Err(format!(
+                "{name}: a power is that of {states} or tail, an energy that of wake-up"
+            ));
         }
     };
     Ok(TermOf::Power(Power {
-        watts: Energy::of(level, 1_000_000_000),
+        range: Energy::of(level, 1_000_000_000),
+        dimension: Dimension::POWER,
         model: Modelled {
             device: known,
             mostly,
             share: 1.0,
         },
     }))
+}
+
+/// The energy of a wake-up without any packet.
+fn wake_up(device: &Device, name: &'static str) -> Result<Power, String> {
+    let wake = device
+        .wake
+        .ok_or_else(|| format!("wake-up of {name}: the device has no wake-up"))?;
+    let of = |level, time: Duration| Energy::of(level, time.as_nanos() as u64);
+    let mut tails = Energy::default();
+    for tail in &device.tails {
+        tails += of(tail.level, tail.time);
+    }
+    let mut range = of(wake.level, wake.time);
+    let share = tails.joules / (tails.joules + range.joules);
+    range += tails;
+    let (mostly, share) = if share > 0.5 {
+        (TAILS, share)
+    } else {
+        ("wake-up", 1.0 - share)
+    };
+    Ok(Power {
+        range,
+        dimension: Dimension::ENERGY,
+        model: Modelled {
+            device: name,
+            mostly,
+            share,
+        },
+    })
 }
 
 #[cfg(test)]
@@ -212,6 +251,15 @@ mod tests {
             assert_eq!(time.to_string(), "1 s");
         }
         assert!(model.results(&|_| None).is_err());
+    }
+
+    #[test]
+    fn a_wake_up_costs_its_tails() {
+        // 70 mW for 1.5 s, 15 mA for 5 s and 2 mA for 5 s at 3.7 V.
+        let model = Model::read("[wake-up of nrf9160-lte-m]").expect("a model");
+        let [middle, ..] = model.results(&|_| None).expect("a result");
+        assert!((middle.value - (0.105 + 0.2775 + 0.037)).abs() < 1e-9, "{middle}");
+        assert_eq!(model.power().map(|model| model.mostly), Some(TAILS));
     }
 
     #[test]

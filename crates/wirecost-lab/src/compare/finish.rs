@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wirecost_live::provenance::Before;
 use wirecost_results::assemble::{Collected, Part, agree_with};
-use wirecost_results::environment::Emulator;
+use wirecost_results::environment::{Emulator, MachineEnergy, PowerSamples};
 use wirecost_results::journal::{self, Entry};
 use wirecost_results::summary::SCHEMA;
 use wirecost_results::time::rfc3339;
@@ -64,7 +64,9 @@ pub(super) fn assemble(assembly: &Assembly<'_>) -> Result<Summary, RunError> {
         ladders,
         samples,
     } = collected;
-    folder.write_json("env.json", &environment(assembly))?;
+    let live = cells.iter().filter(|cell| cell.engine == "live");
+    let messages = live.map(|cell| cell.outcomes.offered).sum();
+    folder.write_json("env.json", &environment(assembly, messages))?;
     folder.write_json("ladder.json", &ladders)?;
     folder.write("samples.csv", samples.as_bytes())?;
     let mut summary = Summary {
@@ -98,8 +100,9 @@ fn finished(assembly: &Assembly<'_>) -> Vec<String> {
 }
 
 /// The machine, and the last one of its live batches: settings and medium are the same for all.
-fn environment(assembly: &Assembly<'_>) -> Environment {
+fn environment(assembly: &Assembly<'_>, messages: u64) -> Environment {
     let live = assembly.live;
+    let power: Vec<&PowerSamples> = live.iter().map(|facts| &facts.power).collect();
     let last = live.last();
     let server = last.and_then(|facts| facts.server.as_ref());
     let network = last.map(|facts| &facts.network);
@@ -116,6 +119,7 @@ fn environment(assembly: &Assembly<'_>) -> Environment {
             .iter()
             .map(|server| (name(&server.version), server.version.clone()))
             .collect(),
+        machine_energy: MachineEnergy::of(&power, messages),
         server_resident_bytes: server.and_then(|server| server.resident_bytes),
         unattributed_packets: live.iter().map(|facts| facts.unattributed_packets).sum(),
         dropped_packets: live.iter().map(|facts| facts.dropped_packets).sum(),

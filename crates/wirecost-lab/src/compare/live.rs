@@ -7,6 +7,7 @@ pub mod reach;
 mod stage;
 mod wire;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -17,12 +18,14 @@ use wirecost_live::emulation::EmulationError;
 use wirecost_live::foreign::{Foreign, ForeignReport, TargetError};
 use wirecost_live::forwarder::Forwarder;
 use wirecost_live::observer::Observer;
+use wirecost_live::power::PowerMeter;
 use wirecost_live::recorder::Recorder;
 use wirecost_live::relay::RelayError;
 use wirecost_live::{Clock, EnvironmentError, PacketPort, Side, Topology, TopologyConfig};
 use wirecost_load::server::ServerError;
 use wirecost_proto::driver::{DeviceReport, FlowReport};
 use wirecost_proto::hosts::server_address;
+use wirecost_results::environment::PowerSamples;
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::options::compare::Options;
 use wirecost_scenario::plan::{DeviceLinks, Plan, PlannedCell};
@@ -136,6 +139,8 @@ pub struct Run {
     pub network: NetworkFacts,
     /// The secrets of the run's connections.
     pub key_log: KeyLog,
+    /// The power of the machine meanwhile.
+    pub power: PowerSamples,
     /// The report of the foreign server, if there was one.
     pub server: Option<ForeignReport>,
     /// Whether it was ended early.
@@ -232,7 +237,9 @@ pub fn run(
         foreign,
         reached: reached.as_deref(),
     };
+    let meter = PowerMeter::start(Path::new("/sys"));
     let outcome = thread::scope(|scope| stage.play(scope, wire, progress))?;
+    let power = meter.finish();
     let shortfall = reached.as_deref().and_then(Reached::shortfall);
     for line in shortfall.iter().chain(&outcome.seen.notes) {
         progress.note(line);
@@ -245,6 +252,7 @@ pub fn run(
         checks: outcome.checks,
         network,
         key_log: credentials.key_log,
+        power,
         server: outcome.server,
         interrupted: outcome.interrupted,
         failure: outcome.failure,

@@ -50,6 +50,7 @@ pub(crate) fn environment() -> Environment {
         }),
         servers: network(&[]),
         server_resident_bytes: None,
+        machine_energy: None,
         unattributed_packets: 0,
         dropped_packets: 0,
     }

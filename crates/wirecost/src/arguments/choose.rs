@@ -22,7 +22,7 @@ use super::count::at_least_one;
     money are modelled: see wirecost cost --help for devices and tariffs.\n\n\
     wirecost choose --size 48B --every 5min --link lte-m --loss 1% --device nrf9160-lte-m --battery 2400mAh@3.6V --tariff per-mb\n\
     wirecost choose --size 1kB --every 10s --within 500ms --delivery exactly-once --rtt 100ms\n\
-    wirecost choose --file needs.yaml      # the same options as KEY: VALUE, one per line\n\n\
+    wirecost choose --file needs.yaml      # the same options as KEY: VALUE, one per line; several use cases make a decision matrix\n\n\
     Exit codes: 0 ok, 1 output could not be written, 2 usage, 13 no stack meets the requirements, 130 interrupted."
 )]
 pub struct ChooseArguments {
@@ -47,7 +47,8 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file")]
     pub every: Option<Duration>,
 
-    /// Requirements as a YAML file: each key is an option of this command without its dashes
+    /// Requirements as a YAML file: each key is an option of this command without its dashes; use_cases is a list of such tables, each
+    /// with a name
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 

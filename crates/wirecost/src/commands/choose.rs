@@ -1,5 +1,7 @@
 //! `wirecost choose`: which stack meets the requirements, and what each one costs.
 
+mod file;
+mod matrix;
 mod needs;
 mod page;
 mod rows;
@@ -25,7 +27,7 @@ use super::compare::default_folder;
 use super::cost::files;
 use super::link_flags::links;
 use super::{command_line, keep_alive_seconds};
-use crate::arguments::{By, ChooseArguments};
+use crate::arguments::ChooseArguments;
 use crate::exit::{self, Failure};
 use crate::output;
 use crate::progress::Screen;
@@ -60,46 +62,152 @@ struct Inputs<'a> {
     tariff: Option<Tariff>,
 }
 
+/// What was chosen for a use case.
+struct Decision<'a> {
+    /// The name of the use case; `None` where there is one.
+    name: Option<String>,
+    inputs: Inputs<'a>,
+    rows: Vec<Row>,
+    verified: Vec<Verified>,
+}
+
 /// Runs the command.
 pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
-    let arguments = &needs::read(given)?;
-    output::check_files(&[("--json", arguments.json.as_deref())])?;
-    let inputs = inputs(arguments)?;
-    let options = options(&inputs)?;
+    let (json, quiet, given_out) = (given.json.clone(), given.quiet, given.out.clone());
+    let cases = file::read(given)?;
+    output::check_files(&[("--json", json.as_deref())])?;
+    let mut asked = Vec::new();
+    for case in &cases {
+        let inputs = inputs(&case.arguments).map_err(|failure| case.locate(failure))?;
+        let options = options(&inputs).map_err(|failure| case.locate(failure))?;
+        asked.push((case.name.clone(), inputs, options));
+    }
     let interrupt = Interrupt::install()?;
-    let out = arguments.out.clone().unwrap_or_else(|| folder_named("choose"));
-    let scenario = Scenario::comparison(options.clone());
-    let (summary, folder) = play(arguments.quiet, &options, &scenario, &out, interrupt)?;
-    if summary.interrupted {
-        output::note(format_args!(
-            "interrupted: what was simulated is in {}",
-            out.display()
-        ));
-        return Ok(ExitCode::from(exit::INTERRUPTED));
+    let out = given_out.unwrap_or_else(|| folder_named("choose"));
+    let mut decisions = Vec::new();
+    for (index, (name, inputs, options)) in asked.into_iter().enumerate() {
+        let folder = match &name {
+            Some(name) => out.join(folder_of(index, name)),
+            None => out.clone(),
+        };
+        let Some((rows, verified)) = decide(&inputs, &options, &folder, interrupt)? else {
+            output::note(format_args!(
+                "interrupted: what was simulated is in {}",
+                out.display()
+            ));
+            return Ok(ExitCode::from(exit::INTERRUPTED));
+        };
+        let decision = Decision {
+            name,
+            inputs,
+            rows,
+            verified,
+        };
+        write(&decision, &folder)?;
+        decisions.push(decision);
     }
-    let mut rows = rows::rows(&inputs, &summary, &folder)?;
-    rows::rank(&mut rows, arguments.by);
-    let verified = verify(&inputs, &options, &rows, &out, interrupt)?;
-    let text = table::table(&inputs, &rows, &verified);
-    folder.write("choice.md", page::page(&inputs, &rows, &verified).as_bytes())?;
-    let json = table::json(&inputs, &rows, &verified);
-    folder.write_json("choice.json", &json)?;
-    output::table_or_json(
-        arguments.json.as_deref(),
-        || serde_json::to_string_pretty(&json),
-        || text,
-    )?;
-    if !arguments.quiet {
+    show(&decisions, &out, json.as_deref())?;
+    if !quiet {
         let shown = out.display();
+        let report = if decisions.iter().any(|decision| decision.name.is_some()) {
+            "*/report.html"
+        } else {
+            "report.html"
+        };
         output::note(format_args!(
-            "for a design document: {shown}/choice.md; evidence: {shown}/report.html"
+            "for a design document: {shown}/choice.html and choice.md; evidence: {shown}/{report}"
         ));
     }
-    if rows.iter().any(Row::is_met) {
-        return Ok(ExitCode::from(exit::OK));
+    Ok(ExitCode::from(ended(&decisions)))
+}
+
+/// Simulates the stacks and orders them; `None` if interrupted.
+fn decide(
+    inputs: &Inputs<'_>,
+    options: &Options,
+    folder: &Path,
+    interrupt: Interrupt,
+) -> Result<Option<(Vec<Row>, Vec<Verified>)>, Failure> {
+    let scenario = Scenario::comparison(options.clone());
+    let (summary, run) = play(inputs.arguments.quiet, options, &scenario, folder, interrupt)?;
+    if summary.interrupted {
+        return Ok(None);
     }
-    output::note("error: no stack meets the requirements; the last column says which one each fails");
-    Ok(ExitCode::from(exit::CELLS_FAILED))
+    let mut rows = rows::rows(inputs, &summary, &run)?;
+    rows::rank(&mut rows, inputs.arguments.by);
+    let verified = verify(inputs, options, &rows, folder, interrupt)?;
+    Ok(Some((rows, verified)))
+}
+
+/// Writes the choice of a use case into its folder.
+fn write(decision: &Decision<'_>, folder: &Path) -> Result<(), Failure> {
+    let run = RunFolder::open(folder);
+    let json = table::json(&decision.inputs, &decision.rows, &decision.verified);
+    run.write_json("choice.json", &json)?;
+    let title = match &decision.name {
+        Some(name) => name.clone(),
+        None => format!("Stack for {}", table::asked(&decision.inputs)),
+    };
+    page::write(&run, &title, &[(decision, String::new())])
+}
+
+/// Prints the ranking of one use case, or the matrix of several, which also gets its page.
+fn show(decisions: &[Decision<'_>], out: &Path, json: Option<&Path>) -> Result<(), Failure> {
+    let [decision @ Decision { name: None, .. }] = decisions else {
+        let folder = RunFolder::open(out);
+        let value = matrix::json(decisions);
+        folder.write_json("choice.json", &value)?;
+        let indexed = decisions.iter().enumerate();
+        let pages: Vec<(&Decision<'_>, String)> = indexed
+            .map(|(index, decision)| {
+                let name = decision.name.as_deref().unwrap_or_default();
+                (decision, format!("{}/", folder_of(index, name)))
+            })
+            .collect();
+        page::write(&folder, "Which stack for which use case", &pages)?;
+        return output::table_or_json(
+            json,
+            || serde_json::to_string_pretty(&value),
+            || matrix::table(decisions),
+        );
+    };
+    let value = table::json(&decision.inputs, &decision.rows, &decision.verified);
+    output::table_or_json(
+        json,
+        || serde_json::to_string_pretty(&value),
+        || table::table(&decision.inputs, &decision.rows, &decision.verified),
+    )
+}
+
+/// The exit code, and the error where no stack meets the requirements.
+fn ended(decisions: &[Decision<'_>]) -> u8 {
+    let has_one = |decision: &&Decision<'_>| decision.rows.iter().any(Row::is_met);
+    let without: Vec<&Decision<'_>> = decisions.iter().filter(|decision| !has_one(decision)).collect();
+    let names: Vec<&str> = without
+        .iter()
+        .filter_map(|decision| decision.name.as_deref())
+        .collect();
+    match (without.is_empty(), names.is_empty()) {
+        (true, _) => return exit::OK,
+        (false, true) => {
+            output::note("error: no stack meets the requirements; the last column says which one each fails")
+        }
+        (false, false) => output::note(format_args!(
+            "error: no stack meets the requirements of: {}",
+            names.join(", ")
+        )),
+    }
+    exit::CELLS_FAILED
+}
+
+/// The folder of a use case: its number and its name.
+fn folder_of(index: usize, name: &str) -> String {
+    let letters = name.chars().map(|letter| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_lowercase(),
+        false => '-',
+    });
+    let name: String = letters.take(40).collect();
+    format!("{:02}-{}", index + 1, name.trim_matches('-'))
 }
 
 /// A new results folder of a command.
@@ -112,37 +220,14 @@ pub fn folder_named(command: &str) -> PathBuf {
 }
 
 fn inputs(arguments: &ChooseArguments) -> Result<Inputs<'_>, Failure> {
-    let needs = |flag: &str, other: &str| {
-        Failure::usage(format!("--by {flag} needs {other}"))
-            .with_hint(format!("add {other}, or take --by bytes"))
-    };
-    match arguments.by {
-        By::Energy if arguments.device.is_none() => return Err(needs("energy", "--device NAME")),
-        By::Money if arguments.tariff.is_none() => return Err(needs("money", "--tariff NAME")),
-        _ => {}
-    }
-    let every = arguments.every.unwrap_or_default();
-    if every.is_zero() {
-        return Err(Failure::usage("--every must be above 0s")
-            .with_hint("write the time from one reading to the next, e.g. 5min"));
-    }
-    if arguments.within.is_some_and(|within| within.is_zero()) {
-        return Err(Failure::usage("--within must be above 0s")
-            .with_hint("write the time within which a reading must have arrived, e.g. 2s"));
-    }
-    if arguments
-        .battery_years
-        .is_some_and(|years| !(years > 0.0 && years.is_finite()))
-    {
-        return Err(
-            Failure::usage("--battery-years must be above 0").with_hint("write a number of years, e.g. 5")
-        );
-    }
     let links = links(&arguments.link)?;
     let [link] = links.as_slice() else {
         return Err(Failure::usage("choose takes one link")
             .with_hint("give one value for each option of the link, and run choose once for each link"));
     };
+    if let Some(failure) = needs::contradiction(arguments, link) {
+        return Err(failure);
+    }
     Ok(Inputs {
         arguments,
         link: *link,
@@ -171,7 +256,7 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
     let default = || {
         let stacks = STACKS.iter().filter_map(|name| name.parse::<Stack>().ok());
         stacks
-            .filter(|stack| needs::refusal(arguments, *stack).is_none())
+            .filter(|stack| needs::refusals(arguments, *stack).is_empty())
             .collect()
     };
     let stacks = match arguments.stacks.as_slice() {
@@ -179,8 +264,7 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
         given => given.to_vec(),
     };
     if stacks.is_empty() {
-        return Err(Failure::usage("no stack has this guarantee, class and protocol together")
-            .with_hint("name the stacks, to see what each one fails, or drop one of --delivery, --reach and --device-class"));
+        return Err(needs::no_stack(arguments));
     }
     let samples = match inputs.loses() {
         true => arguments.count.max(DEVICES_UNDER_LOSS),

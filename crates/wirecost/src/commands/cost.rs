@@ -3,6 +3,7 @@
 mod check;
 pub mod devices;
 pub mod files;
+mod machine;
 mod measured;
 pub mod outcome;
 pub mod table;
@@ -30,6 +31,7 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;
     let source = Source::read(arguments, device.as_ref())?;
     let measured = Measured::read(arguments, device.as_ref(), &source)?;
+    let machine = machine::read(arguments);
     let asked = Asked {
         device: device.as_ref(),
         tariff: tariff.as_ref(),
@@ -48,11 +50,13 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
         || {
             let mut value = asked.json(arguments, &source, &outcomes);
             value["meter"] = measured.as_ref().map_or(serde_json::Value::Null, Measured::json);
+            value["machine"] = machine::json(machine.as_ref(), &source);
             serde_json::to_string_pretty(&value)
         },
         || {
             let beside = measured.as_ref().map_or_else(String::new, Measured::table);
-            table::table(arguments, &asked, &source, &outcomes) + &beside
+            let machine = machine.as_ref().map(|energy| machine::text(energy, &source));
+            table::table(arguments, &asked, &source, &outcomes) + &beside + &machine.unwrap_or_default()
         },
     )?;
     let Some(fault) = &source.fault else {

@@ -20,21 +20,20 @@ fn checked(home: &Path, claims: &str) -> Value {
 }
 
 #[test]
-fn the_page_shows_the_table_of_two_publications() {
+fn the_page_shows_the_tables_of_published_figures() {
     let home = open_folder();
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/published-energy/claims.yaml"
-    );
-    let said = cost(home.path(), &format!("--check {file}"));
-    assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let lines: Vec<&str> = said.stdout.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(lines.len(), 47, "{}", said.stdout);
-    for line in &lines[1..] {
-        assert!(
-            PAGE.contains(line.trim_start_matches("* ")),
-            "docs/models/energy.md lacks {line}"
-        );
+    for (file, rows) in [("claims.yaml", 47), ("nrf9160.yaml", 7)] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/published-energy");
+        let said = cost(home.path(), &format!("--check {folder}/{file}"));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        let lines: Vec<&str> = said.stdout.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), rows, "{}", said.stdout);
+        for line in &lines[1..] {
+            assert!(
+                PAGE.contains(line.trim_start_matches("* ")),
+                "docs/models/energy.md lacks {line}"
+            );
+        }
     }
     assert!(!home.path().join("runs").exists(), "the runs are temporary");
 }

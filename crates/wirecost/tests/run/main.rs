@@ -37,7 +37,8 @@ fn summary(folder: &Path, run: &str) -> Summary {
 fn examples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let entries = std::fs::read_dir(folder).expect("examples").flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let paths = entries.map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     paths.sort();
     assert!(paths.len() >= 4, "{paths:?}");
     paths

@@ -6,7 +6,7 @@ use wirecost_live::capture::{AT_ENTRY, BEHIND_OFFLOAD};
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::foreign::ForeignReport;
-use wirecost_results::environment::Emulator;
+use wirecost_results::environment::{Emulator, PowerSamples};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::traffic::CellTraffic;
 use wirecost_results::{Cell, CellFile, RunFolder, SampleRow};
@@ -30,6 +30,8 @@ pub(crate) struct LiveFacts {
     pub(crate) emulator: Option<Emulator>,
     /// The report of the foreign server.
     pub(crate) server: Option<ForeignReport>,
+    /// The power of the machine.
+    pub(crate) power: PowerSamples,
     /// Packets of no cell.
     pub(crate) unattributed_packets: u64,
     /// Packets that the machine dropped.
@@ -146,6 +148,7 @@ pub(super) fn figures(
         unattributed_packets: analysis.unattributed_packets,
         interrupted: run.interrupted,
         network: run.network,
+        power: run.power,
         server: run.server,
         dropped_packets,
         failure,

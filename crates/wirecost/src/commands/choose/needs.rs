@@ -1,107 +1,112 @@
-//! Requirements: from a file, and whether a stack can meet them at all.
+//! Requirements: whether they contradict each other, and whether a stack can meet them at all.
 
-use std::ffi::OsString;
+use std::time::Duration;
 
-use wirecost_scenario::node::{Node, Value};
+use wirecost_cost::tariff::MONTH_SECONDS;
+use wirecost_proto::units::DisplayDuration;
+use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_stack::Stack;
 
-use crate::arguments::{Arguments, ChooseArguments, Command, Delivery, Reach};
+use crate::arguments::{By, ChooseArguments, Delivery, Reach};
 use crate::exit::Failure;
 
-/// The arguments, with those of `--file`. What the command line says stands instead of the same key of the file.
-pub fn read(given: ChooseArguments) -> Result<ChooseArguments, Failure> {
-    let Some(path) = &given.file else {
-        return Ok(given);
+/// Requirements that contradict each other, by name.
+pub fn contradiction(arguments: &ChooseArguments, link: &LinkConfig) -> Option<Failure> {
+    let needs = |flag: &str, other: &str| {
+        Failure::usage(format!("--by {flag} needs {other}"))
+            .with_hint(format!("add {other}, or take --by bytes"))
     };
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read {shown}: {error}"))
-            .with_hint("write one option per line, e.g. every: 5min")
-    })?;
-    let node = Node::parse(&text).map_err(|error| Failure::from(error.in_file(&shown.to_string())))?;
-    let Some(entries) = node.entries() else {
-        return Err(Failure::usage(format!("{shown} is not a table of options"))
-            .with_hint("write one option per line, e.g. every: 5min"));
-    };
-    let mut words: Vec<OsString> = vec!["wirecost".into(), "choose".into()];
-    let line = without_file(&std::env::args_os().skip(2).collect::<Vec<_>>());
-    for (key, value) in entries {
-        if key.name == "file" {
-            return Err(Failure::usage(format!("{shown}: a file cannot name another one")));
-        }
-        if is_given(&line, &key.name) {
-            continue;
-        }
-        if key.name == "stacks" {
-            words.push(text_of(value).into());
-            continue;
-        }
-        match &value.value {
-            Value::Bool(true) => words.push(format!("--{}", key.name.replace('_', "-")).into()),
-            Value::Bool(false) => {}
-            _ => words.push(format!("--{}={}", key.name.replace('_', "-"), text_of(value)).into()),
-        }
+    match arguments.by {
+        By::Energy if arguments.device.is_none() => return Some(needs("energy", "--device NAME")),
+        By::Money if arguments.tariff.is_none() => return Some(needs("money", "--tariff NAME")),
+        _ => {}
     }
-    words.extend(line);
-    let arguments = Arguments::from_words(words).map_err(|error| {
-        let text = error.to_string();
-        let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
-        let first = lines.collect::<Vec<&str>>().join(" ");
-        let first = first.trim_start_matches("error: ");
-        Failure::usage(format!("{shown}: {first}"))
-            .with_hint("wirecost choose --help lists the options; a key is an option without its dashes")
-    })?;
-    match arguments.command {
-        Command::Choose(arguments) => Ok(*arguments),
-        _ => Err(Failure::internal(
-            "the options of choose are those of another command",
-        )),
+    let every = arguments.every.unwrap_or_default();
+    if every.is_zero() {
+        return Some(
+            Failure::usage("--every must be above 0s")
+                .with_hint("write the time from one reading to the next, e.g. 5min"),
+        );
     }
+    if arguments.within.is_some_and(|within| within.is_zero()) {
+        return Some(
+            Failure::usage("--within must be above 0s")
+                .with_hint("write the time within which a reading must have arrived, e.g. 2s"),
+        );
+    }
+    let is_number = |years: f64| years > 0.0 && years.is_finite();
+    if arguments.battery_years.is_some_and(|years| !is_number(years)) {
+        return Some(
+            Failure::usage("--battery-years must be above 0").with_hint("write a number of years, e.g. 5"),
+        );
+    }
+    too_soon(arguments, link).or_else(|| too_few_bytes(arguments, every))
 }
 
-fn text_of(node: &Node) -> String {
-    match &node.value {
-        Value::List(values) => {
-            let texts = values.iter().filter_map(Node::scalar);
-            texts.collect::<Vec<_>>().join(",")
-        }
-        _ => node.scalar().unwrap_or_default(),
+/// A latency below the link's own delay.
+fn too_soon(arguments: &ChooseArguments, link: &LinkConfig) -> Option<Failure> {
+    let within = arguments.within.filter(|within| *within < link.up.delay)?;
+    Some(
+        Failure::usage(format!(
+            "--within {} contradicts the link, whose delay up is {}",
+            DisplayDuration(within),
+            DisplayDuration(link.up.delay)
+        ))
+        .with_hint("allow more time, or name a link with a shorter delay"),
+    )
+}
+
+/// Fewer bytes a month than the payload alone has.
+fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure> {
+    let payload = arguments.size.bytes() as f64 * MONTH_SECONDS / every.as_secs_f64();
+    let most = arguments
+        .monthly_bytes
+        .filter(|most| payload > most.bytes() as f64)?;
+    Some(
+        Failure::usage(format!(
+            "--monthly-bytes {most} contradicts --size {} every {}: the payload alone has {:.0} B a month",
+            arguments.size,
+            DisplayDuration(every),
+            payload
+        ))
+        .with_hint("allow more bytes, or send smaller readings or fewer"),
+    )
+}
+
+/// The failure of requirements of which no stack meets all.
+pub fn no_stack(arguments: &ChooseArguments) -> Failure {
+    let mut named = Vec::new();
+    if arguments.delivery != Delivery::AtLeastOnce || arguments.reach.is_empty() {
+        named.push(format!("--delivery {}", word(arguments.delivery)));
     }
-}
-
-/// Whether the command line has the option of a key.
-fn is_given(line: &[OsString], key: &str) -> bool {
-    let option = format!("--{}", key.replace('_', "-"));
-    line.iter().any(|word| {
-        let word = word.to_string_lossy();
-        word == option
-            || word
-                .strip_prefix(&option)
-                .is_some_and(|rest| rest.starts_with('='))
-    })
-}
-
-/// The words of the command line without `--file`.
-fn without_file(line: &[OsString]) -> Vec<OsString> {
-    let mut kept = Vec::new();
-    let mut words = line.iter();
-    while let Some(word) = words.next() {
-        if word == "--file" {
-            words.next();
-        } else if !word.to_string_lossy().starts_with("--file=") {
-            kept.push(word.clone());
-        }
+    if !arguments.reach.is_empty() {
+        let words: Vec<String> = arguments.reach.iter().map(|reach| word(*reach)).collect();
+        named.push(format!("--reach {}", words.join(",")));
     }
-    kept
+    if let Some(class) = arguments.device_class {
+        named.push(format!("--device-class {class}"));
+    }
+    Failure::usage(format!(
+        "{} contradict each other: no stack meets them together",
+        named.join(" and ")
+    ))
+    .with_hint("drop one of them, or name the stacks, to see what each one fails")
 }
 
-/// Why a stack is out of the question, whatever it costs.
-pub fn refusal(arguments: &ChooseArguments, stack: Stack) -> Option<String> {
+/// The word of the command line for a value.
+pub fn word(value: impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Why a stack is out of the question, whatever it costs: the name of each requirement, a colon and why.
+pub fn refusals(arguments: &ChooseArguments, stack: Stack) -> Vec<String> {
     let name = stack.to_string();
+    let mut refusals = Vec::new();
     let guarantee = guarantee(stack);
     if guarantee < rank(arguments.delivery) {
         let has = ["at most once", "at least once", "exactly once"][guarantee];
-        return Some(format!("delivers {has}"));
+        refusals.push(format!("delivery: delivers {has}"));
     }
     let protocol = |reach: Reach| match reach {
         Reach::Mqtt => "mqtt",
@@ -109,19 +114,17 @@ pub fn refusal(arguments: &ChooseArguments, stack: Stack) -> Option<String> {
         Reach::Http => "http",
         Reach::Amqp => "amqp",
     };
-    if !arguments.reach.is_empty()
-        && !arguments
-            .reach
-            .iter()
-            .any(|reach| name.starts_with(protocol(*reach)))
-    {
-        return Some("the other side does not speak it".to_owned());
+    let mut reached = arguments.reach.iter();
+    if !arguments.reach.is_empty() && !reached.any(|reach| name.starts_with(protocol(*reach))) {
+        refusals.push("reach: the other side does not speak it".to_owned());
     }
     let is_heavy = name.contains("+tls") || name.starts_with("http") || name.starts_with("amqp");
     if arguments.device_class == Some(1) && is_heavy {
-        return Some("too large for a device of class 1 (RFC 7228, 3: no HTTP, no TLS)".to_owned());
+        refusals.push(
+            "device-class: too large for a device of class 1 (RFC 7228, 3: no HTTP, no TLS)".to_owned(),
+        );
     }
-    None
+    refusals
 }
 
 /// 0 at most once, 1 at least once, 2 exactly once.
@@ -143,7 +146,10 @@ const fn rank(delivery: Delivery) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
+    use crate::arguments::{Arguments, Command};
 
     fn asked(words: &[&str]) -> ChooseArguments {
         let words = ["wirecost", "choose", "--every", "5min"].iter().chain(words);
@@ -155,15 +161,22 @@ mod tests {
     }
 
     fn why(words: &[&str], stack: &str) -> Option<String> {
-        refusal(&asked(words), stack.parse().expect("a stack"))
+        let refusals = refusals(&asked(words), stack.parse().expect("a stack"));
+        refusals.into_iter().next()
     }
 
     #[test]
     fn a_guarantee_excludes_the_weaker_ones() {
         let once = ["--delivery", "exactly-once"];
         assert_eq!(why(&once, "mqtt-qos2+tls1.3"), None);
-        assert_eq!(why(&once, "coap-con").as_deref(), Some("delivers at least once"));
-        assert_eq!(why(&[], "coap-non").as_deref(), Some("delivers at most once"));
+        assert_eq!(
+            why(&once, "coap-con").as_deref(),
+            Some("delivery: delivers at least once")
+        );
+        assert_eq!(
+            why(&[], "coap-non").as_deref(),
+            Some("delivery: delivers at most once")
+        );
         assert_eq!(why(&["--delivery", "at-most-once"], "mqtt-qos0"), None);
     }
 
@@ -173,14 +186,5 @@ mod tests {
         assert_eq!(why(&["--reach", "mqtt,coap"], "coap-con"), None);
         assert!(why(&["--device-class", "1"], "mqtt-qos1+tls1.3").is_some());
         assert_eq!(why(&["--device-class", "1"], "coap-con+oscore"), None);
-    }
-
-    #[test]
-    fn the_file_of_the_command_line_is_not_read_again() {
-        let line: Vec<OsString> = ["--file", "a.yaml", "--size", "1kB", "--file=b.yaml"]
-            .iter()
-            .map(OsString::from)
-            .collect();
-        assert_eq!(without_file(&line), ["--size", "1kB"]);
     }
 }

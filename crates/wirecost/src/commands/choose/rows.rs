@@ -30,10 +30,12 @@ pub struct Row {
     pub way: String,
     /// What it costs; `None` if it was not run.
     pub figures: Option<Figures>,
-    /// Requirements that it fails, in words.
+    /// Requirements that it fails: the name of each, a colon and why. `not run` is one too.
     pub fails: Vec<String>,
     /// What makes up most of its bytes.
     pub note: Option<String>,
+    /// The parts of its bytes.
+    pub parts: Option<Parts>,
     /// Whether its interval overlaps with that of the first one.
     pub is_not_separable: bool,
 }
@@ -87,7 +89,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         .stack
         .parse()
         .map_err(|error| Failure::internal(format_args!("{}: {error}", cell.stack)))?;
-    let mut fails: Vec<String> = needs::refusal(inputs.arguments, stack).into_iter().collect();
+    let mut fails: Vec<String> = needs::refusals(inputs.arguments, stack);
     let figures = figures(inputs, cell, folder)?;
     match &figures {
         Some(figures) => fails.extend(failed(inputs, figures)),
@@ -100,6 +102,7 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
         stack,
         way: mode(cell),
         note: figures.as_ref().and_then(|_| note(inputs, cell)),
+        parts: figures.as_ref().and_then(|_| Parts::of(cell)),
         figures,
         fails,
         is_not_separable: false,
@@ -203,7 +206,7 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
         && time > within
     {
         fails.push(format!(
-            "{what} {:.2} s, above {:.2} s",
+            "within: {what} {:.2} s, above {:.2} s",
             time.as_secs_f64(),
             within.as_secs_f64()
         ));
@@ -211,13 +214,13 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
     if let Some(([years, ..], least)) = figures.outcome.years.zip(arguments.battery_years)
         && years < least
     {
-        fails.push(format!("battery {years:.2} y, below {least} y"));
+        fails.push(format!("battery-years: {years:.2} y, below {least} y"));
     }
     if let Some(most) = arguments.monthly_bytes
         && figures.month_bytes > most.bytes() as f64
     {
         fails.push(format!(
-            "{:.2} MB a month, above {:.2} MB",
+            "monthly-bytes: {:.2} MB a month, above {:.2} MB",
             figures.month_bytes / 1e6,
             most.bytes() as f64 / 1e6
         ));

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wirecost_proto::units::{DisplayDuration, counted};
+use wirecost_results::link_text::LinkText;
 use wirecost_stats::MeanInterval;
 
 use super::rows::{Figures, Row};
@@ -25,8 +26,16 @@ pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
 pub(super) fn asked(inputs: &Inputs<'_>) -> String {
     let arguments = inputs.arguments;
     let every = DisplayDuration(arguments.every.unwrap_or_default());
-    let link = wirecost_results::link_text::LinkText(inputs.link);
-    format!("{} every {every} over {link}", arguments.size)
+    format!("{} every {every} over {}", arguments.size, link(inputs))
+}
+
+/// The link as text, which says so if it loses nothing.
+pub(super) fn link(inputs: &Inputs<'_>) -> String {
+    let text = LinkText(inputs.link).to_string();
+    match text.contains("loss") {
+        true => text,
+        false => text + ", no loss",
+    }
 }
 
 /// The headings of the columns.
@@ -146,16 +155,19 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
             "p95 is the longest time where there are too few readings for a 95th percentile".to_owned(),
         );
     }
-    for verified in verified {
-        let outcome = match (&verified.reason, &verified.difference) {
-            (Some(reason), _) => format!("not measured live: {reason}"),
-            (None, Some(None)) => "measured live: packets and bytes as simulated".to_owned(),
-            (None, Some(Some(difference))) => format!("measured live, and differs: {difference}"),
-            (None, None) => "measured live, without a simulated cell beside it".to_owned(),
-        };
-        notes.push(format!("{}: {outcome}", verified.stack));
-    }
+    notes.extend(verified.iter().map(verdict));
     notes
+}
+
+/// Whether a stack's live measurement has the simulated bytes.
+pub(super) fn verdict(verified: &Verified) -> String {
+    let outcome = match (&verified.reason, &verified.difference) {
+        (Some(reason), _) => format!("not measured live: {reason}"),
+        (None, Some(None)) => "measured live: packets and bytes as simulated".to_owned(),
+        (None, Some(Some(difference))) => format!("measured live, and differs: {difference}"),
+        (None, None) => "measured live, without a simulated cell beside it".to_owned(),
+    };
+    format!("{}: {outcome}", verified.stack)
 }
 
 /// The choice as JSON.

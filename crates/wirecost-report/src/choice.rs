@@ -1,0 +1,192 @@
+//! `choice.html` and `choice.md`: which stack was chosen, for a design document.
+//!
+//! The page has the requirements, the ranking, its evidence, what it assumes, and the command that repeats it. It is one file that
+//! asks nothing of the network and has no script.
+
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use crate::ReportError;
+use crate::export::escaped;
+
+/// The choices of one or more use cases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Choices {
+    /// Version of wirecost.
+    pub version: String,
+    /// The title.
+    pub title: String,
+    /// A row for each of several use cases, under its heads; empty for one.
+    pub matrix: Vec<Vec<String>>,
+    /// The heads of the matrix.
+    pub matrix_heads: Vec<String>,
+    /// Each use case.
+    pub cases: Vec<Choice>,
+    /// The command that repeats the choice.
+    pub command: String,
+}
+
+/// The choice for one use case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Choice {
+    /// The name of the use case; empty where there is one.
+    pub name: String,
+    /// The answer in a few words, e.g. the stack and how it uses its connections.
+    pub answer: String,
+    /// What the answer costs, how many stacks meet the requirements, and which cannot be told apart from it.
+    pub reasons: Vec<String>,
+    /// The requirements: name and text.
+    pub requirements: Vec<(&'static str, String)>,
+    /// The heads of the ranking: its first two are those of the stack and the connection, its last one that of the reasons.
+    pub heads: Vec<String>,
+    /// The ranking.
+    pub rows: Vec<Ranked>,
+    /// What was simulated and measured, and where it is.
+    pub evidence: Vec<String>,
+    /// Files of the evidence, relative to the page: name and path.
+    pub files: Vec<(&'static str, String)>,
+    /// What the figures assume.
+    pub assumptions: Vec<String>,
+}
+
+/// A line of the ranking.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ranked {
+    /// A text for each head.
+    pub texts: Vec<String>,
+    /// Whether it meets the requirements.
+    pub is_met: bool,
+    /// Bytes of a reading: its share of connects and closes, the message, its share of keep-alives. All 0 if it was not run.
+    pub parts: [f64; 3],
+}
+
+/// The data of the template.
+#[derive(Serialize)]
+struct Page<'a> {
+    css: &'static str,
+    #[serde(flatten)]
+    choices: &'a Choices,
+    /// The bars of each use case.
+    bars: Vec<Vec<Bar<'a>>>,
+}
+
+/// The bytes of a line as a bar.
+#[derive(Serialize)]
+struct Bar<'a> {
+    stack: &'a str,
+    way: &'a str,
+    is_met: bool,
+    bytes: String,
+    /// The parts in percent of the longest bar.
+    widths: [f64; 3],
+}
+
+/// The choices as one HTML file.
+///
+/// # Errors
+/// The template does not fit the choices, which is a fault of this crate.
+pub fn html(choices: &Choices) -> Result<String, ReportError> {
+    let mut environment = Environment::new();
+    environment.add_template("head.html", include_str!("../templates/head.html"))?;
+    environment.add_template("choice.html", include_str!("../templates/choice.html"))?;
+    let page = Page {
+        css: include_str!("../templates/style.css"),
+        choices,
+        bars: choices.cases.iter().map(bars).collect(),
+    };
+    Ok(environment.get_template("choice.html")?.render(Serde(&page))?)
+}
+
+fn bars(choice: &Choice) -> Vec<Bar<'_>> {
+    let sum = |row: &Ranked| row.parts.iter().sum::<f64>();
+    let longest = choice.rows.iter().map(sum).fold(1.0, f64::max);
+    let rows = choice.rows.iter().filter(|row| sum(row) > 0.0);
+    rows.map(|row| Bar {
+        stack: row.texts.first().map_or("", String::as_str),
+        way: row.texts.get(1).map_or("", String::as_str),
+        is_met: row.is_met,
+        bytes: crate::number::grouped(sum(row).round() as u64),
+        widths: row.parts.map(|part| (part / longest * 10_000.0).round() / 100.0),
+    })
+    .collect()
+}
+
+/// The choices as Markdown.
+pub fn markdown(choices: &Choices) -> String {
+    let mut text = format!("# {}\n\n", escaped(&choices.title));
+    if !choices.matrix.is_empty() {
+        table(&choices.matrix_heads, choices.matrix.iter(), &mut text);
+    }
+    let is_alone = choices.cases.len() == 1;
+    for case in &choices.cases {
+        if !is_alone {
+            text.push_str(&format!("## {}\n\n", escaped(&case.name)));
+        }
+        text.push_str(&format!("**{}**\n\n", escaped(&case.answer)));
+        list(&case.reasons, &mut text);
+        let requirements = case.requirements.iter();
+        let lines: Vec<String> = requirements
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        list(&lines, &mut text);
+        table(&case.heads, case.rows.iter().map(|row| &row.texts), &mut text);
+        list(&case.evidence, &mut text);
+        list(&case.assumptions, &mut text);
+    }
+    text.push_str(&format!("Repeat it with `{}`.\n", choices.command));
+    text
+}
+
+fn list(lines: &[String], text: &mut String) {
+    for line in lines {
+        text.push_str(&format!("- {}\n", escaped(line)));
+    }
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+}
+
+fn table<'a>(heads: &[String], rows: impl Iterator<Item = &'a Vec<String>>, text: &mut String) {
+    let line = |texts: &[String]| {
+        let texts: Vec<String> = texts.iter().map(|text| escaped(text)).collect();
+        format!("| {} |\n", texts.join(" | "))
+    };
+    text.push_str(&line(heads));
+    text.push_str(&format!("|{}\n", "---|".repeat(heads.len())));
+    for row in rows {
+        text.push_str(&line(row));
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_in_both_pages() {
+        let case = Choice {
+            name: "<i>a|b".to_owned(),
+            heads: vec!["stack".to_owned(), "connection".to_owned()],
+            rows: vec![Ranked {
+                texts: vec!["<i>".to_owned(), "kept".to_owned()],
+                is_met: true,
+                parts: [300.0, 100.0, 0.0],
+            }],
+            ..Choice::default()
+        };
+        let choices = Choices {
+            matrix: vec![vec!["a|b".to_owned()]],
+            cases: vec![case.clone(), case],
+            ..Choices::default()
+        };
+        let html = html(&choices).expect("a page");
+        assert!(!html.contains("<i>") && html.contains("width:75.0%"), "{html}");
+        let text = markdown(&choices);
+        assert!(
+            text.contains("## &lt;i>a\\|b\n") && !text.contains("<i>"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The decision matrix of several use cases: what each one takes, why, and what comes next.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use wirecost_proto::units::counted;
+
+use super::rows::Row;
+use super::{Decision, table};
+use crate::commands::cost::table::{draw, number};
+
+/// The heads of the columns.
+pub(super) const HEADS: [&str; 5] = ["use case", "best", "its figures", "excluded", "alternative"];
+
+/// The matrix for a terminal.
+pub(super) fn table(decisions: &[Decision<'_>]) -> String {
+    let mut lines = vec![HEADS.map(str::to_owned).to_vec()];
+    lines.extend(decisions.iter().map(line));
+    let mut text = String::new();
+    draw(&lines, &[0, 1, 2, 3, 4], &mut text);
+    let mut notes: Vec<String> = Vec::new();
+    for decision in decisions {
+        for note in table::notes(&decision.inputs, &decision.rows, &[]) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes.extend(decision.verified.iter().map(|verified| {
+            let name = decision.name.as_deref().unwrap_or_default();
+            format!("{name}: {}", table::verdict(verified))
+        }));
+    }
+    for note in notes {
+        text.push_str(&format!("{note}\n"));
+    }
+    text
+}
+
+/// The row of a use case.
+pub(super) fn line(decision: &Decision<'_>) -> Vec<String> {
+    let rows = &decision.rows;
+    let named = |row: &Row| format!("{}, {}", row.stack, row.way);
+    let best = rows.first().filter(|row| row.is_met());
+    let next = rows.iter().filter(|row| row.is_met()).nth(1);
+    let (answer, its) = match (best, rows.first()) {
+        (Some(best), _) => (named(best), figures(best)),
+        (None, Some(nearest)) => (
+            "none".to_owned(),
+            format!("nearest {}: {}", named(nearest), nearest.fails.join("; ")),
+        ),
+        (None, None) => ("none".to_owned(), String::new()),
+    };
+    let alternative = next.map_or_else(String::new, |next| {
+        let mark = if next.is_not_separable {
+            "not separable: "
+        } else {
+            ""
+        };
+        format!("{mark}{}: {}", named(next), figures(next))
+    });
+    vec![
+        decision.name.clone().unwrap_or_default(),
+        answer,
+        its,
+        excluded(rows),
+        alternative,
+    ]
+}
+
+/// The figures of a row in a few words.
+pub(super) fn figures(row: &Row) -> String {
+    let Some(figures) = &row.figures else {
+        return "not run".to_owned();
+    };
+    let mut parts = vec![format!("{} B", number(figures.bytes.mean.round()))];
+    parts.extend(
+        figures
+            .outcome
+            .years
+            .map(|[years, ..]| format!("{years:.1} years")),
+    );
+    let time = figures.time.map(|(time, what)| (time.as_secs_f64(), what));
+    parts.extend(time.map(|(seconds, what)| match seconds {
+        ..1.0 => format!("{:.0} ms ({what})", seconds * 1e3),
+        _ => format!("{seconds:.2} s ({what})"),
+    }));
+    parts.extend(
+        figures
+            .outcome
+            .bill
+            .map(|bill| format!("{} a month", number(bill.amount))),
+    );
+    parts.join(", ")
+}
+
+/// How many rows each requirement excludes.
+fn excluded(rows: &[Row]) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let named = rows
+        .iter()
+        .flat_map(|row| &row.fails)
+        .filter_map(|fail| fail.split(':').next());
+    for name in named {
+        *counts.entry(name).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return "none".to_owned();
+    }
+    let texts: Vec<String> = counts
+        .iter()
+        .map(|(name, count)| format!("{count} by {name}"))
+        .collect();
+    format!("of {}: {}", counted(rows.len() as u64, "row"), texts.join(", "))
+}
+
+/// The choices as JSON.
+pub(super) fn json(decisions: &[Decision<'_>]) -> Value {
+    let cases = decisions.iter().map(|decision| {
+        let mut choice = table::json(&decision.inputs, &decision.rows, &decision.verified);
+        choice["name"] = json!(decision.name);
+        choice
+    });
+    json!({ "use_cases": cases.collect::<Vec<Value>>() })
+}
