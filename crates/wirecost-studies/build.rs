@@ -26,7 +26,7 @@ fn main() {
     code.push_str("]\n");
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by Cargo"));
     let file = out.join("studies.rs");
-    // A folder of builds that was copied with hard links shares the file with its original, which names other folders.
+    // A folder of builds that was copied with hard links shares the file with its original.
     let _ = fs::remove_file(&file);
     fs::write(file, code).expect("the folder of the build");
 }

@@ -94,3 +94,32 @@ impl From<&Arc<[u8]>> for Payload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wirecost_readings::Encoding;
+
+    use super::*;
+
+    #[test]
+    fn a_compressed_payload_has_no_content_format_of_its_own() {
+        for encoding in Encoding::ALL {
+            for compression in Compression::ALL {
+                let media = Media::of(Batch {
+                    readings: 1,
+                    encoding,
+                    compression,
+                });
+                assert_eq!(media.content_type, encoding.media_type());
+                let is_plain = compression == Compression::None;
+                let format = if is_plain {
+                    encoding.content_format()
+                } else {
+                    OCTET_STREAM
+                };
+                assert_eq!(media.content_format, format);
+                assert_eq!(media.content_coding.is_none(), is_plain);
+            }
+        }
+    }
+}

@@ -20,6 +20,8 @@ pub struct Bound {
     pub is_upper: bool,
     /// How it comes about: `SYN, ClientHello, CONNECT, PUBLISH: 4 x 100 ms`.
     pub text: String,
+    /// Its exchanges, of a bound on a time.
+    pub flights: Vec<Flight>,
 }
 
 impl Bound {
@@ -33,6 +35,7 @@ impl Bound {
         Self {
             amount: Amount::seconds(trips.value + more.map_or(0.0, |time| time.value)),
             is_upper: false,
+            flights: flights.to_vec(),
             text: more.map_or_else(|| text.clone(), |time| format!("{text} + {time} on the link")),
         }
     }
@@ -42,6 +45,7 @@ impl Bound {
         Self {
             amount: power * time,
             is_upper: false,
+            flights: Vec::new(),
             text: format!("{power} for {time}"),
         }
     }
@@ -52,6 +56,7 @@ impl Bound {
         Self {
             amount: Amount::new(segments * each * 8.0, Dimension::DATA),
             is_upper: false,
+            flights: Vec::new(),
             text: format!("{segments} segments x {each} B of header"),
         }
     }
@@ -61,6 +66,7 @@ impl Bound {
         Self {
             amount: Amount::new(inflight / time.value, Dimension::RATE),
             is_upper: true,
+            flights: Vec::new(),
             text: format!("{inflight} in flight / {time}"),
         }
     }
@@ -70,6 +76,7 @@ impl Bound {
         Self {
             amount: rate / bytes,
             is_upper: true,
+            flights: Vec::new(),
             text: format!("{rate} / {bytes}"),
         }
     }
@@ -79,6 +86,7 @@ impl Bound {
         Self {
             amount: bytes,
             is_upper: false,
+            flights: Vec::new(),
             text: format!("{bytes} of payload"),
         }
     }

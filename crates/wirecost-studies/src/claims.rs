@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::amount::{Amount, Published};
 use crate::bound::Bound;
 use crate::model::Model;
+use crate::plot::{Grid, Plot};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -27,6 +28,10 @@ pub struct Claims {
     pub runs: Vec<Run>,
     /// The claims, in the order of the file.
     pub claims: Vec<Claim>,
+    /// The plots of the publication.
+    pub plots: Vec<Plot>,
+    /// The tables of the publication.
+    pub tables: Vec<Grid>,
     /// What the publication says that is not a number.
     pub notes: Vec<Note>,
 }

@@ -172,6 +172,7 @@ mod tests {
 
     fn time(value: f64, interval: Option<[f64; 2]>) -> Figure {
         Figure {
+            run: String::new(),
             amount: Amount::seconds(value),
             interval,
             is_exact: false,

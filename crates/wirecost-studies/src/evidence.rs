@@ -49,6 +49,8 @@ pub struct Figure {
     pub samples: Vec<f64>,
     /// The text that refers to it.
     pub reference: String,
+    /// The run that it is of.
+    pub run: String,
     /// The device file by which it is modelled; the interval is then that of the file's spread.
     pub model: Option<Modelled>,
 }
@@ -248,6 +250,11 @@ impl Evidence {
         }
         let found = summary.checks.iter().find(|check| check.id == *id);
         found.ok_or_else(|| Missing::Wrong(format!("{run}/{id}: the run has no such statement")))
+    }
+
+    /// Whether a run has recorded the packets of its cells under their names.
+    pub fn has_packets(&self, run: &str) -> bool {
+        matches!(self.runs.get(run), Some(Run::Comparison { .. }))
     }
 
     /// Every cell or phase of a run, in the order of its summary, with its engine.
@@ -555,6 +562,7 @@ fn figure(
         n,
         samples: samples.into_iter().map(in_base).collect(),
         reference: reference.to_string(),
+        run: reference.run.clone(),
         model: None,
     }
 }

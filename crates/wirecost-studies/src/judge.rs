@@ -2,6 +2,7 @@
 //!
 //! - [`rules`]: the rule of each kind of claim
 //! - [`suspects`]: other set-ups under which the published figure may come out
+//! - [`engines`]: what the figures of each engine alone come to
 //! - [`compare`]: what it takes to tell two figures apart
 
 use std::collections::BTreeMap;
@@ -15,9 +16,11 @@ use crate::reference::Reference;
 use crate::verdict::Verdict;
 
 pub mod compare;
+pub mod engines;
 pub mod rules;
 pub mod suspects;
 
+pub use engines::ByEngine;
 use rules::Outcome;
 pub use suspects::JudgedSuspect;
 
@@ -82,6 +85,12 @@ pub struct JudgedPoint {
     /// Why the published number is another one than ours or than its bound: arithmetic, or what ours is mostly spent on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the figures of each engine alone come to, where both have them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub engines: Vec<ByEngine>,
+    /// Why the engines do not come to the same, if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engines_differ: Option<String>,
 }
 
 /// A figure behind a verdict.
@@ -89,6 +98,8 @@ pub struct JudgedPoint {
 pub struct FigureRecord {
     /// The text that refers to it.
     pub reference: String,
+    /// The run that it is of.
+    pub run: String,
     /// With its unit.
     pub text: String,
     /// In base units.
@@ -175,7 +186,13 @@ impl Court<'_> {
                 .claim
                 .points
                 .iter()
-                .find_map(|point| Some(point.published.as_ref()?.amount.dimension))
+                .find_map(|point| {
+                    let published = point
+                        .published
+                        .as_ref()
+                        .map(|published| published.amount.dimension);
+                    published.or_else(|| Some(point.bound.as_ref()?.amount.dimension))
+                })
                 .unwrap_or_default(),
             verdict: gravest.map_or(Verdict::NotRun, |point| point.verdict),
             why: gravest.map(|point| point.why.clone()).unwrap_or_default(),
@@ -189,6 +206,7 @@ impl Court<'_> {
         let measured = self.measured(point)?;
         let outcome = self.verdict(point, &measured)?;
         let result = measured.as_ref().ok();
+        let engines = self.by_engines(point);
         let published = point.published.as_ref();
         Ok(JudgedPoint {
             at: point.at.iter().cloned().collect(),
@@ -209,6 +227,8 @@ impl Court<'_> {
             reason: reason(outcome.0, point, result),
             verdict: outcome.0,
             why: outcome.1,
+            engines_differ: engines::difference(&engines),
+            engines,
         })
     }
 
@@ -350,6 +370,7 @@ fn reason(verdict: Verdict, point: &Point, measured: Option<&Outcome>) -> Option
 fn record(figure: &Figure) -> FigureRecord {
     FigureRecord {
         reference: figure.reference.clone(),
+        run: figure.run.clone(),
         text: figure.amount.to_string(),
         value: figure.amount.value,
         interval: figure.interval,

@@ -12,6 +12,7 @@
 //! - [`model`]: expressions of figures and of the powers of a device
 //! - [`library`]: studies, compiled in or on disk
 //! - [`page`]: judged claims as HTML
+//! - [`plot`]: the plots and tables of the publication, drawn from our figures
 //! - [`diff`]: what changed between two results folders
 //! - [`judge`]: the verdicts; [`verdict`]: their names; [`text`]: judged claims for a terminal
 //!
@@ -27,6 +28,7 @@ pub mod judge;
 pub mod library;
 pub mod model;
 pub mod page;
+pub mod plot;
 mod read;
 pub mod reference;
 mod strip;

@@ -1,28 +1,64 @@
 //! Judged claims as a page: one file that asks nothing of the network and works without scripts.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 use wirecost_proto::units::counted;
 
-use crate::amount::Amount;
+use crate::amount::{Amount, Dimension};
 use crate::claims::{Claims, Difference, Note};
+use crate::evidence::Evidence;
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
+use crate::library::folder_name;
+use crate::plot::{self, COLOURS, Entry, Grid, Line};
+use crate::reference::Reference;
 use crate::strip::{self, Axis};
 use crate::verdict::Verdict;
 
-/// The page of one or more studies with their judged claims.
+mod closing;
+
+/// A study on a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// Its claims.
+    pub claims: &'a Claims,
+    /// Their verdicts.
+    pub judged: &'a [Judged],
+    /// The results of its runs.
+    pub evidence: &'a Evidence,
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The template does not fit the claims, which is a fault of this crate.
+    #[error(transparent)]
+    Template(#[from] minijinja::Error),
+    /// A plot or table of the study does not name one figure for each of its places.
+    #[error("{title}: {why}")]
+    Plot {
+        /// The title of the plot.
+        title: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The page of one or more studies with their judged claims. Of one, it has the plots and tables of the publication too, and its
+/// runs are beside the page; of several, they are in a folder for each study.
 ///
 /// # Errors
-/// The template does not fit the claims, which is a fault of this crate.
-pub fn page(studies: &[(&Claims, &[Judged])]) -> Result<String, minijinja::Error> {
+/// A plot does not name one figure for each of its places.
+pub fn page(studies: &[Shown<'_>]) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.add_template("claims.html", include_str!("../templates/claims.html"))?;
     let title = match studies {
-        [(claims, _)] => claims.study.clone(),
+        [study] => study.claims.study.clone(),
         _ => "Published studies".to_owned(),
     };
-    let all: Vec<&Judged> = studies.iter().flat_map(|(_, judged)| judged.iter()).collect();
+    let all: Vec<&Judged> = studies.iter().flat_map(|study| study.judged).collect();
     let view = Page {
         title,
         css: include_str!("../templates/claims.css"),
@@ -33,10 +69,10 @@ pub fn page(studies: &[(&Claims, &[Judged])]) -> Result<String, minijinja::Error
             .collect(),
         studies: studies
             .iter()
-            .map(|(claims, judged)| StudyView::of(claims, judged))
-            .collect(),
+            .map(|study| StudyView::of(study, studies.len() == 1))
+            .collect::<Result<_, _>>()?,
     };
-    environment.get_template("claims.html")?.render(Serde(&view))
+    Ok(environment.get_template("claims.html")?.render(Serde(&view))?)
 }
 
 /// What the verdicts say together, in two sentences.
@@ -104,20 +140,189 @@ struct StudyView<'a> {
     name: &'a str,
     source: &'a str,
     setup: &'a [Difference],
+    plots: Vec<PlotView<'a>>,
+    tables: Vec<TableView<'a>>,
     claims: Vec<ClaimView<'a>>,
+    closing: Vec<String>,
     notes: &'a [Note],
+    is_alone: bool,
 }
 
 impl<'a> StudyView<'a> {
-    fn of(claims: &'a Claims, judged: &'a [Judged]) -> Self {
-        Self {
+    fn of(study: &Shown<'a>, is_alone: bool) -> Result<Self, PageError> {
+        let Shown {
+            claims,
+            judged,
+            evidence,
+        } = *study;
+        let folder = match is_alone {
+            true => String::new(),
+            false => format!("{}/", claims.study),
+        };
+        let claim = |claim: &'a Judged| {
+            let differs = touching(claims, claim);
+            ClaimView {
+                packets: packets(claim, evidence, &folder),
+                differs,
+                ..ClaimView::of(claim)
+            }
+        };
+        Ok(Self {
             name: &claims.study,
             source: &claims.source,
             setup: &claims.setup,
-            claims: judged.iter().map(ClaimView::of).collect(),
+            plots: if is_alone {
+                plots(claims, evidence)?
+            } else {
+                Vec::new()
+            },
+            tables: if is_alone {
+                tables(claims, evidence)?
+            } else {
+                Vec::new()
+            },
+            claims: judged.iter().map(claim).collect(),
+            closing: closing::paragraph(judged),
             notes: &claims.notes,
-        }
+            is_alone,
+        })
     }
+}
+
+#[derive(Serialize)]
+struct PlotView<'a> {
+    title: &'a str,
+    svg: String,
+    over: &'a str,
+    values: Vec<String>,
+    lines: Vec<LineView>,
+}
+
+#[derive(Serialize)]
+struct LineView {
+    name: String,
+    colour: usize,
+    entries: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct TableView<'a> {
+    title: &'a str,
+    rows_of: &'a str,
+    columns: Vec<&'a str>,
+    rows: Vec<(String, Vec<Entry>)>,
+}
+
+/// The plots that there is something to draw in.
+fn plots<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<PlotView<'a>>, PageError> {
+    let mut views = Vec::new();
+    for plot in &claims.plots {
+        let wrong = |why| PageError::Plot {
+            title: plot.title.clone(),
+            why,
+        };
+        let drawing = plot.drawing(claims, evidence).map_err(wrong)?;
+        if drawing.is_empty() {
+            continue;
+        }
+        let entry = |line: &Line, value: &String| Entry {
+            ours: line.ours.get(value).map(|figure| figure.amount.to_string()),
+            published: line
+                .published
+                .get(value)
+                .into_iter()
+                .flatten()
+                .map(|(_, number)| number.to_string())
+                .collect(),
+        };
+        let line = |(at, line): (usize, &Line)| LineView {
+            name: line.name.clone(),
+            colour: at % COLOURS,
+            entries: drawing.values.iter().map(|value| entry(line, value)).collect(),
+        };
+        views.push(PlotView {
+            title: &plot.title,
+            svg: plot::svg(plot, &drawing),
+            over: &plot.over,
+            lines: drawing.lines.iter().enumerate().map(line).collect(),
+            values: drawing.values,
+        });
+    }
+    Ok(views)
+}
+
+fn tables<'a>(claims: &'a Claims, evidence: &Evidence) -> Result<Vec<TableView<'a>>, PageError> {
+    let view = |grid: &'a Grid| {
+        let wrong = |why| PageError::Plot {
+            title: grid.title.clone(),
+            why,
+        };
+        Ok(TableView {
+            title: &grid.title,
+            rows_of: &grid.rows,
+            columns: grid.columns.iter().map(|(title, _)| title.as_str()).collect(),
+            rows: grid.rows(claims, evidence).map_err(wrong)?,
+        })
+    };
+    claims.tables.iter().map(view).collect()
+}
+
+/// Differences of set-up that touch the quantity of a claim.
+fn touching(claims: &Claims, claim: &Judged) -> String {
+    let quantity = match claim.dimension {
+        Dimension::TIME => "time",
+        Dimension::DATA => "bytes",
+        Dimension::ENERGY => "energy",
+        Dimension::RATE => "rate",
+        _ => return String::new(),
+    };
+    let touches = |row: &&Difference| row.touches.iter().any(|touched| touched == quantity);
+    let names = claims
+        .setup
+        .iter()
+        .filter(touches)
+        .map(|row| row.differs.as_str());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The packets behind a claim: the report of a run, and the command that shows them.
+#[derive(Serialize)]
+struct PacketsView {
+    run: String,
+    report: String,
+    filter: Option<String>,
+}
+
+fn packets(claim: &Judged, evidence: &Evidence, folder: &str) -> Vec<PacketsView> {
+    let mut runs: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
+    for figure in claim.points.iter().flat_map(|point| &point.figures) {
+        let selector = Reference::read(&figure.reference).map(|reference| reference.selector.to_table());
+        let stacks = selector.ok().and_then(|mut selector| selector.remove("stack"));
+        runs.entry((&figure.run, &figure.engine))
+            .or_default()
+            .extend(stacks.into_iter().flatten());
+    }
+    let view = |((run, engine), stacks): ((&str, &str), BTreeSet<String>)| {
+        let path = format!("{folder}{}", folder_name(run));
+        let file = if engine == "live" { "all" } else { engine };
+        let named = stacks
+            .iter()
+            .map(|stack| format!("frame.comment contains \"{stack} \""));
+        let named = named.collect::<Vec<_>>().join(" or ");
+        let filter = if named.is_empty() {
+            String::new()
+        } else {
+            format!(" -Y '{named}'")
+        };
+        PacketsView {
+            run: run.to_owned(),
+            report: format!("{path}/report.html"),
+            filter: evidence
+                .has_packets(run)
+                .then(|| format!("tshark -r {path}/capture/{file}.pcapng{filter}")),
+        }
+    };
+    runs.into_iter().map(view).collect()
 }
 
 #[derive(Serialize)]
@@ -131,6 +336,9 @@ struct ClaimView<'a> {
     points: Vec<PointView<'a>>,
     suspects: Vec<String>,
     figures: Vec<FigureView<'a>>,
+    engines: Vec<String>,
+    packets: Vec<PacketsView>,
+    differs: String,
 }
 
 impl<'a> ClaimView<'a> {
@@ -139,7 +347,7 @@ impl<'a> ClaimView<'a> {
         let last = claim.points.len().saturating_sub(1);
         let point = |(index, point): (usize, &'a JudgedPoint)| PointView {
             at: point.at.values().cloned().collect::<Vec<_>>().join(", "),
-            strip: strip::svg(point, axis, (index == last).then_some(claim.dimension)),
+            strip: strip::svg(point, axis, claim.dimension, index == last),
             published: point.published.as_deref(),
             bound: point.bound.as_deref(),
             ours: point.ours.as_deref(),
@@ -159,6 +367,15 @@ impl<'a> ClaimView<'a> {
                 .unwrap_or_default(),
             points: claim.points.iter().enumerate().map(point).collect(),
             suspects: claim.suspects.iter().map(suspect).collect(),
+            engines: claim
+                .points
+                .iter()
+                .filter_map(|point| point.engines_differ.as_deref())
+                .take(1)
+                .map(|text| sentence(&capitalised(text)))
+                .collect(),
+            packets: Vec::new(),
+            differs: String::new(),
             figures: claim
                 .points
                 .iter()

@@ -10,9 +10,10 @@ use crate::claims::{Claim, Claims, Difference, NeededRun, Note, Run, VERSION};
 use crate::verdict::Verdict;
 
 mod bounds;
+mod plots;
 mod points;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 10] = [
     "wirecost",
     "study",
     "source",
@@ -20,6 +21,8 @@ const KEYS: [&str; 8] = [
     "runs",
     "claims",
     "recomputed",
+    "plots",
+    "tables",
     "notes",
 ];
 /// The lists of claims: those of the publication, and its numbers held against one another.
@@ -75,6 +78,8 @@ impl Claims {
                 .iter()
                 .map(difference)
                 .collect::<Result<_, _>>()?,
+            plots: plots::plots(&root, &runs)?,
+            tables: plots::tables(&root, &runs)?,
             runs,
             claims,
             notes,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::amount::{Amount, Dimension};
 use crate::judge::JudgedPoint;
+use crate::plot::unit;
 
 /// The size of a strip in its own units.
 const WIDTH: f64 = 420.0;
@@ -45,12 +46,13 @@ impl Axis {
     }
 
     /// Round numbers on the axis: powers of ten, and their double and fivefold if there are few.
-    fn ticks(self) -> Vec<f64> {
+    fn ticks(self, unit: f64) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
         let steps: &[f64] = if decades < 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-        let first = self.low.log10().floor() as i32;
-        let last = self.high.log10().ceil() as i32;
-        let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+        let first = (self.low / unit).log10().floor() as i32;
+        let last = (self.high / unit).log10().ceil() as i32;
+        let all =
+            (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power) * unit));
         let within: Vec<f64> = all.filter(|tick| *tick > self.low && *tick < self.high).collect();
         let stride = within.len().div_ceil(7).max(1);
         within.into_iter().step_by(stride).collect()
@@ -59,12 +61,12 @@ impl Axis {
 
 /// The strip of a point as SVG; empty if it has neither a published number nor a bound. Of several strips on one axis,
 /// the last one has the labels.
-pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, labels: Option<Dimension>) -> String {
+pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension, has_labels: bool) -> String {
     let has_number = point.published_value.is_some() || point.bound_value.is_some();
     let Some(axis) = axis.filter(|_| has_number) else {
         return String::from("<span></span>");
     };
-    let height = if labels.is_some() { HEIGHT } else { BAR };
+    let height = if has_labels { HEIGHT } else { BAR };
     let mut svg = format!(
         "<svg class=\"strip\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
         label(point)
@@ -77,14 +79,14 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, labels: Option<Dimens
         };
         rect(&mut svg, "forbidden", from, 0.0, width, BAR);
     }
-    for tick in axis.ticks() {
+    for tick in axis.ticks(unit(dimension)) {
         let x = axis.x(tick);
         // Writing to a text cannot fail.
         let _ = write!(
             svg,
             "<line class=\"axis\" x1=\"{x:.1}\" y1=\"0\" x2=\"{x:.1}\" y2=\"{BAR}\"/>"
         );
-        if let Some(dimension) = labels {
+        if has_labels {
             let text = Amount::new(tick, dimension);
             let (y, anchor) = (BAR + 11.0, anchor(x));
             let _ = write!(
@@ -149,7 +151,7 @@ fn label(point: &JudgedPoint) -> String {
     escaped(&texts.collect::<Vec<_>>().join(", "))
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('"', "&quot;")

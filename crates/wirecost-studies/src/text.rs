@@ -131,6 +131,7 @@ fn details(claim: &Judged, point: &JudgedPoint) -> Vec<String> {
     if says_more && !point.why.is_empty() {
         details.push(point.why.clone());
     }
+    details.extend(point.engines_differ.clone());
     let like = claim
         .points
         .iter()

@@ -113,3 +113,95 @@ fn the_list_counts_claims_figures_and_recomputed_rows() {
     let published = figures.filter(|figure| figure["published"].is_string()).count();
     assert!(published >= 200, "{published}");
 }
+
+#[test]
+#[ignore = "needs root"]
+fn a_server_that_is_absent_changes_its_own_claims_alone() {
+    let home = open_folder();
+    let study = home.path().join("mine");
+    fs::create_dir(&study).expect("a folder");
+    let claims = "wirecost: 1\nstudy: mine\nsource: a leaflet\nruns: {broker: broker.yaml, sim: sim.yaml}\nclaims:\n\
+        - {id: A, says: a, published: 1ms, value: broker/response_time p(50), bound: {flights: [PUBLISH], rtt: 25ms}}\n\
+        - {id: B, says: b, published: 40ms, value: broker/response_time p(50)}\n\
+        - {id: C, says: c, published: 25ms, value: sim/response_time p(50)}\n";
+    fs::write(study.join("claims.yaml"), claims).expect("a file");
+    let broker = "wirecost: 1\nengine: live\nstack: amqp-unsettled\ntarget: rabbitmq\ncount: 2\n";
+    fs::write(study.join("broker.yaml"), broker).expect("a file");
+    fs::write(
+        study.join("sim.yaml"),
+        "wirecost: 1\nengine: sim\nstack: mqtt-qos1\ncount: 2\n",
+    )
+    .expect("a file");
+    let mut command = wirecost(home.path());
+    command.env("PATH", home.path());
+    let said = said(command.args("study --from mine --out results --json -".split(' ')));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let claims: Vec<Value> = serde_json::from_str(&said.stdout).expect("judged claims");
+    let verdicts: Vec<&str> = claims
+        .iter()
+        .filter_map(|claim| claim["verdict"].as_str())
+        .collect();
+    assert_eq!(
+        verdicts,
+        ["impossible", "not_run", "reproduced"],
+        "{}",
+        said.stdout
+    );
+    assert!(
+        claims[1]["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("rabbitmq")),
+        "{}",
+        claims[1]
+    );
+}
+
+#[test]
+fn wrong_claims_files_are_refused_with_their_line() {
+    let home = open_folder();
+    let head = "wirecost: 1\nstudy: own\nsource: us\nruns: {a: a.yaml}\nclaims:\n";
+    let value = "value: a/response_time mean";
+    for (claim, error) in [
+        (
+            format!("{{id: A, says: x, publishd: 1s, {value}}}"),
+            "unknown key",
+        ),
+        (
+            "{id: A, says: x, published: 1s, value: b/response_time mean}".to_owned(),
+            "none of the runs",
+        ),
+        (
+            format!("{{id: A, says: x, published: 1 parsec, {value}}}"),
+            "published:",
+        ),
+        (
+            "{id: A, says: x, published: 1s, value: \"a/response_time{stak=tcp} mean\"}".to_owned(),
+            "stak",
+        ),
+        (
+            format!("{{id: A, says: x, published: 1s, {value}, bound: {{flights: [SYN]}}}}"),
+            "round-trip time",
+        ),
+        ("{id: A, says: x, order: []}".to_owned(), "at least two figures"),
+        (
+            format!("{{id: A, says: x, published: 1s, {value}, within: -5%}}"),
+            "within",
+        ),
+    ] {
+        fs::write(home.path().join("own.yaml"), format!("{head}- {claim}\n")).expect("a file");
+        let said = run(home.path(), "claims own.yaml");
+        assert_eq!(said.code, Some(2), "{claim}: {}", said.stderr);
+        assert!(
+            said.stderr.contains("own.yaml:6") && said.stderr.contains(error),
+            "{claim}: {}",
+            said.stderr
+        );
+    }
+    let twice = "- {id: A, says: x, published: 3, arithmetic: 1 + 2}\n".repeat(2);
+    fs::write(home.path().join("own.yaml"), format!("{head}{twice}")).expect("a file");
+    let said = run(home.path(), "claims own.yaml");
+    assert_eq!(
+        said.line("error: "),
+        Some("own.yaml:7: the id \"A\" is there twice")
+    );
+}

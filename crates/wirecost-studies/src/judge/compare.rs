@@ -134,6 +134,7 @@ mod tests {
     fn figure(samples: &[f64]) -> Figure {
         let mean = samples.iter().sum::<f64>() / samples.len() as f64;
         Figure {
+            run: String::new(),
             amount: Amount::seconds(mean),
             interval: None,
             is_exact: !samples.is_empty() && samples.iter().all(|sample| *sample == samples[0]),

@@ -166,6 +166,7 @@ fn figure_of(model: &Model, evidence: &Evidence) -> Result<Figure, Missing> {
         .map_err(|error| Missing::Wrong(error.to_string()))?;
     let first = figures.first().map(|(_, figure)| figure);
     Ok(Figure {
+        run: first.map(|figure| figure.run.clone()).unwrap_or_default(),
         amount,
         interval: Some([low.value.min(high.value), low.value.max(high.value)]),
         is_exact: low.value == high.value,
@@ -522,6 +523,7 @@ mod tests {
 
     fn figure(value: f64, spread: f64) -> Figure {
         Figure {
+            run: String::new(),
             amount: Amount::seconds(value),
             interval: Some([value - spread, value + spread]),
             is_exact: spread == 0.0,

@@ -31,6 +31,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
         ["energy"] => Bound {
             amount: amount("energy")?,
             is_upper: false,
+            flights: Vec::new(),
             text: table.required("energy", text)?,
         },
         ["power", "airtime"] => Bound::energy(amount("power")?, amount("airtime")?),
@@ -56,6 +57,7 @@ pub(super) fn bound(claim: &Node) -> Result<Option<Bound>, ScenarioError> {
                     .with_hint("for example {least: \"190 mA / 0.97/s\"}")
             })?;
             Bound {
+                flights: Vec::new(),
                 amount,
                 is_upper: *key == "most",
                 text,

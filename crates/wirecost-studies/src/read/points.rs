@@ -204,7 +204,7 @@ fn model(claim: &Node, node: &Node) -> Result<Question, ScenarioError> {
     Ok(Question::Model(Box::new(model)))
 }
 
-fn reference(node: &Node) -> Result<Reference, ScenarioError> {
+pub(super) fn reference(node: &Node) -> Result<Reference, ScenarioError> {
     let text = node
         .scalar()
         .ok_or_else(|| at(node, "a figure is expected, e.g. publish/response_time p(50)"))?;

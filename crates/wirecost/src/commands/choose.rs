@@ -121,13 +121,16 @@ pub fn run(given: ChooseArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(ended(&decisions)))
 }
 
+/// Rows in order, and what was verified.
+type Ranking = (Vec<Row>, Vec<Verified>);
+
 /// Simulates the stacks and orders them; `None` if interrupted.
 fn decide(
     inputs: &Inputs<'_>,
     options: &Options,
     folder: &Path,
     interrupt: Interrupt,
-) -> Result<Option<(Vec<Row>, Vec<Verified>)>, Failure> {
+) -> Result<Option<Ranking>, Failure> {
     let scenario = Scenario::comparison(options.clone());
     let (summary, run) = play(inputs.arguments.quiet, options, &scenario, folder, interrupt)?;
     if summary.interrupted {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use wirecost_live::signals::Interrupt;
 use wirecost_results::RunFolder;
 use wirecost_studies::claims::{Claim, NeededRun};
-use wirecost_studies::library::{self, Study, StudyError};
+use wirecost_studies::library::{self, Study, StudyError, folder_name};
+use wirecost_studies::page::{PageError, Shown};
 use wirecost_studies::{Claims, Evidence, Judged, page, text};
 
 use super::claims;
@@ -31,7 +32,7 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         return write(&names, folder);
     }
     let interrupt = Interrupt::install()?;
-    let mut done: Vec<(Claims, Vec<Judged>)> = Vec::new();
+    let mut done: Vec<Done> = Vec::new();
     let root = arguments.out.clone();
     for name in &names {
         let mut study = match &arguments.from {
@@ -49,25 +50,27 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
         };
         let evidence = evidence(&study, &out, arguments, interrupt)?;
         let judged = claims::judge(&study.claims, &evidence)?;
-        write_page(&out, &[(&study.claims, &judged)])?;
-        done.push((study.claims, judged));
+        let one = Done {
+            claims: study.claims,
+            judged,
+            evidence,
+        };
+        write_page(&out, &[one.shown()])?;
+        done.push(one);
         if interrupt.is_set() {
             break;
         }
     }
-    let judged: Vec<Judged> = done.iter().flat_map(|(_, judged)| judged.clone()).collect();
+    let judged: Vec<Judged> = done.iter().flat_map(|study| study.judged.clone()).collect();
     let code = claims::print(&judged, arguments.json.as_deref())?;
     output::note(format_args!("{}", text::judged_figures(&judged)));
     let shown = match (done.as_slice(), &root) {
-        ([(claims, _)], None) => PathBuf::from("runs").join(format!("study-{}", claims.study)),
+        ([study], None) => PathBuf::from("runs").join(format!("study-{}", study.claims.study)),
         (_, Some(root)) => root.clone(),
         (_, None) => PathBuf::from("runs").join("studies"),
     };
     if done.len() > 1 {
-        let all: Vec<(&Claims, &[Judged])> = done
-            .iter()
-            .map(|(claims, judged)| (claims, judged.as_slice()))
-            .collect();
+        let all: Vec<Shown<'_>> = done.iter().map(Done::shown).collect();
         write_page(&shown, &all)?;
     }
     output::note(format_args!("report:  {}", shown.join("report.html").display()));
@@ -77,10 +80,31 @@ pub fn run(arguments: &StudyArguments) -> Result<ExitCode, Failure> {
     }
 }
 
+/// A study whose claims are judged.
+struct Done {
+    claims: Claims,
+    judged: Vec<Judged>,
+    evidence: Evidence,
+}
+
+impl Done {
+    fn shown(&self) -> Shown<'_> {
+        Shown {
+            claims: &self.claims,
+            judged: &self.judged,
+            evidence: &self.evidence,
+        }
+    }
+}
+
 /// Writes `claims.json` and `report.html`.
-fn write_page(folder: &Path, studies: &[(&Claims, &[Judged])]) -> Result<(), Failure> {
-    let page = page::page(studies).map_err(Failure::internal)?;
-    let judged: Vec<&Judged> = studies.iter().flat_map(|(_, judged)| judged.iter()).collect();
+fn write_page(folder: &Path, studies: &[Shown<'_>]) -> Result<(), Failure> {
+    let page = page::page(studies).map_err(|error| match error {
+        PageError::Template(error) => Failure::internal(error),
+        error @ PageError::Plot { .. } => Failure::usage(error)
+            .with_hint("a plot names one cell of its run for each value of both dimensions"),
+    })?;
+    let judged: Vec<&Judged> = studies.iter().flat_map(|study| study.judged).collect();
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::usage(format!("cannot create {}: {error}", folder.display())))?;
     let folder = RunFolder::open(folder);
@@ -195,14 +219,6 @@ fn is_complete(folder: &Path) -> Result<Result<(), String>, Failure> {
         Some(true) => Ok(Err("it was interrupted: the same command continues it".to_owned())),
         _ => Ok(Ok(())),
     }
-}
-
-/// A name that is safe for a folder.
-fn folder_name(run: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
-    run.chars()
-        .map(|letter| if is_plain(letter) { letter } else { '_' })
-        .collect()
 }
 
 /// Writes the files of studies that are compiled in.

@@ -22,6 +22,7 @@ fn wrong_input_is_one_sentence_with_its_line() {
     let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("a file");
     write("negative.yaml", &device.replace("2.7uA", "-2.7uA"));
     write("state.yaml", &device.replace("receive:", "recieve:"));
+    write("key.yaml", &device.replace("supply:", "suply:"));
     write("tariff.yaml", &tariff.replace("per: 1MB", "per: 1"));
     write("empty.pcap", "");
     write("text.pcap", "no packets at all");
@@ -48,6 +49,10 @@ fn wrong_input_is_one_sentence_with_its_line() {
                 "state.yaml:{}: unknown key \"states.recieve\"",
                 line(device, "receive:")
             ),
+        ),
+        (
+            "empty.pcap --device key.yaml",
+            format!("key.yaml:{}: unknown key \"suply\"", line(device, "supply:")),
         ),
         (
             "empty.pcap --tariff tariff.yaml",
