@@ -31,7 +31,6 @@ pub(super) struct Stream {
     fin_requested: bool,
     fin_sent: bool,
     pub(super) fin_received: bool,
-    writing: Writing,
     /// Why the kernel refused to send, if it did. It receives no more bytes.
     refusal: Option<ResetReason>,
 }
@@ -81,21 +80,17 @@ impl Stream {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
             _ => {}
         }
-        Ok(Self::new(
-            TcpStream::from_std(socket.into()),
-            State::Connecting,
-            writing,
-        ))
+        Ok(Self::new(TcpStream::from_std(socket.into()), State::Connecting))
     }
 
     /// An accepted connection.
     pub(super) fn accepted(socket: TcpStream, writing: Writing) -> Self {
         // A socket that is closed already reports this at its next read.
         let _ = socket.set_nodelay(!writing.nagle);
-        Self::new(socket, State::Established, writing)
+        Self::new(socket, State::Established)
     }
 
-    fn new(socket: TcpStream, state: State, writing: Writing) -> Self {
+    fn new(socket: TcpStream, state: State) -> Self {
         Self {
             socket,
             unsent: None,
@@ -103,7 +98,6 @@ impl Stream {
             fin_requested: false,
             fin_sent: false,
             fin_received: false,
-            writing,
             refusal: None,
         }
     }
@@ -180,12 +174,12 @@ impl Stream {
     /// Passes `bytes` to the kernel and keeps the rest, then sends the FIN if requested. If bytes are unsent already,
     /// the new ones wait after them until the kernel is ready. Returns how many bytes the kernel accepted. Reports a
     /// refusal once.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ResetReason> {
+    pub(super) fn write(&mut self, bytes: &[u8], writing: Writing) -> Result<usize, ResetReason> {
         if self.unsent.is_some() || !self.is_usable() {
             self.queue(bytes);
             return Ok(0);
         }
-        let given = give(&mut self.socket, bytes, self.writing).and_then(|written| {
+        let given = give(&mut self.socket, bytes, writing).and_then(|written| {
             self.queue(bytes.get(written..).unwrap_or_default());
             self.shut()?;
             Ok(written)
@@ -195,11 +189,11 @@ impl Stream {
 
     /// Passes unsent bytes to the kernel, then the FIN if requested. Returns how many bytes the kernel accepted.
     /// Reports a refusal once.
-    pub(super) fn flush(&mut self) -> Result<usize, ResetReason> {
+    pub(super) fn flush(&mut self, writing: Writing) -> Result<usize, ResetReason> {
         if !self.is_usable() {
             return Ok(0);
         }
-        let given = self.give_unsent();
+        let given = self.give_unsent(writing);
         self.note_refusal(given)
     }
 
@@ -222,13 +216,13 @@ impl Stream {
         self.refusal.is_some()
     }
 
-    fn give_unsent(&mut self) -> io::Result<usize> {
+    fn give_unsent(&mut self, writing: Writing) -> io::Result<usize> {
         let mut written = 0;
         if let Some(unsent) = &mut self.unsent {
             written = give(
                 &mut self.socket,
                 unsent.bytes.get(unsent.sent..).unwrap_or_default(),
-                self.writing,
+                writing,
             )?;
             unsent.sent += written;
             if unsent.bytes.len() - unsent.sent < UNSENT_LIMIT {
