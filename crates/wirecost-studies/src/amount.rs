@@ -10,6 +10,11 @@ use wirecost_results::thresholds::metric::Quantity;
 pub struct Dimension([i8; 4]);
 
 impl Dimension {
+    /// What the ticks of an axis are round numbers of, in base units: data is counted in bytes.
+    pub(crate) fn step(self) -> f64 {
+        if self == Self::DATA { 8.0 } else { 1.0 }
+    }
+
     /// A plain number, or a share.
     pub const NONE: Self = Self([0, 0, 0, 0]);
     /// Seconds.

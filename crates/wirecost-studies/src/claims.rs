@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::amount::{Amount, Published};
 use crate::bound::Bound;
 use crate::model::Model;
-use crate::plot::{Grid, Plot};
 use crate::reference::Reference;
 use crate::verdict::Verdict;
 
@@ -60,6 +59,34 @@ pub struct Difference {
     pub ours: String,
     /// The quantities that it touches: `time`, `bytes`, `energy`.
     pub touches: Vec<String>,
+}
+
+/// A figure over a dimension, with one line for each value of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// The figure.
+    pub of: Reference,
+    /// The dimension to the right.
+    pub over: String,
+    /// The dimension with one line for each value.
+    pub lines: String,
+    /// Whether the axis to the right is logarithmic.
+    pub is_log_x: bool,
+    /// Whether the axis upwards is logarithmic.
+    pub is_log_y: bool,
+}
+
+/// Figures of one dimension's values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// What it shows.
+    pub title: String,
+    /// The dimension with one row for each value.
+    pub rows: String,
+    /// The columns: their titles and figures.
+    pub columns: Vec<(String, Reference)>,
 }
 
 /// What the publication says that is not a number: it has no verdict.

@@ -8,11 +8,11 @@ use serde::Serialize;
 use wirecost_proto::units::counted;
 
 use crate::amount::{Amount, Dimension};
-use crate::claims::{Claims, Difference, Note};
+use crate::claims::{Claims, Difference, Grid, Note};
 use crate::evidence::Evidence;
 use crate::judge::{FigureRecord, Judged, JudgedPoint, JudgedSuspect};
 use crate::library::folder_name;
-use crate::plot::{self, COLOURS, Entry, Grid, Line};
+use crate::plot::{self, COLOURS, Entry, Line};
 use crate::reference::Reference;
 use crate::strip::{self, Axis};
 use crate::verdict::Verdict;

@@ -5,40 +5,12 @@
 use std::collections::BTreeMap;
 
 use crate::amount::Published;
-use crate::claims::{Claims, Question};
+use crate::claims::{Claims, Grid, Plot, Question};
 use crate::evidence::{Evidence, Figure, Missing};
 use crate::reference::Reference;
 
 mod draw;
-pub(crate) use draw::{COLOURS, svg, unit};
-
-/// A figure over a dimension, with one line for each value of another one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plot {
-    /// What it shows.
-    pub title: String,
-    /// The figure.
-    pub of: Reference,
-    /// The dimension to the right.
-    pub over: String,
-    /// The dimension with one line for each value.
-    pub lines: String,
-    /// Whether the axis to the right is logarithmic.
-    pub is_log_x: bool,
-    /// Whether the axis upwards is logarithmic.
-    pub is_log_y: bool,
-}
-
-/// Figures of one dimension's values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
-    /// What it shows.
-    pub title: String,
-    /// The dimension with one row for each value.
-    pub rows: String,
-    /// The columns: their titles and figures.
-    pub columns: Vec<(String, Reference)>,
-}
+pub(crate) use draw::{COLOURS, svg};
 
 /// The lines of a plot.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::amount::{Amount, Dimension};
 use crate::judge::JudgedPoint;
-use crate::plot::unit;
 
 /// The size of a strip in its own units.
 const WIDTH: f64 = 420.0;
@@ -79,7 +78,7 @@ pub(crate) fn svg(point: &JudgedPoint, axis: Option<Axis>, dimension: Dimension,
         };
         rect(&mut svg, "forbidden", from, 0.0, width, BAR);
     }
-    for tick in axis.ticks(unit(dimension)) {
+    for tick in axis.ticks(dimension.step()) {
         let x = axis.x(tick);
         // Writing to a text cannot fail.
         let _ = write!(

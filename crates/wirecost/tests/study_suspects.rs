@@ -115,48 +115,6 @@ fn the_list_counts_claims_figures_and_recomputed_rows() {
 }
 
 #[test]
-#[ignore = "needs root"]
-fn a_server_that_is_absent_changes_its_own_claims_alone() {
-    let home = open_folder();
-    let study = home.path().join("mine");
-    fs::create_dir(&study).expect("a folder");
-    let claims = "wirecost: 1\nstudy: mine\nsource: a leaflet\nruns: {broker: broker.yaml, sim: sim.yaml}\nclaims:\n\
-        - {id: A, says: a, published: 1ms, value: broker/response_time p(50), bound: {flights: [PUBLISH], rtt: 25ms}}\n\
-        - {id: B, says: b, published: 40ms, value: broker/response_time p(50)}\n\
-        - {id: C, says: c, published: 25ms, value: sim/response_time p(50)}\n";
-    fs::write(study.join("claims.yaml"), claims).expect("a file");
-    let broker = "wirecost: 1\nengine: live\nstack: amqp-unsettled\ntarget: rabbitmq\ncount: 2\n";
-    fs::write(study.join("broker.yaml"), broker).expect("a file");
-    fs::write(
-        study.join("sim.yaml"),
-        "wirecost: 1\nengine: sim\nstack: mqtt-qos1\ncount: 2\n",
-    )
-    .expect("a file");
-    let mut command = wirecost(home.path());
-    command.env("PATH", home.path());
-    let said = said(command.args("study --from mine --out results --json -".split(' ')));
-    assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let claims: Vec<Value> = serde_json::from_str(&said.stdout).expect("judged claims");
-    let verdicts: Vec<&str> = claims
-        .iter()
-        .filter_map(|claim| claim["verdict"].as_str())
-        .collect();
-    assert_eq!(
-        verdicts,
-        ["impossible", "not_run", "reproduced"],
-        "{}",
-        said.stdout
-    );
-    assert!(
-        claims[1]["why"]
-            .as_str()
-            .is_some_and(|why| why.contains("rabbitmq")),
-        "{}",
-        claims[1]
-    );
-}
-
-#[test]
 fn wrong_claims_files_are_refused_with_their_line() {
     let home = open_folder();
     let head = "wirecost: 1\nstudy: own\nsource: us\nruns: {a: a.yaml}\nclaims:\n";

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawing, Line, Plot};
+use super::{Drawing, Line};
 use crate::amount::{Amount, Dimension, Published};
+use crate::claims::Plot;
 use crate::strip::escaped;
 
 const WIDTH: f64 = 400.0;
@@ -80,16 +81,11 @@ impl Scale {
     }
 }
 
-/// What a tick is a round number of, in base units: data is counted in bytes.
-pub(crate) fn unit(dimension: Dimension) -> f64 {
-    if dimension == Dimension::DATA { 8.0 } else { 1.0 }
-}
-
 /// The scale with its ends in the unit of its ticks.
 fn in_unit(scale: Scale, dimension: Dimension) -> Scale {
     Scale {
-        low: scale.low / unit(dimension),
-        high: scale.high / unit(dimension),
+        low: scale.low / dimension.step(),
+        high: scale.high / dimension.step(),
         ..scale
     }
 }
@@ -171,7 +167,7 @@ fn draw_axes(svg: &mut String, axes: Axes, drawing: &Drawing, dimension: Dimensi
     for tick in in_unit(axes.y, dimension)
         .ticks()
         .into_iter()
-        .map(|tick| tick * unit(dimension))
+        .map(|tick| tick * dimension.step())
     {
         let y = axes.y.at(tick);
         // Writing to a text cannot fail.

@@ -6,8 +6,7 @@ use wirecost_scenario::table::{Table, text};
 
 use super::points::reference;
 use super::{at, listed};
-use crate::claims::Run;
-use crate::plot::{Grid, Plot};
+use crate::claims::{Grid, Plot, Run};
 use crate::reference::Reference;
 
 /// The dimension of lines and rows where nothing is said.
