@@ -49,6 +49,7 @@ pub mod profile;
 pub mod rate_search;
 pub mod readings;
 pub mod repeat;
+mod repeated;
 pub mod resolved;
 pub mod resume;
 pub mod samples;

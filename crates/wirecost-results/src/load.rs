@@ -13,7 +13,7 @@ use super::usage::UsageRow;
 use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::LinkUse;
 use crate::rate_search::RateSearch;
-use crate::repeat::{Repeated, RunOf};
+use crate::repeated::{Repeated, RunOf};
 use crate::threshold::Threshold;
 use crate::warning::{Warning, WarningKind};
 

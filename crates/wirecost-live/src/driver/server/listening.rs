@@ -129,7 +129,7 @@ where
                     return Ok(());
                 }
             };
-            let connection = Connection::new(Stream::accepted(socket));
+            let connection = Connection::new(Stream::accepted(socket, self.writing));
             let flow = Flow::new(service, peer, Some(connection), self.on_link);
             let Some(flow) = self.flows.insert(flow) else {
                 // The client sees its connection close.
