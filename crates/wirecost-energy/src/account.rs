@@ -185,6 +185,27 @@ impl Account {
         self.purposes.add(purpose, energy);
     }
 
+    /// The mean of several accounts: times to the nanosecond below.
+    pub fn mean<'a>(accounts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        let mut count = 0_u64;
+        for account in accounts {
+            count += 1;
+            for state in State::ALL.map(|state| state as usize) {
+                sum.nanos[state] = sum.nanos[state].saturating_add(account.nanos[state]);
+                sum.energy[state] += account.energy[state];
+            }
+            for (purpose, energy) in account.purposes.iter() {
+                sum.purposes.add(*purpose, *energy);
+            }
+        }
+        let count = count.max(1);
+        sum.nanos = sum.nanos.map(|nanos| nanos / count);
+        sum.energy = sum.energy.map(|energy| energy.scaled(1.0 / count as f64));
+        sum.purposes.scale(1.0 / count as f64);
+        sum
+    }
+
     /// Nanoseconds in a state.
     pub const fn nanos(&self, state: State) -> u64 {
         self.nanos[state as usize]

@@ -7,7 +7,7 @@ use wirecost_link::{
     DelayDistribution, DelayVariation, DirectionConfig, Link, LinkConfig, Loss, QueueLimit, Reorder,
 };
 use wirecost_proto::bare::{Client, Server, ServerEvent, Transport};
-use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::driver::{Device, Service, ServiceObserver};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::{BitRate, Instant, Path, Probability, Rng};
@@ -205,7 +205,7 @@ impl Links for OwnLinks {
 #[derive(Default)]
 struct Arrivals(u64);
 
-impl Observer<Server> for Arrivals {
+impl ServiceObserver<Server> for Arrivals {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, _: Instant) {
         let ServerEvent::Message { .. } = event;
         self.0 += 1;

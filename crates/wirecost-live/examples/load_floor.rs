@@ -28,7 +28,7 @@ use wirecost_mqtt::codec::ReasonCode;
 use wirecost_mqtt::quality::QoS;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::{Director, Due};
-use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason};
 
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 struct Nobody;
 
-impl<E: Endpoint> Observer<E> for Nobody {
+impl<E: Endpoint> ServiceObserver<E> for Nobody {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, _: E::Event, _: Instant) {}
 }
 

@@ -10,12 +10,26 @@ use wirecost_wire::pcapng::{Capture, Writer};
 /// The interfaces of a capture, by `Direction as usize`.
 pub const INTERFACES: [&str; 2] = ["up (device to server)", "down (server to device)"];
 
+/// What the packets of a capture are.
+pub const AT_ENTRY: &str = "IP packets as they entered the link, before any impairment";
+/// What they are with segmentation offload.
+pub const BEHIND_OFFLOAD: &str = "captured behind segmentation offload, not packets on the wire: TCP segments before they are cut to the MTU, with checksums \
+     that are not complete";
+
 /// Opens a capture at `path` with `keys`, the secrets of its connections. Only its owner may read it: packets contain
 /// passwords.
 ///
 /// # Errors
 /// The file system refuses.
 pub fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
+    writer_about(path, keys, AT_ENTRY)
+}
+
+/// The same with another sentence about what the packets are.
+///
+/// # Errors
+/// The file system refuses.
+pub fn writer_about(path: &Path, keys: &str, about: &str) -> io::Result<Writer<BufWriter<File>>> {
     if path.exists() {
         // Writing to an existing file would keep its permissions, and a process that has it open could read the secrets.
         fs::remove_file(path)?;
@@ -28,7 +42,7 @@ pub fn writer(path: &Path, keys: &str) -> io::Result<Writer<BufWriter<File>>> {
         .open(path)?;
     let capture = Capture {
         user_application: Some(concat!("wirecost ", env!("CARGO_PKG_VERSION"))),
-        comment: Some("IP packets as they entered the link, before any impairment"),
+        comment: Some(about),
         interfaces: &INTERFACES,
         tls_key_log: (!keys.is_empty()).then_some(keys.as_bytes()),
         ..Capture::default()

@@ -5,19 +5,27 @@ use crate::netlink::Netlink;
 use crate::netlink::link::LinkDrops;
 use crate::sys;
 use std::cell::Cell;
-use std::io;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
+mod offload;
+
+/// Each packet comes with the kernel's description of it (linux/if_packet.h).
+const PACKET_VNET_HDR: i32 = 15;
 const RECEIVE_BUFFER_BYTES: i32 = 64 * 1_024 * 1_024;
 
 /// The packets of a veth pair, and the counters of both its interfaces.
 #[derive(Debug)]
 pub struct PacketSocket {
-    fd: OwnedFd,
+    fd: File,
     near: Interface,
     far: Interface,
-    far_address: [u8; 6],
+    /// The Ethernet addresses of `near` and `far`.
+    addresses: [[u8; 6]; 2],
+    /// The MTU, in bytes, to which the kernel cuts segments; `None` without segmentation offload.
+    cut_to: Option<usize>,
     overflowed: Cell<u64>,
 }
 
@@ -37,22 +45,36 @@ impl Interface {
 }
 
 impl PacketSocket {
-    /// A socket bound to `near`, an interface of the calling thread's namespace. Its peer `far` has the Ethernet
-    /// address `far_address`.
+    /// A socket bound to `near`, an interface of the calling thread's namespace, whose peer is `far`; both have their Ethernet
+    /// `addresses`. With segmentation offload, the interfaces carry segments above the MTU `cut_to`, in bytes.
     ///
     /// # Errors
     /// EPERM without CAP_NET_RAW.
-    pub fn open(near: Interface, far: Interface, far_address: [u8; 6]) -> io::Result<Self> {
+    pub fn open(
+        near: Interface,
+        far: Interface,
+        addresses: [[u8; 6]; 2],
+        cut_to: Option<usize>,
+    ) -> io::Result<Self> {
+        // Only a raw socket gets the kernel's description of a segment above the MTU.
+        let kind = match cut_to {
+            Some(_) => libc::SOCK_RAW,
+            None => libc::SOCK_DGRAM,
+        };
         // Protocol 0: the socket receives nothing until it is bound, so no packet of another interface slips in.
-        let fd = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+        let fd = sys::socket(libc::AF_PACKET, kind | libc::SOCK_NONBLOCK, 0)?;
+        if cut_to.is_some() {
+            sys::set_option(fd.as_fd(), libc::SOL_PACKET, PACKET_VNET_HDR, 1)?;
+        }
         sys::set_option(fd.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         grow_receive_buffer(&fd)?;
         sys::bind(fd.as_fd(), &link_address(near.index, libc::ETH_P_ALL, None))?;
         Ok(Self {
-            fd,
+            fd: fd.into(),
             near,
             far,
-            far_address,
+            addresses,
+            cut_to,
             overflowed: Cell::new(0),
         })
     }
@@ -63,7 +85,7 @@ impl PacketSocket {
     /// ENETDOWN if the interface is down.
     pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
-            match sys::receive(self.fd.as_fd(), into) {
+            match self.receive_any(into) {
                 Ok(length) if ethernet_type(into).is_some() => return Ok(Some(length)),
                 Ok(_) => {} // neither IPv4 nor IPv6
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -72,13 +94,31 @@ impl PacketSocket {
         }
     }
 
+    fn receive_any(&self, into: &mut [u8]) -> io::Result<usize> {
+        if self.cut_to.is_none() {
+            return sys::receive(self.fd.as_fd(), into);
+        }
+        let mut prefix = [0; offload::PREFIX_BYTES];
+        into[..1].fill(0);
+        let parts = &mut [IoSliceMut::new(&mut prefix), IoSliceMut::new(into)];
+        let length = (&self.fd).read_vectored(parts)?;
+        Ok(length.saturating_sub(offload::PREFIX_BYTES))
+    }
+
     /// Sends an IP packet to the far namespace.
     ///
     /// # Errors
     /// EINVAL for bytes that are not an IP packet, EMSGSIZE above the MTU, ENOBUFS if the kernel has no room.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        let protocol = ethernet_type(packet).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-        let address = link_address(self.near.index, protocol, Some(self.far_address));
+        let invalid = || io::Error::from_raw_os_error(libc::EINVAL);
+        let [source, destination] = self.addresses;
+        if let Some(mtu) = self.cut_to {
+            let prefix = offload::prefix(packet, mtu, destination, source).ok_or_else(invalid)?;
+            let parts = [IoSlice::new(&prefix), IoSlice::new(packet)];
+            return (&self.fd).write_vectored(&parts).map(drop);
+        }
+        let protocol = ethernet_type(packet).ok_or_else(invalid)?;
+        let address = link_address(self.near.index, protocol, Some(destination));
         sys::send_to(self.fd.as_fd(), packet, &address).map(drop)
     }
 

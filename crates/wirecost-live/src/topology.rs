@@ -40,6 +40,8 @@ pub struct TopologyConfig {
     pub queue_packets: u32,
     /// The medium; `None` prefers TUN.
     pub medium: Option<Medium>,
+    /// Whether interfaces keep segmentation offload, so that packets above the MTU reach the forwarder. It needs veth pairs.
+    pub offload: bool,
     /// The device whose address a program on the device side uses unless it binds to another one. `None` is no device,
     /// which makes stray packets visible.
     pub resident: Option<HostIndex>,
@@ -56,6 +58,7 @@ impl Default for TopologyConfig {
             mtu: 1_500,
             queue_packets: 10_000,
             medium: None,
+            offload: false,
             resident: None,
             overrides: Settings::new(),
             sockets_choose: true,
@@ -367,6 +370,7 @@ impl Builder<'_> {
                 address: plan.far_address,
             },
             mtu: self.config.mtu,
+            offload: self.config.offload,
             queue_packets: self.config.queue_packets,
         };
         self.home.enter()?;

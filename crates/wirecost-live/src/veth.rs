@@ -17,13 +17,15 @@ pub(crate) struct VethPair<'a> {
     pub far: VethEnd<'a>,
     /// MTU of both ends, in bytes.
     pub mtu: u32,
+    /// Whether both ends keep their segmentation offload.
+    pub offload: bool,
     /// Transmit queue of both ends, in packets.
     pub queue_packets: u32,
 }
 
 impl VethPair<'_> {
     /// Makes the pair between the calling thread's namespace (the forwarder's) and `side`, with offloads off at both
-    /// ends, and opens the forwarder's socket. The far end stays down. Afterwards the thread is in its original
+    /// ends unless they are kept, and opens the forwarder's socket. The far end stays down. Afterwards the thread is in its original
     /// namespace.
     ///
     /// # Errors
@@ -38,7 +40,7 @@ impl VethPair<'_> {
         netlink
             .create_veth(self.near, self.far, side.as_fd())
             .doing("RTM_NEWLINK", || format!("create the veth pair {name}"))?;
-        disable_offloads(name).doing("SIOCETHTOOL", || format!("turn the offloads of {name} off"))?;
+        self.turn_offloads_off(name)?;
         let index = netlink
             .link_index(name)
             .doing("RTM_GETLINK", || format!("find {name}"))?;
@@ -50,13 +52,22 @@ impl VethPair<'_> {
         side.enter()?;
         let far = self.prepare_far();
         home.enter()?;
-        PacketSocket::open(Interface { netlink, index }, far?, self.far.address)
+        let addresses = [self.near.address, self.far.address];
+        let cut_to = self.offload.then_some(self.mtu as usize);
+        PacketSocket::open(Interface { netlink, index }, far?, addresses, cut_to)
             .doing("socket", || format!("open a packet socket on {name}"))
+    }
+
+    fn turn_offloads_off(&self, name: &str) -> Result<(), EnvironmentError> {
+        if self.offload {
+            return Ok(());
+        }
+        disable_offloads(name).doing("SIOCETHTOOL", || format!("turn the offloads of {name} off"))
     }
 
     fn prepare_far(&self) -> Result<Interface, EnvironmentError> {
         let name = self.far.name;
-        disable_offloads(name).doing("SIOCETHTOOL", || format!("turn the offloads of {name} off"))?;
+        self.turn_offloads_off(name)?;
         let netlink = Netlink::open().doing("socket", || "speak to the kernel by netlink".into())?;
         let index = netlink
             .link_index(name)

@@ -93,6 +93,7 @@ pub fn not_run(options: &LoadOptions, reason: String) -> LoadFile {
         },
         intervals: Vec::new(),
         usage: Vec::new(),
+        traffic: None,
         profile: None,
         source_addresses: Vec::new(),
         server: None,

@@ -26,6 +26,7 @@
 //! - [`simulated`]: a load in virtual time
 //! - [`sink`]: the counting target
 //! - [`sweep`]: one load after the other; [`search`]: the rates of a search for the highest one
+//! - [`traffic`]: what the first devices do, packet by packet
 //! - [`watch`]: progress notifications
 //! - [`workers`]: parts in worker processes
 
@@ -63,6 +64,7 @@ pub mod sink;
 pub mod sweep;
 pub mod target;
 pub mod tracker;
+pub mod traffic;
 pub mod verdict;
 pub mod watch;
 mod wire;

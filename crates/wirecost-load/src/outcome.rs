@@ -51,6 +51,12 @@ impl LoadOutcome {
         self.interrupted && self.phases.is_empty()
     }
 
+    /// When its first phase began and when its last one ended, on the clock of the load; `None` without a phase.
+    pub(crate) fn times(&self) -> Option<[Instant; 2]> {
+        let (first, last) = (self.phases.first()?, self.phases.last()?);
+        Some([first.from, last.from + last.took])
+    }
+
     /// Whether a failure, a failed threshold or a missing target ends the load.
     pub(crate) const fn ends_it(&self) -> bool {
         self.interrupted || self.failure.is_some() || self.aborted.is_some() || self.no_connection.is_some()

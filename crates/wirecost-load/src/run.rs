@@ -145,6 +145,7 @@ fn run_here(
         load,
         intervals: outcome.intervals,
         usage: outcome.usage,
+        traffic: None,
         source_addresses,
         server: version,
     }))

@@ -262,6 +262,7 @@ fn start_sink(
     let mut asked = SinkOptions::new(options.stack, options.clients.saturating_add(subscribers));
     asked.stamped = options.is_stamped();
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
+    asked.nagle = options.nagle;
     if let Site::Link(ip, link) = site {
         // No other server runs there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());

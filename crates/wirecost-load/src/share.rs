@@ -114,7 +114,10 @@ impl Share {
             .with_traffic(Arc::clone(&traffic))
             .with_shared_endpoints(endpoints);
         let driver = ClientLoop::for_load(devices, director, clock, self.sources());
-        let driver = driver.map_err(PartError::Setup)?.with_traffic(traffic);
+        let driver = driver
+            .map_err(PartError::Setup)?
+            .with_traffic(traffic)
+            .with_writing(self.options.writing());
         let waker = driver.waker();
         // A loop that has ended cannot be woken and need not be.
         inbox.wakes_by(move || drop(waker.wake()));

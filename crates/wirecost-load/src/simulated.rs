@@ -23,13 +23,14 @@ use wirecost_link::{Counters, LinkConfig};
 use wirecost_live::emulation::Meter;
 use wirecost_live::emulation::capture::write_simulated;
 use wirecost_proto::Instant;
-use wirecost_proto::hosts::DEVICES_V4;
+use wirecost_proto::hosts::{DEVICES_V4, HostIndex};
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{LinkFigures, Load, LoadFile};
 use wirecost_results::time::rfc3339;
+use wirecost_results::traffic::LoadTraffic;
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
-use wirecost_sim::{Recording, Tap};
+use wirecost_sim::{Recording, Tap, Watch};
 
 use crate::capture_label::PhaseLabels;
 use crate::clock::{LoadClock, Origin};
@@ -44,6 +45,7 @@ use crate::part::{FromPart, Inbox, PartError, ToPart};
 use crate::parts::{Parts, Tell};
 use crate::sink::counter::Counter;
 use crate::target::Used;
+use crate::traffic::{DeviceKeeper, Kept};
 use crate::watch::{Announcement, Watcher};
 use crate::{checked, entry};
 use parts::{SimulatedTarget, Simulation};
@@ -68,7 +70,10 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     } = context;
     watcher.begin(&Announcement::of(options, position));
     let recording = options.capture.then(Recording::new);
-    let simulated = simulate(options, watcher, interrupted, demands, recording);
+    let kept = Rc::new(RefCell::new(Kept::default()));
+    let (clients, observed) = (options.clients, Rc::clone(&kept));
+    let watch = Watch::new(move |host| Kept::observer(&observed, clients, host));
+    let simulated = simulate(options, watcher, interrupted, demands, (recording, watch));
     watcher.end();
     let simulated = simulated?;
     if simulated.outcome.has_not_begun() {
@@ -76,6 +81,7 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     }
     checked::check(options, simulated.destination.address, &simulated.outcome)?;
     let captured = capture(options, folder, &simulated)?;
+    let traffic = traffic(options, &simulated.outcome, simulated.tap.1, kept);
     let link = options.link.map(|config| link_report(config, simulated.counters));
     let mut load = Load {
         started_at: rfc3339(started_at),
@@ -91,16 +97,29 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
         usage: Vec::new(),
         source_addresses: vec![format!("{DEVICES_V4}/16")],
         server: None,
+        traffic,
     }))
 }
 
+/// What the first devices did until the end of the last phase.
+fn traffic<F: FnMut(HostIndex) -> Option<DeviceKeeper>>(
+    options: &LoadOptions,
+    outcome: &LoadOutcome,
+    watch: Watch<DeviceKeeper, F>,
+    kept: Rc<RefCell<Kept>>,
+) -> Option<LoadTraffic> {
+    let times = outcome.times()?;
+    watch.finish(times[1]);
+    Rc::into_inner(kept)?.into_inner().finish(options.clients, times)
+}
+
 /// Writes the capture below the results folder, if packets were recorded.
-fn capture(
+fn capture<W>(
     options: &LoadOptions,
     folder: &Path,
-    simulated: &Simulated<Option<Recording>>,
+    simulated: &Simulated<(Option<Recording>, W)>,
 ) -> Result<Option<Captured>, LoadError> {
-    let Some(recording) = &simulated.tap else {
+    let Some(recording) = &simulated.tap.0 else {
         return Ok(None);
     };
     let contexts = keys::oscore_contexts(options, &simulated.destination);

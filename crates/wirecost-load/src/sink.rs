@@ -60,6 +60,9 @@ pub struct SinkOptions {
     pub stamped: bool,
     /// Whether it accepts early data, which anyone can replay.
     pub accept_early_data: bool,
+    /// Whether its sockets leave Nagle's algorithm on.
+    #[serde(default)]
+    pub nagle: bool,
     /// The emulated link in front of it, if there is one.
     pub link: Option<OnLink>,
 }
@@ -84,6 +87,7 @@ impl SinkOptions {
             cpu: None,
             stamped: true,
             accept_early_data: false,
+            nagle: false,
             link: None,
         }
     }

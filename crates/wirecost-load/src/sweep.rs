@@ -266,6 +266,7 @@ mod tests {
                 },
                 intervals: Vec::new(),
                 usage: Vec::new(),
+                traffic: None,
                 profile: None,
                 source_addresses: Vec::new(),
                 server: None,

@@ -97,6 +97,8 @@ fn activities(options: &LoadOptions) -> impl Fn(u32) -> Option<(Box<dyn Activity
                 of: DEVICES,
                 inflight: u32::MAX,
                 backoff: BACKOFF,
+                per_message: false,
+                transport: wirecost_proto::bare::Transport::Stream,
                 kind: Kind::Message,
                 matching: Matching::Same(0),
                 rng: Rng::new(3),

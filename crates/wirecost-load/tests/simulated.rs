@@ -10,6 +10,7 @@ use wirecost_load::watch::{Announcement, Tick, Watcher};
 use wirecost_results::LoadFile;
 use wirecost_results::load::PhaseFigures;
 use wirecost_scenario::options::load::{Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Phase, Who};
+use wirecost_scenario::options::sending::Connection;
 use wirecost_stack::target::Target;
 
 /// A load of 1,000 devices that connect at once and send `count` messages at `rate`.
@@ -298,4 +299,64 @@ fn the_acknowledged_rate_is_the_same_everywhere() {
     let said = "one message in flight each, and an answer takes a round trip of 40 ms: 10 x 1 / 40 ms = 250/s at most, of \
                 1000/s offered";
     assert!(found.why.starts_with(said), "{}", found.why);
+}
+
+#[test]
+fn with_a_connection_per_message_each_message_connects() {
+    let link = LinkConfig::symmetric(Duration::from_millis(20));
+    let closed = |stack: &str, connection| {
+        let mut options = load(stack, 1.0, 40);
+        options.clients = 4;
+        options.link = Some(link);
+        options.connection = connection;
+        if let Phase::Publish(offer) = &mut options.phases[1] {
+            offer.arrivals = Arrivals::Closed;
+        }
+        play(&options)
+    };
+    for (stack, kept_ms, own_ms) in [("http1", 20.0, 40.0), ("mqtt-qos1", 20.0, 60.0)] {
+        let (kept, own) = (
+            closed(stack, Connection::Kept),
+            closed(stack, Connection::PerMessage),
+        );
+        let figures = |file: &LoadFile| {
+            let phase = publish(file);
+            let times = phase.response_time_ns.clone().expect("times");
+            let lag = phase.schedule_lag_ns.clone().expect("lags");
+            assert!(lag.max < 1_000_000, "a connect is no lag of the generator");
+            (
+                phase.outcomes.acknowledged,
+                phase.connects.attempted,
+                (times.mean / 1e6).round(),
+            )
+        };
+        assert_eq!(figures(&kept), (40, 0, kept_ms), "{stack}");
+        assert_eq!(figures(&own), (40, 40, own_ms), "{stack}");
+    }
+}
+
+#[test]
+fn a_connection_per_message_serves_an_open_loop_and_no_answers() {
+    for stack in [
+        "mqtt-qos1+tls1.3",
+        "tcp",
+        "mqtt-qos0",
+        "http3",
+        "coap-con+dtls1.3",
+    ] {
+        let mut options = load(stack, 100.0, 50);
+        options.clients = 10;
+        options.link = Some(LinkConfig::symmetric(Duration::from_millis(10)));
+        options.connection = Connection::PerMessage;
+        let file = play(&options);
+        let phase = publish(&file);
+        assert_eq!(
+            (phase.outcomes.offered, phase.outcomes.failed),
+            (50, 0),
+            "{stack}"
+        );
+        assert_eq!(phase.connects.attempted, 50, "{stack}");
+        let arrived = phase.outcomes.acknowledged + phase.outcomes.delivered;
+        assert_eq!(arrived, 50, "{stack}: {:?}", phase.outcomes);
+    }
 }

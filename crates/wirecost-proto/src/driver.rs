@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use core::num::NonZeroUsize;
 use core::time::Duration;
 
 use crate::bare::Transport;
@@ -12,6 +13,23 @@ use crate::{Endpoint, Instant};
 
 /// The number of bytes that may wait for a flow's socket before the driver withholds commands.
 pub const UNSENT_LIMIT: usize = 64 * 1024;
+
+/// How a driver hands the bytes of a flow to TCP. The default is one write per output of the endpoint, sent at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writing {
+    /// The most bytes of one write; `None`: an output is one write.
+    pub chunk: Option<NonZeroUsize>,
+    /// Whether small segments wait for acknowledgments: Nagle's algorithm (RFC 9293, section 3.7.4), without `TCP_NODELAY`.
+    pub nagle: bool,
+}
+
+impl Writing {
+    /// The next write of `bytes`.
+    pub fn next<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let most = self.chunk.map_or(usize::MAX, NonZeroUsize::get);
+        bytes.get(..most).unwrap_or(bytes)
+    }
+}
 
 /// A device for a driver to run.
 #[derive(Debug)]
@@ -88,7 +106,7 @@ pub struct Service<E> {
 }
 
 /// Handles the events of service endpoints.
-pub trait Observer<E: Endpoint> {
+pub trait ServiceObserver<E: Endpoint> {
     /// Handles an event of a service, identified by its index. Input from `peer` caused it; `None`: a timer did.
     fn event(&mut self, service: usize, peer: Option<SocketAddr>, event: E::Event, now: Instant);
 

@@ -259,7 +259,7 @@ fn asked(results: &Results) -> String {
     let links = distinct(summary.cells.iter().map(|cell| figures::link_words(&cell.link)));
     let sizes = match scenario.size.len() {
         0 => batches(summary),
-        0..=NAMED => scenario.size.join(" or "),
+        1..=NAMED => scenario.size.join(" or "),
         sizes => format!("{sizes} sizes"),
     };
     let links = match links.len() {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::environment::Emulator;
 use super::folder::{ResultsError, RunFolder};
 use super::summary::{Link, Outcomes, Times};
+use super::traffic::LoadTraffic;
 use super::usage::UsageRow;
 use crate::figures::{Connects, Deliveries, Interval};
 use crate::link_use::LinkUse;
@@ -354,6 +355,9 @@ pub struct LoadFile {
     /// Program and version of the real server that was started, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// What its first devices did, packet by packet; absent where no packet could be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<LoadTraffic>,
 }
 
 impl LoadFile {

@@ -88,12 +88,40 @@ pub struct ResolvedScenario {
     /// Whether link and hosts share one CPU.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_cpu: bool,
+    /// The payload, if it is not pseudo-random bytes of the sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<ResolvedPayload>,
+    /// The most bytes that a device gives to TCP at once, e.g. `1kB`; absent where a message is one write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<String>,
+    /// Whether sockets left Nagle's algorithm on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nagle: bool,
+    /// Whether packets were captured behind segmentation offload, so that they are not packets on the wire.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub offload: bool,
     /// Contents of the capture.
     #[serde(default, skip_serializing_if = "ResolvedRecord::is_default")]
     pub record: ResolvedRecord,
     /// Excluded cells: a cell is excluded if it has one of the values of each named dimension.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<BTreeMap<String, Vec<String>>>,
+}
+
+/// The bytes of each message of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolvedPayload {
+    /// Pairs of hexadecimal digits.
+    pub hex: String,
+}
+
+impl ResolvedPayload {
+    /// The payload of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self {
+            hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
 }
 
 /// Contents of the capture of a comparison.

@@ -19,6 +19,24 @@ pub struct CellTraffic {
     pub devices: Vec<DeviceTraffic>,
 }
 
+/// What the first devices of a load did, from its start on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadTraffic {
+    /// The devices that were observed. Those that sent and received nothing are not among [`CellTraffic::devices`].
+    pub observed: u64,
+    /// The devices of the load, without subscribers.
+    pub of: u64,
+    /// When the observation began, in nanoseconds on the clock of the packets.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// Whether it ended before the load, because enough packets were kept.
+    pub cut_short: bool,
+    /// The packets.
+    #[serde(flatten)]
+    pub traffic: CellTraffic,
+}
+
 /// What packets have in common apart from their times.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shape {
@@ -115,6 +133,11 @@ impl Collector {
         let device = self.devices.entry(sample).or_default();
         device.packets.push((at.as_nanos(), shape));
         self.packets += 1;
+    }
+
+    /// How many packets there are.
+    pub const fn packets(&self) -> usize {
+        self.packets
     }
 
     /// The packets of the devices that `connects` knows: it has the times at which a sample's device started connections, and

@@ -65,6 +65,8 @@ kinds! {
     CaptureCutShort => "capture-cut-short",
     /// The capture lacks secrets of connections: a part ended before it had handed them over.
     CaptureWithoutKeys => "capture-without-keys",
+    /// Packets were captured behind segmentation offload.
+    CapturedBehindOffload => "captured-behind-offload",
     /// The clock of the machine was set meanwhile.
     ClockStepped => "clock-stepped",
     /// In a closed loop a slow target receives fewer messages.

@@ -20,14 +20,19 @@ use crate::options::compare::{
 };
 use crate::options::content::{self, Contents};
 use crate::options::load::LoadTarget;
+use crate::options::sending::Sending;
 use crate::plan;
 
 /// The keys of a comparison.
-pub const KEYS: [&str; 35] = [
+pub const KEYS: [&str; 39] = [
     "stack",
     "stacks",
     "start",
     "size",
+    "payload",
+    "chunk",
+    "nagle",
+    "offload",
     "readings",
     "encoding",
     "compression",
@@ -90,6 +95,7 @@ impl Options {
             dtls_cookie: false,
             record_hosts: 1,
             one_cpu: false,
+            sending: Sending::default(),
             reconnect: Reconnect::AsNeeded,
             shared_link: None,
             exclude: Vec::new(),
@@ -106,6 +112,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<Options, Scenario
     let table = Table::new(node, "", &KEYS)?;
     let mut options = Options::new(stacks(&table)?);
     matrix(&table, &mut options, inputs.folder)?;
+    super::sending::read(&table, &mut options, inputs)?;
     set(&mut options.engine, table.one("engine", parsed)?);
     options.settle_engine();
     target(&table, &mut options)?;

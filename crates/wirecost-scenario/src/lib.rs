@@ -10,7 +10,8 @@
 //! - [`edit`]: `vary`, and the flags `--set` and `--vary`
 //! - [`selector`]: conditions on cells or loads; [`labels`]: the values that they are checked against
 //! - [`consent`]: whether a load may harm a server on another machine
-//! - [`comparison`]: comparisons; [`link`]: the emulated link, from a file or from flags
+//! - [`comparison`]: comparisons; `sending`: how their messages are handed to the network; [`link`]: the emulated link, from
+//!   a file or from flags
 //! - [`load`]: loads: phases, payload, target
 //! - [`nbiot`]: reports in NB-IoT cells; [`parameter`]: the parameters of the network by their paths
 //! - [`thresholds`]: thresholds on figures; [`find_max`]: the condition of a search for the highest rate
@@ -44,6 +45,7 @@ pub mod parameter;
 pub mod plan;
 pub mod replay;
 pub mod selector;
+mod sending;
 pub mod spent;
 pub mod table;
 pub mod tariff;

@@ -24,11 +24,12 @@ use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
+use crate::options::sending::Connection;
 
 /// The seed of a load that names none.
 const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 38] = [
+pub const KEYS: [&str; 41] = [
     "stack",
     "start",
     "target",
@@ -37,6 +38,9 @@ pub const KEYS: [&str; 38] = [
     "repeat",
     "size",
     "payload",
+    "chunk",
+    "nagle",
+    "connection",
     "readings",
     "encoding",
     "compression",
@@ -128,6 +132,9 @@ impl LoadOptions {
             clients: DEFAULT_CLIENTS,
             subscribers: None,
             payload: Payload::Size(DEFAULT_SIZE),
+            chunk: None,
+            nagle: false,
+            connection: Connection::Kept,
             resource: Self::unnamed_resource(stack, false).into(),
             retain: false,
             will: None,
@@ -188,7 +195,10 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     connection(&table, &mut load, inputs)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
-    load.payload = payload(&table, inputs)?;
+    load.payload = payload_or_size(&table, inputs)?;
+    load.chunk = table.one("chunk", parsed)?;
+    set(&mut load.nagle, table.one("nagle", flag)?);
+    set(&mut load.connection, table.one("connection", parsed)?);
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -362,7 +372,7 @@ fn login(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Option<(String
     Ok(Some((user, password)))
 }
 
-fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
+fn payload_or_size(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, ScenarioError> {
     let size = table.one("size", parsed)?;
     let readings = READINGS_KEYS.into_iter().find(|key| table.get(key).is_some());
     let Some(node) = table.get("payload") else {
@@ -384,16 +394,23 @@ fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, Sce
             "payload says what a message carries: leave out one of them",
         ));
     }
+    payload(node, inputs, table.one("seed", whole)?)
+}
+
+/// Reads the table of a payload, whose readings follow from the seed.
+pub(crate) fn payload(
+    node: &Node,
+    inputs: ScenarioInputs<'_>,
+    seed: Option<u64>,
+) -> Result<Payload, ScenarioError> {
     let own = Table::new(node, "payload.", &PAYLOAD_KEYS)?;
     let given: Vec<&str> = PAYLOAD_KEYS
         .into_iter()
         .filter(|key| own.get(key).is_some())
         .collect();
     let &[key] = given.as_slice() else {
-        return Err(table.error(
-            "payload",
-            format!("one of {} is expected", PAYLOAD_KEYS.join(", ")),
-        ));
+        let text = format!("payload: one of {} is expected", PAYLOAD_KEYS.join(", "));
+        return Err(ScenarioError::new(&node.place, text));
     };
     match key {
         "size" => own.required(key, parsed).map(Payload::Size),
@@ -402,7 +419,7 @@ fn payload(table: &Table<'_>, inputs: ScenarioInputs<'_>) -> Result<Payload, Sce
         "readings" => {
             let node = own.get(key).unwrap_or(node);
             let readings = Table::new(node, "payload.readings.", &BATCH_KEYS)?;
-            batch(&readings, "count", table.one("seed", whole)?)
+            batch(&readings, "count", seed)
         }
         _ => {
             let name = own.required(key, text)?;

@@ -214,9 +214,11 @@ fn start_gap(cell: &PlannedCell) -> Duration {
 
 fn planned_cells(options: &Options) -> Vec<PlannedCell> {
     let contents = options.contents.each().into_iter();
-    let payloads: BTreeMap<Content, Payload> = contents
-        .map(|content| (content, content.payload(options.seed)))
-        .collect();
+    let payload = |content: Content| match &options.sending.payload {
+        Some(payload) => payload.into(),
+        None => content.payload(options.seed),
+    };
+    let payloads: BTreeMap<Content, Payload> = contents.map(|content| (content, payload(content))).collect();
     all_dimensions(options)
         .filter(|cell| is_asked(options, *cell))
         .map(|cell| planned_cell(options, cell, payloads[&cell.content].clone()))
@@ -295,6 +297,7 @@ fn planned_cell(options: &Options, dimensions: Dimensions, payload: Payload) -> 
         .or_else(|| stack.refuses(payload.len() as u64))
         .or_else(|| stack.cannot_start(start))
         .or_else(|| options.cannot_share(stack))
+        .or_else(|| options.sending.refuses(stack))
         .or_else(|| stack.cannot_cross(mtu_of(config), options.ipv6));
     PlannedCell {
         stack,

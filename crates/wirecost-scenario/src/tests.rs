@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use wirecost_proto::ByteSize;
+
 use super::*;
 use crate::options::compare::{Engine, Medium, Schedule, SharedLink};
 use crate::plan;
@@ -48,6 +50,9 @@ client_certificates: true
 dtls_cookie: true
 packet_path: veth
 one_cpu: true
+nagle: true
+offload: true
+chunk: 1kB
 record: {keys: false, hosts: 3}
 thresholds:
   bytes_per_msg{stack=tcp}: [\"mean<500B\"]
@@ -67,16 +72,36 @@ fn every_key_of_a_comparison_means_what_its_flag_means() {
         (options.medium, options.record_hosts, options.keys),
         (Some(Medium::Veth), 3, false)
     );
+    let sending = &options.sending;
+    assert_eq!(
+        (sending.nagle, sending.offload, sending.chunk),
+        (true, true, Some(ByteSize::from_bytes(1_000)))
+    );
     assert_eq!(options.links[1].rtt(), Duration::from_millis(25));
     // 3 stacks, 2 starts, 2 sizes, 2 links, 4 schedules; less amqp resumed (1/6), less 1 kB on 1 ms (1/4).
     assert_eq!(plan::labels(&options).len(), 96 - 16 - 24 + 4);
 }
 
 #[test]
+fn a_payload_of_a_comparison_stands_for_its_size() {
+    let options = comparison("wirecost: 1\nstack: tcp\npayload: {hex: 00ff10}\n");
+    assert_eq!(options.contents.each(), [ByteSize::from_bytes(3).into()]);
+    assert_eq!(options.sending.payload.as_deref(), Some(&[0x00, 0xff, 0x10][..]));
+    for wrong in [
+        "size: 4B\npayload: {hex: 00ff10}",
+        "payload: {template: a}",
+        "payload: {size: 3B}",
+    ] {
+        let text = format!("wirecost: 1\nstack: tcp\n{wrong}\n");
+        assert!(read(&text).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_printed_reads_back_as_the_same() {
     let shared =
         "wirecost: 1\nstack: coap-con\nengine: sim\nshared_link: true\nspread: 1min\ninterval: 60s\n";
-    let load = "wirecost: 1\nstack: tcp\nrate: [1/s, 2/s]\nclients: [1, 2]\nphases: [{do: publish, duration: 1s}]\n\
+    let load = "wirecost: 1\nstack: tcp\nrate: [1/s, 2/s]\nclients: [1, 2]\nnagle: true\nchunk: 64B\nconnection: per_message\nphases: [{do: publish, duration: 1s}]\n\
                 thresholds: {carried_rate: value>=1/s}\n";
     for text in ["wirecost: 1\n", MATRIX, shared, load] {
         let scenario = read(text).expect(text);

@@ -16,7 +16,7 @@
 //! use std::time::Duration;
 //!
 //! use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent, Transport};
-//! use wirecost_proto::driver::{Device, Observer, Service};
+//! use wirecost_proto::driver::{Device, ServiceObserver, Service};
 //! use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 //! use wirecost_proto::path::{FixedDelay, Links};
 //! use wirecost_proto::script::{Context, Script, Step};
@@ -38,7 +38,7 @@
 //! /// Notes when messages arrive.
 //! struct Arrivals(Vec<Instant>);
 //!
-//! impl Observer<Server> for Arrivals {
+//! impl ServiceObserver<Server> for Arrivals {
 //!     fn event(&mut self, _: usize, _: Option<SocketAddr>, _: ServerEvent, now: Instant) {
 //!         self.0.push(now);
 //!     }

@@ -1,6 +1,7 @@
 //! The settings of a world, apart from its hosts and links.
 
 use wirecost_proto::Rng;
+use wirecost_proto::driver::Writing;
 use wirecost_tcp::Config;
 
 use crate::workers::Workers;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub device_tcp: Config,
     /// The TCP of servers.
     pub server_tcp: Config,
+    /// How devices hand the bytes of streams to TCP.
+    pub device_writing: Writing,
     /// The key of the servers' cookies, where connections use TCP Fast Open (RFC 7413): each device has its cookie from before.
     pub fast_open: Option<[u64; 2]>,
     /// The largest IP packet that hosts send, in bytes. Hosts fragment larger datagrams.
@@ -52,6 +55,7 @@ impl Settings {
         Self {
             device_tcp: tcp.clone(),
             server_tcp: tcp,
+            device_writing: Writing::default(),
             fast_open: None,
             mtu,
             rng,
@@ -59,5 +63,14 @@ impl Settings {
             wake: Wake::default(),
             workers: None,
         }
+    }
+
+    /// The same, with devices that write in this way. Nagle's algorithm is on or off at both ends.
+    #[must_use]
+    pub fn with_writing(mut self, writing: Writing) -> Self {
+        self.device_writing = writing;
+        self.device_tcp.nagle = writing.nagle;
+        self.server_tcp.nagle = writing.nagle;
+        self
     }
 }

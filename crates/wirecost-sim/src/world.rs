@@ -13,7 +13,7 @@ mod status;
 use crate::carrier::Carrier;
 use crate::settings::Settings;
 use wirecost_proto::director::{Director, Due, Scripts};
-use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Observer, Service};
+use wirecost_proto::driver::{Device, DeviceReport, FlowReport, Service, ServiceObserver};
 use wirecost_proto::{Buffer, Direction, Endpoint, Instant, Script};
 
 use crate::network::Network;
@@ -84,7 +84,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     /// A world at the start of its run, whose devices follow `director`.
     pub fn directed(
@@ -333,7 +333,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     /// A world at the start of its run, whose devices have one script each.
     pub fn new(

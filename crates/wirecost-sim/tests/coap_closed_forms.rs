@@ -16,7 +16,7 @@ use wirecost_coap::client::{self, Client, Command, Event, Request, RequestTempla
 use wirecost_coap::server::{self, Server};
 use wirecost_link::Loss;
 use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::driver::{Device, Service, ServiceObserver};
 use wirecost_proto::hosts::{HostIndex, device_address, server_address};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Instant, Probability, ResetReason, Rng, Script};
@@ -79,7 +79,7 @@ impl Script<Client> for Exchanges {
 #[derive(Default)]
 struct Delivered(u64);
 
-impl Observer<Server> for Delivered {
+impl ServiceObserver<Server> for Delivered {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: server::Event, _: Instant) {
         if matches!(event, server::Event::MessageReceived { duplicate: false, .. }) {
             self.0 += 1;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{Arrivals, OwnLinks, PORT, Talker, delay, device, end, service, settings};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Transport};
 use wirecost_proto::director::Scripts;
-use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::driver::{Device, Service, ServiceObserver};
 use wirecost_proto::hosts::{device_address, server_address};
 use wirecost_proto::record::Record;
 use wirecost_proto::script::{Context, Step};
@@ -199,7 +199,7 @@ impl Endpoint for Rude {
 /// Nobody takes events that there are none of.
 struct Nobody;
 
-impl Observer<Rude> for Nobody {
+impl ServiceObserver<Rude> for Nobody {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: Infallible, _: Instant) {
         match event {}
     }

@@ -10,7 +10,7 @@ use wirecost_http::{http1, http3, resource, server as http};
 use wirecost_mqtt::broker as mqtt;
 use wirecost_mqtt::sn::gateway as sn;
 use wirecost_proto::bare::{self, Transport};
-use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_proto::random::key_of;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Front, Input, Instant, Output, Rng};
 use wirecost_security::layer::{self, Fault};
@@ -401,6 +401,6 @@ where
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 
-impl Observer<Server> for Discard {
+impl ServiceObserver<Server> for Discard {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, _: ServerEvent, _: Instant) {}
 }

@@ -24,6 +24,9 @@ pub struct Config {
     pub clock_phase: Duration,
     /// How many segments leave at once, the last of them with PSH; `None` if each leaves by itself.
     pub burst: Option<BurstConfig>,
+    /// Whether a segment that is not full waits while an earlier one that was not full is unacknowledged: Nagle's algorithm
+    /// (RFC 9293, section 3.7.4), which looks at small segments alone, as Linux does without `TCP_NODELAY`.
+    pub nagle: bool,
     /// The size of the send buffer.
     pub send_buffer: SendBufferConfig,
     /// How long TIME-WAIT lasts: twice the maximum segment lifetime (RFC 9293, section 3.6.1).
@@ -132,6 +135,7 @@ impl Config {
                 minimum_segments: 2,
                 maximum_bytes: 65_536 - 193,
             }),
+            nagle: false,
             send_buffer: SendBufferConfig {
                 // net.ipv4.tcp_wmem; twice a segment with its bookkeeping for each of the congestion window
                 // (tcp_sndbuf_expand); the truesize of an empty packet (tcp_stream_alloc_skb).

@@ -21,6 +21,7 @@
 //! lazy server                      reads only when told so; otherwise all that is there, after each instant's packets
 //! beside                           both sides run after each packet, as on a machine with a CPU for each
 //! fast-open                        the server takes data in a SYN, and the client sends it where it has a cookie
+//! nagle                            sockets without TCP_NODELAY
 //! at 1s client write 132           or connect, read N, eager, shutdown, close, abort
 //! packets
 //!   1000.066 > PA  1+132 1 win 502 milliseconds, direction, flags, sequence+length, acknowledgment, options
@@ -62,6 +63,9 @@ traces! {
     last_ack_lost "last-ack-lost"
     loss_on_a_slow_link "loss-on-a-slow-link"
     lost_retransmission "lost-retransmission"
+    nagle "nagle"
+    nagle_and_a_burst "nagle-and-a-burst"
+    nagle_and_a_delayed_ack "nagle-and-a-delayed-ack"
     packets_of_the_send_buffer "packets-of-the-send-buffer"
     ping_pong "ping-pong"
     quick_ack "quick-ack"

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use wirecost_live::Clock;
-use wirecost_live::capture::{flush, writer};
+use wirecost_live::capture::{flush, writer_about};
 use wirecost_proto::record::RecordedPacket;
 use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Instant, Phase};
@@ -38,7 +38,7 @@ pub struct CaptureFile<'a> {
 
 impl<'a> CaptureFile<'a> {
     /// Creates a capture at `path` of the devices that are `recorded`. `drawn` gives the cell whose ladder shows a
-    /// device. `keys` are the secrets of its connections. Only its owner may read it.
+    /// device. `keys` are the secrets of its connections, and `about` says what the packets are. Only its owner may read it.
     ///
     /// # Errors
     /// The file system refuses.
@@ -49,8 +49,9 @@ impl<'a> CaptureFile<'a> {
         recorded: Vec<bool>,
         drawn: Vec<Option<usize>>,
         keys: &str,
+        about: &str,
     ) -> io::Result<Self> {
-        let writer = writer(path, keys)?;
+        let writer = writer_about(path, keys, about)?;
         let labellers = plan.cells.iter().map(|cell| Labeller::new(cell.stack));
         Ok(Self {
             writer,

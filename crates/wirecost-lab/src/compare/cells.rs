@@ -124,6 +124,7 @@ pub fn cell(source: &Source<'_>, devices: &[&DeviceMeasurement]) -> Cell {
         lateness: source.lateness,
         ipv6: options.ipv6,
         is_emulated: !planned.sees_one_end,
+        is_behind_offload: options.sending.offload,
     };
     let warnings = match &not_run {
         Some(_) => Vec::new(),

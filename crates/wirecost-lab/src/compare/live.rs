@@ -347,7 +347,14 @@ fn forwarder(
 ) -> Result<Forwarder<DeviceLinks>, RunError> {
     let io = EmulationError::doing;
     let recorder = Recorder::create(folder.path()).map_err(io("record packets"))?;
-    let links = DeviceLinks::new(plan, &options.links, options.seed);
+    let mut configs = options.links.clone();
+    if options.sending.offload {
+        // What is cut to the MTU behind the capture enters the link whole.
+        for link in &mut configs {
+            (link.up.mtu, link.down.mtu) = (u16::MAX, u16::MAX);
+        }
+    }
+    let links = DeviceLinks::new(plan, &configs, options.seed);
     let forwarder = Forwarder::new(ports, links, recorder, clock, Arc::clone(activity));
     let forwarder = forwarder.map_err(io("set up the link"))?;
     Ok(forwarder.on_one_cpu(options.one_cpu))
@@ -399,7 +406,12 @@ fn messages(
 fn topology_of(options: &Options) -> TopologyConfig {
     TopologyConfig {
         mtu: options.mtu().into(),
-        medium: options.medium,
+        // A TUN device has no offload.
+        medium: match options.sending.offload {
+            true => Some(Medium::Veth),
+            false => options.medium,
+        },
+        offload: options.sending.offload,
         ..TopologyConfig::default()
     }
 }

@@ -199,6 +199,8 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
                 rate: Some(rate * f64::from(options.samples)),
             },
         ],
+        chunk: options.sending.chunk,
+        nagle: options.sending.nagle,
         ..LoadOptions::new(planned.stack, LoadTarget::Started(Target::Builtin))
     }
 }

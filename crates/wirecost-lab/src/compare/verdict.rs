@@ -32,6 +32,8 @@ pub struct Evidence<'a> {
     pub ipv6: bool,
     /// Whether there is an emulated link.
     pub is_emulated: bool,
+    /// Whether packets were captured before they were cut to the MTU.
+    pub is_behind_offload: bool,
 }
 
 /// With fewer samples, a cell has a warning.
@@ -70,6 +72,7 @@ pub fn enough_devices(link: &LinkConfig, counters: &[Counters; 2]) -> u64 {
 pub fn warnings(evidence: &Evidence<'_>) -> Vec<Warning> {
     let checks = [
         few_samples,
+        behind_offload,
         rtt,
         mean_delay,
         emulator,
@@ -117,6 +120,13 @@ pub(crate) fn no_times(outcomes: &Outcomes) -> Option<Warning> {
 /// The number of messages with a response time.
 const fn carried(outcomes: &Outcomes) -> u64 {
     outcomes.acknowledged + outcomes.delivered
+}
+
+fn behind_offload(evidence: &Evidence<'_>) -> Option<Warning> {
+    let text = "captured behind segmentation offload, not packets on the wire: bytes, packets and times are those of segments \
+                above the MTU";
+    let is_so = evidence.is_behind_offload;
+    is_so.then(|| warning(WarningKind::CapturedBehindOffload, text.into()))?
 }
 
 fn rtt(evidence: &Evidence<'_>) -> Option<Warning> {

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
 use wirecost_proto::director::{Director, Due};
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_security::Start;
@@ -192,7 +192,7 @@ impl Director<Client> for Reporter {
 #[derive(Debug, Default)]
 pub(super) struct Arrival(pub(super) Option<Instant>);
 
-impl Observer<wirecost_stack::server::Server> for Arrival {
+impl ServiceObserver<wirecost_stack::server::Server> for Arrival {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, now: Instant) {
         if event.message().is_some() {
             self.0.get_or_insert(now);

@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
 use wirecost_proto::director::{Director, Due};
+use wirecost_proto::driver::Writing;
 use wirecost_proto::script::Step;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant};
 
@@ -52,6 +53,7 @@ pub struct ClientLoop<E: Endpoint, D, S> {
     armed: Option<Instant>,
     waker: Arc<Waker>,
     director: D,
+    writing: Writing,
     /// When the director next wants a call.
     asked_at: Option<Instant>,
     setting: S,
@@ -118,6 +120,7 @@ where
             armed: None,
             waker,
             director,
+            writing: Writing::default(),
             asked_at: None,
             setting,
             running: slots.len(),
@@ -136,6 +139,12 @@ where
             stream_bytes: vec![0; super::READ_BYTES],
             received: Some(Box::default()),
         })
+    }
+
+    /// Gives the bytes of streams to TCP in this way.
+    #[must_use]
+    pub fn with_writing(self, writing: Writing) -> Self {
+        Self { writing, ..self }
     }
 
     /// Wakes the loop from any thread, so that it calls [`Director::woken`].

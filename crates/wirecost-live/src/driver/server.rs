@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mio::event::Event;
 use mio::{Events, Poll, Token, Waker};
-use wirecost_proto::driver::{FlowReport, Observer, Service};
+use wirecost_proto::driver::{FlowReport, Service, ServiceObserver, Writing};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output};
 
 use super::READ_BYTES;
@@ -49,6 +49,7 @@ pub struct ServerLoop<E: Endpoint, O> {
     armed: Option<Instant>,
     stop: Arc<Waker>,
     on_link: bool,
+    writing: Writing,
     services: Vec<Running<E>>,
     flows: Flows,
     /// Connections that may have unread data.
@@ -92,7 +93,7 @@ const LINGER: Duration = Duration::from_secs(60);
 impl<E, O> ServerLoop<E, O>
 where
     E: Endpoint<Error: std::fmt::Display>,
-    O: Observer<E>,
+    O: ServiceObserver<E>,
 {
     /// A loop whose services listen when this returns. On the emulated link (`on_link`) the log of every flow is kept
     /// until the end and TCP uses cubic. Elsewhere there is no log, and the machine's settings apply.
@@ -133,6 +134,7 @@ where
             armed: None,
             stop,
             on_link,
+            writing: Writing::default(),
             flows: Flows::default(),
             unread: Vec::new(),
             unheard: Vec::new(),
@@ -151,6 +153,13 @@ where
             received: None,
             calls_before: SocketCalls::default(),
         })
+    }
+
+    /// Leaves Nagle's algorithm on at the sockets of accepted connections.
+    #[must_use]
+    pub fn with_nagle(mut self, nagle: bool) -> Self {
+        self.writing.nagle = nagle;
+        self
     }
 
     /// Sets how long the loop waits for clients that neither close their side after the server has, nor read the rest

@@ -12,7 +12,7 @@ use wirecost_proto::ResetReason;
 use super::calls;
 use super::sources::Origin;
 use crate::congestion::set_congestion_control;
-use wirecost_proto::driver::UNSENT_LIMIT;
+use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 
 /// The congestion control of devices, even if the machine's default is another one.
 pub(super) const CONGESTION_CONTROL: &str = "cubic";
@@ -67,11 +67,11 @@ pub(super) enum Readable {
 
 impl Stream {
     /// Starts to connect to `remote`.
-    pub(super) fn connect(origin: Origin, remote: SocketAddr) -> io::Result<Self> {
+    pub(super) fn connect(origin: Origin, remote: SocketAddr, writing: Writing) -> io::Result<Self> {
         let kind = Type::STREAM.nonblocking();
         let socket = Socket::new(Domain::for_address(remote), kind, Some(Protocol::TCP))?;
         origin.bind(&socket)?;
-        socket.set_tcp_nodelay(true)?;
+        socket.set_tcp_nodelay(!writing.nagle)?;
         if let Origin::Link(_) = origin {
             // A refusal was reported by the run when it checked its settings.
             let _ = set_congestion_control(socket.as_fd(), CONGESTION_CONTROL);
@@ -84,9 +84,9 @@ impl Stream {
     }
 
     /// An accepted connection.
-    pub(super) fn accepted(socket: TcpStream) -> Self {
+    pub(super) fn accepted(socket: TcpStream, writing: Writing) -> Self {
         // A socket that is closed already reports this at its next read.
-        let _ = socket.set_nodelay(true);
+        let _ = socket.set_nodelay(!writing.nagle);
         Self::new(socket, State::Established)
     }
 
@@ -174,12 +174,12 @@ impl Stream {
     /// Passes `bytes` to the kernel and keeps the rest, then sends the FIN if requested. If bytes are unsent already,
     /// the new ones wait after them until the kernel is ready. Returns how many bytes the kernel accepted. Reports a
     /// refusal once.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ResetReason> {
+    pub(super) fn write(&mut self, bytes: &[u8], writing: Writing) -> Result<usize, ResetReason> {
         if self.unsent.is_some() || !self.is_usable() {
             self.queue(bytes);
             return Ok(0);
         }
-        let given = give(&mut self.socket, bytes).and_then(|written| {
+        let given = give(&mut self.socket, bytes, writing).and_then(|written| {
             self.queue(bytes.get(written..).unwrap_or_default());
             self.shut()?;
             Ok(written)
@@ -189,11 +189,11 @@ impl Stream {
 
     /// Passes unsent bytes to the kernel, then the FIN if requested. Returns how many bytes the kernel accepted.
     /// Reports a refusal once.
-    pub(super) fn flush(&mut self) -> Result<usize, ResetReason> {
+    pub(super) fn flush(&mut self, writing: Writing) -> Result<usize, ResetReason> {
         if !self.is_usable() {
             return Ok(0);
         }
-        let given = self.give_unsent();
+        let given = self.give_unsent(writing);
         self.note_refusal(given)
     }
 
@@ -216,12 +216,13 @@ impl Stream {
         self.refusal.is_some()
     }
 
-    fn give_unsent(&mut self) -> io::Result<usize> {
+    fn give_unsent(&mut self, writing: Writing) -> io::Result<usize> {
         let mut written = 0;
         if let Some(unsent) = &mut self.unsent {
             written = give(
                 &mut self.socket,
                 unsent.bytes.get(unsent.sent..).unwrap_or_default(),
+                writing,
             )?;
             unsent.sent += written;
             if unsent.bytes.len() - unsent.sent < UNSENT_LIMIT {
@@ -274,11 +275,11 @@ impl Stream {
 }
 
 /// Writes until everything is written or the kernel accepts no more. Returns the number of bytes.
-fn give(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+fn give(socket: &mut TcpStream, bytes: &[u8], writing: Writing) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
         calls::note_write();
-        match socket.write(&bytes[written..]) {
+        match socket.write(writing.next(&bytes[written..])) {
             Ok(more) => written += more,
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

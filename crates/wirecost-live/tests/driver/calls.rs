@@ -15,7 +15,7 @@ use wirecost_mqtt::client::{Client, Command, Config, Event, PublishTemplate};
 use wirecost_mqtt::quality::QoS;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::{Director, Due};
-use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Instant, ResetReason};
 
@@ -76,7 +76,7 @@ impl Director<Client> for OneByOne {
 
 struct Nobody;
 
-impl Observer<Broker> for Nobody {
+impl ServiceObserver<Broker> for Nobody {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, _: broker::Event, _: Instant) {}
 }
 

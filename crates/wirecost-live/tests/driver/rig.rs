@@ -13,7 +13,7 @@ use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::driver::server::{Finished, ServerLoop};
 use wirecost_proto::bare::{self, Client, ClientCommand, ClientEvent, ServerEvent, Transport};
 use wirecost_proto::driver::{Device, DeviceReport};
-use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Instant, ResetReason};
 
@@ -101,7 +101,7 @@ pub(crate) struct Arrived {
     tell: Option<mpsc::Sender<u64>>,
 }
 
-impl Observer<bare::Server> for Arrived {
+impl ServiceObserver<bare::Server> for Arrived {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, _: Instant) {
         let ServerEvent::Message { payload_bytes, .. } = event;
         self.payload_bytes.push(payload_bytes);

@@ -16,7 +16,7 @@ use wirecost_live::driver::Stopper;
 use wirecost_live::driver::client::ClientLoop;
 use wirecost_live::driver::server::ServerLoop;
 use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::driver::{Device, Service, ServiceObserver};
 use wirecost_proto::script::{Context, Script, Step};
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, Phase, ResetReason};
 
@@ -119,7 +119,7 @@ impl Endpoint for FanOut {
 /// Reports resets while the loop runs.
 struct Telling(Sender<()>);
 
-impl<E: Endpoint<Event = ()>> Observer<E> for Telling {
+impl<E: Endpoint<Event = ()>> ServiceObserver<E> for Telling {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, (): (), _: Instant) {
         // A test that has seen enough no longer listens.
         let _ = self.0.send(());
@@ -129,7 +129,7 @@ impl<E: Endpoint<Event = ()>> Observer<E> for Telling {
 /// Counts resets.
 pub(crate) struct Resets(pub(crate) u32);
 
-impl Observer<Echo> for Resets {
+impl ServiceObserver<Echo> for Resets {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, (): (), _: Instant) {
         self.0 += 1;
     }

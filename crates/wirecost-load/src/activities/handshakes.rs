@@ -156,6 +156,14 @@ impl Handshakes {
     }
 }
 
+/// Nothing answers the close of a datagram channel: it is complete when it is sent.
+pub(super) fn complete_close(part: &mut Part, device: usize, transport: Transport, event: &Event) {
+    let is_sent = matches!(event, Event::Other) && part.connections.state(device) == State::Closing;
+    if is_sent && transport == Transport::Datagram {
+        part.connections.abort(device, false);
+    }
+}
+
 impl Activity for Handshakes {
     fn begin(&mut self, part: &mut Part, at: Instant) {
         self.begins = at;
@@ -205,14 +213,7 @@ impl Activity for Handshakes {
     fn event(&mut self, part: &mut Part, device: usize, event: &Event, _: Instant) {
         match event {
             Event::Rejected { .. } => self.refused = Some(device),
-            // Nothing answers the close of a datagram channel: it is complete when it is sent.
-            Event::Other
-                if self.asked.transport == Transport::Datagram
-                    && part.connections.state(device) == State::Closing =>
-            {
-                part.connections.abort(device, false);
-            }
-            _ => {}
+            _ => complete_close(part, device, self.asked.transport, event),
         }
     }
 

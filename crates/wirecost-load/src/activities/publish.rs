@@ -4,19 +4,23 @@
 //! ```text
 //! open loop:   the schedule names a device -> the message waits until the device can take it -> given, sent, over
 //! closed loop: a device has room -> the message is intended now -> given, sent, over -> the device has room
+//! per message: a device that is down has a message -> connect -> given, sent, over -> close -> down
 //! drain:       nothing more is offered; over when no message is outstanding, or after the time-out
 //! ```
 
 use std::ops::Range;
 
+use wirecost_proto::bare::Transport;
 use wirecost_proto::script::Context;
 use wirecost_proto::{Instant, Rng};
 use wirecost_scenario::expected::Matching;
 use wirecost_scenario::options::load::{Backoff, Offer};
-use wirecost_stack::Command;
+use wirecost_stack::{Command, Event};
 
-use crate::activity::{Activity, Kind, Part};
+use super::handshakes::complete_close;
+use crate::activity::{Activity, Ended, Kind, Part};
 use crate::arrivals::{ARRIVALS_PER_TURN, Flow, NEVER};
+use crate::connections::{NextStep, State};
 
 /// The settings of a publishing phase.
 #[derive(Clone, Debug)]
@@ -31,6 +35,10 @@ pub struct Publishing {
     pub inflight: u32,
     /// How devices reconnect.
     pub backoff: Backoff,
+    /// Whether each message has a connection of its own.
+    pub per_message: bool,
+    /// The transport of the connections.
+    pub transport: Transport,
     /// Whether the messages carry payloads or request them.
     pub kind: Kind,
     /// How many subscriptions the messages of each sender match.
@@ -50,6 +58,8 @@ pub struct Publish {
     ends: Instant,
     /// When the phase stops waiting for answers.
     drained: Instant,
+    /// Devices whose connection has carried its only message.
+    spent: Vec<bool>,
 }
 
 impl Publish {
@@ -57,6 +67,7 @@ impl Publish {
     pub fn new(asked: Publishing) -> Self {
         Self {
             flow: Flow::new(&asked.offer, &asked.devices, asked.of, asked.rng),
+            spent: vec![false; if asked.per_message { asked.devices.len() } else { 0 }],
             asked,
             begins: Instant::START,
             has_begun: false,
@@ -65,13 +76,41 @@ impl Publish {
         }
     }
 
+    /// Whether a device takes a message at once. One that connects for it does not: the connect is no lag of the generator.
     fn is_free(&self, part: &Part, device: usize) -> bool {
-        part.connections.is_up(device) && self.takes_more(part, device) && !part.tracker.is_waiting(device)
+        let is_there = !self.asked.per_message && part.connections.is_up(device);
+        is_there && self.takes_more(part, device) && !part.tracker.is_waiting(device)
     }
 
     /// Whether a device's protocol takes another message.
     fn takes_more(&self, part: &Part, device: usize) -> bool {
         part.tracker.in_flight(device) < self.asked.inflight && !part.tracker.is_holding(device)
+    }
+
+    /// Wakes a device that has a message. If each message has a connection, a device that is down connects for it.
+    fn wake(&mut self, part: &mut Part, device: usize, now: Instant) {
+        if !self.asked.per_message {
+            if part.connections.is_up(device) {
+                part.connections.wake(device);
+            }
+        } else if part.connections.state(device) == State::Down {
+            self.offer_if_closed(part, device, now);
+            if part.tracker.is_waiting(device) {
+                part.connections.request(device, NextStep::Connect);
+            }
+        }
+    }
+
+    /// In a closed loop, intends the next message of a device that has room.
+    fn offer_if_closed(&mut self, part: &mut Part, device: usize, now: Instant) {
+        if let Flow::Closed { left } = &mut self.flow
+            && *left > 0
+            && (self.begins..self.ends).contains(&now)
+            && !(self.asked.per_message && part.tracker.is_waiting(device))
+        {
+            *left -= 1;
+            part.tracker.offer(device, now, now, !self.asked.per_message);
+        }
     }
 
     /// Whether the offer is over.
@@ -100,6 +139,13 @@ impl Activity for Publish {
         part.tracker.expect_deliveries(self.asked.matching.clone());
         self.ends = self.asked.offer.duration.map_or(NEVER, |duration| at + duration);
         self.drained = NEVER;
+        if self.asked.per_message {
+            for device in 0..part.senders {
+                if part.connections.is_up(device) {
+                    part.connections.request(device, NextStep::Close);
+                }
+            }
+        }
     }
 
     fn due(&mut self, part: &mut Part, now: Instant) -> Option<Instant> {
@@ -107,10 +153,12 @@ impl Activity for Publish {
             return Some(self.begins);
         }
         if !std::mem::replace(&mut self.has_begun, true) {
-            part.bring_back(&self.asked.backoff, now);
+            if !self.asked.per_message {
+                part.bring_back(&self.asked.backoff, now);
+            }
             // Messages left over from an earlier phase wait for their device, and in a closed loop every device has
             // room.
-            (0..part.senders).for_each(|device| part.connections.wake(device));
+            (0..part.senders).for_each(|device| self.wake(part, device, now));
         }
         for _ in 0..ARRIVALS_PER_TURN {
             let Some((device, intended)) = self.flow.next_arrival(self.begins) else {
@@ -123,9 +171,7 @@ impl Activity for Publish {
             self.flow.advance();
             let free = self.is_free(part, device);
             part.tracker.offer(device, intended, now, free);
-            if part.connections.is_up(device) {
-                part.connections.wake(device);
-            }
+            self.wake(part, device, now);
         }
         if !self.has_ended(now) {
             let next = self.flow.next_arrival(self.begins);
@@ -142,14 +188,39 @@ impl Activity for Publish {
         if device >= part.senders || !self.takes_more(part, device) {
             return None;
         }
-        if let Flow::Closed { left } = &mut self.flow
-            && *left > 0
-            && (self.begins..self.ends).contains(&context.now)
-        {
-            *left -= 1;
-            part.tracker.offer(device, context.now, context.now, true);
+        if !self.asked.per_message {
+            self.offer_if_closed(part, device, context.now);
+            return part.send(device, self.asked.kind, context.now);
         }
-        part.send(device, self.asked.kind, context.now)
+        if self.spent[device] {
+            if part.tracker.in_flight(device) == 0 {
+                part.connections.request(device, NextStep::Close);
+            }
+            return None;
+        }
+        let command = part.send(device, self.asked.kind, context.now);
+        self.spent[device] = command.is_some();
+        command
+    }
+
+    fn event(&mut self, part: &mut Part, device: usize, event: &Event, _: Instant) {
+        if self.asked.per_message && device < part.senders {
+            complete_close(part, device, self.asked.transport, event);
+        }
+    }
+
+    fn went_down(&mut self, part: &mut Part, device: usize, ended: Ended<'_>, now: Instant) {
+        if !self.asked.per_message || device >= part.senders {
+            return;
+        }
+        self.spent[device] = false;
+        if ended.state == State::Closing || ended.reason.is_none() {
+            return self.wake(part, device, now);
+        }
+        self.offer_if_closed(part, device, now);
+        if part.tracker.is_waiting(device) {
+            part.connections.connect_again(device, &self.asked.backoff, now);
+        }
     }
 
     fn is_done(&self, part: &Part, now: Instant) -> bool {
@@ -163,6 +234,6 @@ impl Activity for Publish {
     }
 
     fn keeps_up(&self) -> Option<Backoff> {
-        Some(self.asked.backoff)
+        (!self.asked.per_message).then_some(self.asked.backoff)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use wirecost_proto::Rng;
 use wirecost_scenario::expected::{Matching, retained_before};
 use wirecost_scenario::options::load::{Arrivals, Offer, Phase, Who, most_in_flight};
+use wirecost_scenario::options::sending::Connection;
 use wirecost_security::Start;
 
 use super::{BACKOFF, Share};
@@ -121,14 +122,20 @@ impl Share {
 
     fn publish(&self, index: u32, offer: &Offer, kind: Kind) -> Box<dyn Activity> {
         let closed = matches!(offer.arrivals, Arrivals::Closed);
+        let per_message = self.options.connection == Connection::PerMessage;
         let at_most = most_in_flight(self.options.stack.application);
         let asked = self.options.inflight.unwrap_or(if closed { 1 } else { u32::MAX });
         Box::new(Publish::new(Publishing {
             offer: *offer,
             devices: self.devices.clone(),
             of: self.options.clients,
-            inflight: asked.min(at_most),
+            inflight: match per_message {
+                true => 1,
+                false => asked.min(at_most),
+            },
             backoff: BACKOFF,
+            per_message,
+            transport: self.options.stack.transport(),
             kind,
             matching: match kind {
                 Kind::Message => Matching::in_phase(&self.options, self.devices.clone(), index),

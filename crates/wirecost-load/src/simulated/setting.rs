@@ -102,6 +102,7 @@ impl<'a> Setting<'a> {
             workers,
             ..Settings::linux(mtu, self.options.ipv6, self.rng("hosts"))
         }
+        .with_writing(self.options.writing())
     }
 
     fn rng(&self, purpose: &str) -> Rng {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Instant, Stamp};
 use wirecost_results::figures::Deliveries;
 use wirecost_stack::server::{Server, ServerEvent};
@@ -101,7 +101,7 @@ impl Counter {
     }
 }
 
-impl Observer<Server> for Counter {
+impl ServiceObserver<Server> for Counter {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, event: ServerEvent, now: Instant) {
         let Some((payload_bytes, front)) = event.message() else {
             return;

@@ -162,7 +162,9 @@ fn run(
         false => ServerLoop::new(vec![service], clock, counter, false)?,
     };
     // A client that reconnects from another port counts twice for a while.
-    let server = server.with_max_peers(shard.options.connections as usize * 2 + 1);
+    let server = server
+        .with_max_peers(shard.options.connections as usize * 2 + 1)
+        .with_nagle(shard.options.nagle);
     let address = server.address().unwrap_or(address);
     let serving = std::thread::spawn(move || match server.run() {
         Ok(_) => "it was stopped".to_owned(),

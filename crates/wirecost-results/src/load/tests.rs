@@ -46,6 +46,7 @@ fn sent_messages_include_warm_up() {
             sent(2, false, 1_000),
         ],
         usage: Vec::new(),
+        traffic: None,
         profile: None,
         source_addresses: Vec::new(),
         server: None,

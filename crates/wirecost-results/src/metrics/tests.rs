@@ -90,6 +90,7 @@ fn phases_of_one_name_stay_apart_and_warm_up_is_left_out() {
         },
         intervals: vec![warm_up, counted(), later],
         usage: Vec::new(),
+        traffic: None,
         profile: None,
         source_addresses: Vec::new(),
         server: None,

@@ -36,6 +36,7 @@ pub(crate) fn load(key: &str) -> LoadFile {
         .counted(of_phase)
     };
     LoadFile {
+        traffic: None,
         load: Load {
             key: key.into(),
             started_at: "2026-11-20T13:34:56Z".into(),

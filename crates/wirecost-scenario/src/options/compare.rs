@@ -14,13 +14,14 @@ pub use wirecost_link::{
 use wirecost_proto::ByteSize;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
-use wirecost_results::resolved::{ResolvedRecord, ResolvedScenario, ResolvedSchedule};
+use wirecost_results::resolved::{ResolvedPayload, ResolvedRecord, ResolvedScenario, ResolvedSchedule};
 use wirecost_results::shard::Shard;
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 pub use wirecost_stack::target::Target;
 
 use super::content::{Contents, ReadingsLists};
+use crate::options::sending::Sending;
 use crate::selector::Selector;
 pub use engine::{Engine, UnknownEngine};
 pub use running::{Running, ServerPath};
@@ -73,6 +74,8 @@ pub struct Options {
     pub record_hosts: u32,
     /// Whether link and hosts share one CPU, so that the kernel sends the same packets in every run; live only.
     pub one_cpu: bool,
+    /// How devices hand their messages to the network.
+    pub sending: Sending,
     /// The shared link of all devices of a cell; `None` if each device has its own link.
     pub shared_link: Option<SharedLink>,
     /// Excluded cells.
@@ -183,6 +186,9 @@ pub enum OptionsError {
     /// Client certificates with a server that does not ask for one.
     #[error("--client-certificates works with the built-in servers: no other server asks for a certificate")]
     ClientCertificates,
+    /// Offload where packets are not captured on kernel interfaces.
+    #[error("--offload keeps the segmentation offload of interfaces, and {0}")]
+    Offload(&'static str),
     /// A real server in virtual time.
     #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
     SimulatedTarget(String),
@@ -282,10 +288,14 @@ impl Options {
         self.links.iter().any(|link| link.cell.is_some())
     }
 
-    /// Takes the engine sim where the engine is left open and a link is modelled, not emulated.
+    /// Takes the only possible engine where it is left open: sim on a modelled link, live with offload.
     pub fn settle_engine(&mut self) {
         if self.engine == Engine::Auto && self.has_cell() {
             self.engine = Engine::Sim;
+        }
+        // Virtual time has no interfaces.
+        if self.engine == Engine::Auto && self.sending.offload {
+            self.engine = Engine::Live;
         }
     }
 
@@ -352,6 +362,10 @@ impl Options {
             spread: self.shared_link.and_then(|shared| shared.spread).map(duration),
             packet_path: self.medium.map(|medium| medium_name(medium).to_owned()),
             one_cpu: self.one_cpu,
+            payload: self.sending.payload.as_deref().map(ResolvedPayload::of),
+            chunk: self.sending.chunk.map(|chunk| chunk.to_string()),
+            nagle: self.sending.nagle,
+            offload: self.sending.offload,
             record: ResolvedRecord {
                 keys: self.keys,
                 hosts: self.record_hosts,

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use wirecost_link::LinkConfig;
+use wirecost_proto::driver::Writing;
 use wirecost_proto::service_time::ServiceTime;
 use wirecost_proto::{ByteSize, Stamp};
 use wirecost_readings::Batch;
@@ -26,6 +27,7 @@ use wirecost_stack::{Application, Pattern, Stack};
 use wirecost_wire::ipv6;
 
 use crate::options::compare::OptionsError;
+use crate::options::sending::{self, Connection};
 use crate::table::ValueError;
 
 /// A load: devices, a target, and phases one after the other.
@@ -49,6 +51,18 @@ pub struct LoadOptions {
     pub subscribers: Option<Subscribers>,
     /// The payload of a message.
     pub payload: Payload,
+    /// The most bytes that a device gives to TCP at once; `None`: a message and its headers are one write.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_text"
+    )]
+    pub chunk: Option<ByteSize>,
+    /// Whether sockets leave Nagle's algorithm on: they do not set `TCP_NODELAY`.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub nagle: bool,
+    /// How long the connections of devices that send last.
+    #[serde(skip_serializing_if = "Connection::is_kept", serialize_with = "print::text")]
+    pub connection: Connection,
     /// Topic, path or address; `%d` is the device's number, `%n` the message's.
     pub resource: String,
     /// Whether the server retains messages (MQTT).
@@ -240,6 +254,11 @@ impl LoadOptions {
         } else {
             LoopKind::Closed
         }
+    }
+
+    /// How a driver writes to the streams of the devices.
+    pub fn writing(&self) -> Writing {
+        sending::writing(self.chunk, self.nagle)
     }
 
     /// Whether messages are answered.

@@ -4,3 +4,4 @@ pub mod compare;
 pub mod content;
 pub mod load;
 pub mod nbiot;
+pub mod sending;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use wirecost_proto::random::key_of;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_results::link_text::LinkText;
-use wirecost_results::resolved::ResolvedSchedule;
+use wirecost_results::resolved::{ResolvedPayload, ResolvedSchedule};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 use wirecost_stack::target::Target;
@@ -51,6 +51,14 @@ struct Identity<'a> {
     one_cpu: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     never_reconnects: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    nagle: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    offload: bool,
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -75,6 +83,7 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
             .map_or_else(String::new, |path| format!(" {}", path.name()));
         options.target_name() + &path
     };
+    let sending = &options.sending;
     let identity = Identity {
         question: question(options, cell),
         engine,
@@ -94,6 +103,13 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
             .map(|shared| shared.spread.map_or("interval".into(), text)),
         one_cpu: options.one_cpu,
         never_reconnects: options.reconnect == Reconnect::Never,
+        payload: sending
+            .payload
+            .as_deref()
+            .map(|bytes| key_of(&ResolvedPayload::of(bytes).hex)),
+        chunk: sending.chunk.map(|chunk| chunk.to_string()),
+        nagle: sending.nagle,
+        offload: sending.offload,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }
@@ -198,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 9] = [
+        let changes: [fn(&mut Options); 13] = [
             |options| options.seed = 43,
             |options| options.samples = 11,
             |options| options.settle = Duration::from_secs(2),
@@ -211,6 +227,10 @@ mod tests {
                 }]
             },
             |options| options.links[0].up.mtu = 1_400,
+            |options| options.sending.nagle = true,
+            |options| options.sending.offload = true,
+            |options| options.sending.chunk = Some(ByteSize::from_bytes(100)),
+            |options| options.sending.payload = Some(vec![7; 128].into()),
             |options| options.contents = Contents::Sizes(vec![ByteSize::from_bytes(129)]),
             |options| {
                 options.contents = Contents::Readings(ReadingsLists::default());

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Instant, ResetReason, Script};
 
@@ -187,7 +187,7 @@ impl Histogram {
 #[derive(Debug, Default)]
 pub(crate) struct Counting(pub(crate) u64);
 
-impl<E: Endpoint> Observer<E> for Counting {
+impl<E: Endpoint> ServiceObserver<E> for Counting {
     fn event(&mut self, _: usize, _: Option<SocketAddr>, _: E::Event, _: Instant) {
         self.0 += 1;
     }

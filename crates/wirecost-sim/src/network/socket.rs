@@ -1,6 +1,6 @@
 //! One end of a stream: the connection, and the bytes that wait for its send buffer.
 
-use wirecost_proto::driver::UNSENT_LIMIT;
+use wirecost_proto::driver::{UNSENT_LIMIT, Writing};
 use wirecost_proto::{Instant, ResetReason};
 use wirecost_tcp::{Connection, Event, State};
 
@@ -141,27 +141,32 @@ impl Socket {
         self.is_flushed() && (self.fin_sent || !self.fin_requested)
     }
 
-    /// Writes as many bytes to the connection as it accepts, as one write.
+    /// Writes the next bytes to the connection, as one write. Returns whether it took them all, so that the next write may
+    /// follow.
     ///
     /// # Errors
     /// The connection is gone, and bytes or a FIN are left. Returned once.
-    pub(crate) fn flush(&mut self, now: Instant) -> Result<(), ResetReason> {
+    pub(crate) fn flush(&mut self, writing: Writing, now: Instant) -> Result<bool, ResetReason> {
         if !self.is_accepted || self.broken {
-            return Ok(());
+            return Ok(false);
         }
         let is_fin_due = self.fin_requested && !self.fin_sent;
         if let Some(reason) = self.reset.filter(|_| is_fin_due || !self.is_flushed()) {
             self.broken = true;
             return Err(reason);
         }
+        let mut is_taken = false;
         if let Some(unsent) = self.unsent.get(self.sent..).filter(|unsent| !unsent.is_empty()) {
-            self.sent += self.connection.write(unsent, now);
+            let next = writing.next(unsent);
+            let taken = self.connection.write(next, now);
+            self.sent += taken;
+            is_taken = taken == next.len();
         }
         if self.is_flushed() && self.unsent.capacity() > UNSENT_LIMIT {
             self.unsent = Vec::new();
             self.sent = 0;
         }
-        Ok(())
+        Ok(is_taken)
     }
 
     /// Closes this direction of the connection if that was requested and every byte is written. Returns whether it did.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_proto::driver::Writing;
 use wirecost_proto::{Buffer, Direction, Instant, ResetReason};
 use wirecost_tcp::config::FastOpen;
 use wirecost_tcp::fast_open::Cookie;
@@ -318,16 +319,28 @@ impl<L: Carrier, T: Tap> Network<L, T> {
     /// The connection is gone, and unsent bytes or a FIN are left.
     pub(crate) fn flush(&mut self, flow: u32, direction: Direction) -> Result<bool, ResetReason> {
         let now = self.now;
-        let Some(socket) = self.socket(flow, direction) else {
-            return Ok(true);
-        };
-        if socket.has_nothing_to_give() {
-            return Ok(true);
+        match self.socket(flow, direction) {
+            Some(socket) if !socket.has_nothing_to_give() => {}
+            _ => return Ok(true),
         }
-        socket.flush(now)?;
-        let is_flushed = socket.is_flushed();
-        // A write is sent before the socket is shut down: data and FIN do not share a segment if the window has room.
-        self.pump(flow, direction);
+        let writing = match direction {
+            Direction::Up => self.settings.device_writing,
+            Direction::Down => Writing::default(),
+        };
+        // A write is sent before the next one, and before the socket is shut down: data and FIN do not share a segment if the
+        // window has room.
+        let mut is_flushed = false;
+        while !is_flushed {
+            let Some(socket) = self.socket(flow, direction) else {
+                return Ok(true);
+            };
+            let is_taken = socket.flush(writing, now)?;
+            is_flushed = socket.is_flushed();
+            self.pump(flow, direction);
+            if !is_taken {
+                break;
+            }
+        }
         let socket = self.socket(flow, direction);
         if socket.is_some_and(|socket| socket.finish(now)) {
             self.pump(flow, direction);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
-use wirecost_proto::driver::{Device, DeviceReport, Observer};
+use wirecost_proto::driver::{Device, DeviceReport, ServiceObserver};
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, ResetReason};
 
@@ -96,7 +96,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     pub(super) fn wake_device_at(&mut self, index: usize, at: Instant) {
         let Some(slot) = self.devices.get_mut(index) else {

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use wirecost_proto::director::Director;
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, Output};
 
 use super::World;
@@ -44,7 +44,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     /// Stores an output of a service, and gives the message that an event reports to the workers.
     pub(super) fn take_output(

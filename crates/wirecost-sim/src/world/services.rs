@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
-use wirecost_proto::driver::{FlowReport, Observer, Service};
+use wirecost_proto::driver::{FlowReport, Service, ServiceObserver};
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Instant, Output, ResetReason};
 
 use super::World;
@@ -84,7 +84,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     /// Wakes a service that is due.
     pub(super) fn wake_service(&mut self, index: usize) {

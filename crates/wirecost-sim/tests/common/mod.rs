@@ -7,7 +7,7 @@ use std::time::Duration;
 use wirecost_link::{Link, LinkConfig, Loss};
 use wirecost_proto::bare::{Client, ClientCommand, ClientEvent, Server, ServerEvent, Transport};
 use wirecost_proto::director::Scripts;
-use wirecost_proto::driver::{Device, Observer, Service};
+use wirecost_proto::driver::{Device, Service, ServiceObserver};
 use wirecost_proto::hosts::{HostIndex, server_address, simulated_address};
 use wirecost_proto::path::Links;
 use wirecost_proto::record::Record;
@@ -128,7 +128,7 @@ impl Script<Client> for Talker {
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals(pub(crate) Vec<(Instant, SocketAddr, u64)>);
 
-impl Observer<Server> for Arrivals {
+impl ServiceObserver<Server> for Arrivals {
     fn event(&mut self, _: usize, peer: Option<SocketAddr>, event: ServerEvent, now: Instant) {
         let ServerEvent::Message { payload_bytes, .. } = event;
         let peer = peer.expect("a message comes from a peer");

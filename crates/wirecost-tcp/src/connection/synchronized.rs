@@ -2,6 +2,7 @@
 //!
 //! - `arrival`: segments that arrive (RFC 9293, section 3.10.7.4)
 //! - `output`: which segment leaves next
+//! - `nagle`: small segments that wait
 //! - `queue`: writes to the send buffer, and their packets
 //! - `burst`: how many segments leave at once
 //! - `peer_timers`: timers other than those of loss recovery and delayed acknowledgments
@@ -24,6 +25,7 @@ use crate::segment::Segment;
 
 mod arrival;
 mod burst;
+mod nagle;
 mod output;
 mod peer_timers;
 mod queue;
@@ -95,6 +97,8 @@ pub(crate) struct Synchronized {
     refused: Option<Instant>,
     /// The segments that leave at once.
     burst: Burst,
+    /// The end of the last segment that was not full, in the stream.
+    small_end: u64,
     /// Bytes that the send buffer takes.
     send_limit: usize,
     waits_for_room: bool,
@@ -200,6 +204,7 @@ impl Synchronized {
             peer_timers: PeerTimers::default(),
             refused: None,
             burst: Burst::default(),
+            small_end: 0,
             send_limit: queue::send_limit(&config, config.recovery.initial_window),
             waits_for_room: false,
             pushed: 0,

@@ -107,6 +107,8 @@ pub(crate) struct Trace {
     pub(crate) beside: bool,
     /// Whether data may be in a SYN.
     pub(crate) fast_open: bool,
+    /// Whether small segments wait for the acknowledgment of earlier ones.
+    pub(crate) nagle: bool,
     pub(crate) lazy: Vec<Side>,
     pub(crate) faults: BTreeMap<(Side, usize), Vec<Fault>>,
     pub(crate) actions: Vec<(Duration, Side, Act)>,
@@ -140,6 +142,7 @@ impl Trace {
             ["push"] => self.push = true,
             ["beside"] => self.beside = true,
             ["fast-open"] => self.fast_open = true,
+            ["nagle"] => self.nagle = true,
             ["lazy", side] => self.lazy.push(Side::parse(side)),
             ["lose", side, packets] => self.fault(side, packets, Fault::Lose),
             ["hold", side, packets, time] => self.fault(side, packets, Fault::Hold(duration(time))),

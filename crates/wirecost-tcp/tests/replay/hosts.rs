@@ -58,6 +58,7 @@ impl Host {
     fn new(trace: &Trace, side: Side) -> Self {
         let mut config = Config::linux(MAXIMUM_SEGMENT_SIZE);
         config.clock_phase = trace.phase;
+        config.nagle = trace.nagle;
         config.fast_open = trace.fast_open.then_some(FastOpen {
             cookie: match side {
                 Side::Client => None,

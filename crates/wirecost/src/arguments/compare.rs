@@ -50,6 +50,23 @@ pub struct CompareArguments {
     #[command(flatten)]
     pub readings: ReadingsArguments,
 
+    /// File whose bytes are the payload of each message
+    #[arg(long, alias = "payload", value_name = "FILE", conflicts_with_all = ["size", "readings", "encoding", "compression"])]
+    pub payload_file: Option<PathBuf>,
+
+    /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub chunk: Option<ByteSize>,
+
+    /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
+    #[arg(long)]
+    pub nagle: bool,
+
+    /// Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload
+    /// does (engine live)
+    #[arg(long)]
+    pub offload: bool,
+
     /// Number of samples per cell; each sample is a device that connects, sends and closes
     #[arg(
         short = 'n',

@@ -73,7 +73,14 @@ const COMPARE: &[Group] = &[
     Group {
         heading: "Messages",
         common: &["size", "readings", "interval", "messages_per_connection"],
-        further: &["encoding", "compression", "resource", "keep_alive"],
+        further: &[
+            "encoding",
+            "compression",
+            "payload_file",
+            "chunk",
+            "resource",
+            "keep_alive",
+        ],
     },
     Group {
         heading: "Connections and server",
@@ -84,6 +91,7 @@ const COMPARE: &[Group] = &[
             "i_own_this_target",
             "client_certificates",
             "dtls_cookie",
+            "nagle",
             "ipv6",
         ],
     },
@@ -91,7 +99,7 @@ const COMPARE: &[Group] = &[
     Group {
         heading: "Measurement",
         common: &["count", "engine", "vary", "seed"],
-        further: &["settle", "timeout", "jobs", "one_cpu", "packet_path"],
+        further: &["settle", "timeout", "jobs", "one_cpu", "packet_path", "offload"],
     },
     Group {
         heading: "Modelled NB-IoT cell (--link nbiot)",
@@ -130,15 +138,23 @@ const LOAD: &[Group] = &[
             "timeout",
             "payload_file",
             "payload_template",
+            "chunk",
             "get",
             "retain",
         ],
     },
     Group {
         heading: "Connections",
-        common: &["start", "connect_rate", "connect_only", "reconnect_storm"],
+        common: &[
+            "start",
+            "connection",
+            "connect_rate",
+            "connect_only",
+            "reconnect_storm",
+        ],
         further: &[
             "connect_timeout",
+            "nagle",
             "backoff",
             "no_jitter",
             "back_within",

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use wirecost_proto::ByteSize;
 use wirecost_proto::units::{UnitError, parse_duration};
 use wirecost_scenario::load::CLIENT_ID;
 use wirecost_scenario::options::load::Backoff;
+use wirecost_scenario::options::sending::Connection;
 use wirecost_scenario::table::clients;
 
 use super::login::LoginArguments;
@@ -96,6 +98,19 @@ pub struct ShapeArguments {
     /// %r eight random digits
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["size", "readings", "encoding", "compression", "payload_file"])]
     pub payload_template: Option<String>,
+
+    /// Give each message to TCP in pieces of this size, as a program does that reads a file; without TLS
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub chunk: Option<ByteSize>,
+
+    /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
+    #[arg(long)]
+    pub nagle: bool,
+
+    /// How long connections last: kept (one carries all messages of its device) or per-message (each message has its own,
+    /// and its time contains the connect)
+    #[arg(long, value_name = "WHAT", default_value_t = Connection::Kept)]
+    pub connection: Connection,
 
     #[command(flatten)]
     pub login: LoginArguments,

@@ -3,6 +3,7 @@
 mod check;
 pub mod devices;
 pub mod files;
+mod loads;
 mod machine;
 mod measured;
 pub mod outcome;

@@ -1,5 +1,7 @@
 //! One module per command.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::exit::Failure;
@@ -10,6 +12,14 @@ fn keep_alive_seconds(time: Duration) -> Result<u16, Failure> {
         .ok()
         .filter(|_| time.subsec_nanos() == 0)
         .ok_or_else(|| Failure::usage("--keep-alive must be whole seconds, at most 65535s"))
+}
+
+/// The bytes of the file of `--payload-file`.
+fn payload_of(path: &Path) -> Result<Arc<[u8]>, Failure> {
+    std::fs::read(path).map(Into::into).map_err(|error| {
+        let text = format!("--payload-file: cannot read {}: {error}", path.display());
+        Failure::usage(text)
+    })
 }
 
 pub mod choose;

@@ -15,7 +15,7 @@ use wirecost_live::driver::server::ServerLoop;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::signals::Interrupt;
 use wirecost_proto::Instant;
-use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_security::KeyLog;
 use wirecost_security::entropy::Entropy;
 use wirecost_stack::channels::{ChannelOptions, ServerChannels};
@@ -316,7 +316,7 @@ impl Log {
     }
 }
 
-impl Observer<Server> for Log {
+impl ServiceObserver<Server> for Log {
     fn event(&mut self, _: usize, peer: Option<SocketAddr>, event: ServerEvent, now: Instant) {
         if self.quiet {
             return;

@@ -232,14 +232,14 @@ impl<'env> Stage<'env> {
         let stacks: Vec<Stack> = runnable.map(|cell| cell.stack).collect();
         let (side, clock, seed) = (&self.sides.server, self.clock, self.options.seed);
         let (address, channels) = (server_address(self.options.ipv6), self.server_channels);
-        let one_cpu = self.options.one_cpu;
+        let (one_cpu, writing) = (self.options.one_cpu, self.options.sending.writing());
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
             raise_host(one_cpu)?;
             let services = services(&stacks, address, channels, seed).map_err(io::Error::other)?;
             let ports: Vec<u16> = services.iter().map(|service| service.address.port()).collect();
-            let server = ServerLoop::new(services, clock, Discard, true)?;
+            let server = ServerLoop::new(services, clock, Discard, true)?.with_nagle(writing.nagle);
             // The receiver lives as long as the run.
             drop(ready.send(server.stopper()));
             let finished = server.run()?;
@@ -264,12 +264,12 @@ impl<'env> Stage<'env> {
         let devices = self.devices(self.clock.now() + LEAD)?;
         let (ready, readiness) = mpsc::channel();
         let (side, clock, activity) = (&self.sides.device, self.clock, Arc::clone(self.activity));
-        let one_cpu = self.options.one_cpu;
+        let (one_cpu, writing) = (self.options.one_cpu, self.options.sending.writing());
         let thread = scope.spawn(move || {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
             raise_host(one_cpu)?;
-            let clients = ClientLoop::new(devices, clock, activity)?;
+            let clients = ClientLoop::new(devices, clock, activity)?.with_writing(writing);
             drop(ready.send((clients.stopper(), clients.progress())));
             clients.run()
         });

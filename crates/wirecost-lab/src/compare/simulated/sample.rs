@@ -159,6 +159,7 @@ impl World<'_> {
             },
             ..Settings::linux(mtu, self.options.ipv6, self.rng().purpose(key_of("hosts")))
         }
+        .with_writing(self.options.sending.writing())
     }
 
     fn device(&self) -> Result<Device<Client, Sampler>, SimulationError> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wirecost_live::capture::{AT_ENTRY, BEHIND_OFFLOAD};
 use wirecost_live::emulation::EmulationError;
 use wirecost_live::environment::OpenFiles;
 use wirecost_live::foreign::ForeignReport;
@@ -106,8 +107,12 @@ pub(super) fn figures(
     let hosts = 0..run.plan.devices.len() as u32;
     let recorded = hosts.map(|host| run.plan.is_recorded(host, options)).collect();
     let keys = run.key_log.text();
+    let about = match options.sending.offload {
+        true => BEHIND_OFFLOAD,
+        false => AT_ENTRY,
+    };
     let path = folder.file(capture);
-    let capture = CaptureFile::create(&path, &run.plan, run.clock, recorded, drawn, &keys)
+    let capture = CaptureFile::create(&path, &run.plan, run.clock, recorded, drawn, &keys, about)
         .map_err(io("write the capture"))?;
     let recording = &mut run.seen.recording;
     let reports = std::mem::take(&mut run.devices);

@@ -113,6 +113,7 @@ fn rtt_warning(asked: Duration, median: Option<Duration>) -> Option<(WarningKind
         lateness: Duration::ZERO,
         ipv6: false,
         is_emulated: true,
+        is_behind_offload: false,
     });
     warning.map(|warning| (warning.kind, warning.invalidates))
 }
@@ -131,6 +132,7 @@ fn an_emulator_that_adds_over_2_percent_has_a_warning() {
             lateness,
             ipv6: false,
             is_emulated: true,
+            is_behind_offload: false,
         })
         .is_some()
     };

@@ -46,7 +46,7 @@ where
 
     fn connect_stream(&mut self, index: usize) -> io::Result<()> {
         let remote = self.targets[self.slots[index].target as usize].remote;
-        let mut stream = Stream::connect(self.setting.origin(index), remote)?;
+        let mut stream = Stream::connect(self.setting.origin(index), remote, self.writing)?;
         if S::EXACT {
             let address = stream.socket.local_addr()?;
             self.setting.opened(index, address, Transport::Stream);

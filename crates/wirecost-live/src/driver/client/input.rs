@@ -103,7 +103,7 @@ where
                 if slot.is_congested {
                     stream.note_answers(self.pending.stream.len());
                 }
-                let written = stream.write(&self.pending.stream);
+                let written = stream.write(&self.pending.stream, self.writing);
                 self.pending.stream.clear();
                 self.counted.sent_bytes += written? as u64;
                 Ok(stream.is_flushed())

@@ -52,7 +52,7 @@ where
         if stream.is_flushed() {
             return;
         }
-        match stream.flush() {
+        match stream.flush(self.writing) {
             Ok(written) => {
                 self.counted.sent_bytes += written as u64;
                 self.write_out(index);

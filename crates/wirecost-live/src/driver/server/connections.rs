@@ -3,7 +3,7 @@
 use std::io;
 
 use mio::event::Event;
-use wirecost_proto::driver::{Observer, UNSENT_LIMIT};
+use wirecost_proto::driver::{ServiceObserver, UNSENT_LIMIT};
 use wirecost_proto::{Buffer, Endpoint, FlowId, Input, Instant, ResetReason};
 
 use super::super::stream::{MAX_UNSENT, Readable};
@@ -22,7 +22,7 @@ pub(super) struct Lingering {
 impl<E, O> ServerLoop<E, O>
 where
     E: Endpoint<Error: std::fmt::Display>,
-    O: Observer<E>,
+    O: ServiceObserver<E>,
 {
     /// Flushes at once. Reading waits until every event of the turn is known.
     pub(super) fn note_connection(&mut self, flow: FlowId, event: &Event) -> io::Result<()> {
@@ -119,12 +119,12 @@ where
         };
         if on_link {
             // A failed write shows at the next read of the socket.
-            let _ = connection.stream.write(out.bytes());
+            let _ = connection.stream.write(out.bytes(), self.writing);
         } else {
             connection.stream.queue(out.bytes());
             if connection.stream.is_congested() {
                 // A failed write shows at the next read of the socket.
-                let _ = connection.stream.flush();
+                let _ = connection.stream.flush(self.writing);
             }
             if !std::mem::replace(&mut connection.is_unflushed, true) {
                 self.unflushed.push(flow);
@@ -139,7 +139,7 @@ where
         let connection = self.flows.connection_mut(flow).filter(|_| !answer.is_empty());
         let is_congested = connection.is_some_and(|connection| {
             // A failed write shows at the next read of the socket.
-            let _ = connection.stream.write(&answer);
+            let _ = connection.stream.write(&answer, self.writing);
             connection.note_congestion()
         });
         answer.clear();
@@ -180,7 +180,7 @@ where
         let Some(connection) = self.flows.connection_mut(flow) else {
             return Ok(());
         };
-        if connection.stream.flush().is_err() {
+        if connection.stream.flush(self.writing).is_err() {
             // Earlier data of the peer comes first, even of one that was not read because it did not read.
             connection.congested = false;
             self.read_later(flow, true);
@@ -215,12 +215,12 @@ where
         };
         if reset {
             // Earlier output goes first.
-            let _ = connection.stream.flush();
+            let _ = connection.stream.flush(self.writing);
             connection.stream.abort();
             return self.drop_connection(flow);
         }
         connection.stream.request_fin();
-        let is_lost = connection.stream.flush().is_err();
+        let is_lost = connection.stream.flush(self.writing).is_err();
         if self.on_link && is_lost {
             return self.drop_connection(flow);
         }

@@ -9,7 +9,7 @@ use mio::net::{TcpListener, UdpSocket};
 use mio::{Interest, Poll, Token};
 use socket2::{Domain, Protocol, Socket, Type};
 use wirecost_proto::bare::Transport;
-use wirecost_proto::driver::{Observer, Service};
+use wirecost_proto::driver::{Service, ServiceObserver};
 use wirecost_proto::{Endpoint, FlowId, Input, ResetReason};
 
 use super::super::datagram::{self, Batch, Received};
@@ -101,7 +101,7 @@ pub(in crate::driver) fn listen_at(address: SocketAddr, shared: bool) -> io::Res
 impl<E, O> ServerLoop<E, O>
 where
     E: Endpoint<Error: std::fmt::Display>,
-    O: Observer<E>,
+    O: ServiceObserver<E>,
 {
     pub(super) fn hear(&mut self, service: usize) -> io::Result<()> {
         self.lap();
@@ -129,7 +129,7 @@ where
                     return Ok(());
                 }
             };
-            let connection = Connection::new(Stream::accepted(socket));
+            let connection = Connection::new(Stream::accepted(socket, self.writing));
             let flow = Flow::new(service, peer, Some(connection), self.on_link);
             let Some(flow) = self.flows.insert(flow) else {
                 // The client sees its connection close.

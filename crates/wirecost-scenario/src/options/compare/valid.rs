@@ -10,7 +10,7 @@ use wirecost_stack::{Application, Channel, Stack};
 use wirecost_wire::ipv6;
 
 use super::Contents;
-use super::{Engine, Options, OptionsError, Reconnect, SharedLink};
+use super::{Engine, Medium, Options, OptionsError, Reconnect, ServerPath, SharedLink};
 
 /// The largest number of devices of a live run: the addresses of the network, without those of the link checks.
 pub const MAX_DEVICES: u64 = 60_000;
@@ -61,6 +61,7 @@ impl Options {
             return Err(OptionsError::ClientCertificates);
         }
         self.validate_running()?;
+        self.validate_sending()?;
         self.validate_amount()?;
         for link in &self.links {
             link.validate()?;
@@ -141,6 +142,31 @@ impl Options {
         }
     }
 
+    /// A chunk has bytes, and offload belongs to the interfaces of the emulated link.
+    fn validate_sending(&self) -> Result<(), OptionsError> {
+        if self.sending.chunk.is_some_and(|chunk| chunk.bytes() == 0) {
+            return Err(OptionsError::Zero("--chunk"));
+        }
+        if !self.sending.offload {
+            return Ok(());
+        }
+        let corrupts = |link: &LinkConfig| !link.up.corrupt.is_zero() || !link.down.corrupt.is_zero();
+        let translates = |link: &LinkConfig| link.nat != wirecost_link::NatTimeouts::default();
+        let why = match () {
+            () if self.engine != Engine::Live => "virtual time has none: leave out --engine, or take live",
+            () if self.path() == Some(ServerPath::Real) => "the real path has its own: leave out one of them",
+            () if self.medium == Some(Medium::Tun) => "a TUN device has none: leave out --packet-path tun",
+            () if self.links.iter().any(corrupts) => {
+                "a packet that is cut after its corruption has a correct checksum: leave out the corruption"
+            }
+            () if self.links.iter().any(translates) => {
+                "an address translator completes checksums: leave out the time-outs of the translator"
+            }
+            () => return Ok(()),
+        };
+        Err(OptionsError::Offload(why))
+    }
+
     const fn max_samples(&self) -> u64 {
         if self.engine.goes_live() {
             MAX_DEVICES
@@ -153,7 +179,11 @@ impl Options {
     fn validate_starts(&self) -> Result<(), OptionsError> {
         let mut refusals = Vec::new();
         for (stack, start) in self.ways() {
-            match stack.cannot_start(start).or_else(|| self.cannot_share(stack)) {
+            let refusal = stack
+                .cannot_start(start)
+                .or_else(|| self.cannot_share(stack))
+                .or_else(|| self.sending.refuses(stack));
+            match refusal {
                 None => return Ok(()),
                 Some(reason) => refusals.push(reason),
             }

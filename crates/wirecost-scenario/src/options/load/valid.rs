@@ -11,6 +11,7 @@ use wirecost_stack::{Channel, Pattern};
 use crate::options::load::{
     Arrivals, LoadEngine, LoadOptions, LoadTarget, Offer, Payload, Phase, Who, resources,
 };
+use crate::options::sending;
 
 /// Why a load cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -130,8 +131,35 @@ impl LoadOptions {
             Payload::File(_) | Payload::Template(_) => "payload",
         };
         refuse(About::Key(payload), stack.refuses(self.payload.bytes()))?;
+        let is_empty = self.chunk.is_some_and(|chunk| chunk.bytes() == 0);
+        refuse(
+            About::Key("chunk"),
+            is_empty.then(|| "a chunk has at least 1 B".to_owned()),
+        )?;
+        refuse(About::Key("chunk"), sending::refusal(stack, self.chunk, false))?;
+        refuse(About::Key("connection"), self.cannot_connect_per_message())?;
+        refuse(About::Key("nagle"), sending::refusal(stack, None, self.nagle))?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why its messages cannot have a connection each.
+    fn cannot_connect_per_message(&self) -> Option<String> {
+        if self.connection.is_kept() {
+            return None;
+        }
+        let is_more = self.inflight.is_some_and(|inflight| inflight > 1);
+        if is_more {
+            return Some("a connection of one message has one in flight: leave out inflight".to_owned());
+        }
+        if self.session_expiry.is_some() {
+            return Some(
+                "a session that outlives its connection sends what is left on the next one: leave out session_expiry"
+                    .to_owned(),
+            );
+        }
+        (!self.stack.has_connect())
+            .then(|| self.has_no("connections: nothing is exchanged before its messages"))
     }
 
     /// The sender id of an OSCORE context has two bytes.
@@ -149,7 +177,8 @@ impl LoadOptions {
     /// Why no connection can be resumed: a resumed start needs an earlier connection.
     fn connects_once(&self) -> Option<String> {
         let again = |phase: &Phase| matches!(phase, Phase::Handshakes { .. } | Phase::Reconnect { .. });
-        let is_in_vain = self.start != Start::Cold && !self.phases.iter().any(again);
+        let is_in_vain =
+            self.start != Start::Cold && self.connection.is_kept() && !self.phases.iter().any(again);
         is_in_vain.then(|| {
             format!(
                 "each device connects once, and {} needs an earlier connection: let devices connect again, by handshakes \

@@ -2,7 +2,7 @@
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Buffer, Direction, Endpoint, FlowId, Input, Output, ResetReason};
 
 use super::super::World;
@@ -16,7 +16,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     pub(in crate::world) fn device_received(&mut self, index: usize, bytes: &[u8]) {
         if let Some(slot) = self.devices.get(index) {

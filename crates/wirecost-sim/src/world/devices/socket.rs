@@ -1,7 +1,7 @@
 //! A device's socket: its events, its bytes and its end.
 
 use wirecost_proto::director::Director;
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::{Direction, Endpoint, Input, ResetReason};
 
 use super::super::World;
@@ -17,7 +17,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     /// Handles a device's socket that is ready: first writes, then reads.
     pub(in crate::world) fn device_socket_ready(&mut self, flow: u32) {

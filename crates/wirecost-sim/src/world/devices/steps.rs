@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wirecost_proto::bare::Transport;
 use wirecost_proto::director::Director;
-use wirecost_proto::driver::Observer;
+use wirecost_proto::driver::ServiceObserver;
 use wirecost_proto::log::FlowLog;
 use wirecost_proto::script::{Context, Step};
 use wirecost_proto::{Endpoint, Input, Phase, ResetReason};
@@ -30,7 +30,7 @@ where
     S: Endpoint<Error: std::fmt::Display>,
     L: Carrier,
     T: Tap,
-    O: Observer<S>,
+    O: ServiceObserver<S>,
 {
     /// Carries out the script's steps until it waits.
     pub(in crate::world) fn advance(&mut self, index: usize) {

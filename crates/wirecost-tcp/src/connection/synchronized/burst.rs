@@ -83,7 +83,13 @@ impl Synchronized {
     /// Bytes of the next burst: those of the next packet that fit into the windows (Linux: `tcp_mss_split_point`).
     fn burst_bytes(&self, segment: u32) -> u32 {
         let most = self.segments_now(segment) * segment;
-        self.packet_bytes(most).min(self.room_in_window()).min(most)
+        let bytes = self.packet_bytes(most).min(self.room_in_window()).min(most);
+        let small = bytes % segment;
+        if small > 0 && bytes > segment && self.has_small_in_flight() {
+            // The rest waits by itself.
+            return bytes - small;
+        }
+        bytes
     }
 
     /// Bytes of the next packet: its written length, or more if bytes of the packet after it may leave too, up to `most`

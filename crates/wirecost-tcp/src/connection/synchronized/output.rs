@@ -17,7 +17,7 @@ use crate::segment::{SACK_BLOCK_BYTES, SACK_BYTES, Segment};
 pub(super) struct Part {
     pub(super) offset: u64,
     pub(super) bytes: u32,
-    fin: bool,
+    pub(super) fin: bool,
 }
 
 impl Part {
@@ -50,6 +50,7 @@ impl Synchronized {
         if self.pushes
             && self.has_unsent()
             && let Some(part) = self.next_part()
+            && !self.waits_for_acknowledgment(part)
             && !self.is_deferred(part, now)
         {
             let transmit = self.transmit_new(part, events, now);
@@ -156,6 +157,7 @@ impl Synchronized {
     pub(super) fn transmit_new(&mut self, part: Part, events: &mut Events, now: Instant) -> Transmit {
         let sequence = self.next_sequence();
         let push = self.note_burst(part);
+        self.note_small(part);
         self.recovery.sent(sequence, part.length(), now);
         self.sent += u64::from(part.bytes);
         if part.fin {

@@ -1,17 +1,20 @@
 //! From the arguments of `wirecost compare` to the options of a comparison.
 
 use wirecost_lab::compare::in_cell::EchoFigures;
+use wirecost_proto::ByteSize;
 use wirecost_scenario::link::LinkLists;
 use wirecost_scenario::options::compare::{
     Engine, LinkConfig, Options, OptionsError, Running, Schedule, ServerPath, SharedLink, Target,
 };
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::options::load::LoadTarget;
+use wirecost_scenario::options::sending::Sending;
 use wirecost_stack::url::{Url, percent_decoded};
 
 use crate::arguments::CompareArguments;
 use crate::commands::keep_alive_seconds;
 use crate::commands::link_flags::links;
+use crate::commands::payload_of;
 use crate::exit::Failure;
 
 /// The options of these arguments.
@@ -29,6 +32,7 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         ipv6: arguments.ipv6,
         medium: arguments.packet_path.medium(),
         one_cpu: arguments.one_cpu,
+        sending: sending(arguments)?,
         seed: arguments.seed,
         resource: arguments.resource.clone(),
         keep_alive: keep_alive_seconds(arguments.keep_alive)?,
@@ -45,6 +49,9 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
         exclude: Vec::new(),
         shard: None,
     };
+    if let Some(payload) = &options.sending.payload {
+        options.contents = Contents::Sizes(vec![ByteSize::from_bytes(payload.len() as u64)]);
+    }
     options.settle_engine();
     match &arguments.target {
         LoadTarget::Started(target) => options.target = *target,
@@ -57,6 +64,16 @@ pub(super) fn options(arguments: &CompareArguments) -> Result<Options, Failure> 
     }
     options.validate().map_err(refused)?;
     Ok(options)
+}
+
+/// How messages are handed to the network.
+fn sending(arguments: &CompareArguments) -> Result<Sending, Failure> {
+    Ok(Sending {
+        payload: arguments.payload_file.as_deref().map(payload_of).transpose()?,
+        chunk: arguments.chunk,
+        nagle: arguments.nagle,
+        offload: arguments.offload,
+    })
 }
 
 /// The settings of the links, those of a modelled cell included.

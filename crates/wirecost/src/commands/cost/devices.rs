@@ -15,24 +15,30 @@ pub fn read(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
     CellFile::read(folder, &cell.key).ok()?.traffic
 }
 
-/// The life of each device, each repeated when all of them have had theirs: their mean.
+/// The life of the mean device, from one connect to the next.
 pub fn cycles(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
-    let shapes = replay::shapes(traffic).ok_or_else(|| {
-        Failure::usage(format!(
-            "the packets of {} have names that this version does not know",
-            cell.stack
-        ))
-        .with_hint("run the comparison again with this version")
-    })?;
+    let shapes = shapes(traffic, &cell.stack)?;
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
-    let life = interval.as_secs_f64() * cell.messages_per_connection as f64;
-    let every = life * traffic.devices.len() as f64;
-    let cycles = traffic.devices.iter().map(|seen| Cycle {
+    let every = interval.as_secs_f64() * cell.messages_per_connection as f64;
+    let lives = traffic.devices.iter().map(|seen| Cycle {
         readings: cell.messages_per_connection as f64,
         ..cycle(device, Some(every), |observer| {
             replay::tell_life(seen, &shapes, observer)
         })
         .0
     });
-    Ok(cycles.collect())
+    Ok(vec![Cycle::mean(
+        &lives.collect::<Vec<_>>(),
+        traffic.devices.len(),
+    )])
+}
+
+/// The shapes of the packets of a stack's devices.
+pub fn shapes(traffic: &CellTraffic, stack: &str) -> Result<Vec<replay::Shape>, Failure> {
+    replay::shapes(traffic).ok_or_else(|| {
+        Failure::usage(format!(
+            "the packets of {stack} have names that this version does not know"
+        ))
+        .with_hint("run it again with this version")
+    })
 }

@@ -50,7 +50,7 @@ impl Asked<'_> {
             (Some(battery), Some(power)) => Some(years(battery, power.total())?),
             _ => None,
         };
-        let is_each = traffic.mode != "as captured";
+        let is_each = !matches!(traffic.mode.as_str(), "as captured" | "as run");
         Ok(Outcome {
             bill: self.bill(&month),
             month,

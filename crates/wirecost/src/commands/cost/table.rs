@@ -81,7 +81,10 @@ fn heading(arguments: &CostArguments, source: &Source) -> String {
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
     match source.traffic.first().map(|traffic| traffic.mode.as_str()) {
         Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
-        Some("each interval") => format!("{shown}: the capture is repeated every {}\n\n", time(every)),
+        Some("as run") => {
+            format!("{shown}: the mean device repeats what it did in the load, without a pause\n\n")
+        }
+        Some("each interval") => format!("{shown}: the traffic is repeated every {}\n\n", time(every)),
         _ if is_one => format!("{shown}: one reading every {}\n\n", time(every)),
         _ => format!("{shown}: one reading at the interval of each cell\n\n"),
     }

@@ -14,7 +14,7 @@ use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
 use wirecost_scenario::replay;
 
-use super::devices;
+use super::{devices, loads};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -38,6 +38,25 @@ pub struct Cycle {
 }
 
 impl Cycle {
+    /// The mean of the traffic of `devices` devices. Those that have none are not in `cycles`.
+    pub fn mean(cycles: &[Self], devices: usize) -> Self {
+        let part = 1.0 / devices.max(1) as f64;
+        let accounts: Option<Vec<Account>> = cycles.iter().map(|cycle| cycle.account.clone()).collect();
+        let account = accounts.map(|mut accounts| {
+            accounts.resize(devices.max(1), Account::default());
+            Account::mean(&accounts)
+        });
+        let usage = cycles
+            .iter()
+            .fold(Usage::default(), |sum, cycle| sum.plus(&cycle.usage));
+        Self {
+            account: account.filter(|_| !cycles.is_empty()),
+            usage: usage.scaled(part),
+            readings: cycles.iter().map(|cycle| cycle.readings).sum::<f64>() * part,
+            every: cycles.first().map_or(0.0, |cycle| cycle.every),
+        }
+    }
+
     /// Seconds that the traffic takes once, with its tails; 0 without a device.
     pub fn seconds(&self) -> f64 {
         self.account
@@ -51,7 +70,7 @@ impl Cycle {
 pub struct Traffic {
     /// The device's address, or the cell.
     pub label: String,
-    /// How it is repeated: `as captured`, `each interval`, `a connection each`, `kept open`, `kept for N`.
+    /// How it is repeated: `as captured`, `as run`, `each interval`, `a connection each`, `kept open`, `kept for N`.
     pub mode: String,
     /// Seconds between readings.
     pub interval: f64,
@@ -296,11 +315,7 @@ fn devices(
 fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
     let folder = RunFolder::open(&arguments.source);
     if wirecost_report::load::is_load(&folder) {
-        let shown = arguments.source.display();
-        return Err(Failure::usage(format!(
-            "{shown} is a load, which keeps no packets of single devices"
-        ))
-        .with_hint("record it with --capture, and give that file"));
+        return loads::read(arguments, &folder, device);
     }
     let summary: Summary = folder.read_json("summary.json")?;
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;

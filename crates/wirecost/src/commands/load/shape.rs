@@ -9,6 +9,7 @@ use wirecost_stack::Application;
 
 use super::options::{Choice, DURATION, offer};
 use crate::arguments::{LoadArguments, ShapeArguments};
+use crate::commands::payload_of;
 use crate::exit::Failure;
 
 /// The load with the device options applied, and its phases.
@@ -21,6 +22,9 @@ pub(super) fn shaped(
     let mut options = LoadOptions {
         subscribers: subscribers(asked, &options),
         payload: payload(asked)?.unwrap_or(options.payload),
+        chunk: asked.chunk,
+        nagle: asked.nagle,
+        connection: asked.connection,
         retain: asked.retain,
         session_expiry: asked.session_expiry,
         will: asked.will_topic.clone().map(|topic| Will {
@@ -92,11 +96,5 @@ fn payload(asked: &ShapeArguments) -> Result<Option<Payload>, Failure> {
     let Some(path) = &asked.payload_file else {
         return Ok(None);
     };
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(Payload::File(bytes.into()))),
-        Err(error) => Err(Failure::usage(format!(
-            "--payload-file: cannot read {}: {error}",
-            path.display()
-        ))),
-    }
+    payload_of(path).map(|bytes| Some(Payload::File(bytes)))
 }
