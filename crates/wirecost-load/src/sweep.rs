@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use wirecost_live::provenance::Before;
 use wirecost_proto::units::counted;
+use wirecost_results::journal::{self, Entry};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
 use wirecost_results::rate_search::{RateSearch, RateTrial};
@@ -78,6 +79,11 @@ impl<'a> Sweep<'a> {
             self.earlier,
             &environment,
         )?;
+        let planned = Entry::Planned {
+            cells: keys.len() as u64,
+            of_all: self.loads.len() as u64,
+        };
+        journal::append(self.folder, &planned)?;
         let missing = store.missing();
         let mut ended = None;
         for (place, index) in (1..).zip(&missing) {
