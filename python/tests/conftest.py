@@ -15,13 +15,13 @@ os.environ.setdefault("PYTHONFAULTHANDLER", "1")
 @pytest.fixture(scope="session")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> wc.Run:
     out = tmp_path_factory.mktemp("comparison") / "run"
-    return wc.compare("mqtt-qos1", "coap-con", size=["48B", "1kB"], rtt="100ms", engine="sim", n=40, out=out)
+    return wc.compare("mqtt-qos1", "coap-con", size=["48B", "1kB"], rtt="100ms", engine="sim", count=40, out=out)
 
 
 @pytest.fixture(scope="session")
 def load(tmp_path_factory: pytest.TempPathFactory) -> wc.Run:
     out = tmp_path_factory.mktemp("load") / "run"
-    options = {"c": 5, "r": "500/s", "d": "3s", "rtt": "20ms", "link_rate": "500kbit"}
+    options = {"clients": 5, "rate": "500/s", "duration": "3s", "rtt": "20ms", "link_rate": "500kbit"}
     return wc.load("mqtt-qos1", engine="sim", out=out, **options)
 
 

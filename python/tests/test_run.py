@@ -83,7 +83,7 @@ def test_a_url_with_a_password_is_refused() -> None:
 
 
 def test_keywords_become_flags() -> None:
-    assert flags({"rtt": "5ms", "size": ["16B", "1kB"], "quiet": True, "json": None, "n": 5}) == [
+    assert flags({"rtt": "5ms", "size": ["16B", "1kB"], "quiet": True, "json": None, "count": 5}) == [
         "--rtt=5ms",
         "--size=16B,1kB",
         "--quiet",

@@ -23,7 +23,7 @@ _counter = threading.Lock()
 
 def _folder(options: dict[str, Any]) -> Path:
     """The results folder: `out`, or a new one in runs/."""
-    asked = options.pop("out", options.pop("o", None))
+    asked = options.pop("out", None)
     if asked is not None:
         return Path(asked)
     base = Path("runs")
@@ -74,7 +74,7 @@ def compare(*stacks: str, **options: Any) -> Run:
 
 
 def load(*targets: str, **options: Any) -> Run:
-    """Loads one target: `load("mqtt-qos1", c=20, rate="1000/s", duration="10s")`."""
+    """Loads one target: `load("mqtt-qos1", clients=20, rate="1000/s", duration="10s")`."""
     return _measure("load", [text_of(target) for target in targets], options)
 
 

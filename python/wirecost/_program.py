@@ -20,9 +20,6 @@ REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore
 
 _PASSWORD = re.compile(r"^[a-z0-9+.-]+://[^/@:]*:[^/@]+@", re.IGNORECASE)
 
-# Options whose command needs more than the value of a keyword can say.
-SHORT = {"n": "count", "c": "clients", "r": "rate", "d": "duration", "s": "size", "o": "out"}
-
 
 def program() -> str:
     """The path of the program: WIRECOST_PROGRAM, the one of this installation, or the first on PATH."""
@@ -64,7 +61,7 @@ def flags(options: Mapping[str, object]) -> list[str]:
     for name, value in options.items():
         if value is None or value is False:
             continue
-        flag = "--" + SHORT.get(name, name).rstrip("_").replace("_", "-")
+        flag = "--" + name.rstrip("_").replace("_", "-")
         if value is True:
             words.append(flag)
         elif isinstance(value, (list, tuple, set, frozenset)) and not value:
