@@ -80,6 +80,37 @@ fn the_fastest_stack_changes_where_coap_goes_blockwise() {
     assert_eq!(fastest("10kB", "large"), "mqtt-qos1");
 }
 
+#[test]
+fn a_batch_is_one_message_with_its_bytes() {
+    let home = open_folder();
+    let said = choose(
+        home.path(),
+        "coap-con --every 10min --rtt 40ms --readings 10 --compression gzip --out batch",
+    );
+    assert!(
+        said.stdout
+            .starts_with("10 readings in json with gzip every 10min over"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout.contains("bytes: IP packets per message"),
+        "{}",
+        said.stdout
+    );
+    let said = choose(
+        home.path(),
+        "coap-con --every 1s --rtt 40ms --readings 10 --monthly-bytes 1MB --out none",
+    );
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.stderr
+            .contains("--monthly-bytes 1MB contradicts 10 readings in json every 1s"),
+        "{}",
+        said.stderr
+    );
+}
+
 /// The faster one of two stacks over sizes and losses is the one that `compare` finds.
 #[test]
 fn the_border_over_size_and_loss_is_that_of_the_comparison() {

@@ -8,6 +8,7 @@ use wirecost_proto::units::parse_duration;
 use wirecost_proto::{ByteSize, Probability};
 use wirecost_scenario::electric::BatterySize;
 use wirecost_scenario::link::LinkLists;
+use wirecost_scenario::options::content::{Content, Contents};
 use wirecost_scenario::table::whole;
 use wirecost_stack::Stack;
 
@@ -43,7 +44,7 @@ pub struct ChooseArguments {
     #[command(flatten)]
     pub readings: BatchArguments,
 
-    /// Time from one reading to the next
+    /// Time from one reading to the next; with several --readings, from one message to the next
     #[arg(long, value_name = "TIME", value_parser = parse_duration, required_unless_present = "file")]
     pub every: Option<Duration>,
 
@@ -164,4 +165,16 @@ pub enum By {
     Money,
     /// 95th percentile of the time
     Time,
+}
+
+impl ChooseArguments {
+    /// What a message carries.
+    pub fn content(&self) -> Content {
+        let contents = Contents::of(&[self.size], &self.readings.lists());
+        contents
+            .each()
+            .first()
+            .copied()
+            .unwrap_or(Content::Size(self.size))
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_proto::units::DisplayDuration;
 use wirecost_scenario::options::compare::LinkConfig;
+use wirecost_scenario::options::content::Content;
 use wirecost_stack::Stack;
 
 use crate::arguments::{By, ChooseArguments, Delivery, Reach};
@@ -56,16 +57,25 @@ fn too_soon(arguments: &ChooseArguments, link: &LinkConfig) -> Option<Failure> {
     )
 }
 
+/// The payload as it was asked for.
+fn named(arguments: &ChooseArguments) -> String {
+    match arguments.content() {
+        Content::Size(size) => format!("--size {size}"),
+        Content::Readings(batch) => batch.to_string(),
+    }
+}
+
 /// Fewer bytes a month than the payload alone has.
 fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure> {
-    let payload = arguments.size.bytes() as f64 * MONTH_SECONDS / every.as_secs_f64();
+    let bytes = arguments.content().payload(arguments.seed).bytes.len();
+    let payload = bytes as f64 * MONTH_SECONDS / every.as_secs_f64();
     let most = arguments
         .monthly_bytes
         .filter(|most| payload > most.bytes() as f64)?;
     Some(
         Failure::usage(format!(
-            "--monthly-bytes {most} contradicts --size {} every {}: the payload alone has {:.0} B a month",
-            arguments.size,
+            "--monthly-bytes {most} contradicts {} every {}: the payload alone has {:.0} B a month",
+            named(arguments),
             DisplayDuration(every),
             payload
         ))

@@ -125,7 +125,10 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     let arguments = inputs.arguments;
     let every = DisplayDuration(arguments.every.unwrap_or_default());
     let mut list = vec![
-        ("reading", format!("{} every {every}", arguments.size)),
+        (
+            table::unit(inputs),
+            format!("{} every {every}", arguments.content()),
+        ),
         ("link", table::link(inputs)),
         ("delivery", word(arguments.delivery)),
     ];

@@ -26,7 +26,15 @@ pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
 pub(super) fn asked(inputs: &Inputs<'_>) -> String {
     let arguments = inputs.arguments;
     let every = DisplayDuration(arguments.every.unwrap_or_default());
-    format!("{} every {every} over {}", arguments.size, link(inputs))
+    format!("{} every {every} over {}", arguments.content(), link(inputs))
+}
+
+/// What a row's bytes are of: a message, where it carries several readings.
+pub(super) fn unit(inputs: &Inputs<'_>) -> &'static str {
+    match inputs.arguments.readings.readings {
+        Some(2..) => "message",
+        _ => "reading",
+    }
 }
 
 /// The link as text, which says so if it loses nothing.
@@ -115,7 +123,10 @@ fn why(row: &Row) -> String {
 /// What the figures are modelled by, and what was verified.
 pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> Vec<String> {
     let mut notes = vec![String::new()];
-    notes.push("bytes: IP packets per reading, both ways, with its share of connects, keep-alives and closes; simulated".to_owned());
+    notes.push(format!(
+        "bytes: IP packets per {}, both ways, with its share of connects, keep-alives and closes; simulated",
+        unit(inputs)
+    ));
     let devices = rows
         .iter()
         .filter_map(|row| row.figures.as_ref())
