@@ -43,6 +43,24 @@ fn a_start_that_a_stack_has_not_is_not_run() {
     assert!(!comments.is_empty() && comments.iter().all(of_resumed));
 }
 
+/// Beyond the first time-out both sides repeat their flights. Only the side of the last flight answers a repetition (RFC
+/// 6347, section 4.2.4): otherwise each answer is answered for ever.
+#[test]
+fn repetitions_of_a_psk_handshake_end_beyond_the_time_out() {
+    let stacks = "coap-con+dtls1.2-psk,coap-con+dtls1.2-cid --start cold,resumed";
+    let run = Run::compare(&format!("{stacks} --engine sim --rtt 1100ms -n 1"));
+    for cell in run.summary.cells {
+        let connect = cell.connect.as_ref().expect("a connect");
+        // Five flights in full, three resumed; the first ones are repeated once each.
+        assert!(
+            connect.up.packets.sum <= 8 && connect.down.packets.sum <= 8,
+            "{}",
+            cell.stack
+        );
+        assert!(cell.all_arrived(), "{}", cell.stack);
+    }
+}
+
 fn check_not_run(cell: &Cell, reason: &str) {
     let place = format!("{} {}", cell.stack, cell.start);
     let why = cell

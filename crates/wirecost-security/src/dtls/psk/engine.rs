@@ -347,7 +347,7 @@ impl Engine {
     /// The handshake is complete: application data may pass.
     pub(super) fn establish(&mut self) {
         self.is_established = true;
-        self.flight.rest();
+        self.flight.complete();
         self.transcript = Vec::new();
         self.layer.ready.push_back(Out::Connected);
         let held = std::mem::take(&mut self.held);

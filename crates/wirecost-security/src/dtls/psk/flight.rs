@@ -59,9 +59,12 @@ impl Flight {
         self.due
     }
 
-    /// The peer has answered: no more transmissions without a reason.
-    pub(super) fn rest(&mut self) {
-        self.due = None;
+    /// The handshake is complete. Only its last flight is sent again for a peer that repeats its own (RFC 6347, section
+    /// 4.2.4): if both sides answered repetitions, each answer would be one.
+    pub(super) fn complete(&mut self) {
+        if self.due.is_some() {
+            *self = Self::default();
+        }
     }
 
     /// Sends the flight again if it is due.
