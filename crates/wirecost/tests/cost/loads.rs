@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::common::{open_folder, said, wirecost};
+use serde_json::Value;
+
+use crate::common::{need_root, open_folder, said, wirecost};
 use crate::{assert_near, cost, number, rows, sum};
 
 /// A load in the folder `run` of a home.
@@ -71,7 +73,7 @@ fn the_mean_device_of_a_load_sends_its_share_of_the_messages() {
 }
 
 #[test]
-fn a_longer_interval_never_shortens_the_battery_life_of_a_load() {
+fn a_longer_interval_never_drains_the_devices_of_a_load() {
     let home = open_folder();
     loaded(home.path(), "coap-con -c 3 -n 3 -r 1/s --rtt 40ms --engine sim");
     let mut last = 0.0;
@@ -95,4 +97,35 @@ fn a_live_load_without_a_link_says_what_it_cannot_know() {
         "{}",
         said.stderr
     );
+}
+
+/// The row of a load of 4 devices over a link, which send 3 messages each.
+fn over_a_link(stack: &str, more: &str) -> Value {
+    let home = open_folder();
+    let load = format!("{stack} -c 4 -n 12 -r 6/s --rtt 40ms --size 48B {more}");
+    loaded(home.path(), &load);
+    rows(home.path(), "run --device nrf9160-lte-m --devices 10")[0].take()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_live_load_costs_what_one_in_virtual_time_does() {
+    need_root();
+    for (stack, bytes) in [("coap-con", 0.0), ("mqtt-qos1+tls1.3", 0.03)] {
+        let [live, simulated] = ["", "--engine sim"].map(|more| over_a_link(stack, more));
+        let figures = |name: &str| [&live, &simulated].map(|row| number(&row[name]));
+        let [ours, theirs] = figures("readings_of_once");
+        assert_near(ours, theirs);
+        println!("{stack} bytes {:?}", figures("bytes_once"));
+        let [ours, theirs] = figures("bytes_once");
+        assert!(
+            (ours - theirs).abs() <= bytes * theirs,
+            "{stack}: {ours} B, {theirs} B"
+        );
+        let joules = [&live, &simulated].map(|row| number(&row["once"]["joules"]["mean"]));
+        println!(
+            "{stack} joules {joules:?} {} {}",
+            live["once"]["seconds"], simulated["once"]["seconds"]
+        );
+    }
 }

@@ -109,6 +109,9 @@ fn heads(asked: &Asked<'_>) -> Vec<String> {
     if asked.battery.is_some() {
         heads.push("battery years*".to_owned());
     }
+    if asked.device.is_some() {
+        heads.push("J/month*".to_owned());
+    }
     heads.push("MB/month".to_owned());
     if let Some(tariff) = asked.tariff {
         heads.push(match tariff.charge {
@@ -135,6 +138,10 @@ fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     }
     if let Some([years, low, high]) = outcome.years {
         row.push(format!("{} ({} to {})", number(years), number(low), number(high)));
+    }
+    if let Some(energy) = outcome.month_energy {
+        let mark = if outcome.overlaps { "<= " } else { "" };
+        row.push(format!("{mark}{}", number(energy.joules * fleet)));
     }
     row.push(number(outcome.month.wire_bytes() * fleet / 1e6));
     if let (Some(bill), Some(tariff)) = (&outcome.bill, asked.tariff) {
@@ -198,7 +205,7 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
     if asked.devices > 1 {
         let _ = writeln!(
             text,
-            "bytes and money per month are those of {}",
+            "energy, bytes and money per month are those of {}",
             counted(asked.devices.into(), "device")
         );
     }
