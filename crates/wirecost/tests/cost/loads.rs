@@ -178,6 +178,6 @@ fn a_live_load_keeps_the_bytes_that_tshark_sees() {
     let packets = traffic.devices.iter().flat_map(|device| &device.packets);
     assert_eq!(packets.map(|(_, shape)| sizes[*shape]).sum::<u64>(), seen);
     // They are decrypted, although the capture has no secrets.
-    let row = &rows(home.path(), "run")[0];
+    let row = &rows(home.path(), "run --device nrf9160-lte-m")[0];
     assert_near(number(&row["readings_of_once"]), 5.0);
 }
