@@ -8,7 +8,7 @@ use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
 
 use super::outcome::{Asked, Outcome};
-use super::traffic::{Source, Traffic};
+use super::traffic::{IN_CELLS, Source, Traffic};
 use crate::arguments::CostArguments;
 
 /// The columns of text of both tables.
@@ -168,9 +168,15 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
     if let Some(device) = asked.device {
         let (assumed, all) = device.assumed();
         let figures = counted(all as u64, "figure");
+        let is_in_cells = source.traffic.iter().any(|traffic| traffic.mode == IN_CELLS);
+        let what = if is_in_cells {
+            "times in each state"
+        } else {
+            "packets"
+        };
         let _ = writeln!(
             text,
-            "\n* modelled from the packets by {}: {}; {assumed} of {figures} assumed",
+            "\n* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
             device.name, device.title
         );
     }
