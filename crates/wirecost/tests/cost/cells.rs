@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::common::{open_folder, said, wirecost};
 use super::{cost, number, rows};
 
-const RUN: &str = "nbiot coap-con,tcp --size 25B --load 1/s --set scenario.n_sites=1 --set scenario.sectors_per_site=1 \
+const RUN: &str = "nbiot coap-con tcp --size 25B --load 1/s --set scenario.n_sites=1 --set scenario.sectors_per_site=1 \
     --duration 8s --seeds 1 --what-if psm,persistent-tcp --vary idle.tau_period_s=3600,86400 --out run -q";
 
 #[test]
@@ -38,9 +38,10 @@ fn a_run_in_cells_has_its_own_energy_and_battery_life() {
     }
     let text = cost(home.path(), asked).stdout;
     assert!(
-        text.contains("modelled from the times in each state by nbiot-tr45820"),
+        text.contains("modelled from the times in each state by devices/nbiot-tr45820.yaml"),
         "{text}"
     );
+    assert!(text.contains("layers and causes are not told apart"), "{text}");
     let refused = cost(home.path(), "run --tariff per-mb");
     assert_eq!(refused.code, Some(2));
     assert_eq!(

@@ -44,7 +44,7 @@ pub fn read(
             .push(traffic(arguments, &summary.setting, point, (device, &config)));
     }
     source.notes.push(
-        "the times in each state are those of the cells; the tails, the wake-up and the radio of the device file are not used".to_owned(),
+        "the times in each state are those of the cells; the tails, the wake-up and the radio of the device file are not used; link is all time in a connection, whose layers and causes are not told apart".to_owned(),
     );
     if summary.points.iter().any(|point| point.kept.is_some()) {
         source

@@ -43,6 +43,9 @@ const WHOLES: [Share; 3] = [
     }),
 ];
 
+/// The shares that times in each state tell apart: bytes of layers and causes of packets are in `link`.
+const OF_TIMES: [&str; 5] = ["link", "wake", "tail", "rest", "keep-alive"];
+
 fn part(all: &Purposes, part: Part) -> f64 {
     all.of_part(part).joules
 }
@@ -151,8 +154,9 @@ fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     let mut row = vec![traffic.label.clone(), traffic.mode.clone()];
     if let Some(power) = &outcome.power {
         let whole = power.total().joules;
-        let share = |(_, of): &Share| {
-            if whole > 0.0 {
+        let share = |(name, of): &Share| {
+            let is_known = traffic.mode != IN_CELLS || OF_TIMES.contains(name);
+            if whole > 0.0 && is_known {
                 format!("{:.1} %", of(power) / whole * 100.0)
             } else {
                 "-".to_owned()
