@@ -107,6 +107,10 @@ pub struct SchemaArguments {
     /// Kind of file
     #[arg(value_name = "KIND", value_enum, default_value_t = SchemaKind::Scenario)]
     pub kind: SchemaKind,
+
+    /// Print the columns of every CSV file of a results folder instead, with types, units and meanings
+    #[arg(long, conflicts_with = "kind")]
+    pub tables: bool,
 }
 
 /// The kinds of files that have a schema.
