@@ -34,6 +34,23 @@ use std::time::{Duration, Instant};
 use usage::Usage;
 use wirecost_proto::PeerText;
 
+/// The variable that names the process which this one must not outlive, by its process id.
+const PARENT: &str = "WIRECOST_PARENT";
+
+/// Ties the life of this process to that of the one that [`PARENT`] names: a notebook that dies leaves no run behind.
+///
+/// # Errors
+/// The kernel refuses, or the parent has ended already.
+pub fn end_with_named_parent() -> io::Result<()> {
+    let Some(named) = std::env::var(PARENT).ok().and_then(|pid| pid.parse::<u32>().ok()) else {
+        return Ok(());
+    };
+    match calls::end_with_parent()? == named {
+        true => Ok(()),
+        false => Err(io::Error::other("the process that started it has ended")),
+    }
+}
+
 const TAIL_LINES: usize = 5;
 const POLL_MILLISECONDS: i32 = 10;
 

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use wirecost_live::provenance::Before;
 use wirecost_proto::units::counted;
+use wirecost_results::journal::{self, Entry};
 use wirecost_results::link_text::LinkText;
 use wirecost_results::load::{Load, LoadFile, LoadSummary};
 use wirecost_results::rate_search::{RateSearch, RateTrial};
@@ -68,9 +69,15 @@ impl<'a> Sweep<'a> {
     /// A file cannot be written before the first load.
     pub fn run<E>(self, run_one: &mut RunOne<'_, E>) -> Result<Measured<'a, E>, ResultsError> {
         let mut runs = identity::runs(self.loads);
+        let of_all = runs.len() as u64;
         runs.retain(|run| self.shard.is_none_or(|shard| shard.holds(&run.key)));
         let keys: Vec<String> = runs.iter().map(|run| run.key.clone()).collect();
         let environment = self.before.environment();
+        let planned = Entry::Planned {
+            cells: keys.len() as u64,
+            of_all,
+        };
+        journal::append(self.folder, &planned)?;
         let mut store = LoadStore::open(self.folder, self.heading, keys, self.earlier, &environment)?;
         let missing = store.missing();
         let mut ended = None;

@@ -143,14 +143,12 @@ fn csv_tells_engine_key_rhythm_and_agreement() {
     summary.cells[8].interval_ns = Some(10_000_000_000);
     let text = csv(&summary);
     assert!(text.starts_with(
-        "stack,start,payload_bytes,engine,target,link,key,messages_per_connection,interval_ns,\
+        "stack,start,payload_bytes,readings,encoding,compression,encoded_bytes,engine,target,link,key,messages_per_connection,interval_ns,\
          agreement_equal,agreement_first_difference,agreement_median_ratio,valid,"
     ));
-    assert!(
-        text.contains(
-            "\ntcp,cold,128,live,builtin,rtt 25ms,0123456789abcdef,1,10000000000,true,,1.0042,true,"
-        )
-    );
+    assert!(text.contains(
+        "\ntcp,cold,128,,,,,live,builtin,rtt 25ms,0123456789abcdef,1,10000000000,true,,1.0042,true,"
+    ));
     assert!(text.contains(&format!(",false,\"{}\",1.0042,", common::DIFFERENCE)));
 }
 

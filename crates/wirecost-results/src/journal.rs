@@ -31,6 +31,13 @@ pub enum Entry {
         /// The command of the later run.
         command: String,
     },
+    /// How many cells, loads or runs in NB-IoT cells the run has; those that an earlier run finished are among them.
+    Planned {
+        /// Of this run.
+        cells: u64,
+        /// Of all shards together.
+        of_all: u64,
+    },
     /// The figures of a cell, or of a load, are in `cells/<key>.json`.
     Cell {
         /// Its index in a whole run's `summary.json`.
@@ -141,7 +148,7 @@ impl Entry {
             Self::Started { version, command, .. } | Self::Resumed { version, command, .. } => {
                 Some((version, command))
             }
-            Self::Cell { .. } | Self::Ended { .. } => None,
+            Self::Planned { .. } | Self::Cell { .. } | Self::Ended { .. } => None,
         }
     }
 

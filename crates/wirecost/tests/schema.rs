@@ -39,6 +39,35 @@ fn the_summary_of_a_run_is_valid() {
 }
 
 #[test]
+fn tables_name_every_column_of_every_csv_file() {
+    let home = common::open_folder();
+    let said = |line: &str| {
+        let said = common::said(common::wirecost(home.path()).args(line.split_whitespace()));
+        assert_eq!(said.code, Some(0), "{line}: {}", said.stderr);
+        said.stdout
+    };
+    said("compare tcp -n 2 --engine sim -q -o comparison");
+    said("load tcp --engine sim -c 2 -n 4 -q -o load");
+    said("nbiot coap-non --size 25B --load 0.5/s --seeds 1 --duration 2s --warm-up 1s -q -o nbiot");
+    let described: Value = serde_json::from_str(&said("schema --tables")).expect("JSON");
+    let tables = described["tables"].as_array().expect("tables");
+    assert_eq!(tables.len(), 6);
+    for table in tables {
+        let [run, file] = ["run", "file"].map(|key| table[key].as_str().expect("a name"));
+        let text = std::fs::read_to_string(home.path().join(run).join(file)).expect(file);
+        let mut header: Vec<&str> = text.lines().next().unwrap_or_default().split(',').collect();
+        let columns = table["columns"].as_array().expect("columns");
+        let mut named: Vec<&str> = columns
+            .iter()
+            .filter_map(|column| column["name"].as_str())
+            .collect();
+        header.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(header, named, "{run}/{file}");
+    }
+}
+
+#[test]
 #[ignore = "needs root"]
 fn json_prints_the_summary() {
     common::need_root();

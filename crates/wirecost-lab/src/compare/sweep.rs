@@ -111,6 +111,7 @@ impl<'a> Sweep<'a> {
     pub fn run(self, progress: &mut dyn SweepProgress) -> Result<Measured<'a>, RunError> {
         let plan = Plan::new(self.options);
         let mut store = Store::new(self.folder, self.options, self.earlier.finished.clone());
+        store.plan()?;
         if self.options.engine.simulates() {
             self.simulate(&plan, &mut store, progress)?;
         }

@@ -229,6 +229,13 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, ON) }).map(drop)
 }
 
+/// Makes the kernel kill this process when the thread that started it ends. Returns the parent's process id.
+pub(crate) fn end_with_parent() -> io::Result<u32> {
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+    Ok(std::os::unix::process::parent_id())
+}
+
 /// Makes the kernel kill the child of `command` when the thread that starts it ends, and unblocks the signals that this
 /// thread has blocked.
 pub(crate) fn tie_to_thread(command: &mut Command) {

@@ -24,7 +24,7 @@ use wirecost_scenario::electric::{self, BatterySize};
     14 the capture ends inside a packet (the figures cover the packets before it)."
 )]
 pub struct CostArguments {
-    /// Capture file (pcap or pcapng), or results folder of a comparison or of a load; with --check a file of claims
+    /// Capture file (pcap or pcapng), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims
     #[arg(value_name = "CAPTURE|RUN|CLAIMS")]
     pub source: PathBuf,
 
@@ -107,6 +107,10 @@ pub struct SchemaArguments {
     /// Kind of file
     #[arg(value_name = "KIND", value_enum, default_value_t = SchemaKind::Scenario)]
     pub kind: SchemaKind,
+
+    /// Print the columns of every CSV file of a results folder instead, with types, units and meanings
+    #[arg(long, conflicts_with = "kind")]
+    pub tables: bool,
 }
 
 /// The kinds of files that have a schema.

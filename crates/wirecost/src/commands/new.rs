@@ -14,6 +14,7 @@ const NBIOT: &str = include_str!("../../../../examples/nbiot.yaml");
 const SCHEMA: &str = include_str!("../../../../schema/scenario.schema.json");
 const DEVICE_SCHEMA: &str = include_str!("../../../../schema/device.schema.json");
 const NBIOT_SUMMARY_SCHEMA: &str = include_str!("../../../../schema/nbiot-summary.schema.json");
+const TABLES: &str = include_str!("../../../../schema/tables.json");
 const TARIFF_SCHEMA: &str = include_str!("../../../../schema/tariff.schema.json");
 
 /// Writes a scenario.
@@ -40,6 +41,10 @@ pub fn run(arguments: &NewArguments) -> Result<ExitCode, Failure> {
 
 /// Prints the JSON Schema of a kind of file.
 pub fn schema(arguments: &SchemaArguments) -> Result<ExitCode, Failure> {
+    if arguments.tables {
+        output::data(TABLES);
+        return Ok(ExitCode::SUCCESS);
+    }
     output::data(match arguments.kind {
         SchemaKind::Scenario => SCHEMA,
         SchemaKind::Device => DEVICE_SCHEMA,

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wirecost_live::signals::Interrupt;
+use wirecost_results::shard::Shard;
+use wirecost_scenario::identity;
 use wirecost_scenario::load::ScenarioInputs;
 use wirecost_scenario::node::MAX_BYTES;
 use wirecost_scenario::options::compare::Options;
@@ -129,10 +131,10 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
                 running.is_permitted = arguments.i_own_this_target;
             }
             if options.cells() == 0 {
-                let shard = arguments
+                return arguments
                     .shard
-                    .map_or_else(String::new, |shard| format!(" of shard {shard}"));
-                return Err(Failure::usage(format!("there are no cells{shard} to run")));
+                    .map(|shard| without_work(shard, "cells"))
+                    .ok_or_else(|| Failure::usage("there are no cells to run"));
             }
             let job = Job {
                 scenario,
@@ -151,6 +153,11 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             };
             let loads: Vec<LoadOptions> = loads.iter().map(permitted).collect();
             loads.iter().try_for_each(consent)?;
+            if let Some(shard) = arguments.shard
+                && !identity::runs(&loads).iter().any(|run| shard.holds(&run.key))
+            {
+                return Ok(without_work(shard, "loads"));
+            }
             let job = load::job::Job {
                 name: scenario.name.clone().unwrap_or_else(|| "run".into()),
                 loads: &loads,
@@ -163,6 +170,15 @@ fn run_one(scenario: &Scenario, arguments: &RunArguments, interrupt: Interrupt) 
             job.run(interrupt)
         }
     }
+}
+
+/// Says that a shard has nothing to run. That is no failure: with more shards than cells some are empty, and the others
+/// are the whole.
+pub fn without_work(shard: Shard, of: &str) -> u8 {
+    output::note(format_args!(
+        "shard {shard} has no {of}: nothing to run, and no folder"
+    ));
+    exit::OK
 }
 
 /// Runs reports in NB-IoT cells.

@@ -27,6 +27,20 @@ impl<'a> Store<'a> {
         }
     }
 
+    /// Writes the number of cells to the journal.
+    pub(super) fn plan(&self) -> Result<(), ResultsError> {
+        let engines = self.options.engine.of_cells().len() as u64;
+        let whole = Options {
+            shard: None,
+            ..self.options.clone()
+        };
+        let planned = Entry::Planned {
+            cells: self.options.cells() * engines,
+            of_all: whole.cells() * engines,
+        };
+        journal::append(self.folder, &planned)
+    }
+
     /// Whether no cell is finished.
     pub(super) fn is_empty(&self) -> bool {
         self.finished.is_empty()

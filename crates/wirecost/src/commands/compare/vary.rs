@@ -190,7 +190,7 @@ mod tests {
     fn an_unknown_dimension_names_the_nearest_one() {
         let text = unknown("jitter").to_string();
         assert!(
-            text.starts_with("cannot vary \"jitter\"; the keys are size, link, rtt"),
+            text.starts_with("cannot vary \"jitter\"; the keys are size, readings, "),
             "{text}"
         );
         let text = unknown("sizes").to_string();

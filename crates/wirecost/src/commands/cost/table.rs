@@ -8,7 +8,7 @@ use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
 
 use super::outcome::{Asked, Outcome};
-use super::traffic::{Source, Traffic};
+use super::traffic::{IN_CELLS, Source, Traffic};
 use crate::arguments::CostArguments;
 
 /// The columns of text of both tables.
@@ -42,6 +42,9 @@ const WHOLES: [Share; 3] = [
         all.of_cause(Cause::Acknowledgement).joules
     }),
 ];
+
+/// The shares that times in each state tell apart: bytes of layers and causes of packets are in `link`.
+const OF_TIMES: [&str; 5] = ["link", "wake", "tail", "rest", "keep-alive"];
 
 fn part(all: &Purposes, part: Part) -> f64 {
     all.of_part(part).joules
@@ -158,8 +161,9 @@ fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     let mut row = vec![traffic.label.clone(), traffic.mode.clone()];
     if let Some(power) = &outcome.power {
         let whole = power.total().joules;
-        let share = |(_, of): &Share| {
-            if whole > 0.0 {
+        let share = |(name, of): &Share| {
+            let is_known = traffic.mode != IN_CELLS || OF_TIMES.contains(name);
+            if whole > 0.0 && is_known {
                 format!("{:.1} %", of(power) / whole * 100.0)
             } else {
                 "-".to_owned()
@@ -175,9 +179,15 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
     if let Some(device) = asked.device {
         let (assumed, all) = device.assumed();
         let figures = counted(all as u64, "figure");
+        let is_in_cells = source.traffic.iter().any(|traffic| traffic.mode == IN_CELLS);
+        let what = if is_in_cells {
+            "times in each state"
+        } else {
+            "packets"
+        };
         let _ = writeln!(
             text,
-            "\n* modelled from the packets by {}: {}; {assumed} of {figures} assumed",
+            "\n* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
             device.name, device.title
         );
     }

@@ -19,6 +19,7 @@ use wirecost_scenario::options::nbiot::NbiotOptions;
 
 use super::recorded;
 use crate::commands::compare::{default_folder, resume};
+use crate::commands::run::without_work;
 use crate::commands::{command_line, thresholds};
 use crate::exit::{self, Failure};
 use crate::output;
@@ -65,17 +66,22 @@ impl Job<'_> {
         let grids = Grids::new(self.options)?;
         check_can_run(&grids)?;
         let planned = grids.planned();
-        if planned.is_empty() {
-            let shard = self
-                .options
-                .shard
-                .map_or_else(String::new, |shard| format!(" of shard {shard}"));
-            return Err(Failure::usage(format!("there are no points{shard} to run"))
-                .with_hint("take fewer shards than points"));
+        if grids.is_empty() {
+            return Err(
+                Failure::usage("there are no points to run").with_hint("name a stack, a size and a load")
+            );
+        }
+        if let Some(shard) = self.options.shard.filter(|_| planned.is_empty()) {
+            return Ok(without_work(shard, "points"));
         }
         self.check_memory(&grids, &planned)?;
         let out = output.folder.clone().unwrap_or_else(default_folder);
         let run = self.open(&out)?;
+        let counted = Entry::Planned {
+            cells: planned.len() as u64,
+            of_all: grids.len() as u64,
+        };
+        journal::append(&run.folder, &counted)?;
         let before = Before::look();
         let played = self.play(&grids, &planned, &run, interrupt);
         let finished = played.inspect_err(|_| run.folder.remove_if_nothing_measured())?;

@@ -1,0 +1,148 @@
+"""Runs, their errors, and their histograms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import wirecost as wc
+from wirecost._program import flags
+
+
+def test_cells_have_the_values_of_the_summary(comparison: wc.Run) -> None:
+    rows = [row for row in comparison.cells.to_pylist() if row["phase"] == "message"]
+    cells = json.loads((comparison.folder / "summary.json").read_text())["cells"]
+    assert len(rows) == len(cells) == 4
+    for row, cell in zip(rows, cells):
+        assert row["key"] == cell["key"]
+        assert row["up_wire_bytes"] == cell["message"]["up"]["wire"]["mean"]
+        assert row["response_time_p50_ns"] == cell["message"]["response_time_ns"]["p50"]
+        assert row["invalid"] is None
+
+
+def test_a_load_has_phases_seconds_and_a_histogram(load: wc.Run) -> None:
+    phase = load.phases.to_pylist()[1]
+    assert phase["phase"] == "publish"
+    times = load.hist("response", phase="publish")
+    assert len(times) == phase["response_time_n"] == 1500
+    assert times.percentile(99) == phase["response_time_p99_ns"]
+    assert sum(load.intervals.column("offered").to_pylist()) == phase["offered"]
+
+
+def test_histograms_decode_as_another_reader_does(load: wc.Run) -> None:
+    hdrh = pytest.importorskip("hdrh.histogram")
+    path = next((load.folder / "latency").glob("*-response.hlog"))
+    ours, theirs = wc.Histogram(), 0
+    for line in path.read_text().splitlines():
+        if "HISTF" in line:
+            text = line.rsplit(",", 1)[1]
+            other = hdrh.HdrHistogram.decode(text)
+            one = wc.Histogram.decode(text)
+            assert len(one) == other.get_total_count()
+            for percent in (50, 90, 99):
+                if one.percentile(percent) is not None:
+                    assert one.percentile(percent) == other.get_value_at_percentile(percent)
+            ours, theirs = ours + one, theirs + other.get_total_count()
+    assert len(ours) == theirs > 0
+
+
+def test_sums_of_histograms_are_those_of_all_samples(load: wc.Run) -> None:
+    total = load.hist("response")
+    assert sum([total, total]) == total + total
+    assert len(total + total) == 2 * len(total)
+    assert (total + total).percentile(50) == total.percentile(50)
+
+
+def test_samples_fall_into_the_programs_buckets() -> None:
+    for value in (0, 1, 1023, 1024, 2047, 2048, 4095, 123_456_789):
+        (low, high, count), = wc.Histogram({wc.Histogram.index_of(value): 1}).buckets()
+        assert low <= value <= high and count == 1
+
+
+def test_an_unknown_keyword_is_the_programs_sentence() -> None:
+    with pytest.raises(wc.UsageError) as caught:
+        wc.compare("mqtt-qos1", rtts="100ms", engine="sim")
+    assert "--rtts" in str(caught.value) and caught.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [({"rtt": "100"}, "100"), ({"size": []}, "size has no values"), ({"engine": "warp"}, "warp")],
+)
+def test_wrong_values_are_usage_errors(options: dict, word: str) -> None:
+    with pytest.raises(wc.UsageError, match=word):
+        wc.compare("mqtt-qos1", **{"engine": "sim", **options})
+
+
+def test_a_url_with_a_password_is_refused() -> None:
+    with pytest.raises(wc.UsageError) as caught:
+        wc.compare("mqtt-qos1", target="mqtt://user:hunter2@127.0.0.1/")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_keywords_become_flags() -> None:
+    assert flags({"rtt": "5ms", "size": ["16B", "1kB"], "quiet": True, "json": None, "count": 5}) == [
+        "--rtt=5ms",
+        "--size=16B,1kB",
+        "--quiet",
+        "--count=5",
+    ]
+    assert flags({"vary": {"size": ["1B", "2B"]}, "threshold": ["a: [x]"]}) == ["--vary", "size=1B,2B", "--threshold", "a: [x]"]
+
+
+def test_a_failed_threshold_raises_only_by_check(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(scenario.read_text() + 'thresholds: {response_time: ["p(50)<1ms"]}\n')
+    run = wc.run(scenario, out=tmp_path / "run")
+    with pytest.raises(wc.ThresholdError, match="response_time"):
+        run.check()
+    assert run.cells.num_rows > 0
+
+
+def test_figures_of_an_invalid_cell_are_null_with_a_reason(comparison: wc.Run, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "run"
+    shutil.copytree(comparison.folder, folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    first = summary["cells"][0]
+    first["valid"] = False
+    first["warnings"].append({"kind": "unattributed-bytes", "text": "3 bytes of no device", "invalidates": True})
+    (folder / "summary.json").write_text(json.dumps(summary))
+    run = wc.read(folder)
+    row = run.cells.to_pylist()[0]
+    assert row["invalid"] == "3 bytes of no device" and row["up_wire_bytes"] is None and row["stack"] == "mqtt-qos1"
+    assert run.samples.to_pylist()[0]["message_up_bytes"] is None
+    with pytest.raises(wc.Invalid, match="3 bytes of no device"):
+        run.check()
+    assert not run.valid
+
+
+def test_a_folder_of_another_schema_version_is_refused(comparison: wc.Run, tmp_path: Path) -> None:
+    import shutil
+
+    folder = tmp_path / "run"
+    shutil.copytree(comparison.folder, folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps({**summary, "schema": 2}))
+    with pytest.raises(wc.UsageError, match="version 2"):
+        wc.read(folder)
+
+
+def test_a_run_shows_itself_in_a_notebook(comparison: wc.Run) -> None:
+    html = comparison._repr_html_()
+    assert "<script" not in html and "http" not in html.replace("http1", "")
+    assert "mqtt-qos1" in html and "report.html" in html
+
+
+def test_parquet_keeps_units(comparison: wc.Run, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    paths = comparison.to_parquet(tmp_path)
+    table = pq.read_table(paths[0])
+    assert table.schema.field("response_time_p50_ns").metadata[b"unit"] == b"ns"
+
+
+def test_a_run_differs_from_itself_in_nothing(comparison: wc.Run) -> None:
+    assert not [line for line in comparison.diff(comparison) if "changed" in line and not line.startswith(("0", "no"))]

@@ -1,0 +1,147 @@
+"""Programs of your own behind an emulated, recorded link."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ._commands import _folder
+from ._errors import UsageError, WirecostError, of_exit
+from ._program import flags, program
+
+# The shell inside the link reads one command after another, so that all of them share the link and its capture.
+_INSIDE = "echo {server} {device} {authority}; exec sh"
+
+
+@dataclass(frozen=True)
+class LinkResult:
+    """What `link.json` says of the link, and where its files are."""
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    @property
+    def packets(self) -> Mapping[str, Any]:
+        """Bytes by layer, phase and cause, as `wirecost pcap --json -` prints them."""
+        return self.record["report"]
+
+    @property
+    def capture(self) -> Path:
+        """Every packet of the link, with its secrets."""
+        return self.folder / "capture" / "all.pcapng"
+
+    @property
+    def report(self) -> Path:
+        """The report, one HTML file."""
+        return self.folder / "report.html"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons to look before trusting the figures."""
+        return list(self.record.get("warnings", []))
+
+
+class Link:
+    """An open link: `run` starts programs behind it, `result` has the figures once it is closed."""
+
+    _open: Link | None = None
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        self._child: subprocess.Popen[str] | None = None
+        self._result: LinkResult | None = None
+        self._errors = tempfile.TemporaryFile("w+")
+        self.addresses: dict[str, str] = {}
+
+    def __enter__(self) -> Link:
+        if Link._open is not None:
+            raise UsageError("a link is open already", "close it before you open another one", code=2)
+        options = dict(self._options)
+        self.folder = _folder(options)
+        server = options.pop("server", None)
+        words = ["link", *flags(options), *([f"--server={server}"] if server else []), "--out", str(self.folder), "--quiet"]
+        self._child = subprocess.Popen(
+            [program(), *words, "--", "sh", "-c", _INSIDE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "WIRECOST_PARENT": str(os.getpid())},
+        )
+        line = self._child.stdout.readline().split()
+        if len(line) < 2:
+            code = self._child.wait()
+            if self.folder.is_dir() and not any(self.folder.iterdir()):
+                self.folder.rmdir()
+            raise of_exit(code, self._written())
+        self.addresses = dict(zip(("server", "device", "authority"), line))
+        Link._open = self
+        return self
+
+    def run(self, command: str | Sequence[str], *, check: bool = True, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs a command behind the link. {server}, {device}, {authority} and {folder} are filled in.
+
+        With `check` a command that fails raises subprocess.CalledProcessError, as subprocess.run does.
+        """
+        if self._child is None or self._child.poll() is not None:
+            raise WirecostError("the link is closed", "run programs inside the with block")
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+        filled = {**self.addresses, "folder": str(self.folder)}
+        for name, value in filled.items():
+            words = [word.replace("{" + name + "}", value) for word in words]
+        with tempfile.TemporaryDirectory() as place:
+            mark = uuid.uuid4().hex
+            out, err = Path(place, "out"), Path(place, "err")
+            timed = ["timeout", str(timeout)] if timeout is not None else []
+            line = shlex.join([*timed, *words])
+            self._child.stdin.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
+            self._child.stdin.flush()
+            said = self._child.stdout.readline().split()
+            if len(said) != 2 or said[0] != mark:
+                raise of_exit(self._child.wait(), self._written())
+            done = subprocess.CompletedProcess(words, int(said[1]), out.read_text(), err.read_text())
+        if check:
+            done.check_returncode()
+        return done
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        Link._open = None
+        child = self._child
+        if child is None:
+            return
+        if kind is KeyboardInterrupt:
+            child.send_signal(signal.SIGINT)
+        child.stdin.close()
+        code = child.wait()
+        path = self.folder / "link.json"
+        if path.is_file():
+            self._result = LinkResult(self.folder, json.loads(path.read_text()))
+        elif kind is None:
+            raise of_exit(code, self._written())
+
+    @property
+    def result(self) -> LinkResult:
+        """The figures of everything that ran behind the link; there once the with block has ended."""
+        if self._result is None:
+            raise WirecostError("the link has no result yet", "read it after the with block")
+        return self._result
+
+    def _written(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read()
+
+
+def link(**options: Any) -> Link:
+    """An emulated link: `with wc.link(rtt="100ms", loss="1%", serve="mqtt") as l: l.run("mosquitto_pub -h {server} ...")`."""
+    return Link(options)

@@ -1,0 +1,131 @@
+"""The tables of a results folder, read by pyarrow with the columns that the program names."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+
+from ._program import output_of
+
+_TYPES = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64(), "bool": pa.bool_()}
+
+# What identifies a row stays where the row's figures must not be used.
+_KEPT = frozenset(
+    "stack start payload_bytes readings encoding compression engine target link key messages_per_connection interval_ns valid not_run phase cell "
+    "sample started_ns load clients subscribers inflight loop_kind arrivals shared_socket ipv6 processes loops "
+    "size_bytes what_if varied response_kind".split()
+)
+
+
+@functools.lru_cache(maxsize=None)
+def described() -> dict[str, dict[str, Any]]:
+    """Every table of the program, by its name: file, kind of run, columns with type, unit and meaning."""
+    tables = json.loads(output_of(["schema", "--tables"]))["tables"]
+    return {table["table"]: table for table in tables}
+
+
+def schema(name: str) -> pa.Schema:
+    """The columns of a table; unit and meaning are in the metadata of each field."""
+    columns = described()[name]["columns"]
+    fields = [
+        pa.field(
+            column["name"],
+            _TYPES[column["type"]],
+            metadata={"unit": column["unit"], "meaning": column["meaning"]},
+        )
+        for column in columns
+    ]
+    return pa.schema(fields)
+
+
+def read(name: str, folder: Path) -> pa.Table:
+    """A table of a results folder. Columns that an older program did not write are null."""
+    wanted = schema(name)
+    path = folder / described()[name]["file"]
+    options = pyarrow.csv.ConvertOptions(
+        column_types=wanted,
+        include_columns=wanted.names,
+        include_missing_columns=True,
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    table = pyarrow.csv.read_csv(path, convert_options=options)
+    return table.cast(wanted)
+
+
+def without_invalid(table: pa.Table, reasons: dict[Any, str], key: str) -> pa.Table:
+    """The table with null in place of every figure of an invalid row, and a column `invalid` that says why."""
+    keys = table.column(key).to_pylist()
+    why = [reasons.get(one) for one in keys]
+    bad = pa.array([reason is not None for reason in why])
+    columns = []
+    for field, column in zip(table.schema, table.columns):
+        if field.name in _KEPT or not reasons:
+            columns.append(column)
+            continue
+        columns.append(pa.compute.if_else(bad, pa.scalar(None, field.type), column))
+    schema = table.schema.append(
+        pa.field("invalid", pa.string(), metadata={"unit": "", "meaning": "why the figures of the row must not be used"})
+    )
+    return pa.Table.from_arrays([*columns, pa.array(why, pa.string())], schema=schema)
+
+
+_LADDER = [
+    ("cell", pa.int64(), "", "index in cells of summary.json, from 0"),
+    ("stack", pa.string(), "", "of the cell"),
+    ("start", pa.string(), "", "of the cell"),
+    ("payload_bytes", pa.int64(), "B", "of the cell"),
+    ("direction", pa.string(), "", "up or down"),
+    ("sent_ns", pa.float64(), "ns", "entered the link, since the first packet"),
+    ("delivered_ns", pa.float64(), "ns", "left the link"),
+    ("phase", pa.string(), "", "connect or message"),
+    ("cause", pa.string(), "", "as in by_cause"),
+    ("fate", pa.string(), "", "what became of it"),
+    ("label", pa.string(), "", "its content"),
+    ("flight", pa.int64(), "", "flight that it belongs to, from 1"),
+    ("ip", pa.int64(), "B", "IP headers"),
+    ("transport", pa.int64(), "B", "headers of TCP, UDP or QUIC"),
+    ("security", pa.int64(), "B", "security"),
+    ("application", pa.int64(), "B", "the protocol's own bytes"),
+    ("payload", pa.int64(), "B", "payload"),
+]
+
+
+def _named(columns: list[tuple[str, pa.DataType, str, str]]) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, metadata={"unit": unit, "meaning": why}) for name, kind, unit, why in columns])
+
+
+def ladder(folder: Path) -> pa.Table:
+    """The packets of `ladder.json`, one row each."""
+    wanted = _named(_LADDER)
+    path = folder / "ladder.json"
+    cells = json.loads(path.read_text()) if path.is_file() else []
+    rows = []
+    for cell in cells:
+        head = {name: cell.get(name) for name in ("cell", "stack", "start", "payload_bytes")}
+        rows += [{**head, **packet} for packet in cell["packets"]]
+    return pa.Table.from_pylist([{name: row.get(name) for name in wanted.names} for row in rows], schema=wanted)
+
+
+_CLAIMS = [
+    ("id", pa.string(), "", "of the claim"),
+    ("says", pa.string(), "", "what the publication says"),
+    ("where", pa.string(), "", "place in the publication"),
+    ("kind", pa.string(), "", "absolute, ratio, ordering, trend, bound or checks"),
+    ("verdict", pa.string(), "", "the gravest one of its points"),
+    ("why", pa.string(), "", "the reason in a sentence"),
+]
+
+
+def claims(folder: Path) -> pa.Table:
+    """The judged claims of a study's folder, one row each."""
+    wanted = _named(_CLAIMS)
+    path = folder / "claims.json"
+    rows = json.loads(path.read_text()) if path.is_file() else []
+    return pa.Table.from_pylist([{name: row.get(name) for name in wanted.names} for row in rows], schema=wanted)
