@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use wirecost_proto::{Cause, Layer, Phase};
 
-use crate::device::{Level, State};
+use crate::device::{Device, Level, State};
 
 /// Energy in joules, with the range that the spread of the device file's figures gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -183,6 +183,22 @@ impl Account {
         *sum = sum.saturating_add(nanos);
         self.energy[state as usize] += energy;
         self.purposes.add(purpose, energy);
+    }
+
+    /// Adds some seconds in a state of a device, for a model that knows the times of states and not packets.
+    pub fn add_time(&mut self, device: &Device, state: State, seconds: f64, purpose: Purpose) {
+        let nanos = (seconds * 1e9).round() as u64;
+        self.spend(state, device.level(state), nanos, purpose);
+    }
+
+    /// Adds another account `times` times over: times to the nearest nanosecond.
+    pub fn add_all(&mut self, other: &Self, times: f64) {
+        for state in State::ALL.map(|state| state as usize) {
+            let nanos = (other.nanos[state] as f64 * times).round() as u64;
+            self.nanos[state] = self.nanos[state].saturating_add(nanos);
+            self.energy[state] += other.energy[state].scaled(times);
+        }
+        self.purposes.add_all(&other.purposes, times);
     }
 
     /// The mean of several accounts: times to the nanosecond below.

@@ -270,3 +270,34 @@ fn levels_and_states_add_up_to_the_reports_and_the_energy() {
     assert_eq!(median.map(|median| median.delay_s), level.p50_s);
     assert!(point.runs.iter().all(|run| run.places.is_none()));
 }
+
+/// 545 mW while it transmits, 90 mW while it receives, monitors and synchronises for 0.1 s, 3 mW while it waits (TR 45.820).
+#[test]
+fn energy_of_a_report_is_power_times_time() {
+    // Rooms that attenuate by 20 dB and by 40 dB: coverage level 0, and the levels behind it.
+    for (indoor_loss_db, level) in [(20.0, 0), (40.0, 1)] {
+        let mut options = Options {
+            sizes: vec![25, 100],
+            seeds: 1,
+            ..options(&["coap-non", "tcp"])
+        };
+        options.config.radio.indoor_loss_db = indoor_loss_db;
+        let points = summary(&options).points;
+        assert_eq!(points.len(), 4);
+        for point in &points {
+            assert!(
+                point.delay_by_level[level].measured > 0,
+                "no device in level {level}"
+            );
+            let device = &point.device;
+            let received_ms = device.receive_ms + device.monitor_ms + 100.0;
+            let closed_mj = (545.0 * device.transmit_ms + 90.0 * received_ms + 3.0 * device.wait_ms) / 1e3;
+            let off = point.energy_mj / closed_mj - 1.0;
+            assert!(off.abs() < 0.01, "{} {} B: {off}", point.stack, point.size_bytes);
+            // 0.015 mW between reports every 2 h, 5 Wh, a year of 365.25 days.
+            let mean_mw = closed_mj / 7_200.0 + 0.015;
+            let off = point.battery_years * mean_mw * 8_766.0 / 5_000.0 - 1.0;
+            assert!(off.abs() < 0.01, "{} {} B: {off}", point.stack, point.size_bytes);
+        }
+    }
+}

@@ -18,10 +18,23 @@ use wirecost_proto::{Direction, Fate, Instant};
 pub struct Recorder {
     /// `None` if nothing is kept.
     file: Option<BufWriter<File>>,
+    /// Which packets are kept; `None` if all are.
+    selection: Option<Selection>,
     packets: u64,
     error: Option<io::Error>,
 }
 
+/// The packets that a recorder keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    /// Those of the devices below this index.
+    pub devices: HostIndex,
+    /// At most this number.
+    pub packets: u64,
+}
+
+/// The index of a packet that is not kept. Its deliveries are not kept either.
+const NOT_KEPT: u64 = u64::MAX;
 const PACKET: u8 = 1;
 const DELIVERY: u8 = 2;
 const NO_HOST: u32 = u32::MAX;
@@ -47,21 +60,37 @@ impl Recorder {
         };
         Ok(Self {
             file: Some(BufWriter::with_capacity(1 << 18, file)),
+            selection: None,
             packets: 0,
             error: None,
         })
+    }
+
+    /// The same recorder, which keeps only the packets of a selection.
+    #[must_use]
+    pub const fn of(mut self, selection: Selection) -> Self {
+        self.selection = Some(selection);
+        self
     }
 
     /// A recorder that counts packets and keeps none.
     pub const fn of_nothing() -> Self {
         Self {
             file: None,
+            selection: None,
             packets: 0,
             error: None,
         }
     }
 
-    /// Writes a packet that enters the link. Returns its index.
+    /// Whether the next packet is kept, if it is from or to this device.
+    fn wants(&self, host: Option<HostIndex>) -> bool {
+        self.selection.is_none_or(|selection| {
+            self.packets < selection.packets && host.is_some_and(|host| host < selection.devices)
+        })
+    }
+
+    /// Writes a packet that enters the link. Returns its index among the packets that are kept.
     pub fn packet(
         &mut self,
         host: Option<HostIndex>,
@@ -70,6 +99,9 @@ impl Recorder {
         fate: Fate,
         bytes: &[u8],
     ) -> u64 {
+        if !self.wants(host) {
+            return NOT_KEPT;
+        }
         self.packets += 1;
         let number = self.packets - 1;
         if self.file.is_none() {
@@ -90,7 +122,7 @@ impl Recorder {
 
     /// Writes that a copy of a packet has left the link.
     pub fn delivery(&mut self, delivery: RecordedDelivery) {
-        if self.file.is_none() {
+        if self.file.is_none() || delivery.packet == NOT_KEPT {
             return;
         }
         let mut record = [0u8; 26];
@@ -370,6 +402,28 @@ mod tests {
         let mut recording = recorder.finish();
         assert_eq!(recording.records().expect("readable").count(), 0);
         recording.discard().expect("nothing to discard");
+    }
+
+    #[test]
+    fn a_selection_keeps_the_first_packets_of_the_first_devices() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let recorder = Recorder::create(folder.path()).expect("a recorder");
+        let mut recorder = recorder.of(Selection {
+            devices: 2,
+            packets: 2,
+        });
+        for (millis, host) in (1..).zip([Some(0), Some(2), None, Some(1), Some(0)]) {
+            let at = Instant::from_millis(millis);
+            let packet = recorder.packet(host, Direction::Up, at, Fate::Delivered, b"packet");
+            recorder.delivery(RecordedDelivery {
+                packet,
+                planned: at,
+                actual: at,
+                intact: true,
+            });
+        }
+        let (first, _) = deliveries(&mut recorder.finish()).expect("readable");
+        assert_eq!(first, [1, 4].map(|millis| Some(Instant::from_millis(millis))));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use wirecost_security::KeyLog;
 use wirecost_stack::{Channel, Stack};
 
 use super::destination::Destination;
+use crate::traffic::is_observed;
 
 /// A chunk ends with the line that passes this size, in bytes: the secrets of about 150 connections.
 const PIECE_BYTES: usize = 64 << 10;
@@ -62,10 +63,24 @@ impl fmt::Debug for KeyLines {
     }
 }
 
+/// The secrets of the observed devices that a part keeps at most, in bytes: those of 15,000 connections, which have more than the
+/// packets that are observed.
+const OBSERVED_BYTES: usize = 16 << 20;
+
 /// The key log of a load's connections, which collects nothing if secrets are not kept.
 pub(crate) fn key_log(options: &LoadOptions) -> KeyLog {
     if options.keeps_keys() {
         KeyLog::new()
+    } else {
+        KeyLog::disabled()
+    }
+}
+
+/// The key log of the devices that are observed on the link, where the capture does not get the secrets of all devices. Their
+/// secrets describe their packets and are in no file.
+pub(crate) fn observed_key_log(options: &LoadOptions) -> KeyLog {
+    if !options.keeps_keys() && is_observed(options) {
+        KeyLog::up_to(OBSERVED_BYTES)
     } else {
         KeyLog::disabled()
     }

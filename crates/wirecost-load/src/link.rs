@@ -4,19 +4,21 @@
 //! processes and threads live in the namespace of the thread that starts them. The rest of the program stays in its own
 //! namespace.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use wirecost_link::{Counters, LinkConfig, Medium};
 use wirecost_live::Clock;
-use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, HOSTS, Left, Meter, capture};
-use wirecost_live::recorder::Recorder;
+use wirecost_live::emulation::{Emulation, EmulationError, EmulationOptions, Left, Meter, capture};
+use wirecost_live::recorder::{Recorder, Selection};
+use wirecost_proto::Instant;
 use wirecost_proto::hosts::server_address;
 use wirecost_results::environment::Emulator;
 use wirecost_results::link::{achieved, link_of};
 use wirecost_results::load::{LinkFigures, Load};
+use wirecost_results::traffic::LoadTraffic;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::identity;
@@ -31,6 +33,7 @@ use super::server::{Server, Site};
 use crate::capture_label::PhaseLabels;
 use crate::context::RunContext;
 use crate::error::LoadError;
+use crate::traffic::{self, MAX_PACKETS, recorded};
 
 /// The folder of captures in the results folder.
 const FOLDER: &str = "capture";
@@ -45,6 +48,10 @@ pub(super) struct LoadLink {
     ipv6: bool,
     /// The results folder and the key of the load, which name the capture; `None` if packets are not recorded.
     capture: Option<(PathBuf, String)>,
+    /// Whether the capture gets the secrets of the connections.
+    keeps_keys: bool,
+    /// The load's devices, if the first of them are observed.
+    observed_of: Option<u32>,
 }
 
 /// The report of a load's link.
@@ -60,6 +67,8 @@ pub struct LinkReport {
     pub network: Vec<String>,
     /// The capture, if packets were recorded.
     pub capture: Option<Captured>,
+    /// What the first devices did; `None` if devices share addresses, or sent nothing.
+    pub traffic: Option<LoadTraffic>,
 }
 
 /// A capture of a link on disk.
@@ -102,15 +111,10 @@ impl LoadLink {
             sockets_choose: false,
             seed: options.seed,
         };
-        let recorder = if options.capture {
-            Recorder::create(context.folder).map_err(EmulationError::doing("record packets"))?
-        } else {
-            Recorder::of_nothing()
-        };
+        let is_observed = traffic::is_observed(options);
+        let recorder = recorder(options, context.folder).map_err(EmulationError::doing("record packets"))?;
         let emulation = Emulation::start(&asked, recorder, Clock::start())?;
-        let devices = options.clients.saturating_add(options.receivers());
-        // Beyond these, and on shared sockets, several devices have one address.
-        if devices <= HOSTS && !options.shared_socket {
+        if is_observed {
             emulation.meter.tell_subscribers(options.clients);
         }
         if let Some(remark) = &emulation.remark {
@@ -137,6 +141,8 @@ impl LoadLink {
             capture: options
                 .capture
                 .then(|| (context.folder.to_owned(), identity::key(options))),
+            keeps_keys: options.keeps_keys(),
+            observed_of: is_observed.then_some(options.clients),
         })
     }
 
@@ -186,16 +192,18 @@ impl LoadLink {
         Ok(server.behind(self.meter()))
     }
 
-    /// Stops the link, and writes its capture with the secrets (lines of a key log, and OSCORE contexts) and the phase of
-    /// each packet.
+    /// Stops the link, reads what its first devices did in the `times` of the load, and writes its capture with the secrets
+    /// (lines of a key log, and OSCORE contexts) and the phase of each packet.
     ///
     /// # Errors
-    /// The link's loop failed, its interfaces do not report their drops, or the capture cannot be written.
+    /// The link's loop failed, its interfaces do not report their drops, its packets cannot be read back, or the capture cannot
+    /// be written.
     pub(super) fn stop(
         self,
         keys: &KeyLines,
         oscore_contexts: Option<&str>,
         labels: &PhaseLabels,
+        times: Option<[Instant; 2]>,
     ) -> Result<LinkReport, EmulationError> {
         let network = self.emulation.warnings.clone();
         let mut left = self.emulation.stop()?;
@@ -204,9 +212,15 @@ impl LoadLink {
             .forwarder
             .dropped()
             .map_err(EmulationError::doing("read the interfaces' counters"))?;
+        let observed = self.observed_of.zip(times).map(|(clients, times)| {
+            recorded::read(&mut left.forwarder.recording, keys.text(), clients, times)
+        });
+        let observed = observed.transpose();
+        let traffic = observed.map_err(EmulationError::doing("read the recorded packets back"))?;
+        let capture_keys = if self.keeps_keys { keys.text() } else { "" };
         let capture = self.capture.map(|(folder, key)| {
             keep(&folder, &key, oscore_contexts, |path| {
-                Ok(capture::write(path, &mut left, keys.text(), &|at| labels.at(at))?.cut_short)
+                Ok(capture::write(path, &mut left, capture_keys, &|at| labels.at(at))?.cut_short)
             })
         });
         Ok(LinkReport {
@@ -224,8 +238,25 @@ impl LoadLink {
             counters,
             network,
             capture: capture.transpose()?,
+            traffic: traffic.flatten(),
         })
     }
+}
+
+/// The recorder of a link: of all packets for a capture, otherwise of the first devices, if they can be told from others.
+fn recorder(options: &LoadOptions, folder: &Path) -> io::Result<Recorder> {
+    if options.capture {
+        return Recorder::create(folder);
+    }
+    if !traffic::is_observed(options) {
+        return Ok(Recorder::of_nothing());
+    }
+    let selection = Selection {
+        devices: traffic::observed(options.clients),
+        // One more says that the observation ends early.
+        packets: MAX_PACKETS as u64 + 1,
+    };
+    Ok(Recorder::create(folder)?.of(selection))
 }
 
 /// Writes a capture with `write`, and the OSCORE contexts that decrypt it, below a results folder.

@@ -124,7 +124,7 @@ fn run_here(
     outside.inspect(|outside| outside.note_silence(&mut outcome));
     let relayed = outside.and_then(Outside::warning);
     let wire_not_counted = server.take_wire().end(&mut outcome);
-    let link = end(options, server, link, &mut outcome)?;
+    let mut link = end(options, server, link, &mut outcome)?;
     if outcome.has_not_begun() {
         return Ok(None);
     }
@@ -139,13 +139,14 @@ fn run_here(
         ..entry::of(options, &outcome, steal, link.as_ref())
     };
     load.warnings.extend(relayed);
+    let traffic = link.as_mut().and_then(|link| link.traffic.take());
     note_afterwards(&mut load, options, &outcome, address, link);
     Ok(Some(LoadFile {
         profile: profile.and_then(|profile| folded(profile, &mut load.warnings)),
         load,
         intervals: outcome.intervals,
         usage: outcome.usage,
-        traffic: None,
+        traffic,
         source_addresses,
         server: version,
     }))
@@ -256,7 +257,8 @@ fn end(
     };
     let meter = link.meter();
     let labels = PhaseLabels::of(options, outcome);
-    let report = link.stop(&outcome.keys, oscore_contexts.as_deref(), &labels)?;
+    let times = outcome.times();
+    let report = link.stop(&outcome.keys, oscore_contexts.as_deref(), &labels, times)?;
     outcome.settle_link(&meter.read());
     Ok(Some(report))
 }

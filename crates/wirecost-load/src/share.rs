@@ -22,10 +22,11 @@ use wirecost_scenario::options::load::{Backoff, LoadOptions};
 use wirecost_security::KeyLog;
 
 use super::destination::Destination;
-use super::keys::{KeyLines, key_log};
+use super::keys::{KeyLines, key_log, observed_key_log};
 use super::part::{FromPart, Inbox};
 use super::shared::SharedEndpoints;
 use crate::part::PartError;
+use crate::traffic::observed;
 
 /// How devices reconnect in a sending phase that does not define a back-off.
 pub const BACKOFF: Backoff = Backoff {
@@ -74,15 +75,18 @@ impl Share {
     /// Runs the part on this thread until it receives `ToPart::Quit`. Its last message is always [`FromPart::Failed`]
     /// or [`FromPart::Finished`].
     pub fn run(&self, inbox: &Arc<Inbox>, outbox: &Outbox) {
-        let key_log = key_log(&self.options);
-        let last = match self.run_loop(inbox, outbox, &key_log) {
+        let of_all = key_log(&self.options);
+        let of_observed = self.observed_key_log();
+        let last = match self.run_loop(inbox, outbox, [&of_all, &of_observed]) {
             Ok(socket_error) => FromPart::Finished { socket_error },
             Err(error) => FromPart::Failed {
                 reason: error.to_string(),
             },
         };
-        let keys = KeyLines::of(&key_log);
-        let all_keys = key_log.is_enabled().then_some(FromPart::AllKeys);
+        let mut keys = KeyLines::of(&of_all);
+        keys.add(KeyLines::of(&of_observed));
+        let is_enabled = of_all.is_enabled() || of_observed.is_enabled();
+        let all_keys = is_enabled.then_some(FromPart::AllKeys);
         let words = keys.pieces().map(FromPart::Keys).chain(all_keys);
         for word in words.chain([last]) {
             // A coordinator that has gone needs no message.
@@ -90,17 +94,36 @@ impl Share {
         }
     }
 
-    /// Runs the loop. Returns the first error of a device that could not open a socket.
+    /// The key log of those devices of the part that are observed, if other devices keep no secrets.
+    fn observed_key_log(&self) -> KeyLog {
+        if self.devices.start < observed(self.options.clients) {
+            observed_key_log(&self.options)
+        } else {
+            KeyLog::disabled()
+        }
+    }
+
+    /// Runs the loop with the key logs of all devices, and of those that are observed. Returns the first error of a device that
+    /// could not open a socket.
     fn run_loop(
         &self,
         inbox: &Arc<Inbox>,
         outbox: &Outbox,
-        key_log: &KeyLog,
+        [of_all, of_observed]: [&KeyLog; 2],
     ) -> Result<Option<String>, PartError> {
         let clock = Clock::start();
         let endpoints = self.shared_endpoints();
-        let channels = self.destination.channels(clock, key_log)?;
-        let clients = self.clients(&channels, &endpoints)?;
+        let channels = self.destination.channels(clock, of_all)?;
+        let observed_channels = self.destination.channels(clock, of_observed)?;
+        let is_observed = |host| of_observed.is_enabled() && host < observed(self.options.clients);
+        let channels_of = |host| {
+            if is_observed(host) {
+                &observed_channels
+            } else {
+                &channels
+            }
+        };
+        let clients = self.clients(&channels_of, &endpoints)?;
         let transport = self.options.stack.transport();
         let remote = self.destination.address;
         let devices = clients.into_iter().map(|endpoint| LoadDevice {

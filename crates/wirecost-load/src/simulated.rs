@@ -153,6 +153,7 @@ fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
         },
         network: Vec::new(),
         capture: None,
+        traffic: None,
     }
 }
 

@@ -1,16 +1,21 @@
-//! What the first devices of a load do, told while the load runs and kept for energy models and tariffs.
+//! What the first devices of a load do, kept for energy models and tariffs: told while the load runs in virtual time, recorded
+//! while it runs over an emulated link.
+
+pub mod recorded;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use wirecost_cost::{DeviceEvent, ObservedPacket, Observer};
+use wirecost_live::emulation::HOSTS;
 use wirecost_proto::Instant;
 use wirecost_proto::hosts::HostIndex;
 use wirecost_results::traffic::{Collector, LoadTraffic, MAX_DEVICES, Shape};
+use wirecost_scenario::options::load::LoadOptions;
 
 /// After this number of packets the observation ends: of a long load, its first part is kept.
-const MAX_PACKETS: usize = 100_000;
+pub const MAX_PACKETS: usize = 100_000;
 
 /// Collects the packets of the devices that are observed.
 #[derive(Debug)]
@@ -43,6 +48,13 @@ pub struct DeviceKeeper {
 /// How many of a load's devices are observed.
 pub fn observed(clients: u32) -> u32 {
     clients.min(MAX_DEVICES as u32)
+}
+
+/// Whether the first devices of a live load can be observed: on an emulated link, each with an address of its own. Beyond
+/// [`HOSTS`] devices, and on shared sockets, several devices have one address.
+pub fn is_observed(options: &LoadOptions) -> bool {
+    let devices = options.clients.saturating_add(options.receivers());
+    options.link.is_some() && devices <= HOSTS && !options.shared_socket
 }
 
 impl Kept {

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default)]
 pub struct KeyLog {
     lines: Option<Arc<Mutex<String>>>,
+    /// No line is added after this number of bytes; `None` without a limit.
+    most_bytes: Option<usize>,
 }
 
 impl fmt::Debug for KeyLog {
@@ -20,13 +22,25 @@ impl fmt::Debug for KeyLog {
 impl KeyLog {
     /// A key log that discards everything.
     pub const fn disabled() -> Self {
-        Self { lines: None }
+        Self {
+            lines: None,
+            most_bytes: None,
+        }
     }
 
     /// An empty key log.
     pub fn new() -> Self {
         Self {
             lines: Some(Arc::default()),
+            most_bytes: None,
+        }
+    }
+
+    /// An empty key log that keeps no line after the one with which it has `bytes` bytes.
+    pub fn up_to(bytes: usize) -> Self {
+        Self {
+            most_bytes: Some(bytes),
+            ..Self::new()
         }
     }
 
@@ -47,10 +61,10 @@ impl KeyLog {
             }
         }
         line.push('\n');
-        lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_str(&line);
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.most_bytes.is_none_or(|most| lines.len() < most) {
+            lines.push_str(&line);
+        }
     }
 
     /// Removes and returns the lines since the last call. A caller can write them while connections come and go.
@@ -96,6 +110,15 @@ mod tests {
         let log = KeyLog::new();
         log.append("CLIENT_RANDOM", &[0xab], &[0xcd]);
         assert_eq!(format!("{log:?}"), "KeyLog(\"enabled\")");
+    }
+
+    #[test]
+    fn a_key_log_with_a_limit_keeps_its_first_lines() {
+        let log = KeyLog::up_to(1);
+        for secret in [1, 2] {
+            log.append("CLIENT_RANDOM", &[0], &[secret]);
+        }
+        assert_eq!(log.take(), "CLIENT_RANDOM 00 01\n");
     }
 
     #[test]

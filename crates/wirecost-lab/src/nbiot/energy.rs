@@ -1,192 +1,218 @@
-//! Energy of a report and battery life, from the time in each state (TR 45.820; docs/models/nbiot.md). Modelled, not measured.
+//! Energy of a report and battery life, from the time in each state and the powers of a device file (docs/models/nbiot.md).
+//! Modelled, not measured.
 
 use std::time::Duration;
 
+use wirecost_energy::account::Purpose;
+use wirecost_energy::{Account, Battery, Device, Part, State};
 use wirecost_nbiot::Config;
 use wirecost_nbiot::config::IdleMode;
-use wirecost_results::nbiot::{DeviceMeans, EnergyByState};
+use wirecost_proto::{Cause, Phase};
+use wirecost_results::nbiot::{DeviceMeans, EnergyByState, RunFigures};
 
-/// Seconds of a year of 365.25 days.
-const YEAR_S: f64 = 31_557_600.0;
+/// The device file whose powers a run in the cells is given.
+pub const DEVICE: &str = "nbiot-tr45820";
 
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
 
-/// The powers of a device and its battery.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct EnergyModel {
-    /// While it transmits at 23 dBm, in mW. TR 45.820.
-    pub transmit_mw: f64,
-    /// While it receives or monitors NPDCCH, in mW. TR 45.820.
-    pub receive_mw: f64,
-    /// While it waits within a connection, or is idle and can be reached, in mW. TR 45.820.
-    pub idle_mw: f64,
-    /// In power saving mode, in mW. TR 45.820.
-    pub sleep_mw: f64,
-    /// How long it receives to synchronise before a report, in seconds. Assumed.
-    pub synchronisation_s: f64,
-    /// The battery, in Wh. TR 45.820.
-    pub battery_wh: f64,
+/// How long a device receives to synchronise before a report, in seconds. Assumed.
+const SYNCHRONISATION_S: f64 = 0.1;
+
+/// 5 Wh without self-discharge. TR 45.820.
+const BATTERY: Battery = Battery {
+    joules: 5.0 * 3_600.0,
+    self_discharge: 0.0,
+};
+
+/// Times and energy of the device that sends a report, from the begin of its access to the end of the active time after it.
+#[derive(Clone, Debug, Default)]
+pub struct ReportEnergy {
+    /// From the begin of its access to its release.
+    connected: Account,
+    /// Synchronisation, and the active time in power saving mode.
+    beside: Account,
 }
 
-impl Default for EnergyModel {
-    fn default() -> Self {
-        Self {
-            transmit_mw: 545.0,
-            receive_mw: 90.0,
-            idle_mw: 3.0,
-            sleep_mw: 0.015,
-            synchronisation_s: 0.1,
-            battery_wh: 5.0,
-        }
+impl ReportEnergy {
+    /// All of it.
+    pub fn account(&self) -> Account {
+        let mut all = self.connected.clone();
+        all.add_all(&self.beside, 1.0);
+        all
     }
-}
 
-impl EnergyModel {
-    /// Energy of a report by state, from the begin of its access to its release, in mJ.
-    fn connected_mj(&self, device: &DeviceMeans) -> EnergyByState {
+    /// Its energy in mJ.
+    pub fn mj(&self) -> f64 {
+        self.by_state_mj().total()
+    }
+
+    /// Its energy by state in mJ.
+    pub fn by_state_mj(&self) -> EnergyByState {
+        let connected = |state| self.connected.of_state(state).joules * 1e3;
+        let beside = |part| self.beside.purposes().of_part(part).joules * 1e3;
         EnergyByState {
-            transmit: self.transmit_mw * device.transmit_ms / 1e3,
-            receive: self.receive_mw * device.receive_ms / 1e3,
-            monitor: self.receive_mw * device.monitor_ms / 1e3,
-            wait: self.idle_mw * device.wait_ms / 1e3,
-            synchronisation: self.receive_mw * self.synchronisation_s,
-            ..EnergyByState::default()
+            transmit: connected(State::Transmit),
+            receive: connected(State::Receive),
+            monitor: connected(State::Listen),
+            wait: connected(State::Idle),
+            synchronisation: beside(Part::Wake),
+            active: beside(Part::Tail),
+            keep_alive: 0.0,
         }
     }
 }
 
-/// What the life of a device's battery follows from, beside the energy of a report.
+/// Keep-alives of a kept connection between two reports.
+#[derive(Clone, Debug, Default)]
+pub struct KeepAliveEnergy {
+    /// How many.
+    pub per_report: f64,
+    /// What each takes.
+    pub each: ReportEnergy,
+}
+
+/// What the life of a device's battery follows from, beside the times of a report.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lifetime<'a> {
-    /// Powers and battery.
-    pub(super) energy: &'a EnergyModel,
+pub struct Lifetime<'a> {
+    /// The powers.
+    pub device: &'a Device,
     /// The network: what an idle device does.
-    pub(super) config: &'a Config,
+    pub config: &'a Config,
     /// Time between two reports.
-    pub(super) interval: Duration,
+    pub interval: Duration,
 }
 
 impl Lifetime<'_> {
-    /// Energy of a report by state in mJ, with the active time that follows it in power saving mode.
-    pub(super) fn by_state_mj(&self, device: &DeviceMeans) -> EnergyByState {
-        EnergyByState {
-            active: self.active_mj(),
-            ..self.energy.connected_mj(device)
+    /// What a report takes.
+    pub fn report(&self, means: &DeviceMeans) -> ReportEnergy {
+        self.exchange(means, Phase::Message)
+    }
+
+    /// What a keep-alive takes.
+    pub fn keep_alive(&self, means: &DeviceMeans) -> ReportEnergy {
+        self.exchange(means, Phase::KeepAlive)
+    }
+
+    fn exchange(&self, means: &DeviceMeans, phase: Phase) -> ReportEnergy {
+        let purpose = |part| Purpose {
+            part,
+            packet: Some((phase, Cause::Original)),
+        };
+        let mut energy = ReportEnergy::default();
+        let times = [
+            (State::Transmit, means.transmit_ms),
+            (State::Receive, means.receive_ms),
+            (State::Listen, means.monitor_ms),
+            (State::Idle, means.wait_ms),
+        ];
+        for (state, ms) in times {
+            energy
+                .connected
+                .add_time(self.device, state, ms / 1e3, purpose(Part::Link));
         }
+        energy
+            .beside
+            .add_time(self.device, State::Listen, SYNCHRONISATION_S, purpose(Part::Wake));
+        self.reachable(self.active_s(), purpose(Part::Tail), &mut energy.beside);
+        energy
     }
 
-    /// The sum of the same.
-    pub(super) fn report_mj(&self, device: &DeviceMeans) -> f64 {
-        self.by_state_mj(device).total()
+    /// Energy of a report in mJ.
+    pub fn report_mj(&self, means: &DeviceMeans) -> f64 {
+        self.report(means).mj()
     }
 
-    /// Energy of a day in mJ: its reports, and what the device does between them. A tracking area update takes the steps of a
+    /// What the keep-alives of some replications take: the mean of those that were measured, nothing where there are none.
+    pub fn keep_alives(&self, per_report: f64, runs: &[RunFigures]) -> KeepAliveEnergy {
+        let all = || runs.iter().filter_map(|run| run.keep_alives.as_ref());
+        let sent: u64 = all().map(|kept| kept.sent).sum();
+        let mut each = ReportEnergy::default();
+        for kept in all() {
+            let share = kept.sent as f64 / sent.max(1) as f64;
+            let energy = self.keep_alive(&kept.device);
+            each.connected.add_all(&energy.connected, share);
+            each.beside.add_all(&energy.beside, share);
+        }
+        KeepAliveEnergy { per_report, each }
+    }
+
+    /// Times and energy of a report and its keep-alives.
+    pub fn exchanges(report: &ReportEnergy, kept: &KeepAliveEnergy) -> Account {
+        let mut all = report.account();
+        all.add_all(&kept.each.account(), kept.per_report);
+        all
+    }
+
+    /// Times and energy of what else there is until the next report: tracking area updates and rest. An update takes the steps of a
     /// report: its energy is assumed to be the same.
-    pub(super) fn day_mj(&self, report_mj: f64) -> f64 {
-        let exchanges = 1.0 + self.updates();
-        (exchanges * report_mj + self.idle_mj()) * DAY_S / self.interval.as_secs_f64()
+    pub fn between(&self, report: &ReportEnergy, kept: &KeepAliveEnergy) -> Account {
+        let mut all = Account::default();
+        all.add_all(&report.account(), self.updates(kept.per_report));
+        let busy = Self::exchanges(report, kept)
+            .total_nanos()
+            .saturating_add(all.total_nanos());
+        let rest_s = self.interval.as_secs_f64() - busy as f64 / 1e9;
+        self.rest(rest_s.max(0.0), &mut all);
+        all
     }
 
-    /// Life of the battery in years.
-    pub(super) fn battery_years(&self, day_mj: f64) -> f64 {
-        let mean_mw = day_mj / DAY_S;
-        self.energy.battery_wh * 3_600.0 * 1e3 / mean_mw / YEAR_S
+    /// Energy of a day in mJ: its reports and keep-alives, and what the device does between them.
+    pub fn day_mj(&self, report: &ReportEnergy, kept: &KeepAliveEnergy) -> f64 {
+        let of_one = Self::exchanges(report, kept).total().joules + self.between(report, kept).total().joules;
+        of_one * 1e3 * DAY_S / self.interval.as_secs_f64()
     }
 
-    /// Energy of the active time in mJ, beyond that of sleep.
-    fn active_mj(&self) -> f64 {
+    /// Life of the battery in years; without end where nothing drains it.
+    pub fn battery_years(&self, day_mj: f64) -> f64 {
+        BATTERY.years(day_mj / 1e3 / DAY_S).unwrap_or(f64::INFINITY)
+    }
+
+    /// The time after a report in which the device can be reached, in seconds.
+    fn active_s(&self) -> f64 {
         let active_s = f64::from(self.config.idle.active_ms) / 1e3;
         match self.config.idle.mode {
-            IdleMode::Psm => self.reachable_mj(active_s.min(self.interval.as_secs_f64())),
+            IdleMode::Psm => active_s.min(self.interval.as_secs_f64()),
             IdleMode::Ideal | IdleMode::Drx | IdleMode::Edrx => 0.0,
         }
     }
 
-    /// Energy between two reports: sleep, or paging occasions and the time in which the device can be reached. The active time of
-    /// power saving mode is part of the report.
-    fn idle_mj(&self) -> f64 {
+    /// Rest between two reports: sleep, or the time in which the device can be reached. The active time of power saving mode is part
+    /// of the report.
+    fn rest(&self, seconds: f64, to: &mut Account) {
         let idle = &self.config.idle;
-        let interval_s = self.interval.as_secs_f64();
-        let asleep_mj = self.energy.sleep_mw * interval_s;
-        let reachable_s = match idle.mode {
+        let share = match idle.mode {
             IdleMode::Ideal | IdleMode::Psm => 0.0,
-            IdleMode::Drx => interval_s,
-            IdleMode::Edrx => {
-                let share = f64::from(idle.paging_window_ms) / f64::from(idle.edrx_cycle_ms);
-                interval_s * share
-            }
+            IdleMode::Drx => 1.0,
+            IdleMode::Edrx => f64::from(idle.paging_window_ms) / f64::from(idle.edrx_cycle_ms),
         };
-        asleep_mj + self.reachable_mj(reachable_s)
+        let purpose = Purpose {
+            part: Part::Rest,
+            packet: None,
+        };
+        to.add_time(self.device, State::Sleep, seconds * (1.0 - share), purpose);
+        self.reachable(seconds * share, purpose, to);
     }
 
-    /// Energy of `seconds` in which a device looks for pages, beyond that of sleep.
-    fn reachable_mj(&self, seconds: f64) -> f64 {
-        let occasions = seconds * 1e3 / f64::from(self.config.rrc.paging_cycle_ms);
-        let received_s = occasions * f64::from(self.config.idle.occasion_ms) / 1e3;
-        let model = self.energy;
-        (model.idle_mw - model.sleep_mw) * seconds + (model.receive_mw - model.idle_mw) * received_s
+    /// Time in which a device looks for pages: idle, and listening at paging occasions.
+    fn reachable(&self, seconds: f64, purpose: Purpose, to: &mut Account) {
+        let part = f64::from(self.config.idle.occasion_ms) / f64::from(self.config.rrc.paging_cycle_ms);
+        let listening = seconds * part.min(1.0);
+        to.add_time(self.device, State::Idle, seconds - listening, purpose);
+        to.add_time(self.device, State::Listen, listening, purpose);
     }
 
-    /// Tracking area updates between two reports: each connection starts the timer anew (TS 24.301 section 5.3.5).
-    fn updates(&self) -> f64 {
+    /// Tracking area updates between two reports: each connection, a keep-alive's too, starts the timer anew (TS 24.301 section
+    /// 5.3.5).
+    fn updates(&self, keep_alives: f64) -> f64 {
         let period_s = f64::from(self.config.idle.tau_period_s);
+        let pause_s = self.interval.as_secs_f64() / (1.0 + keep_alives);
         match self.config.idle.mode {
             IdleMode::Ideal => 0.0,
-            _ => (self.interval.as_secs_f64() / period_s).ceil() - 1.0,
+            _ => ((pause_s / period_s).ceil() - 1.0).max(0.0) * (1.0 + keep_alives),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Life in years, and energy of a day in mJ, where a connection takes `connected_mj`.
-    fn life(mode: IdleMode, connected_mj: f64, hours: u64) -> (f64, f64) {
-        let mut config = Config::default();
-        config.idle.mode = mode;
-        let life = Lifetime {
-            energy: &EnergyModel::default(),
-            config: &config,
-            interval: Duration::from_secs(hours * 3_600),
-        };
-        let day = life.day_mj(connected_mj + life.active_mj());
-        (life.battery_years(day), day)
-    }
-
-    fn is_near(value: f64, expected: f64) {
-        assert!(
-            (value / expected - 1.0).abs() < 0.005,
-            "{value} instead of {expected}"
-        );
-    }
-
-    #[test]
-    fn battery_life_follows_from_mean_power() {
-        // Half a joule per day and per two hours; nothing but sleep.
-        is_near(life(IdleMode::Ideal, 500.0, 24).0, 27.4);
-        is_near(life(IdleMode::Ideal, 500.0, 2).0, 6.76);
-        is_near(life(IdleMode::Ideal, 0.0, 2).0, 38.0);
-    }
-
-    #[test]
-    fn paging_occasions_cost_what_the_mode_says() {
-        // Sleep of a day is 15 uW x 86,400 s = 1,296 mJ. 10 s of active time: 2.985 mW x 10 s + 87 mW x 20 ms x 10 / 2.56 = 36.65 mJ.
-        let (_, ideal) = life(IdleMode::Ideal, 500.0, 24);
-        is_near(ideal, 1_796.0);
-        is_near(life(IdleMode::Psm, 500.0, 24).1, 1_796.0 + 36.65);
-        is_near(life(IdleMode::Psm, 500.0, 2).1, 1_296.0 + 12.0 * 536.65);
-        // 2.56 s in each 81.92 s are 2,700 s of the day, at 3.665 mW.
-        is_near(life(IdleMode::Edrx, 500.0, 24).1, 1_796.0 + 2_700.0 * 3.665);
-        is_near(life(IdleMode::Drx, 500.0, 24).1, 1_796.0 + 86_400.0 * 3.665);
-    }
-
-    #[test]
-    fn updates_come_only_where_a_device_reports_more_rarely() {
-        // Every 3 days: two updates between two reports, each with an active time.
-        is_near(life(IdleMode::Psm, 500.0, 72).1, 1_296.0 + 3.0 * 536.65 / 3.0);
-        let (_, daily) = life(IdleMode::Psm, 500.0, 24);
-        is_near(daily, 1_296.0 + 536.65);
-    }
-}
+mod tests;

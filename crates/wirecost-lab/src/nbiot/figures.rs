@@ -325,12 +325,14 @@ pub(super) fn point(
         add(&mut device, &part);
     }
     let kept = keeps_connections.then(|| kept(load, &runs, options, life));
+    let report = life.report(&device);
     let energy_by_state_mj = EnergyByState {
         keep_alive: kept.as_ref().map_or(0.0, keep_alive_mj),
-        ..life.by_state_mj(&device)
+        ..report.by_state_mj()
     };
     let energy_mj = energy_by_state_mj.total();
-    let day_mj = life.day_mj(energy_mj);
+    let per_report = kept.as_ref().map_or(0.0, |kept| kept.per_report);
+    let day_mj = life.day_mj(&report, &life.keep_alives(per_report, &runs));
     Some(Point {
         stack,
         what_if: None,
@@ -369,19 +371,14 @@ pub(super) fn point(
 fn kept(load: f64, runs: &[RunFigures], options: &Options, life: &Lifetime<'_>) -> KeptConnections {
     let all = || runs.iter().filter_map(|run| run.keep_alives.as_ref());
     let sent: u64 = all().map(|kept| kept.sent).sum();
-    let mut device = DeviceMeans::default();
-    for kept in all() {
-        let mut part = kept.device;
-        scale(&mut part, kept.sent as f64 / sent.max(1) as f64);
-        add(&mut device, &part);
-    }
+    let each = life.keep_alives(options.keep_alives_per_report(), runs).each;
     KeptConnections {
         keep_alive_s: options.keep_alive.as_secs_f64(),
         devices: load * options.interval.as_secs_f64(),
         per_report: options.keep_alives_per_report(),
         sent,
         answered: all().map(|kept| kept.answered).sum(),
-        energy_mj: (sent > 0).then(|| life.report_mj(&device)),
+        energy_mj: (sent > 0).then(|| each.mj()),
     }
 }
 
@@ -410,7 +407,7 @@ pub(super) fn difference(
     let per_report = change.kept.map_or(0.0, |kept| kept.per_report);
     let energy_mj = |run: &RunFigures| {
         let kept = run.keep_alives.as_ref();
-        let kept_mj = kept.map_or(0.0, |kept| per_report * life.report_mj(&kept.device));
+        let kept_mj = kept.map_or(0.0, |kept| per_report * life.keep_alive(&kept.device).mj());
         life.report_mj(&run.device) + kept_mj
     };
     Some(Difference {

@@ -30,8 +30,10 @@ mod way;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use wirecost_energy::Device as EnergyDevice;
 use wirecost_nbiot::{Config, ConfigError};
 use wirecost_results::nbiot::{KIND, NbiotSummary, NotRun, Point, RunFigures, SCHEMA, Setting};
+use wirecost_scenario::spent::{self, NoEnergy};
 use wirecost_stack::{Credentials, Stack};
 
 use crate::compare::simulated::side_by_side;
@@ -50,6 +52,9 @@ pub enum NbiotError {
     /// A parameter of the network.
     #[error(transparent)]
     Network(#[from] ConfigError),
+    /// The device file.
+    #[error("the device file of the powers: {0}")]
+    Powers(#[from] NoEnergy),
     /// The devices cannot be made.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -70,10 +75,10 @@ struct Curve {
 }
 
 impl Curve {
-    /// What the life of its devices' batteries follows from.
-    fn life(&self) -> Lifetime<'_> {
+    /// What the life of the batteries of its devices follows from.
+    fn life<'a>(&'a self, device: &'a EnergyDevice) -> Lifetime<'a> {
         Lifetime {
-            energy: &self.options.energy,
+            device,
             config: &self.options.config,
             interval: self.options.interval,
         }
@@ -104,6 +109,8 @@ struct PlannedRun {
 /// The runs of a grid: every curve at every load with every seed.
 pub struct Grid {
     options: Options,
+    /// The powers of every device.
+    powers: EnergyDevice,
     curves: Vec<Curve>,
     not_run: Vec<NotRun>,
     runs: Vec<PlannedRun>,
@@ -129,6 +136,7 @@ impl Grid {
         let credentials = Credentials::simulated(options.seed).map_err(DeviceError::from)?;
         let mut grid = Self {
             options: options.clone(),
+            powers: spent::built_in(energy::DEVICE)?,
             curves: Vec::new(),
             not_run: Vec::new(),
             runs: Vec::new(),
@@ -299,9 +307,10 @@ impl Grid {
             let base = base.and_then(|curve| places[curve * loads + number % loads]);
             let base: Option<&Point> = base.map(|place: usize| &points[place]);
             let curve = &self.curves[group[0].curve];
-            let base_life = curve.base.map(|base| self.curves[base].life());
+            let base_life = curve.base.map(|base| self.curves[base].life(&self.powers));
             let base = base.zip(base_life.as_ref());
-            point.difference = base.and_then(|base| figures::difference(base, (&point, &curve.life())));
+            point.difference =
+                base.and_then(|base| figures::difference(base, (&point, &curve.life(&self.powers))));
             places[number] = Some(points.len());
             points.push(point);
         }
@@ -324,7 +333,7 @@ impl Grid {
     fn point(&self, run: PlannedRun, figures: Vec<RunFigures>) -> Option<Point> {
         let curve = &self.curves[run.curve];
         let (options, keeps) = (&curve.options, curve.maker.keeps_connections());
-        let life = curve.life();
+        let life = curve.life(&self.powers);
         figures::point(
             curve.name(),
             curve.size_bytes,

@@ -7,7 +7,6 @@ use wirecost_nbiot::{Config, ConfigError};
 use wirecost_security::Start;
 use wirecost_stack::Stack;
 
-use super::energy::EnergyModel;
 pub use wirecost_scenario::options::nbiot::{STUDY_LOADS, STUDY_SIZES, STUDY_STACKS};
 
 /// The largest load of a cell, in reports per second. At that load a device every millisecond arrives in 21 cells, and the devices that
@@ -171,8 +170,6 @@ pub struct Options {
     pub config: Config,
     /// Changes; each adds every point once more.
     pub what_ifs: Vec<WhatIf>,
-    /// Powers and battery of a device.
-    pub energy: EnergyModel,
 }
 
 /// Why it cannot be run.
@@ -193,11 +190,16 @@ pub enum OptionsError {
     },
 }
 
+/// Keep-alives of a kept connection between two reports, from the seconds between reports and those without traffic before a
+/// keep-alive: none where a report follows before one is due.
+pub fn keep_alives_per_report(interval_s: f64, keep_alive_s: f64) -> f64 {
+    ((interval_s / keep_alive_s).ceil() - 1.0).max(0.0)
+}
+
 impl Options {
-    /// Keep-alives of a kept connection between two reports: none where a report follows before one is due.
+    /// Keep-alives of a kept connection between two reports.
     pub fn keep_alives_per_report(&self) -> f64 {
-        let intervals = self.interval.as_secs_f64() / self.keep_alive.as_secs_f64();
-        (intervals.ceil() - 1.0).max(0.0)
+        keep_alives_per_report(self.interval.as_secs_f64(), self.keep_alive.as_secs_f64())
     }
 
     /// The study's grid for `stacks`; without one, the study's stacks.
@@ -220,7 +222,6 @@ impl Options {
             resource: "test".into(),
             config: Config::profile("study").unwrap_or_default(),
             what_ifs: Vec::new(),
-            energy: EnergyModel::default(),
         }
     }
 

@@ -13,10 +13,10 @@ use crate::part::PartError;
 use crate::shared::SharedEndpoints;
 
 impl Share {
-    /// The endpoints of all devices: senders, then subscribers.
-    pub(crate) fn clients(
+    /// The endpoints of all devices: senders, then subscribers. `channels` has those of a device.
+    pub(crate) fn clients<'a>(
         &self,
-        channels: &ClientChannels,
+        channels: &dyn Fn(u32) -> &'a ClientChannels,
         endpoints: &SharedEndpoints,
     ) -> Result<Vec<Client>, PartError> {
         let identities = Identities::new(&self.options)?;
@@ -32,7 +32,7 @@ impl Share {
             .enumerate()
             .map(|(number, (host, device, prefix))| {
                 let endpoint = endpoints.share(number as u32);
-                Ok(self.client(host, (device, prefix), endpoint, &identities, channels)?)
+                Ok(self.client(host, (device, prefix), endpoint, &identities, channels(host))?)
             })
             .collect()
     }

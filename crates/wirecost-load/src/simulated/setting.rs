@@ -112,7 +112,7 @@ impl<'a> Setting<'a> {
     fn devices(&self, traffic: &Arc<Traffic>) -> Result<Vec<Device<Counted, ()>>, PartError> {
         let channels =
             ClientChannels::simulated(&self.credentials, self.channels, self.rng("client secrets"));
-        let clients = self.share.clients(&channels, &SharedEndpoints::default())?;
+        let clients = self.share.clients(&|_| &channels, &SharedEndpoints::default())?;
         let remote = self.share.destination.address;
         let transport = self.options.stack.transport();
         let device = |(host, client): (HostIndex, Client)| Device {

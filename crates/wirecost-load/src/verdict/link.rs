@@ -145,6 +145,7 @@ mod tests {
             },
             network: Vec::new(),
             capture: None,
+            traffic: None,
         };
         report.figures.link.achieved = Some(Achieved {
             rtt_p50_ns: Some(rtt_ms * 1_000_000),

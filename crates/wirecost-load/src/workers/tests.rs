@@ -91,12 +91,13 @@ fn messages_reach_the_process_of_their_part_and_come_back() {
 }
 
 #[test]
-fn a_part_sends_secrets_at_its_end_if_its_link_is_recorded() {
+fn a_part_on_a_link_sends_secrets_at_its_end() {
     let link = LinkConfig::symmetric(Duration::from_millis(10));
     for (link, capture, keys, says_them) in [
         (Some(link), true, true, true),
-        (Some(link), true, false, false),
-        (Some(link), false, true, false),
+        // Those of the observed devices, which are in no file.
+        (Some(link), true, false, true),
+        (Some(link), false, true, true),
         (None, true, true, false),
     ] {
         let mut shares = shares(1);

@@ -24,7 +24,7 @@ use wirecost_scenario::electric::{self, BatterySize};
     14 the capture ends inside a packet (the figures cover the packets before it)."
 )]
 pub struct CostArguments {
-    /// Capture file (pcap or pcapng), or results folder of a comparison or of a load; with --check a file of claims
+    /// Capture file (pcap or pcapng), or results folder of a comparison, a load or NB-IoT cells; with --check a file of claims
     #[arg(value_name = "CAPTURE|RUN|CLAIMS")]
     pub source: PathBuf,
 

@@ -1,5 +1,6 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
+mod cells;
 mod check;
 pub mod devices;
 pub mod files;

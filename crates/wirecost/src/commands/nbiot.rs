@@ -118,7 +118,7 @@ impl From<NbiotError> for Failure {
                 Self::usage(&error).with_hint("take another stack, size or resource")
             }
             NbiotError::Network(error) => OptionsError::from(error).into(),
-            NbiotError::Device(_) | NbiotError::Stopped => Self::internal(error),
+            NbiotError::Device(_) | NbiotError::Powers(_) | NbiotError::Stopped => Self::internal(error),
         }
     }
 }

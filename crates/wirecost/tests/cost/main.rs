@@ -1,5 +1,6 @@
 //! `wirecost cost`: energy, battery life and money of a comparison in virtual time and of its capture.
 
+mod cells;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;

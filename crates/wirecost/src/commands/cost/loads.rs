@@ -58,9 +58,15 @@ fn why_none(load: &Load) -> [&'static str; 2] {
             "run it again with this version, with devices that send",
         ];
     }
+    if load.link.is_some() {
+        return [
+            "no packet of its first devices was kept",
+            "run it again with this version, with an address for each device: without shared sockets, and at most 65,531 devices",
+        ];
+    }
     [
-        "packets of single devices of a live load cannot be told apart here",
-        "run it with --engine sim, or behind a link with --capture, and give that file",
+        "packets of single devices of a live load without a link cannot be told apart",
+        "run it with --engine sim, or as root over an emulated link, e.g. with --rtt 40ms",
     ]
 }
 

@@ -28,6 +28,8 @@ pub struct Outcome {
     pub years: Option<[f64; 3]>,
     /// The bill of one device per month; `None` without a tariff.
     pub bill: Option<Bill>,
+    /// Energy of one device per month, in joules; `None` without a device.
+    pub month_energy: Option<Energy>,
     /// Whether the readings overlap with their tails, so that energy is an upper bound.
     pub overlaps: bool,
 }
@@ -54,6 +56,7 @@ impl Asked<'_> {
         Ok(Outcome {
             bill: self.bill(&month),
             month,
+            month_energy: power.as_ref().map(|power| power.total().scaled(MONTH_SECONDS)),
             power,
             years,
             overlaps: is_each && traffic.cycles.iter().any(|cycle| cycle.seconds() > cycle.every),
@@ -99,6 +102,11 @@ impl Asked<'_> {
                 "packets_up": month.packets[0], "packets_down": month.packets[1],
                 "bytes_up": month.bytes[0], "bytes_down": month.bytes[1],
                 "sessions": month.sessions, "messages": month.messages, "keep_alives": month.keep_alives,
+                "joules": outcome.month_energy.map(energy_json),
+            },
+            "fleet_month": {
+                "bytes": month.wire_bytes() * fleet,
+                "joules": outcome.month_energy.map(|energy| energy_json(energy.scaled(fleet))),
             },
             "bill": outcome.bill.map(|bill| json!({
                 "counted_bytes": bill.counted_bytes, "charged_bytes": bill.charged_bytes,

@@ -8,7 +8,7 @@ use wirecost_proto::units::counted;
 use wirecost_proto::{Cause, Layer, Phase};
 
 use super::outcome::{Asked, Outcome};
-use super::traffic::{Source, Traffic};
+use super::traffic::{IN_CELLS, Source, Traffic};
 use crate::arguments::CostArguments;
 
 /// The columns of text of both tables.
@@ -42,6 +42,9 @@ const WHOLES: [Share; 3] = [
         all.of_cause(Cause::Acknowledgement).joules
     }),
 ];
+
+/// The shares that times in each state tell apart: bytes of layers and causes of packets are in `link`.
+const OF_TIMES: [&str; 5] = ["link", "wake", "tail", "rest", "keep-alive"];
 
 fn part(all: &Purposes, part: Part) -> f64 {
     all.of_part(part).joules
@@ -109,6 +112,9 @@ fn heads(asked: &Asked<'_>) -> Vec<String> {
     if asked.battery.is_some() {
         heads.push("battery years*".to_owned());
     }
+    if asked.device.is_some() {
+        heads.push("J/month*".to_owned());
+    }
     heads.push("MB/month".to_owned());
     if let Some(tariff) = asked.tariff {
         heads.push(match tariff.charge {
@@ -136,6 +142,10 @@ fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     if let Some([years, low, high]) = outcome.years {
         row.push(format!("{} ({} to {})", number(years), number(low), number(high)));
     }
+    if let Some(energy) = outcome.month_energy {
+        let mark = if outcome.overlaps { "<= " } else { "" };
+        row.push(format!("{mark}{}", number(energy.joules * fleet)));
+    }
     row.push(number(outcome.month.wire_bytes() * fleet / 1e6));
     if let (Some(bill), Some(tariff)) = (&outcome.bill, asked.tariff) {
         row.push(match tariff.charge {
@@ -151,8 +161,9 @@ fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     let mut row = vec![traffic.label.clone(), traffic.mode.clone()];
     if let Some(power) = &outcome.power {
         let whole = power.total().joules;
-        let share = |(_, of): &Share| {
-            if whole > 0.0 {
+        let share = |(name, of): &Share| {
+            let is_known = traffic.mode != IN_CELLS || OF_TIMES.contains(name);
+            if whole > 0.0 && is_known {
                 format!("{:.1} %", of(power) / whole * 100.0)
             } else {
                 "-".to_owned()
@@ -168,9 +179,15 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
     if let Some(device) = asked.device {
         let (assumed, all) = device.assumed();
         let figures = counted(all as u64, "figure");
+        let is_in_cells = source.traffic.iter().any(|traffic| traffic.mode == IN_CELLS);
+        let what = if is_in_cells {
+            "times in each state"
+        } else {
+            "packets"
+        };
         let _ = writeln!(
             text,
-            "\n* modelled from the packets by {}: {}; {assumed} of {figures} assumed",
+            "\n* modelled from the {what} by {}: {}; {assumed} of {figures} assumed",
             device.name, device.title
         );
     }
@@ -198,7 +215,7 @@ fn footer(asked: &Asked<'_>, source: &Source, outcomes: &[Outcome], text: &mut S
     if asked.devices > 1 {
         let _ = writeln!(
             text,
-            "bytes and money per month are those of {}",
+            "energy, bytes and money per month are those of {}",
             counted(asked.devices.into(), "device")
         );
     }

@@ -14,7 +14,7 @@ use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
 use wirecost_scenario::replay;
 
-use super::{devices, loads};
+use super::{cells as nbiot_cells, devices, loads};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -23,6 +23,9 @@ const INTERVAL: Duration = Duration::from_secs(15 * 60);
 
 /// The most devices of a capture that have rows.
 const MAX_DEVICES: usize = 40;
+
+/// How a report in NB-IoT cells is repeated.
+pub const IN_CELLS: &str = "in the cells";
 
 /// Traffic that repeats.
 #[derive(Debug)]
@@ -70,7 +73,8 @@ impl Cycle {
 pub struct Traffic {
     /// The device's address, or the cell.
     pub label: String,
-    /// How it is repeated: `as captured`, `as run`, `each interval`, `a connection each`, `kept open`, `kept for N`.
+    /// How it is repeated: `as captured`, `as run`, `each interval`, `a connection each`, `kept open`, `kept for N`,
+    /// [`IN_CELLS`].
     pub mode: String,
     /// Seconds between readings.
     pub interval: f64,
@@ -316,6 +320,9 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     let folder = RunFolder::open(&arguments.source);
     if wirecost_report::load::is_load(&folder) {
         return loads::read(arguments, &folder, device);
+    }
+    if wirecost_results::nbiot::is_nbiot(&folder) {
+        return nbiot_cells::read(arguments, &folder, device);
     }
     let summary: Summary = folder.read_json("summary.json")?;
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;

@@ -1,0 +1,122 @@
+//! Reports in NB-IoT cells: the folder holds the times of a device's states, not its packets.
+
+use std::time::Duration;
+
+use wirecost_cost::Usage;
+use wirecost_energy::Device;
+use wirecost_lab::nbiot::energy::Lifetime;
+use wirecost_lab::nbiot::options::{WhatIf, keep_alives_per_report};
+use wirecost_nbiot::Config;
+use wirecost_results::RunFolder;
+use wirecost_results::nbiot::{NbiotSummary, Point, Setting};
+use wirecost_scenario::parameter;
+use wirecost_stack::Stack;
+
+use super::traffic::{Cycle, IN_CELLS, Source, Traffic};
+use crate::arguments::CostArguments;
+use crate::exit::Failure;
+
+/// Reads the points of a results folder.
+///
+/// # Errors
+/// Something is asked for that needs packets, the folder cannot be read, or it is that of another version.
+pub fn read(
+    arguments: &CostArguments,
+    folder: &RunFolder,
+    device: Option<&Device>,
+) -> Result<Source, Failure> {
+    let shown = arguments.source.display();
+    let Some(device) = device.filter(|_| arguments.tariff.is_none()) else {
+        return Err(Failure::usage(format!(
+            "{shown} holds reports in NB-IoT cells, whose packets are not kept"
+        ))
+        .with_hint("give --device alone, or price a run of compare --link nbiot"));
+    };
+    let summary: NbiotSummary = folder.read_json("summary.json")?;
+    let mut source = Source::default();
+    for point in &summary.points {
+        let config = network(&summary.setting, point).map_err(|why| {
+            Failure::usage(format!("{shown}: the network of {}: {why}", point.stack))
+                .with_hint("run it again with this version")
+        })?;
+        source
+            .traffic
+            .push(traffic(arguments, &summary.setting, point, (device, &config)));
+    }
+    source.notes.push(
+        "the times in each state are those of the cells; the tails, the wake-up and the radio of the device file are not used; link is all time in a connection, whose layers and causes are not told apart".to_owned(),
+    );
+    if summary.points.iter().any(|point| point.kept.is_some()) {
+        source
+            .notes
+            .push("mJ has the keep-alives between two reports in it; bytes have not".to_owned());
+    }
+    Ok(source)
+}
+
+/// The network that the devices of a point met.
+fn network(setting: &Setting, point: &Point) -> Result<Config, String> {
+    let given = serde_json::from_value(setting.network.clone()).map_err(|error| error.to_string())?;
+    let varied = point.varied.iter().try_fold(given, |config, (path, value)| {
+        parameter::set(&config, path, value).map_err(|error| error.to_string())
+    })?;
+    let Some(name) = &point.what_if else {
+        return Ok(varied);
+    };
+    let change = WhatIf::ALL.into_iter().find(|change| change.name() == name);
+    let stack: Result<Stack, _> = point.stack_alone().parse();
+    match (change, stack) {
+        (Some(change), Ok(stack)) => Ok(change.applied(&varied, stack)),
+        _ => Err(format!("there is no change {name}")),
+    }
+}
+
+/// A device of a point: its report with the keep-alives that follow, and what else there is until the next report.
+fn traffic(
+    arguments: &CostArguments,
+    setting: &Setting,
+    point: &Point,
+    (device, config): (&Device, &Config),
+) -> Traffic {
+    let interval = arguments
+        .interval
+        .unwrap_or_else(|| Duration::from_secs_f64(setting.interval_s));
+    let every = interval.as_secs_f64();
+    let life = Lifetime {
+        device,
+        config,
+        interval,
+    };
+    let kept = point.kept.as_ref();
+    let per_report = kept.map_or(0.0, |kept| keep_alives_per_report(every, kept.keep_alive_s));
+    let (report, kept_alive) = (
+        life.report(&point.device),
+        life.keep_alives(per_report, &point.runs),
+    );
+    let cycle = |account, usage, readings| Cycle {
+        account: Some(account),
+        usage,
+        readings,
+        every,
+    };
+    // Packets and sessions are not counted in the cells.
+    let usage = Usage {
+        packets: [f64::NAN; 2],
+        sessions: f64::NAN,
+        bytes: [point.bytes_up, point.bytes_down],
+        messages: 1.0,
+        payload_bytes: point.size_bytes as f64,
+        keep_alives: per_report,
+    };
+    Traffic {
+        label: format!("{} {}B {}/s", point.stack, point.size_bytes, point.load),
+        mode: IN_CELLS.to_owned(),
+        interval: every,
+        keep_alive: kept.map(|kept| kept.keep_alive_s),
+        cycles: vec![
+            cycle(Lifetime::exchanges(&report, &kept_alive), usage, 1.0),
+            cycle(life.between(&report, &kept_alive), Usage::default(), 0.0),
+        ],
+        activity: None,
+    }
+}
