@@ -321,6 +321,32 @@ mod tests {
     }
 
     #[test]
+    fn a_message_below_the_least_size_is_charged_as_one() {
+        let tariff = Tariff {
+            charge: Charge::Messages {
+                unit_bytes: 5_120,
+                keep_alives: false,
+                sessions: true,
+                price_messages: 1_000_000,
+            },
+            ..per_byte(0, 1, Period::Month)
+        };
+        for payload_bytes in [0.0, 1.0, 5_120.0] {
+            let month = Usage {
+                messages: 10.0,
+                payload_bytes,
+                keep_alives: 3.0,
+                sessions: 5.0,
+                ..Usage::default()
+            };
+            assert!(
+                (tariff.bill(&month).charged_messages - 15.0).abs() < 1e-9,
+                "{payload_bytes}"
+            );
+        }
+    }
+
+    #[test]
     fn a_message_is_charged_by_started_units() {
         let charge = Charge::Messages {
             unit_bytes: 1_024,

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use wirecost_link::NatTimeouts;
 use wirecost_proto::Probability;
 use wirecost_proto::units::parse_duration;
+use wirecost_results::link_text::nat_timeouts;
 use wirecost_scenario::electric::{self, BatterySize};
 
 /// `wirecost cost`.
@@ -52,6 +54,14 @@ pub struct CostArguments {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub keep_alive: Duration,
 
+    /// How long a session is kept or resumed: then a full handshake follows [default: for ever]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub session_lifetime: Option<Duration>,
+
+    /// Address translator on the path, e.g. udp=60s,tcp=20min: a kept connection that is silent for longer is made again
+    #[arg(long, value_name = "KEY=TIME,...", value_parser = nat_timeouts)]
+    pub nat_timeout: Option<NatTimeouts>,
+
     /// Number of devices on the data plan: bytes and money of all
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub devices: u32,
@@ -81,7 +91,7 @@ pub struct CostArguments {
     pub marker_rise: f64,
 
     /// Recompute published figures of energy, battery life and bytes: beside each its bound, ours, and why they differ
-    #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "client", "keylog", "meter"])]
+    #[arg(long, conflicts_with_all = ["device", "battery", "tariff", "interval", "session_lifetime", "nat_timeout", "client", "keylog", "meter"])]
     pub check: bool,
 
     /// Also write the figures as JSON to FILE; - prints them instead of the table

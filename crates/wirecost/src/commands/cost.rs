@@ -8,6 +8,7 @@ mod loads;
 mod machine;
 mod measured;
 pub mod outcome;
+mod sessions;
 pub mod table;
 pub mod traffic;
 
@@ -28,6 +29,13 @@ pub fn run(arguments: &CostArguments) -> Result<ExitCode, Failure> {
     if arguments.interval.is_some_and(|interval| interval.is_zero()) {
         return Err(Failure::usage("--interval must be above 0s")
             .with_hint("write the time from one reading to the next, e.g. 15min"));
+    }
+    if arguments
+        .session_lifetime
+        .is_some_and(|lifetime| lifetime.is_zero())
+    {
+        return Err(Failure::usage("--session-lifetime must be above 0s")
+            .with_hint("write how long the server resumes or keeps a session, e.g. 1d"));
     }
     let device = arguments.device.as_deref().map(files::device).transpose()?;
     let tariff = arguments.tariff.as_deref().map(files::tariff).transpose()?;

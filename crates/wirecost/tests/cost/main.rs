@@ -8,6 +8,7 @@ mod files;
 mod loads;
 mod measured;
 mod named;
+mod sessions;
 
 use std::path::Path;
 

@@ -76,6 +76,10 @@ impl Asked<'_> {
             "tariff": self.tariff.map(tariff_json),
             "battery_joules": self.battery.map(|battery| battery.joules),
             "self_discharge_per_year": self.battery.map(|battery| battery.self_discharge),
+            "session_lifetime_s": arguments.session_lifetime.map(|lifetime| lifetime.as_secs_f64()),
+            "nat_timeout_s": arguments.nat_timeout.map(|nat| json!({
+                "udp": nat.udp.map(|timeout| timeout.as_secs_f64()), "tcp": nat.tcp.map(|timeout| timeout.as_secs_f64()),
+            })),
             "devices": self.devices,
             "month_seconds": MONTH_SECONDS,
             "notes": source.notes,

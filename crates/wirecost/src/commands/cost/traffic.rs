@@ -12,9 +12,8 @@ use wirecost_proto::{Direction, Instant};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
-use wirecost_scenario::replay;
 
-use super::{cells as nbiot_cells, devices, loads};
+use super::{cells as nbiot_cells, devices, loads, sessions};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
@@ -74,6 +73,7 @@ pub struct Traffic {
     /// The device's address, or the cell.
     pub label: String,
     /// How it is repeated: `as captured`, `as run`, `each interval`, `a connection each`, `kept open`, `kept for N`,
+    /// `forgotten by the NAT`, each of them with `, renewed`;
     /// [`IN_CELLS`].
     pub mode: String,
     /// Seconds between readings.
@@ -150,8 +150,8 @@ impl Traffic {
 
     fn each(&self, of: impl Fn(&Cycle) -> Option<f64>) -> Option<f64> {
         let cycles = || self.cycles.iter().filter(|cycle| cycle.readings > 0.0);
-        let readings: f64 = cycles().map(|cycle| cycle.readings).sum();
-        let sum: Option<f64> = cycles().map(of).sum();
+        let readings: f64 = cycles().map(|cycle| cycle.readings / cycle.every).sum();
+        let sum: Option<f64> = cycles().map(|cycle| Some(of(cycle)? / cycle.every)).sum();
         Some(sum? / readings)
     }
 }
@@ -173,6 +173,7 @@ impl Source {
         let source = if arguments.source.is_dir() {
             cells(arguments, device)?
         } else {
+            refuse_sessions(arguments, OTHER_SOURCE)?;
             capture(arguments, device)?
         };
         if source.traffic.is_empty() {
@@ -316,41 +317,69 @@ fn devices(
     Ok(())
 }
 
+/// Why the connections of captures, loads and reports in cells are as they are.
+const OTHER_SOURCE: &str = "only the connections of a comparison can be made again";
+
+/// Refuses the options of connections that are made again, where they would change nothing.
+fn refuse_sessions(arguments: &CostArguments, why: &str) -> Result<(), Failure> {
+    let given = [
+        arguments.session_lifetime.map(|_| "--session-lifetime"),
+        arguments.nat_timeout.map(|_| "--nat-timeout"),
+    ];
+    given.into_iter().flatten().next().map_or(Ok(()), |flag| {
+        Err(Failure::usage(format!(
+            "{flag} has no effect on {}: {why}",
+            arguments.source.display()
+        ))
+        .with_hint("give the folder of a comparison that was run without --interval"))
+    })
+}
+
 fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
     let folder = RunFolder::open(&arguments.source);
     if wirecost_report::load::is_load(&folder) {
+        refuse_sessions(arguments, OTHER_SOURCE)?;
         return loads::read(arguments, &folder, device);
     }
     if wirecost_results::nbiot::is_nbiot(&folder) {
+        refuse_sessions(arguments, OTHER_SOURCE)?;
         return nbiot_cells::read(arguments, &folder, device);
     }
     let summary: Summary = folder.read_json("summary.json")?;
     let ladders: Vec<Ladder> = folder.read_json("ladder.json")?;
     let mut source = Source::default();
     let mut is_of_one = false;
-    for (position, ladder) in ladders.iter().enumerate() {
+    let seen = ladders.iter().enumerate().filter_map(|(position, ladder)| {
         let index = ladder.cell.map_or(position, |cell| cell as usize);
-        let Some(cell) = summary.cells.get(index).filter(|cell| cell.message.is_some()) else {
-            continue;
-        };
+        let cell = summary.cells.get(index)?;
+        cell.message.is_some().then_some((cell, ladder))
+    });
+    let seen: Vec<sessions::Seen<'_>> = seen.collect();
+    for (cell, ladder) in seen.iter().copied() {
         let is_as_run = arguments
             .interval
             .is_none_or(|interval| cell.interval_ns == Some(interval.as_nanos() as u64));
-        match devices::read(&folder, cell).filter(|_| is_as_run) {
-            Some(lives) => source.traffic.push(Traffic {
+        let every = interval_of(arguments, cell).as_secs_f64();
+        if let Some(lives) = devices::read(&folder, cell).filter(|_| is_as_run) {
+            refuse_sessions(
+                arguments,
+                "a cell with an interval has the connections that it was run with",
+            )?;
+            source.traffic.push(Traffic {
                 label: label(cell, ladder),
                 mode: mode(cell),
-                interval: interval_of(arguments, cell).as_secs_f64(),
+                interval: every,
                 keep_alive: None,
                 cycles: devices::cycles(&lives, cell, device)?,
                 activity: None,
-            }),
-            None => {
-                is_of_one |= device.is_some();
-                cell_traffic(arguments, device, cell, ladder, &mut source.traffic);
-            }
+            });
+        } else {
+            is_of_one |= device.is_some();
+            let cell = ((cell, ladder), &seen[..]);
+            sessions::rows(arguments, device, cell, every, &mut source.traffic)?;
         }
     }
+    session_notes(arguments, &mut source);
     if is_of_one {
         source.notes.push(
             "the energy of a cell without an interval is that of one device's connect and first message; bytes are means over its devices"
@@ -360,7 +389,32 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
     Ok(source)
 }
 
-fn label(cell: &Cell, ladder: &Ladder) -> String {
+/// Says what sessions that end and mappings that are forgotten do to the rows.
+fn session_notes(arguments: &CostArguments, source: &mut Source) {
+    let has = |source: &Source, word: &str| source.traffic.iter().any(|traffic| traffic.mode.contains(word));
+    if let Some(lifetime) = arguments.session_lifetime {
+        let renewed = has(source, "renewed");
+        source.notes.push(match renewed {
+            true => format!(
+                "renewed: one reading in {lifetime:?} has a full handshake, the others are as without --session-lifetime"
+            ),
+            false => "--session-lifetime changes nothing: no row keeps or resumes a session".to_owned(),
+        });
+    }
+    if arguments.nat_timeout.is_some() {
+        let forgotten = has(source, "forgotten");
+        source.notes.push(if forgotten {
+            "forgotten by the NAT: no packet within its time-out, so that each reading makes its connection again; keep-alives are \
+             counted in full"
+                .to_owned()
+        } else {
+            "--nat-timeout changes nothing: no kept connection is silent for longer".to_owned()
+        });
+    }
+}
+
+/// The name of a cell's rows.
+pub fn label(cell: &Cell, ladder: &Ladder) -> String {
     format!(
         "{} {} {}B {} {}",
         cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
@@ -380,46 +434,4 @@ pub fn mode(cell: &Cell) -> String {
 fn interval_of(arguments: &CostArguments, cell: &Cell) -> Duration {
     let of_run = cell.interval_ns.map(Duration::from_nanos);
     arguments.interval.or(of_run).unwrap_or(INTERVAL)
-}
-
-/// Adds a cell: a connection for each reading, and one that is kept open, where there is a connection.
-fn cell_traffic(
-    arguments: &CostArguments,
-    device: Option<&Device>,
-    cell: &Cell,
-    ladder: &Ladder,
-    to: &mut Vec<Traffic>,
-) {
-    let every = interval_of(arguments, cell).as_secs_f64();
-    let label = label(cell, ladder);
-    let has_connection = cell.connect.is_some();
-    let ways: &[(bool, &str)] = if has_connection {
-        &[(false, "a connection each"), (true, "kept open")]
-    } else {
-        &[(true, "no connection")]
-    };
-    for (is_kept, mode) in ways.iter().copied() {
-        let (mut reading, _) = cycle(device, Some(every), |observer| {
-            replay::tell(ladder, cell, is_kept, observer);
-        });
-        reading.usage = replay::usage(cell, is_kept);
-        let mut cycles = vec![reading];
-        let keep_alive = Some(arguments.keep_alive.as_secs_f64())
-            .filter(|every| is_kept && cell.stack.starts_with("mqtt") && *every > 0.0);
-        if let Some(every) = keep_alive {
-            let (pings, _) = cycle(device, Some(every), |to| replay::tell_keep_alive(ladder, to));
-            cycles.push(Cycle {
-                readings: 0.0,
-                ..pings
-            });
-        }
-        to.push(Traffic {
-            label: label.clone(),
-            mode: mode.to_owned(),
-            interval: every,
-            keep_alive,
-            cycles,
-            activity: None,
-        });
-    }
 }
