@@ -37,7 +37,7 @@ use wirecost_proto::PeerText;
 /// The variable that names the process which this one must not outlive, by its process id.
 const PARENT: &str = "WIRECOST_PARENT";
 
-/// Ties the life of this process to that of the one that [`PARENT`] names: a notebook that dies leaves no run behind.
+/// Ties the life of this process to that of the one that `WIRECOST_PARENT` names: a notebook that dies leaves no run behind.
 ///
 /// # Errors
 /// The kernel refuses, or the parent has ended already.

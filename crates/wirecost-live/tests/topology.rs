@@ -401,7 +401,7 @@ fn doctor() -> Result<(), String> {
     };
     assert!(veth.detail.contains(how), "{}", veth.detail);
     assert_eq!(veth.verdict == Verdict::Works, topology.warnings.is_empty());
-    assert_eq!(findings.len(), 9);
+    assert_eq!(findings.len(), 10);
     Ok(())
 }
 

@@ -147,45 +147,6 @@ fn the_border_over_size_and_loss_is_that_of_the_comparison() {
     assert_eq!((&*fastest_of[0], &*fastest_of[2]), ("coap-con", "mqtt-qos1"));
 }
 
-/// Bytes of MQTT 3.1.1 and 5 differ by less than what lost packets add.
-#[test]
-fn rows_whose_intervals_overlap_are_not_separable() {
-    let home = open_folder();
-    let overlap = |link: &str| {
-        let choice = chosen(
-            home.path(),
-            &format!(
-                "mqtt-qos1,mqtt5-qos1,coap-con --every 6h {link} --out {}",
-                link.len()
-            ),
-        );
-        let bound = |row: &Value, side: &str| {
-            row["figures"]["bytes_per_reading"][side]
-                .as_f64()
-                .expect("a bound")
-        };
-        let [best, rest @ ..] = rows(&choice) else {
-            panic!("rows")
-        };
-        for row in rest {
-            let overlaps = bound(row, "low") <= bound(best, "high");
-            assert_eq!(row["is_not_separable"], overlaps, "{row}");
-        }
-        rest.iter().filter(|row| row["is_not_separable"] == true).count()
-    };
-    assert_eq!(overlap("--rtt 50ms"), 0);
-    let home_rows = chosen(
-        home.path(),
-        "mqtt-qos1,mqtt5-qos1 --every 6h --rtt 50ms --loss 20% --out lossy",
-    );
-    assert!(
-        rows(&home_rows).iter().any(|row| row["is_not_separable"] == true),
-        "{home_rows}"
-    );
-    let page = std::fs::read_to_string(home.path().join("lossy/choice.md")).expect("a page");
-    assert!(page.contains("not separable from the first"), "{page}");
-}
-
 #[test]
 #[ignore = "needs root"]
 fn the_first_three_are_measured_live() {

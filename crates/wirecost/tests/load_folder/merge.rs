@@ -99,16 +99,21 @@ fn a_shard_is_not_judged_by_the_loads_of_the_others() {
     let text = "wirecost: 1\nvary: {stack: [mqtt-qos1, mqtt-qos0]}\nclients: 2\nphases: [{do: publish, rate: 100/s, count: 20}]\n\
                 thresholds: {response_time: p(50)<5s, delivered: rate==100%}\n";
     fs::write(home.path().join("a.yaml"), text).expect("a file");
-    let mut judged = 0;
+    let (mut judged, mut folders) = (0, Vec::new());
     for shard in 1..=3 {
         let (shard, out) = (format!("{shard}/3"), format!("s{shard}"));
         let said =
             said(wirecost(home.path()).args(["run", "a.yaml", "--quiet", "--shard", &shard, "-o", &out]));
         assert!(is_whole(&said), "{shard}: {:?} {}", said.code, said.stderr);
-        judged += summary(&home.path().join(out)).thresholds.len();
+        // An empty shard has no folder.
+        if home.path().join(&out).exists() {
+            judged += summary(&home.path().join(&out)).thresholds.len();
+            folders.push(out);
+        }
     }
     assert_eq!(judged, 2, "each by one shard");
-    let merged = said(wirecost(home.path()).args(["merge", "s1", "s2", "s3", "-o", "all"]));
+    let arguments = folders.iter().map(String::as_str).chain(["-o", "all"]);
+    let merged = said(wirecost(home.path()).arg("merge").args(arguments));
     assert!(is_whole(&merged), "{:?} {}", merged.code, merged.stderr);
     assert_eq!(summary(&home.path().join("all")).thresholds.len(), 2);
 }
