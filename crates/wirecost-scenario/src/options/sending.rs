@@ -118,7 +118,7 @@ impl HttpSizes {
         }
         let body = self.response_body.map(ByteSize::bytes)?;
         if !(1..=MOST_BODY_BYTES).contains(&body) {
-            return Some(("response_body", format!("it must be 1B to {MOST_BODY_BYTES}B")));
+            return Some(("response_body", "it must be 1B to 16MiB".to_owned()));
         }
         let text = "only the built-in server answers with a body of a given size: leave out the target";
         (!is_builtin).then(|| ("response_body", text.to_owned()))
