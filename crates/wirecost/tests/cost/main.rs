@@ -9,6 +9,7 @@ mod loads;
 mod measured;
 mod named;
 mod sessions;
+mod tariffs;
 
 use std::path::Path;
 

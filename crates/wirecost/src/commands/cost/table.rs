@@ -1,10 +1,11 @@
 //! The figures for a terminal. Every line ends with a line end; what is modelled has a star.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Part, Purposes};
-use wirecost_proto::units::counted;
+use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{Cause, Layer, Phase};
 
 use super::outcome::{Asked, Outcome};
@@ -82,6 +83,7 @@ fn heading(arguments: &CostArguments, source: &Source) -> String {
     let shown = arguments.source.display();
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
+    let every = Duration::from_secs_f64(every);
     match source.traffic.first().map(|traffic| traffic.mode.as_str()) {
         Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
         Some("as run") => {
@@ -93,13 +95,16 @@ fn heading(arguments: &CostArguments, source: &Source) -> String {
     }
 }
 
-fn time(seconds: f64) -> String {
-    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
+/// A time in the largest unit that gives a whole number. The random numbers of cells follow from [`DisplayDuration`], so that it cannot
+/// have hours.
+pub fn time(time: Duration) -> String {
+    let units = [(86_400, "d"), (3_600, "h")];
+    let seconds = time.as_secs();
     let unit = units
         .into_iter()
-        .find(|(unit, _)| seconds >= *unit && seconds % unit == 0.0);
+        .find(|(unit, _)| seconds > 0 && time.subsec_nanos() == 0 && seconds.is_multiple_of(*unit));
     unit.map_or_else(
-        || format!("{seconds}s"),
+        || DisplayDuration(time).to_string(),
         |(unit, name)| format!("{}{name}", seconds / unit),
     )
 }
@@ -276,8 +281,8 @@ mod tests {
         let texts = [0.0, 0.000_123_456, 0.5, 12.0, 123.456, 98_765.4].map(number);
         assert_eq!(texts, ["0", "0.0001235", "0.5", "12", "123.5", "98765"]);
         assert_eq!(
-            [900.0, 7_200.0, 90.0, 0.5].map(time),
-            ["15min", "2h", "90s", "0.5s"]
+            [0.0, 900.0, 7_200.0, 172_800.0, 90.0, 0.5].map(|seconds| time(Duration::from_secs_f64(seconds))),
+            ["0ms", "15min", "2h", "2d", "90s", "500ms"]
         );
     }
 }
