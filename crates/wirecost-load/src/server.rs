@@ -263,6 +263,7 @@ fn start_sink(
     asked.stamped = options.is_stamped();
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
     asked.nagle = options.nagle;
+    asked.response_body = options.http.body_bytes();
     if let Site::Link(ip, link) = site {
         // No other server runs there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());

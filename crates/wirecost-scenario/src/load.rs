@@ -27,12 +27,13 @@ use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
-use crate::options::sending::Connection;
+use crate::options::sending::{Connection, HttpSizes};
+use crate::sending;
 
 /// The seed of a load that names none.
 const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 45] = [
+pub const KEYS: [&str; 47] = [
     "stack",
     "start",
     "target",
@@ -48,6 +49,8 @@ pub const KEYS: [&str; 45] = [
     "chunk",
     "nagle",
     "connection",
+    "request_headers",
+    "response_body",
     "readings",
     "encoding",
     "compression",
@@ -80,7 +83,7 @@ pub const KEYS: [&str; 45] = [
     "workers",
 ];
 /// The keys of devices that subscribe.
-pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
+pub const SUBSCRIBER_KEYS: [&str; 5] = ["devices", "filter", "poll", "shared", "qos"];
 /// The keys of a payload.
 pub const PAYLOAD_KEYS: [&str; 5] = ["size", "file", "template", "hex", "readings"];
 /// The keys of readings within a payload.
@@ -98,6 +101,8 @@ pub const MAX_RUNS: u32 = 1_000;
 pub const DEFAULT_CLIENTS: u32 = 10;
 /// The default payload.
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
+/// The path of the built-in server's pages of messages, which subscribers poll.
+pub const MESSAGES: &str = "messages";
 /// The default client identifiers: eight characters up to 99,999 devices.
 pub const CLIENT_ID: &str = "wc-%05d";
 
@@ -143,6 +148,7 @@ impl LoadOptions {
             chunk: None,
             nagle: false,
             connection: Connection::Kept,
+            http: HttpSizes::default(),
             resource: Self::unnamed_resource(stack, false).into(),
             retain: false,
             will: None,
@@ -210,6 +216,7 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     load.chunk = table.one("chunk", parsed)?;
     set(&mut load.nagle, table.one("nagle", flag)?);
     set(&mut load.connection, table.one("connection", parsed)?);
+    load.http = sending::http_sizes(&table)?;
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -305,9 +312,15 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     load.inflight = table.one("inflight", whole)?;
     if let Some(node) = table.get("subscribers") {
         let own = Table::new(node, "subscribers.", &SUBSCRIBER_KEYS)?;
+        let poll = own.one("poll", time)?;
         load.subscribers = Some(Subscribers {
             devices: own.required("devices", clients)?,
-            filter: own.required("filter", text)?,
+            filter: match own.one("filter", text)? {
+                None if poll.is_some() => MESSAGES.into(),
+                None => own.required("filter", text)?,
+                Some(filter) => filter,
+            },
+            poll,
             shared: own.one("shared", text)?,
             qos: own.one("qos", qos)?.unwrap_or(0),
         });

@@ -393,6 +393,7 @@ fn messages(
     plan: &Plan,
     reached: Option<&Reached>,
 ) -> Result<Vec<Option<Message>>, ClientError> {
+    let field_bytes = options.sending.http.field_bytes();
     let runnable = |cell: &PlannedCell| match (&cell.not_run, reached) {
         (Some(_), _) => Ok(None),
         (None, Some(reached)) => {
@@ -401,7 +402,11 @@ fn messages(
         }
         (None, None) => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
     };
-    plan.cells.iter().map(runnable).collect()
+    let complete = |message: Option<Message>| message.map(|message| message.with_field_bytes(field_bytes));
+    plan.cells
+        .iter()
+        .map(|cell| runnable(cell).map(complete))
+        .collect()
 }
 
 fn topology_of(options: &Options) -> TopologyConfig {

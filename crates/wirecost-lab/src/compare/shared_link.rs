@@ -201,6 +201,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         ],
         chunk: options.sending.chunk,
         nagle: options.sending.nagle,
+        http: options.sending.http,
         ..LoadOptions::new(planned.stack, LoadTarget::Started(Target::Builtin))
     }
 }

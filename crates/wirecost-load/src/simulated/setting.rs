@@ -50,6 +50,7 @@ impl<'a> Setting<'a> {
         let channels = ChannelOptions {
             datagram_bytes: datagram_bytes(mtu, options.ipv6),
             accept_early_data: options.start == Start::ZeroRtt,
+            response_body: options.http.body_bytes(),
             ..ChannelOptions::default()
         };
         let credentials = Credentials::simulated(options.seed)?.with_key_log(key_log(options));

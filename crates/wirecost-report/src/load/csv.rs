@@ -127,6 +127,8 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
         optional("duplicates", arrived(|found| found.duplicates)),
         optional("out_of_order", arrived(|found| found.out_of_order)),
         optional("replayed", arrived(|found| found.replayed)),
+        optional("polls", arrived(|found| found.polls)),
+        optional("empty_polls", arrived(|found| found.empty_polls)),
         field("socket_bytes_up", phase.socket_bytes_up),
         field("socket_bytes_down", phase.socket_bytes_down),
         optional("response_kind", phase.response_kind.as_ref()),

@@ -126,6 +126,15 @@ impl Page {
             );
             lines.extend(self.entry("deliveries", &text));
         }
+        if let Some(deliveries) = phase.deliveries.filter(|found| found.polls > 0) {
+            let (polls, empty) = (deliveries.polls, deliveries.empty_polls);
+            let text = format!(
+                "{}, {} brought nothing",
+                number::grouped(polls),
+                number::grouped(empty)
+            );
+            lines.extend(self.entry("polls", &text));
+        }
         if phase.connects.attempted > 0 {
             lines.extend(self.entry("connects", &connects(phase)));
         }
