@@ -341,6 +341,10 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         ),
         ("- 3\n", "not a table of options"),
         (
+            "every: 12h\nlink: {rtt: 5ms}\n",
+            "wrong.yaml:2: --link is a table, not a value",
+        ),
+        (
             "use_cases:\n  - {name: a, every: 12h}\n  - {name: a, every: 6h}\n",
             "wrong.yaml:3: two use cases have the name \"a\"",
         ),

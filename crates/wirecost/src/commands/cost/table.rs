@@ -53,12 +53,13 @@ fn part(all: &Purposes, part: Part) -> f64 {
 
 /// The figures, where the energy goes, and what they are modelled by.
 pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outcomes: &[Outcome]) -> String {
-    let mut text = heading(arguments, source);
+    let alike = alike(source);
+    let mut text = heading(arguments, source, alike);
     let mut rows = vec![heads(asked)];
     let each = source.traffic.iter().zip(outcomes);
     rows.extend(
         each.clone()
-            .map(|(traffic, outcome)| row(asked, traffic, outcome)),
+            .map(|(traffic, outcome)| row(asked, (traffic, alike), outcome)),
     );
     draw(&rows, &TEXT_COLUMNS, &mut text);
     if asked.device.is_some() {
@@ -71,7 +72,7 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
                 .chain(names)
                 .collect(),
         ];
-        rows.extend(each.map(|(traffic, outcome)| shares(traffic, outcome)));
+        rows.extend(each.map(|(traffic, outcome)| shares((traffic, alike), outcome)));
         draw(&rows, &TEXT_COLUMNS, &mut text);
         text.push_str("The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.\n");
     }
@@ -79,7 +80,26 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
     text
 }
 
-fn heading(arguments: &CostArguments, source: &Source) -> String {
+/// The words at the end of the labels of cells that all of them have, with a blank in front; empty for one row, and for devices.
+fn alike(source: &Source) -> &str {
+    let mut labels = source.traffic.iter().map(|traffic| traffic.label.as_str());
+    let first = labels.next().unwrap_or_default();
+    let ends = first.match_indices(' ').map(|(at, _)| &first[at..]);
+    let is_of_cells = source
+        .traffic
+        .iter()
+        .all(|traffic| !traffic.mode.starts_with("as ") && traffic.mode != "each interval");
+    let mut ends = ends.filter(|end| is_of_cells && labels.clone().all(|label| label.ends_with(end)));
+    ends.next().unwrap_or_default()
+}
+
+/// The label of a row without the words that all rows have.
+fn own_label(traffic: &Traffic, alike: &str) -> String {
+    let own = traffic.label.strip_suffix(alike);
+    own.unwrap_or(&traffic.label).to_owned()
+}
+
+fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let shown = arguments.source.display();
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
@@ -90,8 +110,20 @@ fn heading(arguments: &CostArguments, source: &Source) -> String {
             format!("{shown}: the mean device repeats what it did in the load, without a pause\n\n")
         }
         Some("each interval") => format!("{shown}: the traffic is repeated every {}\n\n", time(every)),
-        _ if is_one => format!("{shown}: one reading every {}\n\n", time(every)),
-        _ => format!("{shown}: one reading at the interval of each cell\n\n"),
+        _ => {
+            let what = if source.has_batches { "message" } else { "reading" };
+            let when = match is_one {
+                true => format!("every {}", time(every)),
+                false => "at the interval of each cell".to_owned(),
+            };
+            let alike = alike.trim_start();
+            let each = if alike.is_empty() {
+                String::new()
+            } else {
+                format!("; each row: {alike}")
+            };
+            format!("{shown}: one {what} {when}{each}\n\n")
+        }
     }
 }
 
@@ -131,10 +163,10 @@ fn heads(asked: &Asked<'_>) -> Vec<String> {
     heads
 }
 
-fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
+fn row(asked: &Asked<'_>, (traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> {
     let fleet = f64::from(asked.devices);
     let mut row = vec![
-        traffic.label.clone(),
+        own_label(traffic, alike),
         traffic.mode.clone(),
         number(traffic.bytes_each()),
     ];
@@ -162,8 +194,8 @@ fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     row
 }
 
-fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
-    let mut row = vec![traffic.label.clone(), traffic.mode.clone()];
+fn shares((traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> {
+    let mut row = vec![own_label(traffic, alike), traffic.mode.clone()];
     if let Some(power) = &outcome.power {
         let whole = power.total().joules;
         let share = |(name, of): &Share| {

@@ -157,6 +157,8 @@ pub struct Source {
     pub traffic: Vec<Traffic>,
     /// What to know about the figures.
     pub notes: Vec<String>,
+    /// Whether a message of a comparison carries several readings, of which there is then one message at each interval.
+    pub has_batches: bool,
     /// Why the capture could not be read to its end.
     pub fault: Option<String>,
 }
@@ -263,6 +265,8 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
         cell.message.is_some().then_some((cell, ladder))
     });
     let seen: Vec<sessions::Seen<'_>> = seen.collect();
+    let mut readings = seen.iter().filter_map(|(cell, _)| cell.readings.as_ref());
+    source.has_batches = readings.any(|readings| readings.count > 1);
     for (cell, ladder) in seen.iter().copied() {
         let is_as_run = arguments
             .interval
@@ -327,9 +331,15 @@ fn session_notes(arguments: &CostArguments, source: &mut Source) {
 
 /// The name of a cell's rows.
 pub fn label(cell: &Cell, ladder: &Ladder) -> String {
+    let readings = cell.readings.as_ref().map(|readings| format!("{readings}: "));
     format!(
-        "{} {} {}B {} {}",
-        cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
+        "{} {} {}{}B {} {}",
+        cell.stack,
+        cell.start,
+        readings.unwrap_or_default(),
+        cell.payload_bytes,
+        ladder.link,
+        cell.engine
     )
 }
 
