@@ -123,6 +123,32 @@ def test_executor_whose_process_is_killed_is_named(scenario: Path, tmp_path: Pat
     assert caught.value.hint == "a process of its pool was killed: make a new executor"
 
 
+def test_executor_whose_nodes_are_always_lost_is_named(scenario: Path, tmp_path: Path) -> None:
+    class Loses(ThreadPoolExecutor):
+        def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
+            return super().submit(function if function is _executor.ready else lost_node, *args)
+
+    def lost_node(*_: object) -> bytes:
+        raise ConnectionResetError("node lost")
+
+    with Loses(2) as executor, pytest.raises(wc.WirecostError, match="shard 1/1 came to no end: node lost"):
+        wc.run(scenario, executor=executor, shards=1, force=True, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("error", [ModuleNotFoundError("No module named 'wirecost'"), RuntimeError("x\nNo module named 'wirecost'")])
+def test_executor_names_a_worker_without_the_package(error: Exception, scenario: Path, tmp_path: Path) -> None:
+    class Lacks(ThreadPoolExecutor):
+        def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
+            return super().submit(self.lacks)
+
+        def lacks(self) -> None:
+            raise error
+
+    with Lacks(1) as executor, pytest.raises(wc.UsageError, match="cannot run a task: No module named") as caught:
+        wc.run(scenario, executor=executor, shards=1, force=True, out=tmp_path / "run")
+    assert caught.value.hint == "install wirecost on every worker, with pip"
+
+
 @pytest.mark.parametrize(("work", "cpus", "tasks"), [(200, 2, 32), (200, 64, 100), (40, 64, 20), (1, 2, 1)])
 def test_executor_gets_large_tasks(work: float, cpus: int, tasks: int) -> None:
     with ThreadPoolExecutor(cpus) as executor:

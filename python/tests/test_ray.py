@@ -31,7 +31,7 @@ def test_executor_of_ray_gives_the_same_bytes(scenario: Path, tmp_path: Path) ->
         with wc.ray.executor(cpus=2) as executor:
             wc.run(sys.argv[1], executor=executor, shards=4, force=True, out=sys.argv[2])
             import ray
-            print(ray.get_dashboard_url() or "no dashboard", os.environ["RAY_AUTH_MODE"], os.environ["RAY_USAGE_STATS_ENABLED"])
+            print(ray._private.worker._global_node.webui_url or "no dashboard", os.environ["RAY_AUTH_MODE"], os.environ["RAY_USAGE_STATS_ENABLED"])
             folder = executor._folder.name
         print(os.path.exists(folder))
     """

@@ -88,6 +88,7 @@ def of_exit(code: int, stderr: str, run: Run | None = None) -> WirecostError:
     """The error of an exit code, from what the program wrote."""
     message, hint = sentence_and_hint(stderr)
     if code < 0:
+        hint = hint or "run it again; the kernel's log says whether memory was short"
         return WirecostError(message or f"signal {-code} ended the program", hint, code=code, run=run)
     kind = BY_CODE.get(code, WirecostError)
     return kind(message or f"the program ended with exit code {code}", hint, code=code, run=run)

@@ -118,7 +118,10 @@ def _collect(
     """Sends every shard, again where its node is lost, and puts the folders that come back into `parts`."""
     wanted = version()
     # A worker without the program, or of another version, is told before any work is sent.
-    _answer(_submit(executor, ready, wanted))
+    try:
+        _answer(_submit(executor, ready, wanted))
+    except _Lost as lost:
+        raise lost.as_error("the first task") from lost
     waiting: dict[Future[bytes], int] = {}
     left = dict.fromkeys(range(1, count + 1), RETRIES)
     bar = Bar("shards", shown)
@@ -131,10 +134,10 @@ def _collect(
                 index = waiting.pop(future)
                 try:
                     data = _answer(future)
-                except ConnectionError:
+                except _Lost as lost:
                     left[index] -= 1
                     if left[index] < 0:
-                        raise
+                        raise lost.as_error(f"shard {index}/{count}") from lost
                     time.sleep(0.2)
                     waiting[_submit(executor, shard, *scenario, index, count, words, wanted)] = index
                     continue
@@ -161,7 +164,7 @@ def _submit(executor: Any, function: Any, *arguments: object) -> Future[Any]:
 
 
 def _answer(future: Future[Any]) -> Any:
-    """The answer of a task. A ConnectionError says that its node was lost, and that the shard may be sent again."""
+    """The answer of a task."""
     try:
         return future.result()
     except BrokenExecutor as error:
@@ -171,10 +174,18 @@ def _answer(future: Future[Any]) -> Any:
         cause = getattr(error, "cause", None) or error
         if isinstance(cause, WirecostError):
             raise cause from None
-        if isinstance(cause, (pickle.PicklingError, AttributeError, ImportError)):
-            text = f"the executor cannot run a task: {cause}"
+        why = (str(cause).strip() or type(cause).__name__).splitlines()[-1]
+        if isinstance(cause, (pickle.PicklingError, AttributeError, ImportError)) or "No module named" in why:
+            text = f"the executor cannot run a task: {why}"
             raise UsageError(text, "install wirecost on every worker, with pip", code=2) from error
-        raise ConnectionError(f"the node of a task was lost: {cause}") from error
+        raise _Lost(why) from error
+
+
+class _Lost(Exception):
+    """The node of a task was lost, and the task may be sent again."""
+
+    def as_error(self, task: str) -> WirecostError:
+        return WirecostError(f"{task} came to no end: {self}", "look at the logs of the executor's workers")
 
 
 def _broken(error: Exception) -> WirecostError:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from ._errors import UsageError, WirecostError, of_exit
-from ._program import environment, flags, new_folder, program, remove_if_empty
+from ._program import flags, new_folder, program, remove_if_empty, start
 
 # The shell inside the link reads one command after another, so that all of them share the link and its capture.
 _INSIDE = "echo {server} {device} {authority}; exec sh"
@@ -65,18 +65,10 @@ class Link:
         if Link._open is not None:
             raise UsageError("a link is open already", "close it before you open another one", code=2)
         options = dict(self._options)
+        given = flags({name: value for name, value in options.items() if name != "out"})
         self.folder = new_folder(options)
-        server = options.pop("server", None)
-        words = ["link", *flags(options), *([f"--server={server}"] if server else []), "--out", str(self.folder), "--quiet"]
-        self._child = subprocess.Popen(
-            [program(), *words, "--", "sh", "-c", _INSIDE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-            start_new_session=True,
-            env=environment(),
-        )
+        command = [program(), "link", *given, "--out", str(self.folder), "--quiet", "--", "sh", "-c", _INSIDE]
+        self._child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
         line = self._child.stdout.readline().split()
         if len(line) < 2:
             code = self._child.wait()

@@ -22,6 +22,7 @@ from ._errors import UsageError, WirecostError, of_exit
 REPEATED = frozenset({"set", "vary", "threshold", "signer", "to", "psk", "oscore", "user"})
 
 _PASSWORD = re.compile(r"^[a-z0-9+.-]+://[^/@:]*:[^/@]+@", re.IGNORECASE)
+_INSTALL = "pip install . in a clone installs it; WIRECOST_PROGRAM names one that is elsewhere"
 _ELSEWHERE = "name a file, password_file='FILE', or set the environment variable WIRECOST_PASSWORD"
 
 # The children that run now, whichever thread waits for them.
@@ -41,7 +42,7 @@ def program() -> str:
     if found is None:
         raise WirecostError(
             "the program wirecost is not installed here",
-            "pip install . in a clone installs it; WIRECOST_PROGRAM names one that is elsewhere",
+            _INSTALL,
         )
     return found
 
@@ -109,16 +110,7 @@ def run_child(words: list[str], *, watch: Callable[[], None] | None = None, ever
     An interrupt of this process reaches the child as SIGINT, a second one as SIGKILL; the exit code is then 130. If
     this process dies, the kernel ends the child.
     """
-    child = subprocess.Popen(
-        [program(), *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        env=environment(),
-    )
+    child = start([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     outputs = ["", ""]
 
     def drain(place: int, stream: IO[str]) -> None:
@@ -152,9 +144,13 @@ def _wait(child: subprocess.Popen[str], seconds: float) -> None:
         pass
 
 
-def environment() -> dict[str, str]:
-    """The environment of a child, which ends when this process does."""
-    return {**os.environ, "WIRECOST_PARENT": str(os.getpid())}
+def start(words: list[str], **streams: Any) -> subprocess.Popen[str]:
+    """Starts a child that ends when this process does. Only this process sends it the interrupts of a terminal."""
+    environment = {**os.environ, "WIRECOST_PARENT": str(os.getpid())}
+    try:
+        return subprocess.Popen(words, text=True, errors="replace", start_new_session=True, env=environment, **streams)
+    except OSError as error:
+        raise WirecostError(f"{words[0]} cannot be run: {error.strerror}", _INSTALL) from None
 
 
 def interrupt_children() -> None:

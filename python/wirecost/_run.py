@@ -62,9 +62,12 @@ class Run:
         try:
             return json.loads((self.folder / "summary.json").read_text())
         except FileNotFoundError:
-            if not self.folder.is_dir():
-                raise UsageError(f"{self.folder} is gone", "run it again, or read another folder", code=2) from None
+            self._must_be_there()
             return {}
+
+    def _must_be_there(self) -> None:
+        if not self.folder.is_dir():
+            raise UsageError(f"{self.folder} is gone", "run it again, or read another folder", code=2)
 
     @property
     def kind(self) -> str:
@@ -175,6 +178,7 @@ class Run:
         try:
             return _tables.read(table, self.folder)
         except FileNotFoundError:
+            self._must_be_there()
             return _tables.schema(table).empty_table()
 
     def check(self) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,7 @@ def executor(
         folder = tempfile.TemporaryDirectory(prefix="wc-ray-", ignore_cleanup_errors=True)
         ray.init(**quiet, _temp_dir=folder.name, num_cpus=cpus)
         return RayExecutor(ray, folder)
+    _reach(address)
     if not without_token and _lets_in(address, token=False):
         raise Refused(
             f"the Ray cluster at {address} lets in everybody who reaches it",
@@ -78,7 +80,11 @@ def executor(
             code=12,
         )
     if not _lets_in(address, token=not without_token):
-        raise _no_entry(address)
+        raise Refused(
+            f"the Ray cluster at {address} refused the token",
+            "give the cluster's token: token_file=FILE, or RAY_AUTH_TOKEN",
+            code=12,
+        )
     del quiet["include_dashboard"]
     ray.init(address, **quiet)
     return RayExecutor(ray, None)
@@ -92,6 +98,15 @@ def _check_address(address: str) -> None:
     host, mark, port = address.rpartition(":")
     if not mark or not host or not port.isdigit():
         raise UsageError(f"{address!r} is no address of a Ray cluster", "write HOST:PORT, such as 10.0.0.1:6379", code=2)
+
+
+def _reach(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except OSError as error:
+        text = f"no Ray cluster answers at {address}: {error.strerror or error}"
+        raise Unreachable(text, "is its head running, and its port open?", code=11) from None
 
 
 def _token_of(path: Path) -> str:
@@ -117,16 +132,3 @@ def _lets_in(address: str, *, token: bool) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return asked.returncode == 0
-
-
-def _no_entry(address: str) -> Exception:
-    import socket
-
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=5).close()
-    except OSError as error:
-        return Unreachable(f"no Ray cluster answers at {address}: {error}", "is its head running, and its port open?", code=11)
-    return Refused(
-        f"the Ray cluster at {address} refused the token", "give the cluster's token: token_file=FILE, or RAY_AUTH_TOKEN", code=12
-    )
