@@ -21,6 +21,7 @@ from ._errors import (
 )
 from ._histogram import Histogram
 from ._link import Link, LinkResult
+from ._program import program
 from ._run import Run, read
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "nbiot",
     "pcap",
     "probe",
+    "program",
     "ray",
     "read",
     "resume",

@@ -185,7 +185,6 @@ def study(
     quick: bool = False,  # Fewer samples and values, as the study says
     claim: Values | None = None,  # Judge only these claims, and make only their runs
     from_: Values | None = None,  # Study in this folder instead of one that is compiled in
-    write: Values | None = None,  # Write the files of the study to this folder, and run nothing
     out: Values | None = None,  # Results folder; of runs that are there, only what is missing is made [default: runs/study-NAME]
     no_runs: bool = False,  # Judge without any run: only bounds, arithmetic, and the runs that --out has
 ) -> Run: ...

@@ -271,7 +271,7 @@ class Run:
         if self.kind == "study":
             return f"<wirecost.Run {self.folder}: {len(set(self.claims.column('id').to_pylist()))} claims, {len(self.runs)} runs>"
         items = self.summary.get(self._list, [])
-        noun = {"load": "loads", "nbiot": "points"}.get(self.kind, "cells")
+        noun = {"load": "load", "nbiot": "point"}.get(self.kind, "cell") + "s" * (len(items) != 1)
         state = "valid" if self.valid else "not all valid"
         return f"<wirecost.Run {self.folder}: {len(items)} {noun}, {state}>"
 
