@@ -293,7 +293,15 @@ fn start_foreign(
         Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
         Site::Link(ip, _) => ip,
     };
-    let foreign = Foreign::start(target, &side, &folder, &credentials, ip, is_over)?;
+    let foreign = Foreign::start(
+        target,
+        &side,
+        &folder,
+        &credentials,
+        ip,
+        &options.settings.0,
+        is_over,
+    )?;
     let address = SocketAddr::new(ip, options.stack.port());
     let destination = Destination::own(address, credentials.portable()?);
     let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));

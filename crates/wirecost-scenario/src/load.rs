@@ -1,8 +1,10 @@
 //! The keys of a load in a scenario, and how they are read.
 //!
 //! - [`phases`]: the phases of a load
+//! - `sites`: its sites and the links between them
 
 pub mod phases;
+pub mod sites;
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -20,6 +22,7 @@ use super::link;
 use super::node::{Node, Value};
 use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
 use crate::options::content::READINGS_KEYS;
+use crate::options::load::settings::Settings;
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
@@ -30,10 +33,14 @@ use crate::sending;
 /// The seed of a load that names none.
 const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 43] = [
+pub const KEYS: [&str; 47] = [
     "stack",
     "start",
     "target",
+    "settings",
+    "sites",
+    "links",
+    "at",
     "clients",
     "rate",
     "repeat",
@@ -131,6 +138,7 @@ impl LoadOptions {
             stack,
             start: Start::Cold,
             target,
+            settings: Settings::default(),
             engine: LoadEngine::Live,
             service_time: None,
             workers: 1,
@@ -158,6 +166,7 @@ impl LoadOptions {
             processes: None,
             ipv6: false,
             link: None,
+            sites: None,
             ca: None,
             insecure: false,
             is_permitted: false,
@@ -199,6 +208,8 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     load.service_time = table.one("service_time", parsed)?;
     set(&mut load.workers, table.one("workers", whole)?);
     connection(&table, &mut load, inputs)?;
+    load.settings = sites::settings(&table)?;
+    sites::place(&table, &mut load, inputs.folder)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
     load.payload = payload_or_size(&table, inputs)?;

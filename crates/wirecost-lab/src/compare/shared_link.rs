@@ -146,7 +146,7 @@ fn cell(
             totals: tally.totals().first().cloned().unwrap_or_default(),
             outcome,
             delays,
-            counters,
+            counters: counters.first().copied().unwrap_or_default(),
         },
     ))
 }

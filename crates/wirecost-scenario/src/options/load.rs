@@ -3,7 +3,9 @@
 mod phase;
 pub mod print;
 pub mod resources;
+pub mod settings;
 pub mod shared;
+pub mod sites;
 pub mod valid;
 
 use std::fmt;
@@ -26,6 +28,8 @@ use wirecost_stack::url::Url;
 use wirecost_stack::{Application, Pattern, Stack};
 use wirecost_wire::ipv6;
 
+use self::settings::Settings;
+use self::sites::Sites;
 use crate::options::compare::OptionsError;
 use crate::options::sending::{self, Connection, HttpSizes};
 use crate::table::ValueError;
@@ -44,6 +48,9 @@ pub struct LoadOptions {
     /// The target.
     #[serde(serialize_with = "print::text")]
     pub target: LoadTarget,
+    /// The settings of a target that wirecost starts, where they differ from those that it gives it.
+    #[serde(skip_serializing_if = "Settings::is_empty")]
+    pub settings: Settings,
     /// Devices without subscribers.
     pub clients: u32,
     /// Devices that receive.
@@ -115,6 +122,9 @@ pub struct LoadOptions {
     /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "print::link")]
     pub link: Option<LinkConfig>,
+    /// The sites of the load; `link` and `target` are those of the devices that send, and follow from them.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub sites: Option<Sites>,
     /// Certificate authorities of the target, in addition to those of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,

@@ -118,6 +118,7 @@ impl LoadOptions {
             let why = format!("{target} does not speak {stack}: it speaks {spoken}");
             return refuse(About::Key("target"), Some(why));
         }
+        refuse(About::Key("settings"), self.cannot_set())?;
         refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
         refuse(About::Key("link"), self.cannot_cross())?;
@@ -142,6 +143,15 @@ impl LoadOptions {
         self.check_http()?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why its target cannot have its settings.
+    fn cannot_set(&self) -> Option<String> {
+        match &self.target {
+            LoadTarget::Started(target) => self.settings.refusal(*target),
+            LoadTarget::Url(url) => (!self.settings.is_empty())
+                .then(|| format!("{url} runs already, and has the settings that it was started with")),
+        }
     }
 
     /// Checks what HTTP requests and answers carry beyond the least.
