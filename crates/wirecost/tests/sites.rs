@@ -243,7 +243,7 @@ fn wrong_sites_are_refused_before_anything_runs() {
             "links.fog-cellar: there is no site cellar: the sites are field, fog, office",
         ),
         (
-            "links.field-fog.mtu=1280",
+            "links.field-fog.mtu=1280B",
             "links.fog-office: the links between sites have one MTU, and an earlier one has another",
         ),
         (
