@@ -5,7 +5,7 @@
 //! - [`foreground`]: a program on the device's side, with the user's terminal
 //! - [`worker`]: another process of this program
 //! - [`listening`]: which sockets listen
-//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`]: location, configuration and readiness of each server
+//! - [`mosquitto`], [`libcoap`], [`caddy`], [`rabbitmq`], [`postgresql`]: location, configuration and readiness of each server
 
 pub mod caddy;
 mod contained;
@@ -13,6 +13,7 @@ pub mod foreground;
 pub mod libcoap;
 pub mod listening;
 pub mod mosquitto;
+pub mod postgresql;
 pub mod rabbitmq;
 pub mod usage;
 pub mod worker;

@@ -1,7 +1,7 @@
 //! Protocols on a byte stream, described as the bytes arrive.
 //!
 //! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
-//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`]: the protocols
+//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`]: the protocols
 //! - [`tls`]: TLS records and the stream inside
 //!
 //! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
@@ -13,6 +13,7 @@ mod coap;
 mod detect;
 mod http1;
 mod mqtt;
+mod postgres;
 pub(crate) mod tls;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ use amqp::Amqp;
 use detect::{Detected, detect};
 use http1::Http1;
 use mqtt::Mqtt;
+use postgres::Postgres;
 use tls::Tls;
 
 /// Why the rest of a direction cannot be described.
@@ -63,6 +65,7 @@ pub(crate) enum Protocol {
     Coap,
     Http1(Http1),
     Amqp(Box<Amqp>),
+    Postgres(Postgres),
     Tls(Box<Tls>),
     /// A protocol that this crate does not know.
     Unknown(&'static str),
@@ -136,6 +139,7 @@ impl Stream {
             Protocol::Coap => "CoAP over TCP".to_owned(),
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
+            Protocol::Postgres(_) => "PostgreSQL".to_owned(),
             Protocol::Tls(tls) => tls.label(),
             Protocol::Unknown(name) => (*name).to_owned(),
         }
@@ -209,6 +213,7 @@ impl Stream {
                 Protocol::Coap => coap::message(bytes)?,
                 Protocol::Http1(http) => http.part(direction, bytes)?,
                 Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
+                Protocol::Postgres(postgres) => postgres.message(direction, bytes)?,
                 Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
                 Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
             };

@@ -123,6 +123,8 @@ pub enum Protocol {
     Tcp,
     /// Receives datagrams
     Udp,
+    /// PostgreSQL's protocol for one table; it keeps no rows
+    Postgres,
 }
 
 /// A user of a server.
