@@ -14,7 +14,9 @@ use wirecost_stack::target::Target;
 
 use crate::patience::Patience;
 use crate::process::usage::Usage;
-use crate::process::{Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mosquitto, postgresql, rabbitmq};
+use crate::process::{
+    Launch, Readiness, ServerProcess, TlsFiles, caddy, libcoap, mariadb, mosquitto, postgresql, rabbitmq,
+};
 use crate::{EnvironmentError, Side};
 
 /// How long a server may take until it answers.
@@ -106,6 +108,14 @@ fn recipe(
             version: postgresql::version(),
             patience: postgresql::PATIENCE,
         },
+        Target::Mariadb => Recipe {
+            launch: mariadb::launch(folder, mariadb::address(ip))?,
+            program: Some(mariadb::program()?),
+            probe: mariadb::probe,
+            address: mariadb::address(ip),
+            version: mariadb::version(),
+            patience: mariadb::PATIENCE,
+        },
         Target::Libcoap => coap(libcoap::Build::Openssl)?,
         Target::LibcoapGnutls => coap(libcoap::Build::Gnutls)?,
     };
@@ -160,7 +170,15 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TargetError> {
 }
 
 /// The servers' own working files below the run's folder, including cookies. Logs and configurations stay.
-const WORKING_FILES: [&str; 6] = ["mnesia", "log", ".erlang.cookie", ".config", ".step", postgresql::DATA];
+const WORKING_FILES: [&str; 7] = [
+    "mnesia",
+    "log",
+    ".erlang.cookie",
+    ".config",
+    ".step",
+    postgresql::DATA,
+    mariadb::DATA,
+];
 
 /// Removes the working files of a server that has gone. Failures do not affect the results.
 fn remove_working_files(folder: &Path) {

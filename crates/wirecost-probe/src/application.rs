@@ -248,8 +248,8 @@ impl From<store::Event> for ProbeEvent {
             store::Event::Opened => ProbeEvent::Ready(vec![Fact::new("statement", "prepared")]),
             store::Event::Sent { .. } => ProbeEvent::Sent,
             store::Event::Acknowledged { .. } => ProbeEvent::Answered(vec![Fact::new("message", "stored")]),
-            store::Event::Refused { reason, .. } => {
-                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, reason))
+            store::Event::Refused { refusal, .. } => {
+                ProbeEvent::Refused(Refusal::new(RefusalKind::Other, refusal))
             }
             store::Event::Failed(failure) => store_failure(failure).into(),
             store::Event::Closed => Trouble::Closed.into(),

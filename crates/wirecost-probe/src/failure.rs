@@ -284,6 +284,7 @@ impl Diagnosis<'_> {
             Scheme::Http => "http1",
             Scheme::H3 => "http3",
             Scheme::Postgres => "postgres",
+            Scheme::Mariadb => "mariadb",
             Scheme::Mqtts
             | Scheme::Mqttsns
             | Scheme::Coaps

@@ -125,7 +125,7 @@ impl Options {
         let conflicts = [
             (
                 self.login.is_some() && !takes_login,
-                "a user goes with mqtt, mqtts, amqp, amqps and postgres",
+                "a user goes with mqtt, mqtts, amqp, amqps, postgres and mariadb",
             ),
             (
                 self.psk.is_some() && !is_dtls,

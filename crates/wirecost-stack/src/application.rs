@@ -260,7 +260,7 @@ fn store_command(command: Command) -> Result<store::Command, CommandError> {
                 },
         } => Ok(store::Command::Insert {
             message,
-            sender: None,
+            key: None,
             content,
         }),
         Command::Close => Ok(store::Command::Close),

@@ -245,7 +245,7 @@ impl From<store::Event> for Event {
             store::Event::Opened => READY,
             store::Event::Sent { message } => Event::Sent { message },
             store::Event::Acknowledged { message } => Event::Acknowledged { message },
-            store::Event::Refused { message, reason } => Event::refused(message, reason),
+            store::Event::Refused { message, refusal } => Event::refused(message, refusal),
             store::Event::Discarded { message } => Event::TimedOut { message },
             store::Event::Failed(failure @ store::Failure::TimedOut(_)) => Event::lost(failure),
             store::Event::Failed(failure) => Event::rejected(failure),

@@ -243,6 +243,11 @@ impl Stack {
             | Application::Http1
             | Application::Http3
             | Application::Store(Store::Postgres) => (1_000_000_000, "the most that wirecost sends"),
+            // max_allowed_packet, less the other fields.
+            Application::Store(Store::Mariadb) => (
+                16_000_000,
+                "about the most that a server takes by default (max_allowed_packet)",
+            ),
         };
         let limit = limit.saturating_sub(if self.object { OBJECT_ALLOWANCE } else { 0 });
         (payload_bytes > limit).then(|| format!("{payload_bytes} B are more than {limit} B, {why}"))

@@ -8,7 +8,7 @@ use super::kind::{Application, Stack};
 use wirecost_store::Store;
 
 /// The name of every application protocol.
-const NAMES: [(&str, Application); 20] = [
+const NAMES: [(&str, Application); 21] = [
     ("tcp", Application::Tcp),
     ("udp", Application::Udp),
     ("mqtt-qos0", Application::Mqtt311(0)),
@@ -29,6 +29,7 @@ const NAMES: [(&str, Application); 20] = [
     ("http1", Application::Http1),
     ("http3", Application::Http3),
     ("postgres", Application::Store(Store::Postgres)),
+    ("mariadb", Application::Store(Store::Mariadb)),
 ];
 
 /// The part of a name that means a protected object.
@@ -249,7 +250,7 @@ const ABSENT: [(&str, &str); 6] = [
 const HTTP: &str = "HTTP/1.1 is http1 or http1+tls1.3, HTTP/3 is http3";
 
 /// Other common names of stacks.
-const OTHERWISE: [(&str, &str); 17] = [
+const OTHERWISE: [(&str, &str); 18] = [
     ("h1", "http1"),
     ("h3", "http3"),
     ("http", "http1"),
@@ -267,6 +268,7 @@ const OTHERWISE: [(&str, &str); 17] = [
     ("amqp1", "amqp-unsettled"),
     ("amqps", "amqp-unsettled+tls1.3"),
     ("postgresql", "postgres"),
+    ("mysql", "mariadb"),
 ];
 
 /// The name that differs least, if it is near.

@@ -44,6 +44,8 @@ pub enum Scheme {
     Udp,
     /// PostgreSQL.
     Postgres,
+    /// MariaDB or MySQL.
+    Mariadb,
 }
 
 /// The protocol within the channel.
@@ -85,6 +87,7 @@ impl Protocol {
             Self::Tcp => "bare payload on TCP",
             Self::Udp => "bare payload on UDP",
             Self::Store(Store::Postgres) => "PostgreSQL",
+            Self::Store(Store::Mariadb) => "MariaDB",
         }
     }
 
@@ -96,7 +99,7 @@ impl Protocol {
 
 impl Scheme {
     /// Every scheme with its name and protocol, in the order of the variants.
-    const TABLE: [(Self, &'static str, Protocol); 16] = [
+    const TABLE: [(Self, &'static str, Protocol); 17] = [
         (Self::Mqtt, "mqtt", Protocol::Mqtt),
         (Self::Mqtts, "mqtts", Protocol::Mqtt),
         (Self::Mqttsn, "mqttsn", Protocol::MqttSn),
@@ -113,6 +116,7 @@ impl Scheme {
         (Self::Tcp, "tcp", Protocol::Tcp),
         (Self::Udp, "udp", Protocol::Udp),
         (Self::Postgres, "postgres", Protocol::Store(Store::Postgres)),
+        (Self::Mariadb, "mariadb", Protocol::Store(Store::Mariadb)),
     ];
 
     /// The scheme's name.
@@ -187,7 +191,7 @@ impl Scheme {
             Self::Amqps => Self::Amqp,
             Self::Http => Self::Https,
             Self::Https | Self::H3 => Self::Http,
-            Self::Tcp | Self::Udp | Self::Postgres => self,
+            Self::Tcp | Self::Udp | Self::Postgres | Self::Mariadb => self,
         }
     }
 }
@@ -290,7 +294,7 @@ impl FromStr for Url {
 const LOCAL: &str = "localhost";
 
 /// Other common names of schemes.
-const OTHERWISE: [(&str, &str); 1] = [("postgresql", "postgres")];
+const OTHERWISE: [(&str, &str); 2] = [("postgresql", "postgres"), ("mysql", "mariadb")];
 
 fn scheme_of(text: &str) -> Result<Scheme, UrlError> {
     let lower = text.to_ascii_lowercase();
@@ -421,7 +425,8 @@ impl Url {
             Stack::is_amqp,
             Stack::is_http,
         ];
-        let is_same = kinds.iter().all(|is_of| is_of(stack) == is_of(named)) && stack.store() == named.store();
+        let is_same =
+            kinds.iter().all(|is_of| is_of(stack) == is_of(named)) && stack.store() == named.store();
         // No scheme is for bare payloads that are protected.
         let is_bare = matches!(self.scheme, Scheme::Tcp | Scheme::Udp);
         let is_as_secure = is_bare || stack.has_handshake() == self.scheme.is_secure();

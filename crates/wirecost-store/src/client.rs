@@ -24,7 +24,7 @@ use wirecost_proto::{
     Buffer, Cause, Endpoint, FlowId, Input, Instant, Layer, Output, PeerText, Phase, ResetReason,
 };
 
-pub use command::{Command, Config, Event, Failure};
+pub use command::{Command, Config, Event, Failure, Key, Refusal};
 pub(crate) use dialect::{Dialect, Row, Step};
 
 /// The longest packet that the client accepts from a server, in bytes.
@@ -143,7 +143,8 @@ impl Client {
     fn discard(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             let messages = connection.in_flight.drain(..);
-            self.events.extend(messages.map(|message| Event::Discarded { message }));
+            self.events
+                .extend(messages.map(|message| Event::Discarded { message }));
         }
     }
 
@@ -152,7 +153,8 @@ impl Client {
             connection.state = State::Finishing;
             connection.answer_by = None;
             let messages = connection.in_flight.drain(..);
-            self.events.extend(messages.map(|message| Event::Discarded { message }));
+            self.events
+                .extend(messages.map(|message| Event::Discarded { message }));
         }
         self.events.push_back(Event::Failed(failure));
     }
@@ -163,7 +165,8 @@ impl Client {
         };
         let is_over = connection.is_over();
         let messages = connection.in_flight.drain(..);
-        self.events.extend(messages.map(|message| Event::Discarded { message }));
+        self.events
+            .extend(messages.map(|message| Event::Discarded { message }));
         if !is_over {
             self.events.push_back(Event::Closed);
             connection.state = State::Finishing;
@@ -219,7 +222,9 @@ impl Client {
             let rest = &bytes[taken..];
             if connection.is_over() {
                 let (phase, cause) = (Phase::Close, Cause::Original);
-                connection.consumed.cover(rest.len(), Layer::Application, phase, cause);
+                connection
+                    .consumed
+                    .cover(rest.len(), Layer::Application, phase, cause);
                 return bytes.len();
             }
             let len = match connection.dialect.packet_len(rest) {
@@ -257,7 +262,7 @@ impl Client {
             }
             Step::Answer(answer) => match (connection.in_flight.pop_front(), answer) {
                 (Some(message), Ok(())) => self.events.push_back(Event::Acknowledged { message }),
-                (Some(message), Err(reason)) => self.events.push_back(Event::Refused { message, reason }),
+                (Some(message), Err(refusal)) => self.events.push_back(Event::Refused { message, refusal }),
                 (None, _) => self.stats.unexpected_answers += 1,
             },
         }
@@ -305,15 +310,17 @@ impl Client {
         let message = match command {
             Command::Insert {
                 message,
-                sender,
+                key,
                 content,
             } => {
+                let own = (&*self.config.sender, self.inserts);
+                let (sender, number) = key.as_ref().map_or(own, |key| (&*key.sender, key.number));
                 let row = Row {
-                    sender: sender.as_deref().unwrap_or(&self.config.sender),
-                    number: self.inserts,
+                    sender,
+                    number,
                     content: &content,
                 };
-                self.inserts += 1;
+                self.inserts += u64::from(key.is_none());
                 connection.dialect.insert(&row, out);
                 message
             }
@@ -342,11 +349,13 @@ impl Connection {
             true => (Phase::Message, Cause::Acknowledgement),
             false => (Phase::Connect, Cause::Original),
         };
-        self.consumed.cover(packet.len(), Layer::Application, phase, cause);
+        self.consumed
+            .cover(packet.len(), Layer::Application, phase, cause);
         let mut step = Ok(Step::More);
-        self.outgoing.push_with(Layer::Application, phase, Cause::Original, |bytes| {
-            step = self.dialect.receive(packet, bytes);
-        });
+        self.outgoing
+            .push_with(Layer::Application, phase, Cause::Original, |bytes| {
+                step = self.dialect.receive(packet, bytes);
+            });
         step
     }
 }

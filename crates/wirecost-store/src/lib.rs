@@ -2,7 +2,8 @@
 //!
 //! - [`client`]: connects, prepares the statement once, inserts, reports answers, closes; the same for every database
 //! - [`server`]: accepts connections and answers inserts; it keeps no rows
-//! - [`postgres`]: the messages of PostgreSQL, protocol 3.0
+//! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL
+//! - [`keeper`]: readings that wait for a database, up to a bound
 //! - `scram`: authentication by SCRAM-SHA-256 (RFC 5802, RFC 7677)
 //!
 //! The table is called [`TABLE`] and has four columns: `sender`, the sender's name; `number`, its count of inserts from 0;
@@ -22,6 +23,8 @@
 //! ```
 
 pub mod client;
+pub mod keeper;
+pub mod mariadb;
 pub mod postgres;
 mod reader;
 mod scram;
@@ -40,13 +43,24 @@ pub const USER: &str = "wirecost";
 pub enum Store {
     /// PostgreSQL.
     Postgres,
+    /// MariaDB or MySQL.
+    Mariadb,
 }
 
 impl Store {
+    /// The statement that creates the table, unless it exists.
+    pub fn create_table(self, column: Column) -> String {
+        match self {
+            Self::Postgres => postgres::create_table(column),
+            Self::Mariadb => mariadb::create_table(column),
+        }
+    }
+
     /// The port of its servers.
     pub const fn port(self) -> u16 {
         match self {
             Self::Postgres => postgres::PORT,
+            Self::Mariadb => mariadb::PORT,
         }
     }
 }
@@ -55,6 +69,7 @@ impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Postgres => "PostgreSQL",
+            Self::Mariadb => "MariaDB",
         })
     }
 }
@@ -65,7 +80,7 @@ pub enum Column {
     /// Any bytes.
     #[default]
     Bytes,
-    /// A JSON text: `jsonb` of PostgreSQL.
+    /// A JSON text: `jsonb` of PostgreSQL, `JSON` of MariaDB.
     Json,
 }
 

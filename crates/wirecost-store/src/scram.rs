@@ -73,7 +73,13 @@ impl Client {
         let without_proof = format!("c={GS2_HEADER_BASE64},r={nonce}");
         let signed = format!("{},{server_first},{without_proof}", self.first_bare);
         let mut salted = [0; digest::SHA256_OUTPUT_LEN];
-        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, iterations, &salt, password.as_bytes(), &mut salted);
+        pbkdf2::derive(
+            pbkdf2::PBKDF2_HMAC_SHA256,
+            iterations,
+            &salt,
+            password.as_bytes(),
+            &mut salted,
+        );
         let client_key = mac(&salted, b"Client Key");
         let stored_key = digest::digest(&digest::SHA256, client_key.as_ref());
         let signature = mac(stored_key.as_ref(), signed.as_bytes());
@@ -139,8 +145,14 @@ mod tests {
             last,
             "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
         );
-        assert_eq!(verifier.verify("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="), Ok(()));
-        assert_eq!(verifier.verify("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5="), Err(Error::Malformed("a signature in base64")));
+        assert_eq!(
+            verifier.verify("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="),
+            Ok(())
+        );
+        assert_eq!(
+            verifier.verify("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G5="),
+            Err(Error::Malformed("a signature in base64"))
+        );
         assert_eq!(verifier.verify("v=AAAA"), Err(Error::Proof));
     }
 

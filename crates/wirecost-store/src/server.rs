@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use wirecost_proto::{Buffer, Cause, Endpoint, FlowId, Front, Input, Instant, Layer, Output, Phase};
 
-use crate::{Malformed, Parts, Store, postgres};
+use crate::{Malformed, Parts, Store, mariadb, postgres};
 
 /// The longest packet that the server accepts, in bytes: the largest payload that wirecost sends, and its fields.
 const LONGEST_PACKET: usize = 1_000_100_000;
@@ -100,6 +100,7 @@ impl Server {
     fn open(&mut self, flow: FlowId) {
         let mut conversation: Box<dyn Dialect> = match self.store {
             Store::Postgres => Box::new(postgres::Conversation::default()),
+            Store::Mariadb => Box::new(mariadb::Conversation::default()),
         };
         if let Some(answer) = conversation.greeting() {
             self.output.push_back(ServerOutput::Transmit(flow, answer));
@@ -123,7 +124,8 @@ impl Server {
         };
         if let Err(reason) = taken {
             self.flows.remove(&flow);
-            self.output.push_back(ServerOutput::Event(Event::Faulted { flow, reason }));
+            self.output
+                .push_back(ServerOutput::Event(Event::Faulted { flow, reason }));
             self.output.push_back(ServerOutput::Close(flow));
         }
     }

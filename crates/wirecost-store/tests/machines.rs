@@ -8,19 +8,24 @@ use wirecost_proto::path::FixedDelay;
 use wirecost_proto::{Buffer, Content, Endpoint, FlowId, Input, Instant, Layer, Output, Phase};
 use wirecost_store::client::{Client, Command, Config, Event, Failure};
 use wirecost_store::server::{self, Server};
-use wirecost_store::{Store, postgres};
+use wirecost_store::{Column, Store};
 
-const STORES: [Store; 1] = [Store::Postgres];
+const STORES: [Store; 2] = [Store::Postgres, Store::Mariadb];
 
 fn config(store: Store) -> Config {
     Config {
-        setup: vec![postgres::create_table(wirecost_store::Column::Bytes)],
+        setup: vec![store.create_table(Column::Bytes)],
         ..Config::new(store, "readings", "device-1")
     }
 }
 
 fn pair(store: Store) -> Pair<Client, Server, FixedDelay> {
-    let mut pair = Pair::new(Transport::Stream, Client::new(config(store)), Server::new(store), FixedDelay(Duration::from_millis(10)));
+    let mut pair = Pair::new(
+        Transport::Stream,
+        Client::new(config(store)),
+        Server::new(store),
+        FixedDelay(Duration::from_millis(10)),
+    );
     pair.open();
     pair
 }
@@ -28,13 +33,16 @@ fn pair(store: Store) -> Pair<Client, Server, FixedDelay> {
 fn insert(message: u64, payload: &[u8]) -> Command {
     Command::Insert {
         message,
-        sender: None,
+        key: None,
         content: Content::from(payload),
     }
 }
 
 fn events(pair: &Pair<Client, Server, FixedDelay>) -> Vec<Event> {
-    pair.client_events.iter().map(|(_, event)| event.clone()).collect()
+    pair.client_events
+        .iter()
+        .map(|(_, event)| event.clone())
+        .collect()
 }
 
 #[test]
@@ -128,7 +136,10 @@ fn a_server_that_wants_a_password_gets_none_that_was_not_given() {
     let events = answered_by(Store::Postgres, b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0");
     assert_eq!(events, [Event::Failed(Failure::NoPassword)]);
     let events = answered_by(Store::Postgres, b"R\0\0\0\x08\0\0\0\x03");
-    assert!(matches!(events[..], [Event::Failed(Failure::Method(_))]), "{events:?}");
+    assert!(
+        matches!(events[..], [Event::Failed(Failure::Method(_))]),
+        "{events:?}"
+    );
 }
 
 #[test]
@@ -146,7 +157,10 @@ fn a_server_that_says_nothing_is_given_up_in_time() {
     let Ok(()) = client.handle_input(Input::Timeout, at);
     let event = client.poll_output(&mut Buffer::new());
     assert_eq!(event, Output::Event(Event::Failed(Failure::TimedOut("login"))));
-    assert_eq!(client.poll_output(&mut Buffer::new()), Output::Close { flow, reset: false });
+    assert_eq!(
+        client.poll_output(&mut Buffer::new()),
+        Output::Close { flow, reset: false }
+    );
 }
 
 #[test]
@@ -157,6 +171,10 @@ fn what_was_in_flight_when_the_server_ended_is_discarded() {
         pair.command(insert(7, b"x"));
         pair.reset(FlowId(0), wirecost_proto::ResetReason::ByPeer);
         pair.drive_for(Duration::from_secs(1));
-        assert!(events(&pair).contains(&Event::Discarded { message: 7 }), "{:?}", events(&pair));
+        assert!(
+            events(&pair).contains(&Event::Discarded { message: 7 }),
+            "{:?}",
+            events(&pair)
+        );
     }
 }

@@ -3,6 +3,7 @@
 use wirecost_proto::Direction;
 
 use super::http1::Http1;
+use super::mariadb::Mariadb;
 use super::mqtt::Mqtt;
 use super::postgres::Postgres;
 use super::tls::{Tls, is_record};
@@ -75,6 +76,7 @@ fn by_port(server_port: u16) -> Protocol {
         5683 | 5684 => Protocol::Coap,
         5671 | 5672 => Protocol::Amqp(Box::default()),
         5432 => Protocol::Postgres(Postgres::open()),
+        3306 => Protocol::Mariadb(Mariadb::default()),
         _ => Protocol::Unknown("unknown"),
     }
 }

@@ -1,7 +1,7 @@
 //! Protocols on a byte stream, described as the bytes arrive.
 //!
 //! - [`detect`](mod@detect): recognizes the protocol by the first bytes and the server's port
-//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`]: the protocols
+//! - [`bare`], [`mqtt`], [`coap`], [`http1`], [`amqp`], [`postgres`], [`mariadb`]: the protocols
 //! - [`tls`]: TLS records and the stream inside
 //!
 //! A protocol reads bytes from the front of one direction and describes them as soon as possible. If a message's
@@ -12,6 +12,7 @@ mod bare;
 mod coap;
 mod detect;
 mod http1;
+mod mariadb;
 mod mqtt;
 mod postgres;
 pub(crate) mod tls;
@@ -26,6 +27,7 @@ use crate::span_list::{PerDirection, Rest, SpanList};
 use amqp::Amqp;
 use detect::{Detected, detect};
 use http1::Http1;
+use mariadb::Mariadb;
 use mqtt::Mqtt;
 use postgres::Postgres;
 use tls::Tls;
@@ -66,6 +68,7 @@ pub(crate) enum Protocol {
     Http1(Http1),
     Amqp(Box<Amqp>),
     Postgres(Postgres),
+    Mariadb(Mariadb),
     Tls(Box<Tls>),
     /// A protocol that this crate does not know.
     Unknown(&'static str),
@@ -140,6 +143,7 @@ impl Stream {
             Protocol::Http1(_) => "HTTP/1.1".to_owned(),
             Protocol::Amqp(_) => "AMQP 1.0".to_owned(),
             Protocol::Postgres(_) => "PostgreSQL".to_owned(),
+            Protocol::Mariadb(_) => "MariaDB or MySQL".to_owned(),
             Protocol::Tls(tls) => tls.label(),
             Protocol::Unknown(name) => (*name).to_owned(),
         }
@@ -214,6 +218,7 @@ impl Stream {
                 Protocol::Http1(http) => http.part(direction, bytes)?,
                 Protocol::Amqp(amqp) => amqp.frame(direction, bytes)?,
                 Protocol::Postgres(postgres) => postgres.message(direction, bytes)?,
+                Protocol::Mariadb(mariadb) => mariadb.packet(direction, bytes)?,
                 Protocol::Tls(tls) => return tls.take(direction, bytes, context, out),
                 Protocol::Unknown(_) => return Err(Unreadable("unknown protocol")),
             };

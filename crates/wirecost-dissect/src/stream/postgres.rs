@@ -56,9 +56,15 @@ impl Postgres {
         self.is_open |= matches!(bytes.first(), Some(&(frontend::BIND | frontend::QUERY)));
         if bytes.first() == Some(&frontend::BIND) {
             let parts = bind_parts(bytes).map_err(unreadable)?;
-            return Ok(parts.map(|Parts { before, payload, after }| {
-                Rest::new([before as u64, payload as u64, after as u64], Purpose::MESSAGE)
-            }));
+            return Ok(parts.map(
+                |Parts {
+                     before,
+                     payload,
+                     after,
+                 }| {
+                    Rest::new([before as u64, payload as u64, after as u64], Purpose::MESSAGE)
+                },
+            ));
         }
         let purpose = match bytes.first() {
             Some(&frontend::TERMINATE) => Purpose::CLOSE,

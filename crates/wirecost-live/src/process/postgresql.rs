@@ -13,7 +13,7 @@ use wirecost_store::{Column, USER};
 /// Debian has each version's programs in a folder of its own, and none of the server's on PATH.
 const VERSIONS: &str = "/usr/lib/postgresql";
 const PROGRAM: &str = "postgres";
-const PACKAGE: &str = "postgresql-15";
+const PACKAGE: &str = "postgresql";
 
 /// The database, and what a stack's client connects to unless it is told otherwise.
 const DATABASE: &str = "test";
@@ -54,7 +54,15 @@ pub fn launch(folder: &Path, address: SocketAddr) -> Result<Launch, EnvironmentE
     let programs = programs()?;
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut arguments: Vec<String> = [
-        "--user", "--ipc", "--map-user=65534", "--map-group=65534", "/bin/sh", "-e", "-c", SCRIPT, "sh",
+        "--user",
+        "--ipc",
+        "--map-user=65534",
+        "--map-group=65534",
+        "/bin/sh",
+        "-e",
+        "-c",
+        SCRIPT,
+        "sh",
     ]
     .map(str::to_owned)
     .into();

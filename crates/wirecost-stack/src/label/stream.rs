@@ -6,17 +6,14 @@ use wirecost_mqtt::codec::PacketType;
 use wirecost_mqtt::codec::framing::packet_len;
 use wirecost_proto::{Direction, Layer};
 use wirecost_store::Store;
+use wirecost_store::mariadb::codec as mariadb;
 use wirecost_store::postgres::codec::{backend, frontend, message_len, startup_len};
 
 use super::{Content, push_new};
 use crate::Application;
 
 /// The messages that begin in a segment; empty where its content continues an earlier message.
-pub(super) fn messages(
-    application: Application,
-    direction: Direction,
-    content: &Content<'_>,
-) -> Vec<String> {
+pub(super) fn messages(application: Application, direction: Direction, content: &Content<'_>) -> Vec<String> {
     let mut spans = content.spans_of(0..content.bytes.len());
     // A message begins with bytes of its protocol.
     if spans.next().is_none_or(|span| span.layer != Layer::Application) {
@@ -29,6 +26,7 @@ pub(super) fn messages(
         Application::Http1 => start_line(content.bytes).into_iter().collect(),
         Application::Tcp => vec!["message".into()],
         Application::Store(Store::Postgres) => postgres_messages(direction, content.bytes),
+        Application::Store(Store::Mariadb) => mariadb_packets(direction, content.bytes),
         Application::Udp
         | Application::MqttSn(_)
         | Application::CoapNon
@@ -130,6 +128,27 @@ pub(super) fn postgres_messages(direction: Direction, mut bytes: &[u8]) -> Vec<S
         let Ok(Some(len)) = len else {
             break;
         };
+        bytes = bytes.get(len..).unwrap_or_default();
+    }
+    names
+}
+
+/// Commands and answers by their first byte. What continues a login has a sequence number above 0.
+pub(super) fn mariadb_packets(direction: Direction, mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    while let (Some(len), Some(sequence), Some(kind)) =
+        (mariadb::packet_len(bytes), bytes.get(3), bytes.get(mariadb::HEADER_BYTES))
+    {
+        let name = match (direction, *kind, *sequence) {
+            (Direction::Up, kind, 0) => mariadb::command::name(kind).unwrap_or("command"),
+            (Direction::Up, ..) => "login",
+            (Direction::Down, mariadb::VERSION, 0) => "handshake",
+            (Direction::Down, mariadb::answer::OK, _) => "OK",
+            (Direction::Down, mariadb::answer::ERR, _) => "ERR",
+            (Direction::Down, mariadb::answer::EOF, _) => "EOF",
+            (Direction::Down, ..) => "definition",
+        };
+        push_new(&mut names, name.to_owned());
         bytes = bytes.get(len..).unwrap_or_default();
     }
     names

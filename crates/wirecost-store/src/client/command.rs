@@ -60,8 +60,8 @@ pub enum Command {
     Insert {
         /// The number that events give back.
         message: u64,
-        /// The column `sender`; `None` for that of the settings.
-        sender: Option<Arc<str>>,
+        /// The columns `sender` and `number`; `None` for the sender of the settings and the client's own count.
+        key: Option<Key>,
         /// The column `payload`.
         content: Content,
     },
@@ -74,6 +74,25 @@ pub enum Command {
     },
     /// Close the connection once all earlier commands are answered.
     Close,
+}
+
+/// The columns that name a reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The column `sender`.
+    pub sender: Arc<str>,
+    /// The column `number`.
+    pub number: u64,
+}
+
+/// Why a database did not carry out a command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct Refusal {
+    /// The database's words, with its code.
+    pub words: PeerText,
+    /// Whether the database has no room now: the same insert may succeed later.
+    pub is_full: bool,
 }
 
 /// An event of the client.
@@ -95,8 +114,8 @@ pub enum Event {
     Refused {
         /// Its number.
         message: u64,
-        /// The database's words.
-        reason: PeerText,
+        /// Why.
+        refusal: Refusal,
     },
     /// The connection ended before the answer. The row may be stored.
     Discarded {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use wirecost_proto::{Buffer, Content, PeerText};
+use wirecost_proto::{Buffer, Content};
 
-use super::{Config, Failure};
-use crate::{Store, postgres};
+use super::{Config, Failure, Refusal};
+use crate::{Store, mariadb, postgres};
 
 /// A row to insert.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ pub(crate) enum Step {
     More,
     /// The insert is prepared.
     Ready,
-    /// The answer to the oldest command in flight: done, or the database's words.
-    Answer(Result<(), PeerText>),
+    /// The answer to the oldest command in flight.
+    Answer(Result<(), Refusal>),
 }
 
 /// One connection in the protocol of a database.
@@ -53,5 +53,6 @@ pub(crate) trait Dialect: fmt::Debug + Send {
 pub(super) fn new(config: &Config) -> Box<dyn Dialect> {
     match config.store {
         Store::Postgres => Box::new(postgres::Session::new(config)),
+        Store::Mariadb => Box::new(mariadb::Session::new(config)),
     }
 }

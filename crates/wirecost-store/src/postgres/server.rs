@@ -75,7 +75,9 @@ impl Conversation {
     }
 
     fn query(&mut self) -> Answer {
-        message(backend::COMMAND_COMPLETE, &mut self.pending, |out| out.extend(b"OK\0"));
+        message(backend::COMMAND_COMPLETE, &mut self.pending, |out| {
+            out.extend(b"OK\0")
+        });
         self.sync()
     }
 }

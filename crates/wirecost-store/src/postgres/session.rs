@@ -25,7 +25,7 @@ use wirecost_proto::{Buffer, Cause, Layer, PeerText, Phase};
 
 use super::codec::{HEADER_BYTES, Report, VERSION, backend, frontend, message, message_len, with_length};
 use super::{STATEMENT, insert};
-use crate::client::{Config, Dialect, Failure, Row, Step, words};
+use crate::client::{Config, Dialect, Failure, Refusal, Row, Step, words};
 use crate::reader::Reader;
 use crate::{Column, Malformed, Store, scram};
 
@@ -51,7 +51,7 @@ pub(crate) struct Session {
     column: Column,
     setup: VecDeque<String>,
     /// Why the current command failed, until ReadyForQuery.
-    refusal: Option<PeerText>,
+    refusal: Option<Refusal>,
 }
 
 #[derive(Debug)]
@@ -84,11 +84,15 @@ impl Session {
         let mut reader = Reader::new(content);
         let kind = u32::from_be_bytes(reader.array("a kind of authentication")?);
         match (kind, &self.state) {
-            (0, State::Login | State::AwaitReady { .. }) => self.state = State::AwaitReady { is_prepared: false },
+            (0, State::Login | State::AwaitReady { .. }) => {
+                self.state = State::AwaitReady { is_prepared: false }
+            }
             (10, State::Login) => self.choose(reader, out)?,
             (11, State::AwaitContinue(client)) => {
                 let password = self.password.as_deref().ok_or(Failure::NoPassword)?;
-                let (last, verifier) = client.last(text(reader.rest())?, password).map_err(scram_failure)?;
+                let (last, verifier) = client
+                    .last(text(reader.rest())?, password)
+                    .map_err(scram_failure)?;
                 self.state = State::AwaitFinal(verifier);
                 message(frontend::PASSWORD, out, |out| out.extend(last.as_bytes()));
             }
@@ -143,7 +147,7 @@ impl Session {
             }
         };
         if let Some(refusal) = refusal {
-            return Err(Failure::Refused(refusal));
+            return Err(Failure::Refused(refusal.words));
         }
         if is_prepared {
             self.state = State::Ready;
@@ -210,10 +214,14 @@ impl Dialect for Session {
             backend::READY_FOR_QUERY => self.ready_for_query(out),
             backend::ERROR_RESPONSE => {
                 let report = Report::read(content);
-                let refusal = words(&[report.message, b" (", report.code, b")"].concat());
+                let refusal = Refusal {
+                    words: words(&[report.message, b" (", report.code, b")"].concat()),
+                    // Class 53: disk full, out of memory, too many connections.
+                    is_full: report.code.starts_with(b"53"),
+                };
                 let is_login = !matches!(self.state, State::Ready | State::AwaitReady { .. });
                 if report.is_fatal() || is_login {
-                    return Err(Failure::Refused(refusal));
+                    return Err(Failure::Refused(refusal.words));
                 }
                 self.refusal.get_or_insert(refusal);
                 Ok(Step::More)
@@ -247,7 +255,8 @@ impl Dialect for Session {
             out.extend(u32::try_from(payload).unwrap_or(u32::MAX).to_be_bytes());
             out.extend(version);
         });
-        row.content.push(0..row.content.len(), Phase::Message, Cause::Original, out);
+        row.content
+            .push(0..row.content.len(), Phase::Message, Cause::Original, out);
         out.push_with(Layer::Application, Phase::Message, Cause::Original, |out| {
             out.extend([0; 2]);
             out.extend(EXECUTE_AND_SYNC);

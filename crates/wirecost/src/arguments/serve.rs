@@ -125,6 +125,8 @@ pub enum Protocol {
     Udp,
     /// PostgreSQL's protocol for one table; it keeps no rows
     Postgres,
+    /// MariaDB's protocol for one table; it keeps no rows
+    Mariadb,
 }
 
 /// A user of a server.

@@ -216,7 +216,7 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
         }
         Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
         Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
-        Protocol::Tcp | Protocol::Postgres => format!("openssl s_client -CAfile {file} -connect {address}"),
+        Protocol::Tcp | Protocol::Postgres | Protocol::Mariadb => format!("openssl s_client -CAfile {file} -connect {address}"),
         Protocol::Udp | Protocol::MqttSn => {
             format!("openssl s_client -dtls -CAfile {file} -connect {address}")
         }
@@ -275,6 +275,7 @@ pub const fn stack_of(protocol: Protocol) -> Stack {
         Protocol::Tcp => Application::Tcp,
         Protocol::Udp => Application::Udp,
         Protocol::Postgres => Application::Store(Store::Postgres),
+        Protocol::Mariadb => Application::Store(Store::Mariadb),
     };
     Stack::plain(application)
 }
@@ -291,6 +292,7 @@ const fn name(protocol: Protocol) -> &'static str {
         Protocol::Tcp => "bare TCP",
         Protocol::Udp => "bare UDP",
         Protocol::Postgres => "PostgreSQL",
+        Protocol::Mariadb => "MariaDB",
     }
 }
 
