@@ -222,7 +222,10 @@ impl Keeper {
         }
         let sweep = self.settings.sweep.as_ref().map(|_| self.sweep_at);
         let paused = (!self.waiting.is_empty()).then_some(self.paused_until);
-        let oldest = self.in_flight.front().map(|(_, at, _)| *at + self.settings.timeout);
+        let oldest = self
+            .in_flight
+            .front()
+            .map(|(_, at, _)| *at + self.settings.timeout);
         let has_room = self.in_flight.len() < WINDOW;
         let paused = paused.filter(|_| has_room);
         [sweep, paused, oldest].into_iter().flatten().min()
@@ -309,13 +312,25 @@ mod tests {
         }
         keeper.event(Event::Opened, NOW);
         assert_eq!(inserts(&mut keeper).len(), 3);
-        assert!(matches!(keeper.event(refused(0, true), NOW), Some(Notice::Full(_))));
-        assert!(matches!(keeper.event(refused(1, false), NOW), Some(Notice::Refused(_))));
+        assert!(matches!(
+            keeper.event(refused(0, true), NOW),
+            Some(Notice::Full(_))
+        ));
+        assert!(matches!(
+            keeper.event(refused(1, false), NOW),
+            Some(Notice::Refused(_))
+        ));
         keeper.event(Event::Acknowledged { message: 2 }, NOW);
         // The full database gets a second.
         assert_eq!(inserts(&mut keeper), []);
         assert_eq!(keeper.wakes(), Some(NOW + FULL_PAUSE));
-        let Counts { received, stored, refused, lost, .. } = keeper.counts();
+        let Counts {
+            received,
+            stored,
+            refused,
+            lost,
+            ..
+        } = keeper.counts();
         assert_eq!((received, stored, refused, lost, keeper.held()), (5, 1, 1, 2, 1));
     }
 

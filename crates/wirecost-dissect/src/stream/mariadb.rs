@@ -36,9 +36,15 @@ impl Mariadb {
         }
         self.is_open |= matches!(*kind, command::EXECUTE | command::QUERY);
         Ok(match *kind {
-            command::EXECUTE => execute_parts(bytes).map(|Parts { before, payload, after }| {
-                Rest::new([before as u64, payload as u64, after as u64], Purpose::MESSAGE)
-            }),
+            command::EXECUTE => execute_parts(bytes).map(
+                |Parts {
+                     before,
+                     payload,
+                     after,
+                 }| {
+                    Rest::new([before as u64, payload as u64, after as u64], Purpose::MESSAGE)
+                },
+            ),
             command::QUIT => Some(whole(len, Purpose::CLOSE)),
             _ if self.is_open => Some(whole(len, Purpose::MESSAGE)),
             _ => Some(whole(len, Purpose::CONNECT)),

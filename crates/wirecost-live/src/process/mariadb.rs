@@ -1,6 +1,8 @@
 //! MariaDB, the database, with the table of readings in the database `test`.
 
-use super::{Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration};
+use super::{
+    Launch, Readiness, exchange, find, plain_environment, readiness, version_of, write_configuration,
+};
 use crate::error::EnvironmentError;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -99,6 +101,9 @@ mod tests {
     #[test]
     fn each_statement_before_the_first_client_is_on_one_line() {
         let text = first_statements();
-        assert_eq!(text.lines().filter(|line| line.ends_with(';')).count(), text.lines().count());
+        assert_eq!(
+            text.lines().filter(|line| line.ends_with(';')).count(),
+            text.lines().count()
+        );
     }
 }

@@ -136,9 +136,11 @@ pub(super) fn postgres_messages(direction: Direction, mut bytes: &[u8]) -> Vec<S
 /// Commands and answers by their first byte. What continues a login has a sequence number above 0.
 pub(super) fn mariadb_packets(direction: Direction, mut bytes: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
-    while let (Some(len), Some(sequence), Some(kind)) =
-        (mariadb::packet_len(bytes), bytes.get(3), bytes.get(mariadb::HEADER_BYTES))
-    {
+    while let (Some(len), Some(sequence), Some(kind)) = (
+        mariadb::packet_len(bytes),
+        bytes.get(3),
+        bytes.get(mariadb::HEADER_BYTES),
+    ) {
         let name = match (direction, *kind, *sequence) {
             (Direction::Up, kind, 0) => mariadb::command::name(kind).unwrap_or("command"),
             (Direction::Up, ..) => "login",

@@ -169,7 +169,9 @@ impl Handshake {
 
 /// The code and the words of an ERR packet's content: `message (code)`.
 pub(crate) fn error(content: &[u8]) -> (u16, Vec<u8>) {
-    let code = content.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
+    let code = content
+        .get(1..3)
+        .map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
     let text = content.get(3..).unwrap_or_default();
     // A marker and the SQLSTATE of five bytes.
     let message = match text.first() {
@@ -196,7 +198,9 @@ mod tests {
     #[test]
     fn an_execution_of_another_statement_has_no_payload() {
         let mut other = Vec::new();
-        packet(0, &mut other, |out| out.extend([0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 5]));
+        packet(0, &mut other, |out| {
+            out.extend([0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 5])
+        });
         assert_eq!(execute_parts(&other), Some(Parts::plain(other.len())));
         assert_eq!(execute_parts(&other[..10]), None);
     }

@@ -173,7 +173,9 @@ impl Dialect for Session {
     fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Failure> {
         let first = matches!(self.state, State::AwaitHandshake);
         let is_other = bytes.get(3).is_some_and(|sequence| *sequence != 0)
-            || bytes.get(4).is_some_and(|kind| ![VERSION, answer::ERR].contains(kind));
+            || bytes
+                .get(4)
+                .is_some_and(|kind| ![VERSION, answer::ERR].contains(kind));
         match packet_len(bytes) {
             Some(_) if first && is_other => Err(Failure::OtherProtocol(Store::Mariadb)),
             // The first byte of the content tells what the packet is.

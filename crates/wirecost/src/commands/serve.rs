@@ -216,7 +216,9 @@ fn example(protocol: Protocol, authority: &Path, address: SocketAddr) -> String 
         }
         Protocol::Http1 => format!("curl --cacert {file} https://{address}/test"),
         Protocol::Http3 => format!("curl --http3-only --cacert {file} https://{address}/test"),
-        Protocol::Tcp | Protocol::Postgres | Protocol::Mariadb => format!("openssl s_client -CAfile {file} -connect {address}"),
+        Protocol::Tcp | Protocol::Postgres | Protocol::Mariadb => {
+            format!("openssl s_client -CAfile {file} -connect {address}")
+        }
         Protocol::Udp | Protocol::MqttSn => {
             format!("openssl s_client -dtls -CAfile {file} -connect {address}")
         }

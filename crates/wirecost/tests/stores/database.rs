@@ -48,10 +48,15 @@ impl Database {
             Store::Postgres => database.make_postgresql(login),
             Store::Mariadb => database.make_mariadb(login),
         };
-        assert!(made.is_ok_and(|status| status.success()), "{store}: the data folder");
+        assert!(
+            made.is_ok_and(|status| status.success()),
+            "{store}: the data folder"
+        );
         database.start();
         if store == Store::Postgres {
-            database.ask("postgres", "CREATE DATABASE readings").expect("psql");
+            database
+                .ask("postgres", "CREATE DATABASE readings")
+                .expect("psql");
         }
         if with_table {
             database.sql(&store.create_table(Column::Bytes));
@@ -118,7 +123,12 @@ impl Database {
             Store::Postgres => {
                 let mut command = postgres_program("postgres");
                 command.arg("-D").arg(self.data()).args(["-p", &port.to_string()]);
-                command.args(["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]);
+                command.args([
+                    "-c",
+                    "listen_addresses=127.0.0.1",
+                    "-c",
+                    "unix_socket_directories=",
+                ]);
                 command
             }
             Store::Mariadb => {
@@ -172,14 +182,26 @@ impl Database {
         let mut command = match self.store {
             Store::Postgres => {
                 let mut command = Command::new("psql");
-                command.env("PGPASSWORD", PASSWORD).args(["-X", "-A", "-t", "-h", "127.0.0.1"]);
+                command
+                    .env("PGPASSWORD", PASSWORD)
+                    .args(["-X", "-A", "-t", "-h", "127.0.0.1"]);
                 command.args(["-U", "wirecost", "-p", &port, "-d", database, "-c", statement]);
                 command
             }
             Store::Mariadb => {
                 let mut command = Command::new("mariadb");
                 // The root of a fresh server has no password.
-                command.args(["--no-defaults", "-N", "-B", "-h", "127.0.0.1", "-u", "root", "-P", &port]);
+                command.args([
+                    "--no-defaults",
+                    "-N",
+                    "-B",
+                    "-h",
+                    "127.0.0.1",
+                    "-u",
+                    "root",
+                    "-P",
+                    &port,
+                ]);
                 command.args([database, "-e", statement]);
                 command
             }
@@ -213,7 +235,9 @@ fn free_port() -> u16 {
 /// A program of the newest PostgreSQL, run as nobody.
 fn postgres_program(name: &str) -> Command {
     let versions = fs::read_dir("/usr/lib/postgresql").expect("the package postgresql");
-    let paths = versions.flatten().map(|entry| entry.path().join("bin").join(name));
+    let paths = versions
+        .flatten()
+        .map(|entry| entry.path().join("bin").join(name));
     let newest: Option<PathBuf> = paths.filter(|path| path.is_file()).max();
     let mut command = Command::new("setpriv");
     command.args(NOBODY).arg(newest.expect("the package postgresql"));

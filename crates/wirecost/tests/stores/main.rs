@@ -24,12 +24,21 @@ fn load(arguments: &str) -> Said {
     let home = TempDir::new().expect("a folder");
     let mut command = wirecost(home.path());
     command.env("WIRECOST_PASSWORD", PASSWORD);
-    said(command.args(["load", "--quiet", "--json", "-"]).args(arguments.split_whitespace()))
+    said(
+        command
+            .args(["load", "--quiet", "--json", "-"])
+            .args(arguments.split_whitespace()),
+    )
 }
 
 /// The phase `publish` of a load that ended well. A busy machine makes times invalid, never counts.
 fn published(said: &Said) -> Value {
-    assert!(matches!(said.code, Some(0 | 14)), "{:?}\n{}", said.code, said.stderr);
+    assert!(
+        matches!(said.code, Some(0 | 14)),
+        "{:?}\n{}",
+        said.code,
+        said.stderr
+    );
     let summary: Value = serde_json::from_str(&said.stdout).expect("a summary");
     let phases = summary["loads"][0]["phases"].as_array().expect("phases").clone();
     let publish = phases.into_iter().find(|phase| phase["name"] == "publish");
@@ -50,7 +59,10 @@ fn every_message_that_mariadb_acknowledged_is_a_row() {
 
 fn rows_are_messages(store: Store) {
     let database = Database::of(store, Login::Trust, true);
-    let arguments = format!("{} -c 10 -r 500/s -n 1000 --size 100B --inflight 16", database.url());
+    let arguments = format!(
+        "{} -c 10 -r 500/s -n 1000 --size 100B --inflight 16",
+        database.url()
+    );
     let publish = published(&load(&arguments));
     assert_eq!(publish["outcomes"]["acknowledged"], 1000, "{publish}");
     assert_eq!(database.rows(), 1000);
@@ -97,8 +109,13 @@ fn rows_of_a_started_server(stack: &str, target: &str, count: &str) {
     let mut most: u64 = 0;
     eventually("the rows", || {
         let mut client = Command::new(words[0]);
-        let output = client.args(&words[1..]).arg("SELECT count(*) FROM readings").output();
-        let text = String::from_utf8_lossy(&output.expect("it starts").stdout).trim().to_owned();
+        let output = client
+            .args(&words[1..])
+            .arg("SELECT count(*) FROM readings")
+            .output();
+        let text = String::from_utf8_lossy(&output.expect("it starts").stdout)
+            .trim()
+            .to_owned();
         most = most.max(text.parse().unwrap_or(0));
         most >= 400
     });
@@ -110,22 +127,38 @@ fn rows_of_a_started_server(stack: &str, target: &str, count: &str) {
 #[test]
 #[ignore = "needs root and postgresql"]
 fn postgresql_takes_a_password_by_scram_and_refuses_a_wrong_one_in_its_words() {
-    password_is_proven(Store::Postgres, "password authentication failed for user \"wirecost\" (28P01)");
+    password_is_proven(
+        Store::Postgres,
+        "password authentication failed for user \"wirecost\" (28P01)",
+    );
 }
 
 #[test]
 #[ignore = "needs root, mariadb-server-core and mariadb-client-core"]
 fn mariadb_takes_a_password_and_refuses_a_wrong_one_in_its_words() {
-    password_is_proven(Store::Mariadb, "Access denied for user 'wirecost'@'localhost' (using password: YES) (1045)");
+    password_is_proven(
+        Store::Mariadb,
+        "Access denied for user 'wirecost'@'localhost' (using password: YES) (1045)",
+    );
 }
 
 fn password_is_proven(store: Store, words: &str) {
     let database = Database::of(store, Login::Password, true);
-    let publish = published(&load(&format!("{} --user wirecost -c 2 -r 50/s -n 20", database.url())));
+    let publish = published(&load(&format!(
+        "{} --user wirecost -c 2 -r 50/s -n 20",
+        database.url()
+    )));
     assert_eq!(publish["outcomes"]["acknowledged"], 20, "{publish}");
     let home = TempDir::new().expect("a folder");
     let mut command = wirecost(home.path());
-    command.args(["probe", "--user", "wirecost", "--password", "wrong", &database.url()]);
+    command.args([
+        "probe",
+        "--user",
+        "wirecost",
+        "--password",
+        "wrong",
+        &database.url(),
+    ]);
     let wrong = said(&mut command);
     assert!(wrong.stderr.contains(words), "{}", wrong.stderr);
     assert_eq!(wrong.code, Some(12), "{}", wrong.stderr);
@@ -136,7 +169,10 @@ fn password_is_proven(store: Store, words: &str) {
 fn a_database_or_a_table_that_postgresql_does_not_have_is_named() {
     absent_is_named(
         Store::Postgres,
-        ["database \"nowhere\" does not exist (3D000)", "relation \"readings\" does not exist (42P01)"],
+        [
+            "database \"nowhere\" does not exist (3D000)",
+            "relation \"readings\" does not exist (42P01)",
+        ],
     );
 }
 
@@ -145,7 +181,10 @@ fn a_database_or_a_table_that_postgresql_does_not_have_is_named() {
 fn a_database_or_a_table_that_mariadb_does_not_have_is_named() {
     absent_is_named(
         Store::Mariadb,
-        ["Unknown database 'nowhere' (1049)", "Table 'readings.readings' doesn't exist (1146)"],
+        [
+            "Unknown database 'nowhere' (1049)",
+            "Table 'readings.readings' doesn't exist (1146)",
+        ],
     );
 }
 
@@ -189,7 +228,9 @@ fn ours(run: &Run, first_more: u64) -> Sums {
 fn every_byte_of_postgresql_is_where_tshark_sees_it() {
     let _alone = PORTS.lock().unwrap_or_else(|failed| failed.into_inner());
     for target in ["builtin", "postgresql"] {
-        let run = Run::compare(&format!("--target {target} postgres -s 1B,128B,3kB -n 2 --settle 300ms"));
+        let run = Run::compare(&format!(
+            "--target {target} postgres -s 1B,128B,3kB -n 2 --settle 300ms"
+        ));
         let names = ["tcp.dstport", "pgsql.type", "pgsql.length"];
         let mut seen = Sums::default();
         for row in fields(&run.file("capture/all.pcapng"), "pgsql", &names) {
@@ -213,8 +254,15 @@ fn every_byte_of_postgresql_is_where_tshark_sees_it() {
 fn every_byte_of_mariadb_is_where_tshark_sees_it() {
     let _alone = PORTS.lock().unwrap_or_else(|failed| failed.into_inner());
     for target in ["builtin", "mariadb"] {
-        let run = Run::compare(&format!("--target {target} mariadb -s 1B,128B,3kB -n 2 --settle 300ms"));
-        let names = ["tcp.dstport", "tcp.stream", "mysql.packet_length", "mysql.command"];
+        let run = Run::compare(&format!(
+            "--target {target} mariadb -s 1B,128B,3kB -n 2 --settle 300ms"
+        ));
+        let names = [
+            "tcp.dstport",
+            "tcp.stream",
+            "mysql.packet_length",
+            "mysql.command",
+        ];
         let mut seen = Sums::default();
         let mut executing = std::collections::BTreeSet::new();
         for row in fields(&run.file("capture/all.pcapng"), "mysql", &names) {
