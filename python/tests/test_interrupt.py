@@ -13,7 +13,7 @@ from pathlib import Path
 
 import wirecost as wc
 
-SWEEP = "wirecost: 1\nstack: [mqtt-qos1]\nsize: [{sizes}]\nlink: {{rtt: 20ms}}\nengine: sim\ncount: 3000\n"
+SWEEP = "wirecost: 1\nstack: [mqtt-qos1]\nsize: [{sizes}]\nlink: {{rtt: 20ms}}\nengine: sim\ncount: 60\n"
 
 
 def started(scenario: Path, folder: Path, program: str) -> subprocess.Popen[str]:
@@ -29,7 +29,7 @@ def started(scenario: Path, folder: Path, program: str) -> subprocess.Popen[str]
 
 def sweep(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.yaml"
-    path.write_text(SWEEP.format(sizes=", ".join(f"{size}B" for size in range(100, 140))))
+    path.write_text(SWEEP.format(sizes=", ".join(f"{size}B" for size in range(100, 130))))
     return path
 
 
@@ -39,14 +39,14 @@ def test_interrupt_leaves_a_run_that_can_be_finished(tmp_path: Path) -> None:
         import sys, wirecost as wc
         try:
             wc.run(sys.argv[1], out=sys.argv[2], jobs=1)
-        except KeyboardInterrupt as error:
+        except wc.Interrupt as error:
             print(len(error.run.summary["cells"]), error.run.summary["interrupted"])
     """
     child = started(scenario, folder, program)
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=60)
     cells, interrupted = out.split()
-    assert 3 <= int(cells) < 40 and interrupted == "True"
+    assert 3 <= int(cells) < 30 and interrupted == "True"
     finished = wc.resume(folder)
     whole = wc.run(scenario, out=tmp_path / "whole")
     assert (finished.folder / "samples.csv").read_bytes() == (whole.folder / "samples.csv").read_bytes()

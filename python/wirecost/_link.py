@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -15,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ._commands import _folder
 from ._errors import UsageError, WirecostError, of_exit
-from ._program import flags, program
+from ._program import flags, new_folder, program, remove_if_empty, start
 
 # The shell inside the link reads one command after another, so that all of them share the link and its capture.
 _INSIDE = "echo {server} {device} {authority}; exec sh"
@@ -67,23 +65,14 @@ class Link:
         if Link._open is not None:
             raise UsageError("a link is open already", "close it before you open another one", code=2)
         options = dict(self._options)
-        self.folder = _folder(options)
-        server = options.pop("server", None)
-        words = ["link", *flags(options), *([f"--server={server}"] if server else []), "--out", str(self.folder), "--quiet"]
-        self._child = subprocess.Popen(
-            [program(), *words, "--", "sh", "-c", _INSIDE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-            start_new_session=True,
-            env={**os.environ, "WIRECOST_PARENT": str(os.getpid())},
-        )
+        given = flags({name: value for name, value in options.items() if name != "out"})
+        self.folder = new_folder(options)
+        command = [program(), "link", *given, "--out", str(self.folder), "--quiet", "--", "sh", "-c", _INSIDE]
+        self._child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
         line = self._child.stdout.readline().split()
         if len(line) < 2:
             code = self._child.wait()
-            if self.folder.is_dir() and not any(self.folder.iterdir()):
-                self.folder.rmdir()
+            remove_if_empty(self.folder)
             raise of_exit(code, self._written())
         self.addresses = dict(zip(("server", "device", "authority"), line))
         Link._open = self
@@ -141,7 +130,3 @@ class Link:
         self._errors.seek(0)
         return self._errors.read()
 
-
-def link(**options: Any) -> Link:
-    """An emulated link: `with wc.link(rtt="100ms", loss="1%", serve="mqtt") as l: l.run("mosquitto_pub -h {server} ...")`."""
-    return Link(options)
