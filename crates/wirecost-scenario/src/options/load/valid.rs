@@ -119,6 +119,7 @@ impl LoadOptions {
             return refuse(About::Key("target"), Some(why));
         }
         refuse(About::Key("settings"), self.cannot_set())?;
+        refuse(About::Key("sites"), self.cannot_bridge())?;
         refuse(About::Key("payload"), self.cannot_replay())?;
         refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
@@ -144,6 +145,30 @@ impl LoadOptions {
         self.check_http()?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why brokers cannot pass on messages to one another.
+    fn cannot_bridge(&self) -> Option<String> {
+        let sites = self.sites.as_ref().filter(|sites| sites.has_bridges())?;
+        let is_mosquitto = |name: &String| {
+            sites
+                .named(name)
+                .is_some_and(|site| site.servers == [Target::Mosquitto])
+        };
+        let servers = sites
+            .place()
+            .map(|placement| placement.servers)
+            .unwrap_or_default();
+        if self.engine == LoadEngine::Sim || !servers.iter().all(is_mosquitto) {
+            return Some("a bridge is between two mosquitto servers, and live: use servers: mosquitto and the engine live".into());
+        }
+        if !self.stack.is_mqtt() || self.stack.channel != Channel::Plain || self.ipv6 {
+            return Some(format!(
+                "a bridge passes on plain MQTT over IPv4, and the stack is {}",
+                self.stack
+            ));
+        }
+        None
     }
 
     /// Why its first device cannot send its trace.
