@@ -40,6 +40,7 @@ impl LoadOptions {
     /// # Errors
     /// [`Refusal`] is the first reason why it cannot be run.
     pub fn validate(&self) -> Checked {
+        refuse(About::Key("sites"), self.cannot_bridge())?;
         self.check_engine()?;
         self.check_stack()?;
         self.check_times()?;
@@ -119,7 +120,6 @@ impl LoadOptions {
             return refuse(About::Key("target"), Some(why));
         }
         refuse(About::Key("settings"), self.cannot_set())?;
-        refuse(About::Key("sites"), self.cannot_bridge())?;
         refuse(About::Key("payload"), self.cannot_replay())?;
         refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
