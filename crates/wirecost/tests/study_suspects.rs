@@ -187,25 +187,25 @@ fn a_study_is_checked_before_anything_runs() {
         (
             "publish/bytes_per_msg{stack=mqtt-qos1} mean\"\n  suspects",
             "publish/bytes_per_msg{stack=tcp} mean\"\n  suspects",
-            "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=tcp} mean: nothing of the run is stack=tcp",
+            "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=tcp} mean: nothing of the run is {stack=tcp}",
             "the run has stack=mqtt-qos1|udp",
         ),
         (
             "publish/bytes_per_msg{stack=udp} mean",
             "publish/bytes_per_msg{stack=udp,link.rtt=40ms} mean",
-            "mine/claims.yaml:12: M1-ratio: publish/bytes_per_msg{stack=udp,link.rtt=40ms} mean",
+            "mine/claims.yaml:13: M1-ratio: publish/bytes_per_msg{stack=udp,link.rtt=40ms} mean",
             "the run has link.rtt=25ms",
         ),
         (
             "set: {size: 3B}",
             "set: {stack: udp}",
-            "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=mqtt-qos1} mean: nothing of the run is stack=mqtt-qos1",
+            "mine/claims.yaml:6: M1-bytes: publish/bytes_per_msg{stack=mqtt-qos1} mean: nothing of the run is {stack=mqtt-qos1}",
             "the run has stack=udp",
         ),
         (
             "id: M1-ratio",
             "id: M1-bytes",
-            "claims.yaml:12: the id \"M1-bytes\" is there twice",
+            "claims.yaml:13: the id \"M1-bytes\" is there twice",
             "",
         ),
         ("within: 1%", "within: -1%", "claims.yaml:", "write 5%"),
@@ -240,7 +240,7 @@ fn an_interrupted_study_continues_to_the_same_verdicts() {
     signal(study.id(), "INT");
     let broken = ended(study);
     assert_eq!(broken.code, Some(130), "{}", broken.stderr);
-    assert!(broken.stdout.contains("not_run"), "{}", broken.stdout);
+    assert!(broken.stdout.contains("it was not run"), "{}", broken.stdout);
     let again = run(home.path(), "study --from mine --out parts --json -");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert_eq!(again.stdout, whole.stdout);
