@@ -31,6 +31,8 @@ mod scram;
 pub mod server;
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The table of readings.
 pub const TABLE: &str = "readings";
@@ -56,6 +58,14 @@ impl Store {
         }
     }
 
+    /// The statements that delete rows after this time.
+    pub fn expiry(self, ttl: Duration) -> Expiry {
+        match self {
+            Self::Postgres => postgres::expiry(ttl),
+            Self::Mariadb => mariadb::expiry(ttl),
+        }
+    }
+
     /// The port of its servers.
     pub const fn port(self) -> u16 {
         match self {
@@ -71,6 +81,22 @@ impl fmt::Display for Store {
             Self::Postgres => "PostgreSQL",
             Self::Mariadb => "MariaDB",
         })
+    }
+}
+
+/// How a database deletes old rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expiry {
+    /// Statements before the first insert.
+    pub setup: Vec<String>,
+    /// A statement for the client to repeat, and how often; `None` where the database does it by itself.
+    pub sweep: Option<(Arc<str>, Duration)>,
+}
+
+impl Expiry {
+    /// The time from one sweep to the next: a tenth of the rows' time, in whole seconds from 1 to 60.
+    fn period(ttl: Duration) -> Duration {
+        Duration::from_secs((ttl.as_secs() / 10).clamp(1, 60))
     }
 }
 
