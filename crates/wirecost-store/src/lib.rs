@@ -4,6 +4,7 @@
 //! - [`server`]: accepts connections and answers inserts; it keeps no rows
 //! - [`postgres`]: the messages of PostgreSQL, protocol 3.0; [`mariadb`]: the packets of MariaDB and MySQL
 //! - [`keeper`]: readings that wait for a database, up to a bound
+//! - `command`: commands, settings and events of the client; `dialect`: what differs between databases
 //! - `scram`: authentication by SCRAM-SHA-256 (RFC 5802, RFC 7677)
 //!
 //! The table is called [`TABLE`] and has four columns: `sender`, the sender's name; `number`, its count of inserts from 0;
@@ -23,6 +24,8 @@
 //! ```
 
 pub mod client;
+mod command;
+mod dialect;
 pub mod keeper;
 pub mod mariadb;
 pub mod postgres;
