@@ -20,7 +20,7 @@ def derived(run: wc.Run) -> dict[str, bytes]:
     return {name: (run.folder / name).read_bytes() for name in DERIVED}
 
 
-@pytest.mark.parametrize("shards", [3, 40])
+@pytest.mark.parametrize("shards", [1, 3, 40])
 def test_executor_of_threads_gives_the_same_bytes(scenario: Path, tmp_path: Path, shards: int) -> None:
     whole = wc.run(scenario, out=tmp_path / "whole")
     with ThreadPoolExecutor(2) as executor:
@@ -162,6 +162,11 @@ def test_executor_of_dask_gives_the_same_bytes(scenario: Path, tmp_path: Path) -
     with distributed.LocalCluster(**workers, local_directory=str(tmp_path)) as cluster, distributed.Client(cluster) as client:
         parts = wc.run(scenario, executor=client.get_executor(), shards=4, force=True, out=tmp_path / "parts")
     assert derived(parts) == derived(whole)
+
+
+def test_executor_needs_an_empty_folder(scenario: Path, tmp_path: Path) -> None:
+    with pytest.raises(wc.UsageError, match="is not empty"):
+        wc.run(scenario, shards=2, out=tmp_path)
 
 
 def test_executor_needs_at_least_one_shard_and_a_file(scenario: Path, tmp_path: Path) -> None:

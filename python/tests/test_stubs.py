@@ -40,3 +40,10 @@ def test_stubs_have_every_flag_of_the_help(command: str) -> None:
 def test_stubs_name_every_function() -> None:
     names = {name for name in wc.__all__ if callable(getattr(wc, name)) and not isinstance(getattr(wc, name), type)}
     assert names == set(FUNCTIONS) | {"program", "read"}
+
+
+def test_the_package_is_typed() -> None:
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", ROOT / "python/wirecost"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from . import _tables
-from ._errors import BY_CODE, Interrupt, UsageError, of_exit
+from ._errors import Interrupt, UsageError, of_exit
 from ._link import Link
-from ._program import Ended, flags, new_folder, remove_if_empty, run_child, text_of
-from ._progress import Progress
+from ._measure import concluded, measure
+from ._program import flags, new_folder, remove_if_empty, run_child, text_of
 from ._run import Run
-
-# With these exit codes the folder has figures, and Run.check() says what is wrong with them.
-_WITH_FIGURES = frozenset({0, 13, 14, 99})
 
 
 def compare(*stacks: str, **options: Any) -> Run:
@@ -57,38 +53,6 @@ def resume(folder: str | Path, **options: Any) -> Run:
     return measure("run", [str(place / "scenario.resolved.yaml")], {**options, "resume": place})
 
 
-def measure(command: str, words: list[str], options: Mapping[str, Any]) -> Run:
-    """Runs a command that writes a results folder."""
-    options = dict(options)
-    progress = options.pop("progress", None)
-    resumed = options.get("resume")
-    folder = Path(resumed) if resumed else new_folder(options)
-    place = [] if resumed else ["--out", str(folder)]
-    try:
-        given = flags(options)
-    except UsageError:
-        remove_if_empty(folder)
-        raise
-    with Progress(folder, shown=progress) as shown:
-        ended = run_child([command, *words, *given, *place, "--quiet"], watch=shown.update)
-    run = concluded(ended, folder)
-    # What went another way than asked for: a machine that can only simulate, figures that are invalid.
-    if ended.stderr.strip():
-        warnings.warn(ended.stderr.strip(), stacklevel=3)
-    return run
-
-
-def concluded(ended: Ended, folder: Path) -> Run:
-    """The run of a folder, or the error of the exit code with what was measured."""
-    run = Run(folder) if Run.is_in(folder) else None
-    if run is not None and ended.code in _WITH_FIGURES and (ended.code not in BY_CODE or run.summary):
-        return run
-    remove_if_empty(folder)
-    if ended.code == 130:
-        raise Interrupt(run)
-    raise of_exit(ended.code, ended.stderr, run)
-
-
 def study(name: str, **options: Any) -> Run:
     """Makes the runs of a published study and judges its claims: `study("tcp-vs-mqtt", quick=True).claims`."""
     folder = Path(options.pop("out", None) or f"runs/study-{name}")
@@ -111,12 +75,14 @@ def claims(file: str | Path, runs: Mapping[str, Run | str | Path] | None = None,
 
 def probe(url: str, **options: Any) -> dict[str, Any]:
     """Sends one message to a real server; times and bytes of each step, as `wirecost probe --json -` prints them."""
-    return json.loads(_printed(["probe", text_of(url)], options))
+    printed: dict[str, Any] = json.loads(_printed(["probe", text_of(url)], options))
+    return printed
 
 
 def pcap(file: str | Path, **options: Any) -> dict[str, Any]:
     """Attributes the bytes of a capture to layers, phases and causes, as `wirecost pcap --json -` prints them."""
-    return json.loads(_printed(["pcap", str(file)], options))
+    printed: dict[str, Any] = json.loads(_printed(["pcap", str(file)], options))
+    return printed
 
 
 def _printed(words: list[str], options: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import shutil
 import tempfile
 import time
 import warnings
@@ -14,8 +15,9 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPo
 from pathlib import Path
 from typing import Any
 
-from ._commands import concluded, measure, merge
+from ._commands import merge
 from ._errors import Interrupt, UsageError, WirecostError, of_exit
+from ._measure import concluded, measure
 from ._program import flags, interrupt_children, new_folder, remove_if_empty, run_child
 from ._progress import Bar, Progress
 from ._run import Run
@@ -63,8 +65,10 @@ def _cpus(executor: Any) -> int:
     # Of pools, of Dask's Client.get_executor(), and of wirecost.ray.executor().
     client = getattr(executor, "_client", None)
     if client is not None and hasattr(client, "ncores"):
-        return max(1, sum(client.ncores().values()))
-    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+        cores: int = sum(client.ncores().values())
+        return max(1, cores)
+    workers: int | None = getattr(executor, "_max_workers", None)
+    return workers or os.cpu_count() or 1
 
 
 def _work_of(file: Path, words: list[str]) -> float:
@@ -96,14 +100,25 @@ def _measured_shard(file: Path, words: list[str], index: int, count: int) -> tup
 def _sent(executor: Any, scenario: tuple[str, str], count: int, words: list[str], options: Mapping[str, Any]) -> Run:
     out = new_folder({"out": options.get("out")})
     remove_if_empty(out)
+    if out.exists():
+        raise UsageError(f"{out} is not empty", "name a new folder: out='FOLDER'", code=2)
     kept = {name: options[name] for name in ("per", "rows") if name in options}
     with tempfile.TemporaryDirectory(prefix="wirecost-") as place:
         parts: dict[int, Path] = {}
         try:
             _collect(executor, scenario, count, words, Path(place), parts, options.get("progress"))
         except KeyboardInterrupt:
-            raise Interrupt(merge(*parts.values(), out=out, **kept) if parts else None) from None
-        return merge(*(parts[index] for index in sorted(parts)), out=out, **kept)
+            raise Interrupt(_merged(parts, out, kept) if parts else None) from None
+        return _merged(parts, out, kept)
+
+
+def _merged(parts: Mapping[int, Path], out: Path, options: Mapping[str, Any]) -> Run:
+    if len(parts) == 1:
+        # The program merges two or more.
+        (folder,) = parts.values()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return Run(shutil.move(folder, out))
+    return merge(*(parts[index] for index in sorted(parts)), out=out, **options)
 
 
 def _collect(
@@ -155,12 +170,13 @@ def _collect(
 
 def _submit(executor: Any, function: Any, *arguments: object) -> Future[Any]:
     try:
-        return executor.submit(function, *arguments)
+        future: Future[Any] = executor.submit(function, *arguments)
     except BrokenExecutor as error:
         raise _broken(error) from error
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         hint = "use an executor with submit() that pickles functions"
         raise UsageError(f"the executor cannot send a task: {error}", hint, code=2) from error
+    return future
 
 
 def _answer(future: Future[Any]) -> Any:

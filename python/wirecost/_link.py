@@ -31,7 +31,8 @@ class LinkResult:
     @property
     def packets(self) -> Mapping[str, Any]:
         """Bytes by layer, phase and cause, as `wirecost pcap --json -` prints them."""
-        return self.record["report"]
+        report: Mapping[str, Any] = self.record["report"]
+        return report
 
     @property
     def capture(self) -> Path:
@@ -68,10 +69,12 @@ class Link:
         given = flags({name: value for name, value in options.items() if name != "out"})
         self.folder = new_folder(options)
         command = [program(), "link", *given, "--out", str(self.folder), "--quiet", "--", "sh", "-c", _INSIDE]
-        self._child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
-        line = self._child.stdout.readline().split()
+        child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
+        assert child.stdin is not None and child.stdout is not None
+        self._child, self._commands, self._answers = child, child.stdin, child.stdout
+        line = self._answers.readline().split()
         if len(line) < 2:
-            code = self._child.wait()
+            code = self._end()
             remove_if_empty(self.folder)
             raise of_exit(code, self._written())
         self.addresses = dict(zip(("server", "device", "authority"), line))
@@ -94,11 +97,11 @@ class Link:
             out, err = Path(place, "out"), Path(place, "err")
             timed = ["timeout", str(timeout)] if timeout is not None else []
             line = shlex.join([*timed, *words])
-            self._child.stdin.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
-            self._child.stdin.flush()
-            said = self._child.stdout.readline().split()
+            self._commands.write(f"{line} >{shlex.quote(str(out))} 2>{shlex.quote(str(err))} </dev/null; echo {mark} $?\n")
+            self._commands.flush()
+            said = self._answers.readline().split()
             if len(said) != 2 or said[0] != mark:
-                raise of_exit(self._child.wait(), self._written())
+                raise of_exit(self._end(), self._written())
             done = subprocess.CompletedProcess(words, int(said[1]), out.read_text(), err.read_text())
         if check:
             done.check_returncode()
@@ -106,13 +109,11 @@ class Link:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         Link._open = None
-        child = self._child
-        if child is None:
+        if self._child is None:
             return
-        if kind is KeyboardInterrupt:
-            child.send_signal(signal.SIGINT)
-        child.stdin.close()
-        code = child.wait()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._child.send_signal(signal.SIGINT)
+        code = self._end()
         path = self.folder / "link.json"
         if path.is_file():
             self._result = LinkResult(self.folder, json.loads(path.read_text()))
@@ -125,6 +126,17 @@ class Link:
         if self._result is None:
             raise WirecostError("the link has no result yet", "read it after the with block")
         return self._result
+
+    def _end(self) -> int:
+        assert self._child is not None
+        try:
+            self._commands.close()
+        except BrokenPipeError:
+            # The shell has ended before it read its last command.
+            pass
+        code = self._child.wait()
+        self._answers.close()
+        return code
 
     def _written(self) -> str:
         self._errors.seek(0)

@@ -60,7 +60,8 @@ class Run:
     def summary(self) -> Mapping[str, Any]:
         """`summary.json`, empty where the run ended before its first figure."""
         try:
-            return json.loads((self.folder / "summary.json").read_text())
+            summary: Mapping[str, Any] = json.loads((self.folder / "summary.json").read_text())
+            return summary
         except FileNotFoundError:
             self._must_be_there()
             return {}
@@ -87,7 +88,8 @@ class Run:
     def env(self) -> Mapping[str, Any]:
         """The machine: `env.json`."""
         try:
-            return json.loads((self.folder / "env.json").read_text())
+            machine: Mapping[str, Any] = json.loads((self.folder / "env.json").read_text())
+            return machine
         except FileNotFoundError:
             raise UsageError(f"{self.folder} has no env.json", "read a folder whose run came to its end", code=2) from None
 

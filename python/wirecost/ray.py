@@ -67,7 +67,7 @@ def executor(
         raise Unavailable("Ray is not installed here", "pip install 'wirecost[ray]'", code=10) from None
     if ray.is_initialized():
         raise UsageError("this process is connected to Ray already", "call ray.shutdown() before, or keep its executor", code=2)
-    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
         folder = tempfile.TemporaryDirectory(prefix="wc-ray-", ignore_cleanup_errors=True)
         ray.init(**quiet, _temp_dir=folder.name, num_cpus=cpus)

@@ -31,7 +31,7 @@ impl Share {
                 warm_up: phase.warm_up(),
                 offered: phase
                     .offer()
-                    .and_then(|offer| offer.length(share.options.clients)),
+                    .and_then(|offer| offer.length(share.options.emulated())),
             };
             Some((share.activity(index, phase)?, span))
         })
@@ -67,7 +67,7 @@ impl Share {
     fn handshakes(&self, index: u32, offer: &Offer, start: Start) -> Box<dyn Activity> {
         let stack = self.options.stack;
         // The answer to CONNECT or open follows the ticket.
-        let is_answered = stack.is_mqtt() || stack.is_amqp();
+        let is_answered = stack.has_login();
         let linger = match start {
             Start::Cold => Duration::ZERO,
             _ if is_answered => Duration::ZERO,
@@ -137,6 +137,7 @@ impl Share {
             per_message,
             transport: self.options.stack.transport(),
             kind,
+            trace: self.options.trace.clone().filter(|_| kind == Kind::Message),
             matching: match kind {
                 Kind::Message => Matching::in_phase(&self.options, self.devices.clone(), index),
                 Kind::Request => Matching::Same(0),

@@ -119,6 +119,7 @@ impl LoadOptions {
             return refuse(About::Key("target"), Some(why));
         }
         refuse(About::Key("settings"), self.cannot_set())?;
+        refuse(About::Key("payload"), self.cannot_replay())?;
         refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
         refuse(About::Key("link"), self.cannot_cross())?;
@@ -143,6 +144,33 @@ impl LoadOptions {
         self.check_http()?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why its first device cannot send its trace.
+    fn cannot_replay(&self) -> Option<String> {
+        let trace = self.trace.as_ref()?;
+        let publishes = self
+            .phases
+            .iter()
+            .filter(|phase| matches!(phase, Phase::Publish(_)));
+        if publishes.clone().any(|phase| {
+            phase
+                .offer()
+                .is_some_and(|offer| offer.arrivals == Arrivals::Closed)
+        }) {
+            return Some("a trace is sent among messages at a rate: leave out closed_loop".to_owned());
+        }
+        if publishes.count() != 1 {
+            return Some("a trace is sent in one phase that publishes, from its start on".to_owned());
+        }
+        if self.clients < 2 {
+            return Some(
+                "the first device sends the trace: the rate is that of the others, of which there are none"
+                    .to_owned(),
+            );
+        }
+        let mut values = trace.values().iter();
+        values.find_map(|recorded| self.stack.refuses(recorded.value.len() as u64))
     }
 
     /// Why its target cannot have its settings.
@@ -245,7 +273,7 @@ impl LoadOptions {
     /// Checks the options that only some protocols have.
     fn check_session(&self) -> Checked {
         let stack = self.stack;
-        let has_login = stack.is_mqtt() || stack.is_amqp();
+        let has_login = stack.has_login();
         for (key, is_asked, is_there, what) in [
             (
                 "will",
@@ -269,7 +297,7 @@ impl LoadOptions {
                 "login",
                 self.login.is_some(),
                 has_login,
-                "user names: those are MQTT's and AMQP's",
+                "user names: those are MQTT's, AMQP's and the databases'",
             ),
             (
                 "subscribers",
@@ -356,7 +384,7 @@ impl LoadOptions {
                 self.start
             ));
         }
-        let is_early = start == Start::ZeroRtt && !stack.is_mqtt() && !stack.is_amqp();
+        let is_early = start == Start::ZeroRtt && !stack.has_login();
         is_early.then(|| {
             format!(
                 "{stack} sends early data with its first message: a handshake without a message cannot be 0-RTT"

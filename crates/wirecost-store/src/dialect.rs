@@ -1,0 +1,82 @@
+//! What differs between databases, on the client's side and on the server's.
+
+use std::fmt;
+
+use wirecost_proto::{Buffer, Content, Phase};
+
+use crate::command::{Failure, Refusal};
+use crate::{Malformed, Parts};
+
+/// A row to insert.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) sender: &'a str,
+    pub(crate) number: u64,
+    pub(crate) content: &'a Content,
+}
+
+/// What a packet means for the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Other packets follow.
+    More,
+    /// The insert is prepared.
+    Ready,
+    /// The answer to the oldest command in flight.
+    Answer(Result<(), Refusal>),
+}
+
+/// One connection in the protocol of a database.
+pub(crate) trait Dialect: fmt::Debug + Send {
+    /// The length of the packet at the front of `bytes`; `None` while its header is incomplete.
+    fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Failure>;
+
+    /// Appends what the client sends first.
+    fn greet(&mut self, out: &mut Vec<u8>);
+
+    /// Handles a whole packet, and appends what the client sends in answer.
+    fn receive(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure>;
+
+    /// Whether the insert is prepared.
+    fn is_ready(&self) -> bool;
+
+    /// Appends an insert.
+    fn insert(&mut self, row: &Row<'_>, out: &mut Buffer);
+
+    /// Appends a statement without parameters and results.
+    fn execute(&mut self, statement: &str, out: &mut Vec<u8>);
+
+    /// Appends what the client sends last.
+    fn bye(&self, out: &mut Vec<u8>);
+}
+
+/// What the server sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The answer to an insert.
+    Inserted(&'static [u8]),
+    /// Another answer, of the client's connect or to a statement.
+    Other(Vec<u8>, Phase),
+}
+
+/// What a packet means for the server.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) parts: Parts,
+    pub(crate) phase: Phase,
+    /// Whether the packet is an insert.
+    pub(crate) is_insert: bool,
+    pub(crate) answer: Option<Answer>,
+}
+
+/// One connection in the protocol of a database, on the server's side.
+pub(crate) trait ServerDialect: fmt::Debug + Send {
+    /// What the server sends first.
+    fn greeting(&mut self) -> Option<Answer>;
+
+    /// The length of the packet at the front of `bytes`; `None` while its header is incomplete.
+    fn packet_len(&self, bytes: &[u8]) -> Result<Option<usize>, Malformed>;
+
+    /// Handles a whole packet.
+    fn receive(&mut self, packet: &[u8]) -> Result<Reply, Malformed>;
+}
