@@ -6,7 +6,8 @@
 //! - [`ledger`]: [`DeviceLedger`] turns a packet into spans that cover it end to end, and a [`PacketVerdict`]
 //! - [`traffic`]: [`Traffic`] adds up packets and bytes of one direction
 //! - [`totals`]: [`Totals`] adds them up by phase and direction
-//! - [`observer`]: an [`Observer`] receives the packets and events of a device; [`tariff`]: what a data plan charges for it
+//! - [`observer`]: an [`Observer`] receives the packets and events of a device; [`messages`]: where its messages begin; [`tariff`]:
+//!   what a data plan charges for it
 //! - [`sequence`]: [`SendSequence`] finds retransmissions and probes among the segments of a TCP direction
 //! - [`arrivals`]: [`Arrivals`] finds when the link delivered a message's last byte
 //! - [`flights`](mod@flights): the round trips on the critical path
@@ -41,6 +42,7 @@ pub mod arrivals;
 pub mod flights;
 mod flow;
 pub mod ledger;
+pub mod messages;
 pub mod observer;
 pub mod sequence;
 pub mod tariff;
@@ -52,6 +54,7 @@ pub use arrivals::Arrivals;
 pub use flights::{PacketTime, flights, round_trips};
 pub use flow::Ports;
 pub use ledger::{DatagramId, Describer, DeviceLedger};
+pub use messages::{Messages, UsageMeter};
 pub use observer::{DeviceEvent, Observed, ObservedPacket, Observer};
 pub use sequence::SendSequence;
 pub use tariff::{Tariff, Usage};

@@ -3,9 +3,7 @@
 //! A [`Usage`] is what a device needs per month. A [`Tariff`] turns it into a [`Bill`]. Prices per byte count IP packets, plus
 //! the headers of a tunnel where the operator counts those. Prices per message count started units of payload.
 
-use wirecost_proto::{Cause, Direction, Instant, Phase, Span};
-
-use crate::observer::{DeviceEvent, ObservedPacket, Observer};
+use wirecost_proto::Direction;
 
 /// Seconds of a month: a twelfth of 365.25 days.
 pub const MONTH_SECONDS: f64 = 365.25 * 86_400.0 / 12.0;
@@ -64,30 +62,6 @@ impl Usage {
     /// Bytes of IP packets, both ways.
     pub fn wire_bytes(&self) -> f64 {
         self.bytes.iter().sum()
-    }
-}
-
-/// The usage of one device, from its packets. A message is a packet up with payload that was not sent before.
-impl Observer for Usage {
-    fn packet(&mut self, packet: &ObservedPacket<'_>) {
-        let way = packet.direction as usize;
-        self.packets[way] += 1.0;
-        self.bytes[way] += packet.wire_bytes() as f64;
-        if packet.direction == Direction::Down {
-            return;
-        }
-        let payload: u32 = packet.spans.iter().map(Span::original_payload_bytes).sum();
-        if payload > 0 {
-            let sum = self.messages * self.payload_bytes + f64::from(payload);
-            self.messages += 1.0;
-            self.payload_bytes = sum / self.messages;
-        }
-        let asks = packet.phase == Phase::KeepAlive && packet.cause == Cause::Original;
-        self.keep_alives += f64::from(u8::from(asks));
-    }
-
-    fn event(&mut self, _at: Instant, event: DeviceEvent) {
-        self.sessions += f64::from(u8::from(event == DeviceEvent::Connect));
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use wirecost_link::{LinkConfig, Medium};
+use wirecost_link::{DirectionConfig, Hop, LinkConfig, Medium};
 use wirecost_proto::hosts::HostIndex;
 
 use crate::activity::Activity;
@@ -24,7 +24,9 @@ pub mod variation;
 pub mod verdict;
 
 pub use error::EmulationError;
-pub use shared::{HOSTS, LINK_CHECK_HOST, Meter, MeteredLink, PATH_CHECK_HOST, Readings, SharedLink};
+pub use shared::{
+    HOSTS, LINK_CHECK_HOST, Meter, MeteredLink, PATH_CHECK_HOST, Readings, SharedLink, check_host,
+};
 
 /// How often a thread checks whether to end.
 const TICK: Duration = Duration::from_millis(20);
@@ -32,8 +34,8 @@ const TICK: Duration = Duration::from_millis(20);
 /// The options of an emulated link.
 #[derive(Clone, Copy, Debug)]
 pub struct EmulationOptions<'a> {
-    /// The link.
-    pub link: &'a LinkConfig,
+    /// The links, each with its devices.
+    pub hops: &'a [Hop],
     /// Whether the check uses IPv6.
     pub ipv6: bool,
     /// How packets leave the namespaces; `None` prefers TUN.
@@ -65,7 +67,7 @@ pub struct Emulation {
     pub remark: Option<String>,
     /// Settings that were refused, one line each.
     pub warnings: Vec<String>,
-    link: LinkConfig,
+    hops: Vec<Hop>,
     ipv6: bool,
     stop: Stopper,
     forwarding: Option<JoinHandle<io::Result<forwarder::Finished<SharedLink>>>>,
@@ -92,7 +94,11 @@ impl Emulation {
         recorder: Recorder,
         clock: Clock,
     ) -> Result<Self, EmulationError> {
-        let mtu = options.link.up.mtu.min(options.link.down.mtu);
+        let mtus = options
+            .hops
+            .iter()
+            .map(|hop| hop.link.up.mtu.min(hop.link.down.mtu));
+        let mtu = mtus.min().unwrap_or(DirectionConfig::default().mtu);
         let topology = Topology::create(&TopologyConfig {
             mtu: mtu.into(),
             medium: options.medium,
@@ -101,8 +107,8 @@ impl Emulation {
             ..TopologyConfig::default()
         })?;
         let activity = Arc::new(Activity::new(options.resident.map_or(0, |host| host + 1)));
-        let meter = Arc::<Meter>::default();
-        let links = SharedLink::new(*options.link, options.seed, Arc::clone(&meter));
+        let meter = Arc::new(Meter::of(options.hops.len()));
+        let links = SharedLink::of_hops(options.hops, options.seed, Arc::clone(&meter));
         let ports = [topology.device_port, topology.server_port];
         let forwarder = Forwarder::new(ports, links, recorder, clock, Arc::clone(&activity));
         let forwarder = forwarder.map_err(EmulationError::doing("set up the link"))?;
@@ -120,25 +126,27 @@ impl Emulation {
             medium: topology.medium,
             remark: topology.veth_reason,
             warnings: topology.warnings,
-            link: *options.link,
+            hops: options.hops.to_vec(),
             ipv6: options.ipv6,
             stop,
             forwarding: Some(forwarding),
         })
     }
 
-    /// Compensates for the delay of the path itself, and checks the link's delay. Returns the round-trip times of the
-    /// received echoes, and a line with the configured and the measured delay. Stops once `is_over`, which receives the
-    /// time that the check may take.
+    /// Compensates for the delay of the path itself, and checks the delay of each link. Returns the round-trip times of the
+    /// received echoes of each, and a line for each with the configured and the measured delay. Stops once `is_over`, which
+    /// receives the time that the check may take.
     ///
     /// # Errors
     /// A raw socket is refused.
     pub fn check(
         &self,
         is_over: &mut dyn FnMut(Duration) -> bool,
-    ) -> Result<(Vec<Duration>, String), EmulationError> {
+    ) -> Result<Vec<(Vec<Duration>, String)>, EmulationError> {
         let path = echo::plan(&LinkConfig::default(), PATH_CHECK_HOST, self.ipv6);
-        let plan = echo::plan(&self.link, LINK_CHECK_HOST, self.ipv6);
+        let plans = (0..).zip(&self.hops);
+        let plans = plans.map(|(index, hop)| echo::plan(&hop.link, check_host(index), self.ipv6));
+        let plans: Vec<_> = plans.collect();
         let (side, clock, activity) = (self.device.clone(), self.clock, Arc::clone(&self.activity));
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
@@ -146,16 +154,22 @@ impl Emulation {
             side.enter().map_err(io::Error::other)?;
             minimize_timer_slack()?;
             activity.set_head_start(check::head_start(&check::echo(&path, &clock, &told)?));
-            check::echo(&plan, &clock, &told)
+            plans
+                .iter()
+                .map(|plan| check::echo(plan, &clock, &told))
+                .collect()
         });
         while !thread.is_finished() {
             if is_over(TICK) {
                 stop.store(true, Ordering::Relaxed);
             }
         }
-        let round_trips = join("link check", thread)?;
-        let said = echo::asked_and_achieved(&self.link, &round_trips, self.ipv6);
-        Ok((round_trips, said))
+        let checked: Vec<Vec<Duration>> = join("link check", thread)?;
+        let said = |(round_trips, hop): (Vec<Duration>, &Hop)| {
+            let said = echo::asked_and_achieved(&hop.link, &round_trips, self.ipv6);
+            (round_trips, said)
+        };
+        Ok(checked.into_iter().zip(&self.hops).map(said).collect())
     }
 
     /// Stops the link. Packets in transit are dropped.

@@ -1,5 +1,6 @@
 //! Real servers that wirecost starts.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -41,6 +42,9 @@ pub enum TargetError {
     },
 }
 
+/// Settings of a server's own configuration, by their names there. They replace those of wirecost.
+pub type Settings = BTreeMap<String, u64>;
+
 /// How to start a server, and how to tell that it is ready.
 struct Recipe {
     launch: Launch,
@@ -57,6 +61,7 @@ fn recipe(
     files: &TlsFiles,
     psk: &str,
     ip: IpAddr,
+    settings: &Settings,
 ) -> Result<Option<Recipe>, EnvironmentError> {
     let (folder, at) = (folder.path(), |port| SocketAddr::new(ip, port));
     let coap = |build| {
@@ -72,7 +77,7 @@ fn recipe(
     let recipe = match target {
         Target::Builtin | Target::Running => return Ok(None),
         Target::Mosquitto => Recipe {
-            launch: mosquitto::launch(folder, at(1883), Some(files))?,
+            launch: mosquitto::launch(folder, at(1883), Some(files), settings)?,
             probe: mosquitto::probe,
             address: at(1883),
             version: mosquitto::version(),
@@ -182,8 +187,8 @@ pub struct ForeignReport {
 }
 
 impl Foreign {
-    /// Starts the server of a target at an address of `side` and waits until it answers, unless `is_over`; `None` for
-    /// the built-in servers, which need no process.
+    /// Starts the server of a target with these settings at an address of `side` and waits until it answers, unless `is_over`;
+    /// `None` for the built-in servers, which need no process.
     ///
     /// # Errors
     /// Its program is missing, it dies, or it does not answer.
@@ -193,10 +198,11 @@ impl Foreign {
         folder: &RunFolder,
         credentials: &Credentials,
         server: IpAddr,
+        settings: &Settings,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, TargetError> {
         let files = tls_files(folder);
-        let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server)? else {
+        let Some(recipe) = recipe(target, folder, &files, &credentials.psk, server, settings)? else {
             return Ok(None);
         };
         let Recipe {

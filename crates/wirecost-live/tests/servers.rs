@@ -165,7 +165,12 @@ fn run_mosquitto() -> Result<(), String> {
     assert!(mosquitto::version().is_none_or(|version| version.starts_with('2') || version.starts_with('1')));
     let address = SocketAddr::new(SERVER_V4.into(), 1883);
     let files = tls_files(folder.path());
-    let launch = installed(mosquitto::launch(folder.path(), address, Some(&files)))?;
+    let launch = installed(mosquitto::launch(
+        folder.path(),
+        address,
+        Some(&files),
+        &std::collections::BTreeMap::new(),
+    ))?;
     let secure = SocketAddr::new(SERVER_V4.into(), mosquitto::SECURE_PORT);
     serves(&topology, &launch, || both(mosquitto::probe(address), secure));
     Ok(())

@@ -206,9 +206,9 @@ impl<'a> Coordinator<'a> {
             self.tick(index, at, over);
         }
         self.look_at_clock();
-        let link = self.link_use(link, measured_from, has_warm_up, over);
+        let links = self.link_use(link, measured_from, has_warm_up, over);
         self.outcome.phases.push(PhaseTimes {
-            link,
+            links,
             from,
             measured_from: if has_warm_up { measured_from } else { from },
             begin: at.saturating_since(self.began),
@@ -370,7 +370,7 @@ impl<'a> Coordinator<'a> {
                 true,
             ),
             clock_stepped: false,
-            link: None,
+            links: Vec::new(),
             target_cpu_share: None,
         };
         let figures = entry::phase_figures(self.options, phase, &times, [&self.so_far]);

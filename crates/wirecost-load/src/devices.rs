@@ -153,9 +153,13 @@ impl Devices {
     fn run(&mut self, now: Instant) -> Option<Instant> {
         self.run_timers(now);
         let Part {
-            connections, tracker, ..
+            connections,
+            tracker,
+            subscribers,
+            ..
         } = &mut self.part;
         let mut next = tracker.expire(now, |device| connections.wake(device));
+        next = earlier(next, subscribers.wake_due(now, |device| connections.wake(device)));
         if let Stage::Active { phase, activity } = &mut self.stage {
             next = earlier(next, activity.due(&mut self.part, now));
             if activity.is_done(&self.part, now) {
@@ -313,6 +317,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
             Event::Rejected { reason } => self.rejected(device, reason, now),
             Event::Closed => self.lost(device, "the server closed the connection", now),
             Event::Lost { reason } => self.lost(device, reason, now),
+            Event::Polled(_) => self.part.connections.prove(device),
             Event::Subscribed | Event::SubscriptionRefused { .. } | Event::Received(_) | Event::Other => {}
         }
     }
@@ -356,7 +361,13 @@ impl<E: Endpoint<Command = Command, Event = Event>> Director<E> for Devices {
         if context.congested || !self.part.connections.is_up(device) {
             return Step::Wait(None);
         }
-        if let Some(subscribe) = self.part.subscribers.next(device) {
+        let Part {
+            subscribers,
+            pool,
+            tracker,
+            ..
+        } = &mut self.part;
+        if let Some(subscribe) = subscribers.next(device, pool, tracker, context.now) {
             return Step::Command(subscribe);
         }
         let Stage::Active { activity, .. } = &mut self.stage else {

@@ -1,7 +1,9 @@
 //! The results of a load as its entry in `summary.json`.
 
+use wirecost_link::Hop;
 use wirecost_results::figures::{Deliveries, Interval};
 use wirecost_results::link::link_of;
+use wirecost_results::link_use::{HopUse, LinkUse};
 use wirecost_results::load::{Asked, Load, LoadFile, PhaseFigures, ProcessUse, ServiceFigures};
 use wirecost_results::missing;
 use wirecost_results::warning::Warning;
@@ -68,6 +70,8 @@ pub fn of(options: &LoadOptions, outcome: &LoadOutcome, steal: f64, link: Option
             .map(|spent| process_use(spent, sent)),
         service: service(options, outcome),
         link: link.map(|link| Box::new(link.figures.clone())),
+        hops: link.map_or_else(Vec::new, |link| link.hops.clone()),
+        settings: options.settings.0.clone(),
         bottleneck,
         phases,
         ..Load::default()
@@ -153,6 +157,7 @@ pub(super) fn phase_figures<'a>(
     };
     // Without an emulated link, packets were counted on the real path.
     let has_link = options.link.is_some() || options.engine == LoadEngine::Sim;
+    let all = of_devices(options, &times.links);
     let figures = PhaseFigures {
         name: phase.name().into(),
         begin_s: times.begin.as_secs_f64(),
@@ -162,12 +167,37 @@ pub(super) fn phase_figures<'a>(
         asked_rate: phase.rate(options.clients),
         response_kind: kind.map(str::to_owned),
         deliveries: is_told.then(Deliveries::default),
-        link: times.link.filter(|_| has_link),
-        wire: times.link.filter(|_| !has_link).as_ref().map(wire_use),
+        link: all.filter(|_| has_link),
+        hops: hop_uses(options, &times.links),
+        wire: all.filter(|_| !has_link).as_ref().map(wire_use),
         target_cpu_share: times.target_cpu_share,
         ..PhaseFigures::default()
     };
     figures.counted(intervals)
+}
+
+/// The use of the links of devices together.
+fn of_devices(options: &LoadOptions, links: &[LinkUse]) -> Option<LinkUse> {
+    let hops = options.hops();
+    let is_of_devices = |index: usize| hops.get(index).is_none_or(Hop::has_devices);
+    let of_devices = links
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| is_of_devices(*index));
+    of_devices
+        .map(|(_, used)| *used)
+        .reduce(|sum, used| sum.with(&used))
+}
+
+/// The use of the link of each hop between sites.
+fn hop_uses(options: &LoadOptions, links: &[LinkUse]) -> Vec<HopUse> {
+    let named = options.sites.iter().flat_map(|sites| &sites.links).zip(links);
+    named
+        .map(|(link, used)| HopUse {
+            hop: link.name(),
+            used: *used,
+        })
+        .collect()
 }
 
 /// The usage of a side that was read in at least one phase. A side that ended before has none.

@@ -17,12 +17,13 @@ use wirecost_proto::Instant;
 use wirecost_proto::hosts::server_address;
 use wirecost_results::environment::Emulator;
 use wirecost_results::link::{achieved, link_of};
-use wirecost_results::load::{LinkFigures, Load};
+use wirecost_results::load::{HopFigures, LinkFigures, Load, WireUse, WireWay};
 use wirecost_results::traffic::LoadTraffic;
 use wirecost_results::warning::{Warning, WarningKind};
 use wirecost_results::{ResultsError, RunFolder};
 use wirecost_scenario::identity;
 use wirecost_scenario::options::load::LoadOptions;
+use wirecost_scenario::options::load::sites::SiteLink;
 use wirecost_stack::channels::datagram_bytes;
 
 use super::destination::OnLink;
@@ -41,8 +42,10 @@ const FOLDER: &str = "capture";
 /// The running link of a load.
 pub(super) struct LoadLink {
     emulation: Emulation,
+    /// The link of the devices that send.
     config: LinkConfig,
-    round_trips: Vec<Duration>,
+    /// The echoes of each link.
+    round_trips: Vec<Vec<Duration>>,
     /// The target that runs elsewhere, with its relay; `None` if wirecost starts the target on the link.
     outside: Option<Outside>,
     ipv6: bool,
@@ -61,6 +64,8 @@ pub struct LinkReport {
     pub config: LinkConfig,
     /// The decisions of each direction.
     pub counters: [Counters; 2],
+    /// The link of each hop between sites.
+    pub hops: Vec<HopFigures>,
     /// The figures for the results.
     pub figures: LinkFigures,
     /// Network settings that the namespaces refused.
@@ -78,6 +83,50 @@ pub struct Captured {
     pub name: String,
     /// Why the capture is incomplete, if it is.
     pub cut_short: Option<String>,
+}
+
+/// What the links of a load have done.
+pub(crate) struct Decided {
+    /// The decisions on the link of the devices that send.
+    pub(crate) of_senders: [Counters; 2],
+    /// The echoes of that link's check.
+    pub(crate) echoes: Vec<Duration>,
+    /// The link of each hop between sites.
+    pub(crate) hops: Vec<HopFigures>,
+}
+
+impl Decided {
+    /// From the decisions and the echoes of each link, in the order of [`LoadOptions::hops`].
+    pub(crate) fn of(options: &LoadOptions, counters: &[[Counters; 2]], echoes: &[Vec<Duration>]) -> Self {
+        let of_senders = options
+            .hops()
+            .iter()
+            .position(|hop| hop.is_of(0))
+            .unwrap_or_default();
+        let counters = |index: usize| counters.get(index).copied().unwrap_or_default();
+        let echoes = |index: usize| echoes.get(index).cloned().unwrap_or_default();
+        let links = options.sites.iter().flat_map(|sites| &sites.links);
+        let figures = |(index, link): (usize, &SiteLink)| {
+            let counters = counters(index);
+            let [up, down] = counters.map(|way| WireWay {
+                packets: way.offered.packets,
+                bytes: way.offered.bytes,
+            });
+            HopFigures {
+                hop: link.name(),
+                used: WireUse { up, down },
+                link: link_of(
+                    &link.config,
+                    Some(achieved(&echoes(index), &link.config, &counters)),
+                ),
+            }
+        };
+        Self {
+            of_senders: counters(of_senders),
+            echoes: echoes(of_senders),
+            hops: links.enumerate().map(figures).collect(),
+        }
+    }
 }
 
 impl Captured {
@@ -104,7 +153,7 @@ impl LoadLink {
     ) -> Result<Self, EmulationError> {
         let ipv6 = options.ipv6 || outside.as_ref().is_some_and(Outside::is_ipv6);
         let asked = EmulationOptions {
-            link: config,
+            hops: &options.hops(),
             ipv6,
             medium: None,
             resident: None,
@@ -121,11 +170,20 @@ impl LoadLink {
             context.watcher.note(remark);
         }
         let interrupted = context.interrupted;
-        let (round_trips, said) = emulation.check(&mut |patience| {
+        let checked = emulation.check(&mut |patience| {
             std::thread::sleep(patience);
             interrupted()
         })?;
-        context.watcher.note(&said);
+        let names = options
+            .sites
+            .iter()
+            .flat_map(|sites| &sites.links)
+            .map(SiteLink::name);
+        for ((_, said), name) in checked.iter().zip(names.map(Some).chain(std::iter::repeat(None))) {
+            let said = name.map_or_else(|| said.clone(), |name| format!("{name}: {said}"));
+            context.watcher.note(&said);
+        }
+        let round_trips = checked.into_iter().map(|(round_trips, _)| round_trips).collect();
         if outside.is_some() {
             context.watcher.note(&format!(
                 "a relay on the emulated link stands in the place of {}: bytes and packets are those between device and relay",
@@ -200,6 +258,7 @@ impl LoadLink {
     /// be written.
     pub(super) fn stop(
         self,
+        options: &LoadOptions,
         keys: &KeyLines,
         oscore_contexts: Option<&str>,
         labels: &PhaseLabels,
@@ -223,11 +282,12 @@ impl LoadLink {
                 Ok(capture::write(path, &mut left, capture_keys, &|at| labels.at(at))?.cut_short)
             })
         });
+        let decided = Decided::of(options, &counters, &self.round_trips);
         Ok(LinkReport {
             figures: LinkFigures {
                 link: link_of(
                     &self.config,
-                    Some(achieved(&self.round_trips, &self.config, &counters)),
+                    Some(achieved(&decided.echoes, &self.config, &decided.of_senders)),
                 ),
                 packet_path: if left.medium == Medium::Tun { "tun" } else { "veth" }.into(),
                 emulator: Some(emulator(&left)),
@@ -235,7 +295,8 @@ impl LoadLink {
                 relay: self.outside.as_ref().map(|outside| outside.address().to_string()),
             },
             config: self.config,
-            counters,
+            counters: decided.of_senders,
+            hops: decided.hops,
             network,
             capture: capture.transpose()?,
             traffic: traffic.flatten(),

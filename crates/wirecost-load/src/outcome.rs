@@ -95,7 +95,7 @@ pub struct NoConnection {
 }
 
 /// The times of a phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseTimes {
     /// When its packets begin, on the clock of the load: just before the parts are told to begin.
     pub from: Instant,
@@ -109,8 +109,8 @@ pub struct PhaseTimes {
     pub measured: Duration,
     /// Whether the clock of the machine was set in the phase.
     pub clock_stepped: bool,
-    /// The use of the emulated link in the phase, if there is one.
-    pub link: Option<LinkUse>,
+    /// The use of each emulated link in the phase, in the order of [`LoadOptions::hops`](wirecost_scenario::options::load::LoadOptions::hops); empty without a link.
+    pub links: Vec<LinkUse>,
     /// CPU time of the target divided by wall time; `None` if unknown, or if the phase was too short.
     pub target_cpu_share: Option<f64>,
 }

@@ -258,7 +258,7 @@ fn end(
     let meter = link.meter();
     let labels = PhaseLabels::of(options, outcome);
     let times = outcome.times();
-    let report = link.stop(&outcome.keys, oscore_contexts.as_deref(), &labels, times)?;
+    let report = link.stop(options, &outcome.keys, oscore_contexts.as_deref(), &labels, times)?;
     outcome.settle_link(&meter.read());
     Ok(Some(report))
 }

@@ -263,6 +263,7 @@ fn start_sink(
     asked.stamped = options.is_stamped();
     asked.accept_early_data = options.start == wirecost_security::Start::ZeroRtt;
     asked.nagle = options.nagle;
+    asked.response_body = options.http.body_bytes();
     if let Site::Link(ip, link) = site {
         // No other server runs there: the port is the protocol's registered one.
         asked.address = SocketAddr::new(ip, options.stack.port());
@@ -292,7 +293,15 @@ fn start_foreign(
         Site::Loopback => IpAddr::V4(FOREIGN_ADDRESS),
         Site::Link(ip, _) => ip,
     };
-    let foreign = Foreign::start(target, &side, &folder, &credentials, ip, is_over)?;
+    let foreign = Foreign::start(
+        target,
+        &side,
+        &folder,
+        &credentials,
+        ip,
+        &options.settings.0,
+        is_over,
+    )?;
     let address = SocketAddr::new(ip, options.stack.port());
     let destination = Destination::own(address, credentials.portable()?);
     let kind = foreign.map_or(Kind::Found, |foreign| Kind::Foreign(Box::new(foreign)));

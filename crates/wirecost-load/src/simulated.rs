@@ -39,7 +39,7 @@ use crate::coordinator::{Coordinator, CoordinatorContext};
 use crate::destination::Destination;
 use crate::error::LoadError;
 use crate::keys::{self, KeyLines};
-use crate::link::{Captured, LinkReport, keep};
+use crate::link::{Captured, Decided, LinkReport, keep};
 use crate::outcome::{GeneratorError, LoadOutcome};
 use crate::part::{FromPart, Inbox, PartError, ToPart};
 use crate::parts::{Parts, Tell};
@@ -82,7 +82,9 @@ pub(crate) fn run(options: &LoadOptions, context: RunContext<'_>) -> Result<Opti
     checked::check(options, simulated.destination.address, &simulated.outcome)?;
     let captured = capture(options, folder, &simulated)?;
     let traffic = traffic(options, &simulated.outcome, simulated.tap.1, kept);
-    let link = options.link.map(|config| link_report(config, simulated.counters));
+    let link = options
+        .link
+        .map(|config| link_report(options, config, &simulated.counters));
     let mut load = Load {
         started_at: rfc3339(started_at),
         ..entry::of(options, &simulated.outcome, 0.0, link.as_ref())
@@ -140,12 +142,14 @@ fn capture<W>(
 }
 
 /// The report of the link, which keeps every deadline.
-fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
+fn link_report(options: &LoadOptions, config: LinkConfig, counters: &[[Counters; 2]]) -> LinkReport {
+    let decided = Decided::of(options, counters, &[]);
     LinkReport {
         config,
-        counters,
+        counters: decided.of_senders,
+        hops: decided.hops,
         figures: LinkFigures {
-            link: link_of(&config, Some(achieved(&[], &config, &counters))),
+            link: link_of(&config, Some(achieved(&[], &config, &decided.of_senders))),
             packet_path: "virtual".into(),
             emulator: None,
             dropped_packets: 0,
@@ -161,8 +165,8 @@ fn link_report(config: LinkConfig, counters: [Counters; 2]) -> LinkReport {
 pub struct Simulated<T> {
     /// The counts.
     pub outcome: LoadOutcome,
-    /// The decisions of each direction of the link.
-    pub counters: [Counters; 2],
+    /// The decisions of each direction of each link, in the order of [`LoadOptions::hops`].
+    pub counters: Vec<[Counters; 2]>,
     /// The tap that saw the packets.
     pub tap: T,
     /// The server's address and the credentials of its clients.
@@ -182,11 +186,11 @@ pub fn simulate<T: Tap + 'static>(
     tap: T,
 ) -> Result<Simulated<T>, PartError> {
     let now = Rc::new(Cell::new(Instant::START));
-    let meter = Arc::<Meter>::default();
+    let setting = Setting::new(options)?;
+    let meter = Arc::new(Meter::of(setting.hops().len()));
     meter.tell_subscribers(options.clients);
     let (outbox, said) = channel();
     let inbox = Inbox::new();
-    let setting = Setting::new(options)?;
     let counter = Counter::new(0, options.is_stamped());
     let world = setting.world(&inbox, &outbox, &meter, counter.clone(), tap)?;
     let world = Rc::new(RefCell::new(Some(world)));

@@ -63,6 +63,9 @@ pub struct SinkOptions {
     /// Whether its sockets leave Nagle's algorithm on.
     #[serde(default)]
     pub nagle: bool,
+    /// Bytes of content in its answers (HTTP).
+    #[serde(default)]
+    pub response_body: usize,
     /// The emulated link in front of it, if there is one.
     pub link: Option<OnLink>,
 }
@@ -88,6 +91,7 @@ impl SinkOptions {
             stamped: true,
             accept_early_data: false,
             nagle: false,
+            response_body: 0,
             link: None,
         }
     }

@@ -72,7 +72,7 @@ impl Wire {
             Err(error) => format!("packets could not be read: {error}"),
         };
         for phase in &mut outcome.phases {
-            phase.link = None;
+            phase.links.clear();
         }
         Some(why)
     }

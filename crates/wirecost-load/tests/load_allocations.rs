@@ -119,6 +119,7 @@ fn part(options: &LoadOptions) -> Part {
         stack: options.stack,
         resource: "test".parse().expect("a pattern"),
         authority: "server".into(),
+        field_bytes: 0,
         retain: false,
         payload: PayloadSource::random(PAYLOAD_BYTES, 1),
         utc_offset_ns: 0,

@@ -233,12 +233,97 @@ fn subscribers_receive_messages_in_virtual_time() {
     options.subscribers = Some(wirecost_scenario::options::load::Subscribers {
         devices: 7,
         filter: "#".into(),
+        poll: None,
         shared: None,
         qos: 1,
     });
     let file = play(&options);
     let deliveries = publish(&file).deliveries.expect("deliveries");
     assert_eq!((deliveries.expected, deliveries.arrived), (1_400, 1_400));
+}
+
+/// A reading waits for the next poll, which takes a round trip: its delay is half of one to one and a half and the interval.
+#[test]
+fn subscribers_over_http_ask_at_their_interval() {
+    let (poll, rtt) = (Duration::from_millis(500), Duration::from_millis(66));
+    for stack in ["http1", "http1+tls1.3", "http3"] {
+        let mut options = load(stack, 10.0, 200);
+        options.clients = 5;
+        let mut link = LinkConfig::default();
+        (link.up.delay, link.down.delay) = (rtt / 2, rtt / 2);
+        options.link = Some(link);
+        options.subscribers = Some(wirecost_scenario::options::load::Subscribers {
+            devices: 2,
+            filter: wirecost_scenario::load::MESSAGES.into(),
+            poll: Some(poll),
+            shared: None,
+            qos: 0,
+        });
+        options
+            .phases
+            .insert(2, Phase::AwaitReplay { timeout: poll * 100 });
+        let file = play(&options);
+        let phases = &file.load.phases;
+        let figures = publish(&file);
+        let deliveries = figures.deliveries.expect("deliveries");
+        assert_eq!(
+            (deliveries.expected, deliveries.arrived, deliveries.duplicates),
+            (400, 400, 0),
+            "{stack}"
+        );
+        assert_eq!(figures.missing, Some(0), "{stack}");
+        let polls = deliveries.polls as f64;
+        let expected = 2.0 * figures.duration_s / poll.as_secs_f64();
+        assert!(
+            (polls - expected).abs() <= 2.0,
+            "{stack}: {polls} polls, not {expected}"
+        );
+        assert!(
+            0 < deliveries.empty_polls && deliveries.empty_polls < deliveries.polls,
+            "{deliveries:?}"
+        );
+        let delays = figures.one_way_delay_ns.clone().expect("delays");
+        let (least, most) = (rtt / 2, poll + rtt + rtt / 2);
+        assert!(delays.min >= least.as_nanos() as u64, "{stack}: {}", delays.min);
+        assert!(
+            delays.max <= (most + rtt / 10).as_nanos() as u64,
+            "{stack}: {}",
+            delays.max
+        );
+        let idle = phases[2].deliveries.expect("deliveries");
+        assert!(idle.polls > 0, "{stack}: it asks in every phase");
+        let link = figures.link.expect("a link");
+        assert!(link.up.subscriber_bytes > Some(0) && link.down.subscriber_bytes > Some(0));
+    }
+}
+
+#[test]
+fn further_header_fields_and_bodies_of_answers_cost_their_bytes() {
+    use wirecost_proto::ByteSize;
+    let bytes = |stack: &str, headers: Option<u64>, body: Option<u64>| {
+        let mut options = load(stack, 100.0, 50);
+        options.clients = 1;
+        options.link = Some(LinkConfig::default());
+        options.http.request_headers = headers.map(ByteSize::from_bytes);
+        options.http.response_body = body.map(ByteSize::from_bytes);
+        let file = play(&options);
+        let figures = publish(&file);
+        assert_eq!(figures.outcomes.acknowledged, 50, "{stack}");
+        [figures.socket_bytes_up, figures.socket_bytes_down]
+    };
+    let plain = bytes("http1", None, None);
+    let both = bytes("http1", Some(60), Some(400));
+    assert_eq!(both[0] - plain[0], 50 * 60);
+    // 204 becomes 200, and the body has its type and its length.
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 400\r\n\r\n".len();
+    let empty = "HTTP/1.1 204 No Content\r\n\r\n".len();
+    assert_eq!(both[1] - plain[1], 50 * (400 + head - empty) as u64);
+    let [up, down] = bytes("http3", None, None);
+    let [more_up, more_down] = bytes("http3", Some(1_000), Some(1_000));
+    assert!(
+        more_up > up + 50 * 800 && more_down > down + 50 * 1_000,
+        "{up} {more_up} {down} {more_down}"
+    );
 }
 
 /// The acknowledged messages of each whole second of the second phase, as a watcher sees them.

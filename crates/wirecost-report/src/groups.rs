@@ -6,7 +6,6 @@ use wirecost_results::{Cell, Readings, Summary};
 
 use crate::figures::{link_words, time};
 use crate::names::{Names, is_modelled, is_secured};
-use crate::readings::words;
 
 /// The cells of one payload size, link and schedule. Both engines of a stack are side by side.
 pub(crate) struct Group<'a> {
@@ -96,7 +95,7 @@ impl<'a> Group<'a> {
 /// The common properties of the cells of a group, as text.
 pub(crate) fn heading(cell: &Cell) -> String {
     let readings = cell.readings.as_ref();
-    let readings = readings.map(|readings| format!("{}: ", words(readings)));
+    let readings = readings.map(|readings| format!("{readings}: "));
     format!(
         "{}{} B, {}{}",
         readings.unwrap_or_default(),

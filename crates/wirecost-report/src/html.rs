@@ -36,7 +36,7 @@ use crate::figures::{self, BothWays};
 use crate::groups::Group;
 use crate::names::{Names, distinct, is_modelled};
 use crate::per::Per;
-use crate::readings::{self, words};
+use crate::readings;
 use break_even::BreakEven;
 use cards::Card;
 use connect::Matrix;
@@ -242,7 +242,7 @@ fn batches(summary: &Summary) -> String {
         summary
             .cells
             .iter()
-            .filter_map(|cell| Some(words(cell.readings.as_ref()?))),
+            .filter_map(|cell| Some(cell.readings.as_ref()?.to_string())),
     );
     match all.len() {
         0..=NAMED => all.join(" or "),

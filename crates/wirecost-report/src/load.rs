@@ -25,7 +25,7 @@ use wirecost_results::usage::UsageRow;
 use wirecost_results::{ResultsError, RunFolder};
 
 use crate::ReportError;
-pub use csv::csv;
+pub use csv::{csv, hops_csv};
 pub use html::report as html;
 pub use junit::{Absent, junit};
 pub use markdown::markdown;
@@ -80,6 +80,9 @@ impl LoadResults {
 pub fn write_all(folder: &RunFolder) -> Result<(), ReportError> {
     let results = LoadResults::read(folder)?;
     folder.write_derived("summary.csv", csv(&results.summary).as_bytes())?;
+    if let Some(hops) = hops_csv(&results.summary) {
+        folder.write_derived("hops.csv", hops.as_bytes())?;
+    }
     folder.write_derived("summary.md", markdown(&results.summary).as_bytes())?;
     folder.write_derived("junit.xml", junit(&results.summary, &[]).as_bytes())?;
     folder.write_derived("report.html", html(&results)?.as_bytes())?;

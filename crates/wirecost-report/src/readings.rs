@@ -9,15 +9,6 @@ use crate::figures::time;
 use crate::names::Names;
 use crate::number::whole_bytes;
 
-/// The readings of a cell in words: `10 readings in json with gzip`.
-pub(crate) fn words(readings: &Readings) -> String {
-    let batch = format!("{} in {}", counted(readings.count, "reading"), readings.encoding);
-    match readings.compression.as_str() {
-        "none" => batch,
-        compression => format!("{batch} with {compression}"),
-    }
-}
-
 /// The all-in bytes of a cell by its readings, both directions; `None` where messages carry no readings.
 pub(crate) fn bytes_per_reading(cell: &Cell) -> Option<f64> {
     let readings = cell.readings.as_ref()?;
@@ -70,7 +61,7 @@ fn batching(names: &Names, cell: &Cell, cells: &[&Cell]) -> Option<String> {
         "{} takes {} a reading with {}, and {} with {}",
         names.label(cell),
         few?,
-        words(of),
+        of,
         many?,
         counted(count(&most), "reading")
     ))
@@ -106,7 +97,7 @@ fn cpu(readings: &Readings) -> Option<String> {
     let nanos = readings.compression_cpu_ns?;
     Some(format!(
         "compression of {} took {} µs of CPU time on this machine, before the message is sent: response times do not include it",
-        words(readings),
+        readings,
         nanos.div_ceil(1_000)
     ))
 }

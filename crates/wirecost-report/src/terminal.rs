@@ -26,7 +26,6 @@ use crate::html::pays_off;
 use crate::names::{Names, is_secured};
 use crate::number;
 use crate::per::Per;
-use crate::readings::words;
 use crate::rows::Rows;
 use layout::{Layout, Row, wrapped};
 use style::Style;
@@ -150,7 +149,7 @@ fn finished(lines: Vec<String>) -> String {
 /// One cell in one line, for output that is not a terminal.
 pub fn cell_line(cell: &Cell) -> String {
     let readings = cell.readings.as_ref();
-    let readings = readings.map(|readings| format!("{}: ", words(readings)));
+    let readings = readings.map(|readings| format!("{readings}: "));
     let name = format!(
         "{} {}{} B, {}",
         Names::alone().label(cell),

@@ -112,6 +112,12 @@ pub struct Deliveries {
     /// Subscriptions that the server refused: nothing arrives there.
     #[serde(default)]
     pub subscriptions_refused: u64,
+    /// Requests for messages by subscribers that poll.
+    #[serde(default)]
+    pub polls: u64,
+    /// Of those, answered without a message.
+    #[serde(default)]
+    pub empty_polls: u64,
 }
 
 impl Interval {
@@ -218,6 +224,8 @@ impl std::ops::AddAssign for Deliveries {
         self.out_of_order += other.out_of_order;
         self.replayed += other.replayed;
         self.subscriptions_refused += other.subscriptions_refused;
+        self.polls += other.polls;
+        self.empty_polls += other.empty_polls;
     }
 }
 
@@ -233,6 +241,8 @@ impl Deliveries {
             subscriptions_refused: self
                 .subscriptions_refused
                 .saturating_sub(earlier.subscriptions_refused),
+            polls: self.polls.saturating_sub(earlier.polls),
+            empty_polls: self.empty_polls.saturating_sub(earlier.empty_polls),
         }
     }
 }

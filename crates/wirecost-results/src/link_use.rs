@@ -11,6 +11,16 @@ pub struct LinkUse {
     pub down: DirectionUse,
 }
 
+/// Use of one of several links: the packets between two sites.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HopUse {
+    /// The two sites, joined by `-`. Packets of the first one go up.
+    pub hop: String,
+    /// Its use.
+    #[serde(flatten)]
+    pub used: LinkUse,
+}
+
 /// Use of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionUse {
@@ -29,6 +39,20 @@ pub struct DirectionUse {
     /// Time in which the direction was transmitting divided by the time that passed: 1 is all of the time; null without
     /// a rate or without a packet.
     pub utilisation: Option<f64>,
+}
+
+impl HopUse {
+    /// The sums of the uses of the same hops.
+    pub fn sums(hops: &[Self], others: &[Self]) -> Vec<Self> {
+        let sum = |hop: &Self| {
+            let same = others.iter().find(|other| other.hop == hop.hop);
+            Self {
+                used: same.map_or(hop.used, |same| hop.used.with(&same.used)),
+                ..hop.clone()
+            }
+        };
+        hops.iter().map(sum).collect()
+    }
 }
 
 impl LinkUse {

@@ -11,7 +11,7 @@ use super::summary::{Link, Outcomes, Times};
 use super::traffic::LoadTraffic;
 use super::usage::UsageRow;
 use crate::figures::{Connects, Deliveries, Interval};
-use crate::link_use::LinkUse;
+use crate::link_use::{HopUse, LinkUse};
 use crate::rate_search::RateSearch;
 use crate::repeat::{Repeated, RunOf};
 use crate::threshold::Threshold;
@@ -120,6 +120,12 @@ pub struct Load {
     /// The emulated link that all devices shared; absent without a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Box<LinkFigures>>,
+    /// The link of each hop between sites, and what crossed it over the whole load, warm-up included; absent without sites.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopFigures>,
+    /// The settings of the target that differ from those that wirecost gives it; absent without such a setting.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, u64>,
     /// The bottleneck.
     pub bottleneck: Option<Bottleneck>,
     /// The folded stacks of the target's CPU profile, below the results folder.
@@ -203,6 +209,17 @@ pub struct LinkFigures {
     pub relay: Option<String>,
 }
 
+/// A hop of a load with sites: the link between two of them, and what crossed it over the whole load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HopFigures {
+    /// The two sites, joined by `-`. Packets of the first one go up.
+    pub hop: String,
+    /// Its packets and bytes, warm-up included.
+    pub used: WireUse,
+    /// The link as configured and as achieved.
+    pub link: Link,
+}
+
 /// The figures of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseFigures {
@@ -260,9 +277,12 @@ pub struct PhaseFigures {
     pub connect_time_ns: Option<Times>,
     /// From the intended send to the arrival at a subscriber or sink.
     pub one_way_delay_ns: Option<Times>,
-    /// Use of the emulated link; absent without a link.
+    /// Use of the emulated link; absent without a link. With sites, the sum over the links of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkUse>,
+    /// Use of the link of each hop between sites; absent without sites.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopUse>,
     /// IP packets between this machine and a target that ran already, without an emulated link; absent where they were not
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -280,6 +300,16 @@ pub struct WireUse {
     pub up: WireWay,
     /// From the target, as they arrive.
     pub down: WireWay,
+}
+
+impl WireUse {
+    /// Adds the packets of another generator.
+    pub const fn add(&mut self, other: &Self) {
+        self.up.packets += other.up.packets;
+        self.up.bytes += other.up.bytes;
+        self.down.packets += other.down.packets;
+        self.down.bytes += other.down.bytes;
+    }
 }
 
 /// One direction of the real path.

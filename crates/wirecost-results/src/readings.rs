@@ -1,6 +1,9 @@
 //! The readings of a sensor that a message carries.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+use wirecost_proto::units::counted;
 
 /// Readings as the payload of a message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +28,17 @@ pub struct Readings {
     /// message, where messages have an interval; null otherwise.
     #[serde(default)]
     pub first_waits_ns: Option<u64>,
+}
+
+/// `10 readings in json with gzip`.
+impl fmt::Display for Readings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}", counted(self.count, "reading"), self.encoding)?;
+        match self.compression.as_str() {
+            "none" => Ok(()),
+            compression => write!(f, " with {compression}"),
+        }
+    }
 }
 
 impl Readings {

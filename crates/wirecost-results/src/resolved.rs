@@ -100,6 +100,12 @@ pub struct ResolvedScenario {
     /// Whether packets were captured behind segmentation offload, so that they are not packets on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offload: bool,
+    /// Further header fields of each HTTP request in the form of HTTP/1.1, e.g. `60B`; absent where requests have the least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_headers: Option<String>,
+    /// Content of the server's HTTP answer to a message, e.g. `15kB`; absent where answers have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_body: Option<String>,
     /// Contents of the capture.
     #[serde(default, skip_serializing_if = "ResolvedRecord::is_default")]
     pub record: ResolvedRecord,

@@ -30,7 +30,7 @@ pub struct SecondRow {
     pub sent: u64,
     /// How connections came about.
     pub connects: Connects,
-    /// Deliveries at subscribers or the sink. The file does not hold `expected` and `subscriptions_refused`.
+    /// Deliveries at subscribers or the sink. The file does not hold `expected`, `subscriptions_refused` and polls.
     pub deliveries: Deliveries,
     /// Bytes given to sockets.
     pub socket_bytes_up: u64,

@@ -24,7 +24,7 @@ use crate::options::sending::Sending;
 use crate::plan;
 
 /// The keys of a comparison.
-pub const KEYS: [&str; 39] = [
+pub const KEYS: [&str; 41] = [
     "stack",
     "stacks",
     "start",
@@ -33,6 +33,8 @@ pub const KEYS: [&str; 39] = [
     "chunk",
     "nagle",
     "offload",
+    "request_headers",
+    "response_body",
     "readings",
     "encoding",
     "compression",

@@ -20,6 +20,8 @@ struct Traffic {
     sent: f64,
     /// Messages that it delivers to our subscribers.
     delivered: f64,
+    /// Requests of our subscribers that poll.
+    polls: f64,
 }
 
 impl LoadOptions {
@@ -59,10 +61,17 @@ impl LoadOptions {
     /// The work of the busiest phase.
     fn most_traffic(&self) -> Traffic {
         let phases = (0..).zip(&self.phases);
+        let polls = self.poll().map_or(0.0, |interval| {
+            f64::from(self.receivers()) / interval.as_secs_f64()
+        });
+        let idle = Traffic {
+            polls,
+            ..Traffic::default()
+        };
         let traffic = phases.filter_map(|(index, phase)| Some(self.traffic(index, phase, phase.offer()?)));
-        traffic.fold(Traffic::default(), |most, one| {
-            if one.all() > most.all() { one } else { most }
-        })
+        traffic
+            .map(|one| Traffic { polls, ..one })
+            .fold(idle, |most, one| if one.all() > most.all() { one } else { most })
     }
 
     fn traffic(&self, index: u32, phase: &Phase, offer: &Offer) -> Traffic {
@@ -72,6 +81,7 @@ impl LoadOptions {
         Traffic {
             sent,
             delivered: sent * times,
+            polls: 0.0,
         }
     }
 
@@ -92,7 +102,7 @@ impl LoadOptions {
 
 impl Traffic {
     fn all(self) -> f64 {
-        self.sent + self.delivered
+        self.sent + self.delivered + self.polls
     }
 }
 
@@ -129,15 +139,21 @@ impl Options {
 
 impl std::fmt::Display for Traffic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { sent, delivered } = self;
-        match *delivered > 0.0 {
-            true => write!(
-                f,
-                "{} messages/s ({sent} sent, {delivered} delivered to subscribers)",
-                self.all()
-            ),
-            false => write!(f, "{sent} messages/s"),
+        let Self {
+            sent,
+            delivered,
+            polls,
+        } = self;
+        let parts = [(delivered, "delivered to subscribers"), (polls, "polls")];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(rate, _)| **rate > 0.0)
+            .map(|(rate, what)| format!(", {rate} {what}"))
+            .collect();
+        if parts.is_empty() {
+            return write!(f, "{sent} messages/s");
         }
+        write!(f, "{} messages/s ({sent} sent{})", self.all(), parts.concat())
     }
 }
 
@@ -176,6 +192,7 @@ mod tests {
             subscribers: Some(Subscribers {
                 devices,
                 filter: filter.into(),
+                poll: None,
                 shared: shared.map(str::to_owned),
                 qos: 1,
             }),

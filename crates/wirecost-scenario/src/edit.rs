@@ -131,9 +131,23 @@ pub fn vary_flag(root: &mut Node, text: &str, dimensions: &[&'static str]) -> Re
 fn flag<'a>(name: &str, text: &'a str) -> Result<(String, &'a str, Place), ScenarioError> {
     let place = Place::Flag(format!("{name} {text}").into());
     match text.split_once('=') {
-        Some((key, value)) => Ok((key.trim().replace('-', "_"), value.trim(), place)),
+        Some((key, value)) => Ok((spelled(key.trim()), value.trim(), place)),
         None => Err(ScenarioError::new(&place, "KEY=VALUE is expected")
             .with_hint(format!("for example {name} link.rtt=100ms"))),
+    }
+}
+
+/// A key of a flag as in a file. A dash is an underscore there, but not in the names of links between sites.
+fn spelled(key: &str) -> String {
+    match key.strip_prefix("links.") {
+        Some(link) => {
+            let (name, rest) = link
+                .split_once('.')
+                .map_or((link, None), |(name, rest)| (name, Some(rest)));
+            let rest = rest.map_or_else(String::new, |rest| format!(".{}", rest.replace('-', "_")));
+            format!("links.{name}{rest}")
+        }
+        None => key.replace('-', "_"),
     }
 }
 

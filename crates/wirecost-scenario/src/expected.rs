@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use wirecost_stack::Pattern;
 use wirecost_stack::pattern::Values;
+use wirecost_stack::target::Target;
 
-use crate::options::load::{LoadOptions, Phase, Subscribers, Who};
+use crate::options::load::{LoadOptions, LoadTarget, Phase, Subscribers, Who};
 
 /// The largest number of pairs of topic and filter that are matched. Beyond it the result is unknown.
 const MAXIMUM_PAIRS: u64 = 20_000_000;
@@ -44,10 +45,15 @@ impl Matching {
     }
 
     fn of(options: &LoadOptions, topic: &str, subscribers: &Subscribers, senders: Range<u32>) -> Self {
-        match options.stack.is_mqtt() {
-            true => Self::of_topics(topic, subscribers, senders),
+        let is_ours = matches!(options.target, LoadTarget::Started(Target::Builtin));
+        if options.stack.is_mqtt() {
+            Self::of_topics(topic, subscribers, senders)
+        } else if options.poll().is_some() && is_ours {
+            // The pages of the built-in server have every message.
+            Self::Same(subscribers.devices)
+        } else {
             // An observer receives the latest state (RFC 7641, section 1.3), not each message.
-            false => Self::Unknown,
+            Self::Unknown
         }
     }
 
@@ -89,9 +95,10 @@ impl Matching {
 }
 
 /// Whether subscriptions exist when the phase with this index begins: subscribers have connected before, and have not
-/// been dropped unless their sessions persist.
+/// been dropped unless their sessions persist. A subscriber that polls goes on from its last key.
 pub fn has_audience(options: &LoadOptions, phase: u32) -> bool {
-    are_connected(options, phase, options.session_expiry.is_some())
+    let survives = options.session_expiry.is_some() || options.poll().is_some();
+    are_connected(options, phase, survives)
 }
 
 /// Whether subscribers are connected when the phase with this index begins.
@@ -215,6 +222,7 @@ mod tests {
         Subscribers {
             devices,
             filter: filter.to_owned(),
+            poll: None,
             shared: shared.map(str::to_owned),
             qos: 1,
         }

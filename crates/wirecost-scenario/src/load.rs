@@ -1,8 +1,10 @@
 //! The keys of a load in a scenario, and how they are read.
 //!
 //! - [`phases`]: the phases of a load
+//! - `sites`: its sites and the links between them
 
 pub mod phases;
+pub mod sites;
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -20,19 +22,25 @@ use super::link;
 use super::node::{Node, Value};
 use super::table::{Table, ValueError, clients, flag, keep_alive, parsed, readings, set, text, time, whole};
 use crate::options::content::READINGS_KEYS;
+use crate::options::load::settings::Settings;
 use crate::options::load::valid::{About, Refusal};
 use crate::options::load::{
     BatchBytes, CONNECT_TIMEOUT, LoadEngine, LoadOptions, LoadTarget, Payload, Subscribers, TIMEOUT, Will,
 };
-use crate::options::sending::Connection;
+use crate::options::sending::{Connection, HttpSizes};
+use crate::sending;
 
 /// The seed of a load that names none.
 const DEFAULT_SEED: u64 = 42;
 /// The keys of a load.
-pub const KEYS: [&str; 41] = [
+pub const KEYS: [&str; 47] = [
     "stack",
     "start",
     "target",
+    "settings",
+    "sites",
+    "links",
+    "at",
     "clients",
     "rate",
     "repeat",
@@ -41,6 +49,8 @@ pub const KEYS: [&str; 41] = [
     "chunk",
     "nagle",
     "connection",
+    "request_headers",
+    "response_body",
     "readings",
     "encoding",
     "compression",
@@ -73,7 +83,7 @@ pub const KEYS: [&str; 41] = [
     "workers",
 ];
 /// The keys of devices that subscribe.
-pub const SUBSCRIBER_KEYS: [&str; 4] = ["devices", "filter", "shared", "qos"];
+pub const SUBSCRIBER_KEYS: [&str; 5] = ["devices", "filter", "poll", "shared", "qos"];
 /// The keys of a payload.
 pub const PAYLOAD_KEYS: [&str; 5] = ["size", "file", "template", "hex", "readings"];
 /// The keys of readings within a payload.
@@ -91,6 +101,8 @@ pub const MAX_RUNS: u32 = 1_000;
 pub const DEFAULT_CLIENTS: u32 = 10;
 /// The default payload.
 const DEFAULT_SIZE: ByteSize = ByteSize::from_bytes(128);
+/// The path of the built-in server's pages of messages, which subscribers poll.
+pub const MESSAGES: &str = "messages";
 /// The default client identifiers: eight characters up to 99,999 devices.
 pub const CLIENT_ID: &str = "wc-%05d";
 
@@ -126,6 +138,7 @@ impl LoadOptions {
             stack,
             start: Start::Cold,
             target,
+            settings: Settings::default(),
             engine: LoadEngine::Live,
             service_time: None,
             workers: 1,
@@ -135,6 +148,7 @@ impl LoadOptions {
             chunk: None,
             nagle: false,
             connection: Connection::Kept,
+            http: HttpSizes::default(),
             resource: Self::unnamed_resource(stack, false).into(),
             retain: false,
             will: None,
@@ -152,6 +166,7 @@ impl LoadOptions {
             processes: None,
             ipv6: false,
             link: None,
+            sites: None,
             ca: None,
             insecure: false,
             is_permitted: false,
@@ -193,12 +208,15 @@ pub fn read(node: &Node, inputs: ScenarioInputs<'_>) -> Result<LoadOptions, Scen
     load.service_time = table.one("service_time", parsed)?;
     set(&mut load.workers, table.one("workers", whole)?);
     connection(&table, &mut load, inputs)?;
+    load.settings = sites::settings(&table)?;
+    sites::place(&table, &mut load, inputs.folder)?;
     devices(&table, &mut load)?;
     machine(&table, &mut load)?;
     load.payload = payload_or_size(&table, inputs)?;
     load.chunk = table.one("chunk", parsed)?;
     set(&mut load.nagle, table.one("nagle", flag)?);
     set(&mut load.connection, table.one("connection", parsed)?);
+    load.http = sending::http_sizes(&table)?;
     load.resource = LoadOptions::unnamed_resource(load.stack, load.subscribers.is_some()).into();
     if let LoadTarget::Url(url) = &load.target {
         set(&mut load.resource, url.resource_pattern());
@@ -294,9 +312,15 @@ fn devices(table: &Table<'_>, load: &mut LoadOptions) -> Result<(), ScenarioErro
     load.inflight = table.one("inflight", whole)?;
     if let Some(node) = table.get("subscribers") {
         let own = Table::new(node, "subscribers.", &SUBSCRIBER_KEYS)?;
+        let poll = own.one("poll", time)?;
         load.subscribers = Some(Subscribers {
             devices: own.required("devices", clients)?,
-            filter: own.required("filter", text)?,
+            filter: match own.one("filter", text)? {
+                None if poll.is_some() => MESSAGES.into(),
+                None => own.required("filter", text)?,
+                Some(filter) => filter,
+            },
+            poll,
             shared: own.one("shared", text)?,
             qos: own.one("qos", qos)?.unwrap_or(0),
         });

@@ -12,7 +12,7 @@ use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::{Buffer, Endpoint, Input, Instant, Output, bare};
 
 use super::error::CommandError;
-use super::events::{ClientEvent, OBSERVATION};
+use super::events::{ClientEvent, SUBSCRIPTION};
 use super::message::{Message, Template};
 use super::{Command, Outgoing};
 
@@ -200,7 +200,7 @@ fn coap_command(command: Command) -> Result<coap::Command, CommandError> {
                 },
         } => Ok(coap::Command::Request { message, template }),
         Command::Subscribe(subscription) => subscription
-            .observe(OBSERVATION)
+            .observe(SUBSCRIPTION)
             .map_err(CommandError::Subscription),
         Command::Close => Ok(coap::Command::Close),
         command @ (Command::Send { .. } | Command::Transmit { .. }) => Err(other_protocol(&command)),

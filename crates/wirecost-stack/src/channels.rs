@@ -30,16 +30,19 @@ pub struct ChannelOptions {
     pub dtls_cookie: bool,
     /// Largest UDP payload that the path carries unfragmented, in bytes.
     pub datagram_bytes: usize,
+    /// Bytes of content in the answers of HTTP servers to what they store.
+    pub response_body: usize,
 }
 
 impl Default for ChannelOptions {
-    /// No early data, no certificates of clients, no cookie, and the UDP payload of a path of 1,500 B over IPv4.
+    /// No early data, no certificates of clients, no cookie, answers without content, and the UDP payload of a path of 1,500 B over IPv4.
     fn default() -> Self {
         Self {
             accept_early_data: false,
             client_certificates: false,
             dtls_cookie: false,
             datagram_bytes: dtls::DEFAULT_MTU,
+            response_body: 0,
         }
     }
 }
@@ -331,6 +334,11 @@ impl ServerChannels {
     /// Whether early data is accepted.
     pub const fn accepts_early_data(&self) -> bool {
         self.options.accept_early_data
+    }
+
+    /// Bytes of content in the answers of HTTP servers to what they store.
+    pub const fn response_body(&self) -> usize {
+        self.options.response_body
     }
 
     /// The clients that the server accepts.

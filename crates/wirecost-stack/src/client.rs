@@ -26,6 +26,10 @@ use super::{Application, Channel, Command, Stack};
 /// Longer than any time-out of a driver or a script: it ends a wait before the protocol does.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(7_200);
 
+/// The most bytes of a page of messages that a client reads. A page of the built-in server ends after 1 MiB, with one message of
+/// at most 16 MiB in base64.
+const LONGEST_PAGE_BYTES: usize = 32 << 20;
+
 /// The settings of one client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
@@ -47,6 +51,8 @@ pub struct ClientConfig {
     pub describes_received: bool,
     /// The endpoint that the client shares with others (CoAP); `None` gives it one of its own.
     pub endpoint: Option<Share>,
+    /// Whether the client polls for pages of messages, and so keeps the content of answers (HTTP).
+    pub polls: bool,
     /// The host that the client names to an AMQP server.
     pub hostname: Option<String>,
     /// How long the client waits for a CONNACK (MQTT), a response (CoAP) or an answer while it connects (AMQP); `None` is
@@ -67,6 +73,7 @@ impl ClientConfig {
             session: None,
             describes_received: true,
             endpoint: None,
+            polls: false,
             hostname: None,
             answer_timeout: None,
         }
@@ -192,6 +199,7 @@ fn protocol(
         }
         Application::Http1 => Protocol::Http1(Box::new(http1::Client::new(http1::ClientConfig {
             connection_close: config.connection_close,
+            keep_body_bytes: kept_content(config),
             // The sender of a message decides how long it waits for an answer.
             response_timeout: None,
             ..http1::ClientConfig::default()
@@ -202,11 +210,20 @@ fn protocol(
                 // The sender of a message decides how long it waits for an answer.
                 response_timeout: LONGEST_WAIT,
                 describes: config.describes_received,
+                keep_body_bytes: kept_content(config),
                 ..http3::ClientConfig::new(tls, config.rng)
             };
             Protocol::Http3(Box::new(http3::Client::new(http)?))
         }
     })
+}
+
+/// The bytes of the content of an answer that an HTTP client keeps.
+const fn kept_content(config: &ClientConfig) -> usize {
+    match config.polls {
+        true => LONGEST_PAGE_BYTES,
+        false => 0,
+    }
 }
 
 /// An MQTT-SN client that registers the topic `resource` as a part of its connect, where it has no placeholder of a load.

@@ -82,7 +82,9 @@ pub enum StackError {
     #[error("its protocol has no requests: CoAP and HTTP have them")]
     NoRequests,
     /// The protocol has no subscriptions.
-    #[error("its client has no way to receive: MQTT over TCP has subscriptions, CoAP has observation")]
+    #[error(
+        "its client has no way to receive: MQTT over TCP has subscriptions, CoAP has observation, and HTTP can poll"
+    )]
     NoSubscriptions,
     /// The protocol has no shared subscriptions.
     #[error("only MQTT has shared subscriptions")]

@@ -3,15 +3,16 @@
 use wirecost_amqp::client as amqp;
 use wirecost_coap::client as coap;
 use wirecost_http::client as http;
+use wirecost_http::resource::Page;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::sn::client as sn;
 use wirecost_proto::bare;
 use wirecost_security::layer;
 
-use super::{Arrival, Event, Stamp};
+use super::{Arrival, Event, Polled, Stamp};
 
-/// The number under which a CoAP client observes. No message has it.
-pub(super) const OBSERVATION: u64 = u64::MAX;
+/// The number under which a CoAP client observes, and an HTTP client polls. No message has it.
+pub(super) const SUBSCRIPTION: u64 = u64::MAX;
 
 /// An event that can be made of the events of every protocol's client, and of the layers around it.
 pub trait ClientEvent:
@@ -157,7 +158,7 @@ impl From<coap::Event> for Event {
     fn from(event: coap::Event) -> Self {
         match event {
             coap::Event::Opened => READY,
-            coap::Event::Response(response) if response.message == OBSERVATION => observed(&response),
+            coap::Event::Response(response) if response.message == SUBSCRIPTION => observed(&response),
             // RFC 7641, section 4.2: an error ends the observation.
             coap::Event::Notification(response) if !response.code.is_success() => {
                 Event::subscription_refused(format!("the observation ended with {}", response.code))
@@ -219,6 +220,34 @@ impl From<http::Event> for Event {
     fn from(event: http::Event) -> Self {
         match event {
             http::Event::Opened => READY,
+            http::Event::Response {
+                message: SUBSCRIPTION,
+                status,
+                body,
+                ..
+            } => match status.is_success() {
+                true => polled(&body),
+                false => Event::subscription_refused(status),
+            },
+            // The end of the connection is an event of its own, and the subscriber polls again on the next one.
+            http::Event::Sent {
+                message: SUBSCRIPTION,
+            }
+            | http::Event::TimedOut {
+                message: SUBSCRIPTION,
+            }
+            | http::Event::Failed {
+                message: SUBSCRIPTION,
+                reason:
+                    http::Failure::Closed
+                    | http::Failure::Abandoned
+                    | http::Failure::Reset(_)
+                    | http::Failure::NotProcessed,
+            } => Event::Other,
+            http::Event::Failed {
+                message: SUBSCRIPTION,
+                reason,
+            } => Event::subscription_refused(reason),
             http::Event::Sent { message } => Event::Sent { message },
             http::Event::Response { message, status, .. } if status.is_success() => {
                 Event::Acknowledged { message }
@@ -234,4 +263,21 @@ impl From<http::Event> for Event {
             http::Event::Reset(reason) => Event::lost(reason),
         }
     }
+}
+
+/// What the answer to a poll brought.
+fn polled(content: &[u8]) -> Event {
+    let Some(page) = Page::read(content) else {
+        return Event::subscription_refused("the answer is not a page of messages");
+    };
+    let arrival = |bytes: &Vec<u8>| Arrival {
+        stamp: Stamp::read(bytes),
+        payload_bytes: bytes.len() as u64,
+        duplicate: false,
+        retained: false,
+    };
+    Event::Polled(Polled {
+        arrivals: page.messages.iter().map(arrival).collect(),
+        next_key: page.next_key,
+    })
 }

@@ -78,7 +78,7 @@ pub enum Command {
         /// The message.
         outgoing: Outgoing,
     },
-    /// Subscribe (MQTT) or observe (CoAP).
+    /// Subscribe (MQTT) or observe (CoAP). A subscriber of HTTP polls instead ([`MessagePool::poll`]).
     Subscribe(Arc<Subscription>),
     /// Close the connection as the protocol does.
     Close,
@@ -106,6 +106,8 @@ pub enum Event {
     },
     /// A message has arrived at a subscriber.
     Received(Arrival),
+    /// A subscriber's poll has been answered (HTTP).
+    Polled(Polled),
     /// The protocol's client has handed out the last byte of a message. The driver's `flushed` follows when its buffer is
     /// empty.
     Sent {
@@ -143,6 +145,15 @@ pub enum Event {
         /// The reason.
         reason: String,
     },
+}
+
+/// The answer to a poll.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Polled {
+    /// The messages that it brought, oldest first.
+    pub arrivals: Vec<Arrival>,
+    /// The key to ask for next.
+    pub next_key: u64,
 }
 
 /// A message that has arrived at a subscriber.

@@ -16,12 +16,17 @@ use super::error::{ClientError, StackError};
 use super::media::{Media, Payload};
 use super::{Application, Stack};
 
+/// The fewest bytes of a further header field of HTTP/1.1.
+pub const LEAST_FIELD_BYTES: usize = http::RequestTemplate::LEAST_FIELD_BYTES;
+
 /// The message of a cell's devices.
 #[derive(Clone, Debug)]
 pub struct Message {
     stack: Stack,
     resource: Arc<str>,
     body: Body,
+    /// Bytes of header fields beyond those that the standards need (HTTP).
+    field_bytes: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +57,16 @@ pub enum Template {
 }
 
 impl Template {
+    /// The same with `bytes` more bytes of header fields, if it is an HTTP request.
+    pub(super) fn with_field_bytes(self, bytes: usize) -> Self {
+        match self {
+            Self::Http(template) if bytes > 0 => {
+                Self::Http(Arc::new(Arc::unwrap_or_clone(template).with_field_bytes(bytes)))
+            }
+            other => other,
+        }
+    }
+
     /// The content, where the template has no other holder.
     pub(super) fn content_mut(&mut self) -> Option<&mut Content> {
         match self {
@@ -77,7 +92,7 @@ pub(super) struct Address<'a> {
 
 impl<'a> Address<'a> {
     /// A resource of a server that wirecost starts.
-    const fn of(resource: &'a str) -> Self {
+    pub(super) const fn of(resource: &'a str) -> Self {
         Self {
             resource,
             authority: SERVER_NAME,
@@ -152,6 +167,7 @@ impl Message {
             stack,
             resource: resource.into(),
             body: Body::Plain(template),
+            field_bytes: 0,
         }
     }
 
@@ -176,10 +192,21 @@ impl Message {
                 payload: payload.bytes,
                 entropy,
             },
+            field_bytes: 0,
         };
         // A message that cannot be sent is refused before anything is built.
         message.next()?;
         Ok(message)
+    }
+
+    /// The same message with `bytes` more bytes of header fields in the form of HTTP/1.1, where the stack is HTTP.
+    #[must_use]
+    pub fn with_field_bytes(mut self, bytes: usize) -> Self {
+        self.field_bytes = bytes;
+        if let Body::Plain(template) = &mut self.body {
+            *template = template.clone().with_field_bytes(bytes);
+        }
+        self
     }
 
     /// The stack of the message.
@@ -204,7 +231,8 @@ impl Message {
                 let sealed = preset.seal(payload, entropy);
                 let content = sealed.map_err(|error| StackError::from(error).of(self.stack))?;
                 // A protected object hides the type of what is in it.
-                template(self.stack, Address::of(&self.resource), Media::BYTES, content)
+                let template = template(self.stack, Address::of(&self.resource), Media::BYTES, content)?;
+                Ok(template.with_field_bytes(self.field_bytes))
             }
         }
     }
@@ -286,7 +314,7 @@ fn coap(request: coap::Request) -> Result<Template, StackError> {
     Ok(Template::Coap(Arc::new(coap::RequestTemplate::new(request)?)))
 }
 
-fn http(
+pub(super) fn http(
     method: http::Method,
     to: Address<'_>,
     media: Media,

@@ -9,10 +9,11 @@ use wirecost_security::entropy::Entropy;
 use wirecost_security::object::Preset;
 
 use super::error::{ClientError, StackError};
+use super::events::SUBSCRIPTION;
 use super::media::Media;
 use super::message::{Address, Template, request, template};
 use super::pattern::{Pattern, Values};
-use super::{Application, Stack};
+use super::{Application, Command, Stack, Subscription};
 
 /// The number of templates that the pool tries to use again before it makes a new one.
 const TRIES: usize = 4;
@@ -76,6 +77,8 @@ pub struct PoolConfig {
     pub resource: Pattern,
     /// Host, with a port where it needs one (HTTP).
     pub authority: String,
+    /// Bytes of header fields beyond those that the standards need (HTTP).
+    pub field_bytes: usize,
     /// Whether the server retains messages (MQTT).
     pub retain: bool,
     /// The payload.
@@ -204,9 +207,28 @@ impl MessagePool {
             return Ok(template.clone().into());
         }
         self.render_resource(stamp);
-        let template = request(self.config.stack, self.address())?;
+        let template = request(self.config.stack, self.address())?.with_field_bytes(self.config.field_bytes);
         self.request = Some((device, template.clone()));
         Ok(template.into())
+    }
+
+    /// The poll of a subscriber for the messages from `next_key` on (HTTP).
+    ///
+    /// # Errors
+    /// The request cannot carry the path.
+    pub fn poll(&self, subscription: &Subscription, next_key: u64) -> Result<Command, ClientError> {
+        let page = subscription.page(next_key);
+        let to = Address {
+            resource: &page,
+            authority: &self.config.authority,
+            retain: false,
+        };
+        Ok(Command::Transmit {
+            message: SUBSCRIPTION,
+            outgoing: request(self.config.stack, to)?
+                .with_field_bytes(self.config.field_bytes)
+                .into(),
+        })
     }
 
     fn is_constant(&self) -> bool {
@@ -291,7 +313,8 @@ impl MessagePool {
             }
             None => (self.config.payload.media(), payload.into()),
         };
-        template(stack, self.address(), media, content)
+        let template = template(stack, self.address(), media, content)?;
+        Ok(template.with_field_bytes(self.config.field_bytes))
     }
 
     fn render_resource(&mut self, stamp: Stamp) {

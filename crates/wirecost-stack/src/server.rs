@@ -223,6 +223,7 @@ fn application(
 fn resources(channels: &ServerChannels) -> resource::Config {
     resource::Config {
         unsafe_early_data: channels.accepts_early_data(),
+        answer_bytes: channels.response_body(),
         ..resource::Config::default()
     }
 }

@@ -1,14 +1,17 @@
-//! The subscription of a subscriber: a topic filter (MQTT) or a resource to observe (CoAP).
+//! The subscription of a subscriber: a topic filter (MQTT), or a resource to observe (CoAP) or to poll (HTTP).
 
 use std::sync::Arc;
 
 use wirecost_coap::client as coap;
+use wirecost_http::message as http;
 use wirecost_mqtt::client as mqtt;
 use wirecost_mqtt::codec::SubscriptionOptions;
 use wirecost_mqtt::quality::QoS;
 
 use super::Stack;
 use super::error::{ClientError, StackError};
+use super::media::Media;
+use super::message::{Address, http};
 
 /// The subscription of a subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +38,14 @@ impl Subscription {
             subscription.subscribe().map(drop)
         } else if stack.is_coap() {
             subscription.observe(0).map(drop)
+        } else if stack.is_http() {
+            http(
+                http::Method::Get,
+                Address::of(&subscription.page(0)),
+                Media::BYTES,
+                Vec::new().into(),
+            )
+            .map(drop)
         } else {
             Err(StackError::NoSubscriptions)
         };
@@ -50,6 +61,12 @@ impl Subscription {
             filter: self.filter.clone(),
             error,
         })
+    }
+
+    /// The path and query of the page of messages from `next_key` on.
+    pub(super) fn page(&self, next_key: u64) -> String {
+        let sign = if self.filter.contains('?') { '&' } else { '?' };
+        format!("{}{sign}next_key={next_key}", self.filter)
     }
 
     /// The registration under the number `message`.
@@ -78,11 +95,13 @@ mod tests {
         assert_eq!(subscribe("mqtt-qos1", "t/+/s", None), Ok("t/+/s".into()));
         assert_eq!(subscribe("mqtt5-qos1", "t", Some("g")), Ok("$share/g/t".into()));
         assert_eq!(subscribe("coap-con", "test", None), Ok("test".into()));
+        assert_eq!(subscribe("http1", "messages", None), Ok("messages".into()));
         for (stack, filter, group, reason) in [
             ("coap-con", "test", Some("g"), "shared"),
+            ("http3", "messages", Some("g"), "shared"),
+            ("http1", "my messages", None, "visible ASCII"),
             ("amqp-unsettled", "test", None, "no way to receive"),
             ("mqttsn-qos1", "test", None, "no way to receive"),
-            ("http1", "test", None, "no way to receive"),
             ("mqtt-qos1", "a/#/b", None, "ill-formed"),
         ] {
             let error = subscribe(stack, filter, group).expect_err(stack);

@@ -60,6 +60,15 @@ impl Target {
         }
     }
 
+    /// The settings of the target's configuration that a load may replace.
+    pub const fn settings(self) -> &'static [&'static str] {
+        match self {
+            // mosquitto.conf(5): 0 is no limit. In flight are messages of QoS 1 and 2 without their acknowledgement.
+            Self::Mosquitto => &["max_inflight_messages", "max_queued_messages"],
+            _ => &[],
+        }
+    }
+
     /// The stacks that the target supports, as text.
     pub const fn spoken(self) -> &'static str {
         match self {

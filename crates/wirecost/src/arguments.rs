@@ -7,6 +7,7 @@ mod count;
 mod emulation;
 mod guesses;
 mod help;
+mod http;
 mod link;
 mod load;
 mod login;

@@ -147,6 +147,93 @@ fn the_border_over_size_and_loss_is_that_of_the_comparison() {
     assert_eq!((&*fastest_of[0], &*fastest_of[2]), ("coap-con", "mqtt-qos1"));
 }
 
+/// The interval of the bytes of a row; where its devices are too few for one, the least and the most.
+fn ends(row: &Value) -> [f64; 2] {
+    let bytes = &row["figures"]["bytes_per_reading"];
+    assert!(bytes["n"].as_u64().expect("devices") > 1, "{row}");
+    let end = |side: &str, whole: &str| bytes[side].as_f64().or(bytes[whole].as_f64()).expect("an end");
+    [end("low", "least"), end("high", "most")]
+}
+
+/// How many rows cannot be told apart from the first one. They are those whose intervals overlap with its.
+fn overlapping(choice: &Value) -> usize {
+    let [best, rest @ ..] = rows(choice) else {
+        panic!("no rows: {choice}")
+    };
+    let marked = rest.iter().filter(|row| {
+        let overlaps = ends(row)[0] <= ends(best)[1];
+        assert_eq!(row["is_not_separable"], overlaps, "{best}\n{row}");
+        overlaps
+    });
+    marked.count()
+}
+
+/// Bytes of MQTT 3.1.1 and 5 differ by less than what lost packets add.
+#[test]
+fn rows_whose_intervals_overlap_are_not_separable() {
+    let home = open_folder();
+    let asked = "mqtt-qos1,mqtt5-qos1 --every 6h --rtt 50ms --keep-alive 0s";
+    let exact = chosen(home.path(), &format!("{asked} --out exact"));
+    for row in rows(&exact) {
+        let [low, high] = ends(row);
+        assert!(low == high, "every device has the same packets: {row}");
+    }
+    assert_eq!(overlapping(&exact), 0);
+    let lossy = format!("{asked} --loss 20% --tariff per-mb");
+    let choice = chosen(home.path(), &format!("{lossy} --out lossy"));
+    assert!(overlapping(&choice) > 0, "{choice}");
+    let page = std::fs::read_to_string(home.path().join("lossy/choice.md")).expect("a page");
+    assert!(page.contains("not separable from the first"), "{page}");
+    // The price is by the byte: the same rows overlap.
+    let by_money = chosen(home.path(), &format!("{lossy} --by money --out money"));
+    let marks = |choice: &Value| -> Vec<Value> {
+        let marks = rows(choice).iter();
+        marks.map(|row| row["is_not_separable"].clone()).collect()
+    };
+    assert_eq!(marks(&by_money), marks(&choice));
+}
+
+#[test]
+fn one_device_has_no_interval() {
+    let home = open_folder();
+    let said = choose(
+        home.path(),
+        "udp,coap-con --every 6h --rtt 50ms -n 1 -q --delivery at-most-once",
+    );
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    for expected in [
+        "(no interval)",
+        "means over 1 device",
+        "not separable from the first",
+    ] {
+        assert!(said.stdout.contains(expected), "{expected}:\n{}", said.stdout);
+    }
+}
+
+/// A broker charges a reading by its size, however many packets it takes.
+#[test]
+fn a_large_reading_is_one_message_of_a_tariff() {
+    let home = open_folder();
+    let choice = chosen(
+        home.path(),
+        "mqtt-qos1 --size 20kB --every 12h --rtt 50ms --tariff aws-iot-core --out a",
+    );
+    let prices = rows(&choice).iter().map(|row| {
+        let money = row["figures"]["money_per_month"].as_f64().expect("money");
+        // A million messages cost a dollar; a reading is four of 5 kB, and a connect one more.
+        (
+            row["connection"].clone(),
+            (money * 1e6 / (2_629_800.0 / 43_200.0) * 1e6).round() / 1e6,
+        )
+    });
+    let mut prices: Vec<(Value, f64)> = prices.collect();
+    prices.sort_by(|one, other| one.1.total_cmp(&other.1));
+    assert_eq!(
+        prices,
+        [("kept for 2".into(), 4.5), ("a connection each".into(), 5.0)]
+    );
+}
+
 #[test]
 #[ignore = "needs root"]
 fn the_first_three_are_measured_live() {
@@ -216,7 +303,7 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
         choice["asked"]
             .as_str()
             .expect("text")
-            .starts_with("50B every 720min"),
+            .starts_with("50B every 12h"),
         "{choice}"
     );
     let refused = |text: &str| {
@@ -253,6 +340,10 @@ fn a_file_of_requirements_gives_way_to_the_command_line() {
             "wrong.yaml:2: a use case without a name",
         ),
         ("- 3\n", "not a table of options"),
+        (
+            "every: 12h\nlink: {rtt: 5ms}\n",
+            "wrong.yaml:2: --link is a table, not a value",
+        ),
         (
             "use_cases:\n  - {name: a, every: 12h}\n  - {name: a, every: 6h}\n",
             "wrong.yaml:3: two use cases have the name \"a\"",
@@ -334,6 +425,7 @@ fn contradicting_requirements_are_refused() {
         assert!(said.stderr.contains(why), "{arguments}: {}", said.stderr);
     };
     refused("--every 0s", "--every must be above 0s");
+    refused("--every 100d", "--every must be above 0 ms and at most 168 h");
     refused("--every 1min --by money", "--by money needs --tariff");
     refused("--every 1min --by energy", "--by energy needs --device");
     refused("--every 1min --rtt 5ms,10ms", "choose takes one link");

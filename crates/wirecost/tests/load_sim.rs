@@ -100,11 +100,14 @@ fn a_repeated_load_has_intervals_over_its_runs() {
     assert_eq!(files.count(), 3, "the runs are kept apart");
 }
 
+/// Devices that receive: pushed to, and by polls.
+const RECEIVING: [&str; 2] = ["mqtt-qos1 --subscribers 2", "http1 --subscribers 2 --poll 200ms"];
+
 /// IP bytes of a load over a link, up and down, of senders and of subscribers: as figures, and by address in the capture.
-fn bytes_by_who(engine: &str) -> [[u64; 4]; 2] {
+fn bytes_by_who(engine: &str, devices: &str) -> [[u64; 4]; 2] {
     let home = open_folder();
     let arguments = format!(
-        "load mqtt-qos1 -c 3 -r 50/s -n 30 --subscribers 2 --rtt 20ms --engine {engine} --capture --quiet --json - --out run"
+        "load {devices} -c 3 -r 50/s -n 30 --rtt 20ms --engine {engine} --capture --quiet --json - --out run"
     );
     let said = said(wirecost(home.path()).args(arguments.split(' ')));
     let summary: Value = serde_json::from_str(&said.stdout).expect(&said.stderr);
@@ -137,16 +140,46 @@ fn bytes_by_who(engine: &str) -> [[u64; 4]; 2] {
 #[test]
 #[ignore = "needs tshark"]
 fn simulated_bytes_by_who_are_those_of_the_capture() {
-    let [figures, seen] = bytes_by_who("sim");
-    assert_eq!(figures, seen);
-    assert!(figures.iter().all(|bytes| *bytes > 0));
+    for devices in RECEIVING {
+        let [figures, seen] = bytes_by_who("sim", devices);
+        assert_eq!(figures, seen, "{devices}");
+        assert!(figures.iter().all(|bytes| *bytes > 0), "{devices}");
+    }
 }
 
 #[test]
 #[ignore = "needs root and tshark"]
 fn bytes_by_who_are_those_of_the_capture() {
-    let [figures, seen] = bytes_by_who("live");
-    assert_eq!(figures, seen);
+    for devices in RECEIVING {
+        let [figures, seen] = bytes_by_who("live", devices);
+        assert_eq!(figures, seen, "{devices}");
+    }
+}
+
+/// A poll and its answer have the same bytes in both engines: 2 subscribers, 40 messages whose pages come to one poll each.
+#[test]
+fn polls_bring_every_message_in_both_engines() {
+    for engine in ["sim", "live"] {
+        let loads = loads(&format!(
+            "http1 -c 2 -r 20/s -n 40 --subscribers 2 --poll 200ms --engine {engine}"
+        ));
+        let phases = loads[0]["phases"].as_array().expect("phases");
+        let sum = |name: &str| -> u64 {
+            let counts = phases
+                .iter()
+                .filter_map(|phase| phase["deliveries"][name].as_u64());
+            counts.sum()
+        };
+        assert_eq!(
+            (sum("expected"), sum("arrived"), sum("duplicates")),
+            (80, 80, 0),
+            "{engine}"
+        );
+        assert!(
+            sum("polls") >= 20 && sum("empty_polls") >= 2,
+            "{engine}: {phases:?}"
+        );
+    }
 }
 
 /// Twenty devices, a handshake and ten messages each: tshark opens the packets with the secrets in the capture.

@@ -47,11 +47,16 @@ fn tables_name_every_column_of_every_csv_file() {
         said.stdout
     };
     said("compare tcp -n 2 --engine sim -q -o comparison");
-    said("load tcp --engine sim -c 2 -n 4 -q -o load");
+    // It has sites, and so the table of their hops.
+    said(concat!(
+        "run ",
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/fog.yaml -q -o load"
+    ));
     said("nbiot coap-non --size 25B --load 0.5/s --seeds 1 --duration 2s --warm-up 1s -q -o nbiot");
     let described: Value = serde_json::from_str(&said("schema --tables")).expect("JSON");
     let tables = described["tables"].as_array().expect("tables");
-    assert_eq!(tables.len(), 6);
+    assert_eq!(tables.len(), 7);
     for table in tables {
         let [run, file] = ["run", "file"].map(|key| table[key].as_str().expect("a name"));
         let text = std::fs::read_to_string(home.path().join(run).join(file)).expect(file);

@@ -87,6 +87,42 @@ fn chunks_and_nagle_send_the_same_packets_on_kernel_sockets() {
     }
 }
 
+const FIELDS_AND_BODY: &str = "--request-headers 60B --response-body 400B";
+
+#[test]
+#[ignore = "needs root and tshark"]
+fn fields_and_bodies_of_http_are_the_same_on_kernel_sockets_and_to_tshark() {
+    let run = |options: &str| {
+        Run::undisturbed(|| {
+            Run::compare(&format!(
+                "http1,http3 -s 13B -n 2 --engine auto --rtt 20ms --settle 300ms {options}"
+            ))
+        })
+    };
+    let (plain, chatty) = (run("--seed 42"), run(FIELDS_AND_BODY));
+    for stack in ["http1", "http3"] {
+        let [sim, live] = ["sim", "live"].map(|engine| message(&chatty.summary, stack, engine));
+        assert_eq!(sim.up.wire.mean, live.up.wire.mean, "{stack}");
+        assert_eq!(sim.down.wire.mean, live.down.wire.mean, "{stack}");
+    }
+    let [before, after] = [&plain, &chatty].map(|run| message(&run.summary, "http1", "live"));
+    assert_eq!(after.up.wire.mean - before.up.wire.mean, 60.0);
+    // 204 becomes 200, and the body has its type and its length.
+    let more = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 400\r\n\r\n".len() + 400
+        - "HTTP/1.1 204 No Content\r\n\r\n".len();
+    assert_eq!(after.down.wire.mean - before.down.wire.mean, more as f64);
+    let capture = chatty.file("capture/all.pcapng");
+    let agents = fields(&capture, "http.request", &["http.user_agent"]);
+    assert!(
+        !agents.is_empty()
+            && agents
+                .iter()
+                .all(|row| row[0].len() == 60 - "User-Agent: \r\n".len())
+    );
+    let lengths = fields(&capture, "http.response", &["http.content_length"]);
+    assert!(!lengths.is_empty() && lengths.iter().all(|row| row[0] == "400"));
+}
+
 /// TCP header bytes of connect, message and close of both devices.
 fn header_bytes(cell: &Cell) -> u64 {
     let sections = [&cell.connect, &cell.message, &cell.close];

@@ -217,8 +217,20 @@ fn a_missing_file_and_an_unknown_client_are_refused() {
     let compare = "compare coap-con --engine sim -n 1 --out run";
     let compared = said(wirecost(home.path()).args(compare.split_whitespace()));
     assert_eq!(compared.code, Some(0), "{}", compared.stderr);
-    let stranger = "what-if run/capture/sim.pcapng coap-con --client 192.0.2.1";
-    assert!(refused(home.path(), stranger).contains("has no packets of this device"));
+    let ask = "what-if run/capture/sim.pcapng coap-con";
+    let said = refused(home.path(), &format!("{ask} --client 192.0.2.1"));
+    assert!(
+        said.contains("run/capture/sim.pcapng has no packets of 192.0.2.1"),
+        "{said}"
+    );
+    assert!(said.contains("hint: its only device is 10.77.0.2"), "{said}");
+    for every in ["0s", "100d"] {
+        let said = refused(home.path(), &format!("{ask} --every {every}"));
+        assert!(
+            said.contains("--every must be above 0 ms and at most 168 h"),
+            "{said}"
+        );
+    }
 }
 
 /// Four lines over one connection of mosquitto_pub, a second apart.

@@ -36,6 +36,9 @@ pub(crate) fn encode_request(template: &RequestTemplate) -> Vec<u8> {
     section.push(":scheme", "https");
     section.push(":authority", template.authority());
     section.push(":path", template.path());
+    if let Some(text) = template.user_agent() {
+        section.push("user-agent", text);
+    }
     if let Some(coding) = template.content_coding() {
         section.push("content-encoding", coding);
     }

@@ -34,6 +34,7 @@ pub struct RequestTemplate {
     path: String,
     content_type: Option<String>,
     content_coding: Option<&'static str>,
+    user_agent: Option<String>,
     content: Content,
     http1_head: String,
     http3_head: Http3Head,
@@ -86,6 +87,7 @@ impl RequestTemplate {
             path: path.into(),
             content_type: content_type.map(String::from),
             content_coding: None,
+            user_agent: None,
             content,
             http1_head: String::new(),
             http3_head: Http3Head::default(),
@@ -106,6 +108,25 @@ impl RequestTemplate {
         template.http1_head = template.encode_http1_head();
         template
     }
+
+    /// The same request with `bytes` more bytes of header fields, in the form of HTTP/1.1: a `User-Agent` (RFC 9110, section
+    /// 10.1.5). Fewer bytes than [`RequestTemplate::LEAST_FIELD_BYTES`] give no field.
+    #[must_use]
+    pub fn with_field_bytes(self, bytes: usize) -> Self {
+        let value = bytes
+            .checked_sub(Self::LEAST_FIELD_BYTES)
+            .map(|more| "x".repeat(1 + more));
+        let mut template = Self {
+            user_agent: value,
+            http3_head: Http3Head::default(),
+            ..self
+        };
+        template.http1_head = template.encode_http1_head();
+        template
+    }
+
+    /// The fewest bytes of a field that [`RequestTemplate::with_field_bytes`] adds: `User-Agent: x` and its line end.
+    pub const LEAST_FIELD_BYTES: usize = "User-Agent: x\r\n".len();
 
     /// Method.
     pub const fn method(&self) -> Method {
@@ -130,6 +151,11 @@ impl RequestTemplate {
     /// Content coding of the content, if it has one.
     pub const fn content_coding(&self) -> Option<&'static str> {
         self.content_coding
+    }
+
+    /// The client's name for itself, if the request has one.
+    pub fn user_agent(&self) -> Option<&str> {
+        self.user_agent.as_deref()
     }
 
     /// What the request carries.
@@ -165,6 +191,9 @@ impl RequestTemplate {
             "{} {} HTTP/1.1\r\nHost: {}\r\n",
             self.method, self.path, self.authority
         );
+        if let Some(text) = &self.user_agent {
+            head += &format!("User-Agent: {text}\r\n");
+        }
         if let Some(text) = &self.content_type {
             head += &format!("Content-Type: {text}\r\n");
         }
@@ -218,6 +247,18 @@ mod tests {
         let fields = "Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n";
         assert!(of(b"abc").http1_head().ends_with(fields));
         assert_eq!(of(b"").content_coding(), None);
+    }
+
+    #[test]
+    fn more_header_fields_have_the_length_that_is_asked_for() {
+        let of = |bytes| {
+            let template = RequestTemplate::new(Method::Post, "a", "/", None, [7]).expect("a request");
+            template.with_field_bytes(bytes).http1_head().len()
+        };
+        let least = RequestTemplate::LEAST_FIELD_BYTES;
+        for (bytes, added) in [(0, 0), (least - 1, 0), (least, least), (1_000, 1_000)] {
+            assert_eq!(of(bytes) - of(0), added, "{bytes}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! received, and [`Resources::answer`] when its content has arrived.
 
 mod log;
+mod page;
 mod polls;
 mod target;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use wirecost_proto::{Content, FlowId, Instant};
 
 use crate::message::{Method, Response, Status};
 use log::Log;
+pub use page::Page;
 use polls::Polls;
 use target::Target;
 
@@ -37,6 +39,8 @@ pub struct Config {
     pub kept_bytes: usize,
     /// The maximum and default time-out of a long poll.
     pub max_poll: Duration,
+    /// Bytes of text in the answer to a POST or a PUT; without any, the answer has no content.
+    pub answer_bytes: usize,
     /// The most long polls that wait at a time. Further ones return 204 at once.
     pub max_waiting: usize,
 }
@@ -49,6 +53,7 @@ impl Default for Config {
             kept_messages: 1_000,
             kept_bytes: 16 << 20,
             max_poll: Duration::from_secs(30),
+            answer_bytes: 0,
             max_waiting: 100_000,
         }
     }
@@ -89,6 +94,8 @@ pub struct Request<'a> {
 pub struct Resources {
     config: Config,
     stored: Option<Stored>,
+    /// The content of the answer to a POST or a PUT.
+    answer: Option<Content>,
     log: Log,
     polls: Polls,
 }
@@ -106,6 +113,7 @@ impl Resources {
     pub fn new(config: Config) -> Self {
         Self {
             stored: None,
+            answer: (config.answer_bytes > 0).then(|| vec![b'x'; config.answer_bytes].into()),
             log: Log::new(config.kept_messages, config.kept_bytes),
             polls: Polls::new(config.max_waiting),
             config,
@@ -215,13 +223,28 @@ impl Resources {
                 self.stored.get_or_insert_default().replace(request, body);
                 // RFC 9110 section 9.3.4: a PUT that creates a representation must return 201.
                 if is_new && request.method == Method::Put {
-                    return Response::empty(Status::CREATED);
+                    return self.stored_answer(Status::CREATED);
                 }
             }
             Target::LongPoll { name, .. } => self.polls.post(name, request.content_type, body),
             Target::Messages { .. } => {}
         }
-        Response::empty(Status::NO_CONTENT)
+        self.stored_answer(Status::NO_CONTENT)
+    }
+
+    /// The answer to a request whose content was stored: with the status `empty`, or 200 and 201 with content.
+    fn stored_answer(&self, empty: Status) -> Response {
+        let Some(content) = &self.answer else {
+            return Response::empty(empty);
+        };
+        Response {
+            status: if empty.forbids_content() {
+                Status::OK
+            } else {
+                empty
+            },
+            ..Response::ok(Some("text/plain"), content.clone())
+        }
     }
 
     fn stored(&mut self) -> Response {

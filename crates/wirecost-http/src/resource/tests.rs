@@ -39,6 +39,27 @@ fn the_last_content_comes_back() {
 }
 
 #[test]
+fn an_answer_has_the_content_that_the_server_is_to_send() {
+    let mut resources = Resources::new(Config {
+        answer_bytes: 1_000,
+        ..Config::default()
+    });
+    for (method, target, status) in [
+        (Method::Put, "/test", 201),
+        (Method::Post, "/test", 200),
+        (Method::Post, "/messages", 200),
+    ] {
+        let answer = ask(&mut resources, method, target, b"1");
+        assert_eq!(
+            (answer.status.code(), answer.content_length()),
+            (status, 1_000),
+            "{method} {target}"
+        );
+    }
+    assert_eq!(text(&ask(&mut resources, Method::Get, "/test", b"")), "1");
+}
+
+#[test]
 fn a_bad_request_is_refused_before_its_content() {
     let resources = Resources::new(Config {
         max_body_bytes: 10,

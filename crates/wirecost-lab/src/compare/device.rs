@@ -69,5 +69,6 @@ pub(super) fn channel_options(options: &Options, mtu: u16) -> ChannelOptions {
         client_certificates: options.client_certificates,
         dtls_cookie: options.dtls_cookie,
         datagram_bytes: datagram_bytes(mtu, options.ipv6),
+        response_body: options.sending.http.body_bytes(),
     }
 }

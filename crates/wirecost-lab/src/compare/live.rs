@@ -15,7 +15,7 @@ use std::time::Duration;
 use wirecost_link::Medium;
 use wirecost_live::activity::Activity;
 use wirecost_live::emulation::EmulationError;
-use wirecost_live::foreign::{Foreign, ForeignReport, TargetError};
+use wirecost_live::foreign::{Foreign, ForeignReport, Settings, TargetError};
 use wirecost_live::forwarder::Forwarder;
 use wirecost_live::observer::Observer;
 use wirecost_live::power::PowerMeter;
@@ -217,6 +217,7 @@ pub fn run(
         folder,
         &credentials,
         server_address(options.ipv6),
+        &Settings::new(),
         &is_over,
     )?;
     let channel_options = channel_options(options, options.mtu());
@@ -392,6 +393,7 @@ fn messages(
     plan: &Plan,
     reached: Option<&Reached>,
 ) -> Result<Vec<Option<Message>>, ClientError> {
+    let field_bytes = options.sending.http.field_bytes();
     let runnable = |cell: &PlannedCell| match (&cell.not_run, reached) {
         (Some(_), _) => Ok(None),
         (None, Some(reached)) => {
@@ -400,7 +402,11 @@ fn messages(
         }
         (None, None) => Message::new(cell.stack, &options.resource, &cell.payload).map(Some),
     };
-    plan.cells.iter().map(runnable).collect()
+    let complete = |message: Option<Message>| message.map(|message| message.with_field_bytes(field_bytes));
+    plan.cells
+        .iter()
+        .map(|cell| runnable(cell).map(complete))
+        .collect()
 }
 
 fn topology_of(options: &Options) -> TopologyConfig {

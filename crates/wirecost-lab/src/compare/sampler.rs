@@ -408,6 +408,7 @@ impl<E: Endpoint<Command = Command, Event = Event>> Script<E> for Sampler {
             | Event::Subscribed
             | Event::SubscriptionRefused { .. }
             | Event::Received(_)
+            | Event::Polled(_)
             | Event::Other => {}
         }
     }

@@ -146,7 +146,7 @@ fn cell(
             totals: tally.totals().first().cloned().unwrap_or_default(),
             outcome,
             delays,
-            counters,
+            counters: counters.first().copied().unwrap_or_default(),
         },
     ))
 }
@@ -201,6 +201,7 @@ fn load(options: &Options, planned: &PlannedCell) -> LoadOptions {
         ],
         chunk: options.sending.chunk,
         nagle: options.sending.nagle,
+        http: options.sending.http,
         ..LoadOptions::new(planned.stack, LoadTarget::Started(Target::Builtin))
     }
 }

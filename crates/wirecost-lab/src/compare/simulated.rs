@@ -146,7 +146,8 @@ impl<'a> Simulation<'a> {
 
     fn play(&self, index: usize, planned: &PlannedCell, played: &mut Played) -> Result<(), SimulationError> {
         let rng = planned.rng.purpose(key_of("object"));
-        let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?;
+        let message = Message::simulated(planned.stack, &self.options.resource, &planned.payload, rng)?
+            .with_field_bytes(self.options.sending.http.field_bytes());
         let credentials = self
             .credentials
             .get_or_init(|| Credentials::simulated(self.options.seed));

@@ -32,6 +32,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use wirecost_dissect::Reading;
+use wirecost_link::Hop;
 use wirecost_live::Clock;
 use wirecost_live::emulation::{Emulation, EmulationOptions, capture};
 use wirecost_live::recorder::Recorder;
@@ -113,7 +114,7 @@ fn emulation(
     let recorder = Recorder::create(folder.path()).map_err(doing("record packets"))?;
     let emulation = Emulation::start(
         &EmulationOptions {
-            link: &options.link,
+            hops: &[Hop::of_all(options.link)],
             ipv6: options.ipv6,
             medium: options.medium,
             resident: Some(RESIDENT),
@@ -143,7 +144,9 @@ fn check(
     if let Some(interrupted) = interrupted {
         return Err(interrupted);
     }
-    let (mut round_trips, said) = checked?;
+    let Some((mut round_trips, said)) = checked?.into_iter().next() else {
+        return Ok(None);
+    };
     note(&said);
     round_trips.sort_unstable();
     Ok(round_trips.get(round_trips.len() / 2).copied())

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use wirecost_link::{Counters, Link, LinkConfig};
+use wirecost_link::{Counters, Hop, Link, LinkConfig};
 use wirecost_proto::bare::Transport;
 use wirecost_proto::hosts::{HostIndex, MAX_DEVICES};
 use wirecost_proto::path::Links;
@@ -17,6 +17,13 @@ use wirecost_results::link_use::{DirectionUse, LinkUse};
 pub const LINK_CHECK_HOST: HostIndex = MAX_DEVICES - 1;
 /// The device that checks the path itself.
 pub const PATH_CHECK_HOST: HostIndex = MAX_DEVICES - 2;
+/// The device that checks the link of a hop.
+pub const fn check_host(hop: HostIndex) -> HostIndex {
+    match hop {
+        0 => LINK_CHECK_HOST,
+        later => PATH_CHECK_HOST - later,
+    }
+}
 /// The number of devices with their own address: all except those of the checks.
 pub const HOSTS: HostIndex = PATH_CHECK_HOST;
 
@@ -24,62 +31,97 @@ pub const HOSTS: HostIndex = PATH_CHECK_HOST;
 #[derive(Debug)]
 pub struct SharedLink {
     shared: MeteredLink,
-    checker: Link,
+    /// The links of the checks, one for each hop.
+    checkers: Vec<Link>,
     surveyor: Link,
 }
 
 impl SharedLink {
     /// An idle link that counts in `meter`.
     pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
+        Self::of_hops(&[Hop::of_all(config)], seed, meter)
+    }
+
+    /// Idle links that count in `meter`, and one of the same kind for the check of each.
+    pub fn of_hops(hops: &[Hop], seed: u64, meter: Arc<Meter>) -> Self {
         let link = |config, purpose| Link::new(config, Rng::new(seed).purpose(key_of(purpose)));
         Self {
-            shared: MeteredLink::new(config, seed, meter),
-            checker: link(config, "link check"),
+            shared: MeteredLink::of_hops(hops, seed, meter),
+            checkers: hops.iter().map(|hop| link(hop.link, "link check")).collect(),
             surveyor: link(LinkConfig::default(), "path check"),
         }
     }
 
-    /// The decisions of each direction of the shared link.
-    pub fn counters(&self) -> [Counters; 2] {
+    /// The decisions of each direction of each link.
+    pub fn counters(&self) -> Vec<[Counters; 2]> {
         self.shared.counters()
     }
 }
 
 impl Links for SharedLink {
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
-        Some(match host {
-            LINK_CHECK_HOST => &mut self.checker,
-            PATH_CHECK_HOST => &mut self.surveyor,
-            _ => self.shared.of(host),
-        })
+        if host == PATH_CHECK_HOST {
+            return Some(&mut self.surveyor);
+        }
+        let checks = |hop: &HostIndex| check_host(*hop) == host;
+        let mut hops = 0..self.checkers.len() as HostIndex;
+        // Few links, and mostly one.
+        match hops.find(checks) {
+            Some(hop) => self
+                .checkers
+                .get_mut(hop as usize)
+                .map(|link| link as &mut dyn Path),
+            None => self.shared.of(host).map(|link| link as &mut dyn Path),
+        }
     }
 }
 
-/// A link that publishes its counters.
+/// One link or several, each of some devices, that publish their counters together.
 #[derive(Debug)]
 pub struct MeteredLink {
-    link: Link,
+    links: Vec<(Hop, Link)>,
     meter: Arc<Meter>,
     /// The device that the next packet is from or to.
     host: HostIndex,
+    /// The link of that device, by index.
+    hop: usize,
 }
 
 impl MeteredLink {
-    /// An idle link that counts in `meter`.
+    /// An idle link of all devices that counts in `meter`.
     pub fn new(config: LinkConfig, seed: u64, meter: Arc<Meter>) -> Self {
-        let link = Link::new(config, Rng::new(seed).purpose(key_of("link")));
-        Self { link, meter, host: 0 }
+        Self::of_hops(&[Hop::of_all(config)], seed, meter)
     }
 
-    /// The link for a packet from or to this device.
-    pub const fn of(&mut self, host: HostIndex) -> &mut Self {
+    /// Idle links that count together in `meter`. The decisions of the first one are those of a link of all devices.
+    pub fn of_hops(hops: &[Hop], seed: u64, meter: Arc<Meter>) -> Self {
+        let link = |(index, hop): (u64, &Hop)| {
+            let rng = Rng::new(seed).purpose(key_of("link"));
+            let rng = if index == 0 { rng } else { rng.host(index) };
+            (hop.clone(), Link::new(hop.link, rng))
+        };
+        Self {
+            links: (0..).zip(hops).map(link).collect(),
+            meter,
+            host: 0,
+            hop: 0,
+        }
+    }
+
+    /// The link for a packet from or to this device; `None` if no link is of it.
+    pub fn of(&mut self, host: HostIndex) -> Option<&mut Self> {
+        // Few links, and mostly one.
+        if !self.links.get(self.hop)?.0.is_of(host) {
+            self.hop = self.links.iter().position(|(hop, _)| hop.is_of(host))?;
+        }
         self.host = host;
-        self
+        Some(self)
     }
 
-    /// The decisions of each direction.
-    pub fn counters(&self) -> [Counters; 2] {
-        Direction::ALL.map(|way| *self.link.counters(way))
+    /// The decisions of each direction of each link.
+    pub fn counters(&self) -> Vec<[Counters; 2]> {
+        let of = |(_, link): &(Hop, Link)| Direction::ALL.map(|way| *link.counters(way));
+        self.links.iter().map(of).collect()
     }
 }
 
@@ -91,13 +133,17 @@ impl Path for MeteredLink {
         now: Instant,
         deliveries: &mut Vec<Delivery>,
     ) -> Fate {
+        let Some((_, link)) = self.links.get_mut(self.hop) else {
+            return Fate::Lost;
+        };
         self.meter.pass_mark(now);
-        let before = self.link.counters(direction).offered.bytes;
-        let fate = self.link.offer(direction, wire_bytes, now, deliveries);
-        let counters = self.link.counters(direction);
-        self.meter.show(direction, counters);
+        let before = link.counters(direction).offered.bytes;
+        let fate = link.offer(direction, wire_bytes, now, deliveries);
+        let counters = link.counters(direction);
+        self.meter.show((self.hop, direction), counters);
         let entered = counters.offered.bytes.saturating_sub(before);
-        self.meter.count_subscriber(direction, self.host, entered);
+        self.meter
+            .count_subscriber((self.hop, direction), self.host, entered);
         fate
     }
 
@@ -108,14 +154,16 @@ impl Path for MeteredLink {
         port: u16,
         now: Instant,
     ) -> Option<u16> {
-        self.link.translate(direction, end, port, now)
+        let (_, link) = self.links.get_mut(self.hop)?;
+        link.translate(direction, end, port, now)
     }
 }
 
-/// The counters of a link so far and at a mark, readable from other threads.
+/// The counters of links so far and at a mark, readable from other threads.
 #[derive(Debug)]
 pub struct Meter {
-    gauges: [Gauge; 2],
+    /// The gauges of each link, by direction.
+    gauges: Vec<[Gauge; 2]>,
     /// The first device that subscribes; [`NOT_TOLD`] where devices that send and subscribers are not told apart.
     first_subscriber: AtomicU64,
     /// The mark, in nanoseconds of the link's clock; [`NO_MARK`] if there is none, or once it has been passed.
@@ -149,44 +197,53 @@ struct Reading {
     busy_ns: u64,
 }
 
-/// The counters of a link at an instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Readings([Reading; 2]);
+/// The counters of each link at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readings(Vec<[Reading; 2]>);
 
+/// A meter of one link.
 impl Default for Meter {
     fn default() -> Self {
+        Self::of(1)
+    }
+}
+
+impl Meter {
+    /// A meter of this many links.
+    pub fn of(links: usize) -> Self {
         Self {
-            gauges: Default::default(),
+            gauges: (0..links).map(|_| Default::default()).collect(),
             first_subscriber: AtomicU64::new(NOT_TOLD),
             mark_ns: AtomicU64::new(NO_MARK),
             at_mark: Mutex::default(),
         }
     }
-}
 
-impl Meter {
     /// Counts the bytes of the devices from `first` on apart: they subscribe. Call it before the first packet.
     pub fn tell_subscribers(&self, first: HostIndex) {
         self.first_subscriber.store(first.into(), Ordering::Relaxed);
     }
 
-    const fn gauge(&self, way: Direction) -> &Gauge {
-        let [up, down] = &self.gauges;
-        match way {
+    fn gauge(&self, (link, way): (usize, Direction)) -> Option<&Gauge> {
+        let [up, down] = self.gauges.get(link)?;
+        Some(match way {
             Direction::Up => up,
             Direction::Down => down,
+        })
+    }
+
+    fn count_subscriber(&self, way: (usize, Direction), host: HostIndex, bytes: u64) {
+        if u64::from(host) >= self.first_subscriber.load(Ordering::Relaxed)
+            && let Some(gauge) = self.gauge(way)
+        {
+            gauge.subscriber_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 
-    fn count_subscriber(&self, way: Direction, host: HostIndex, bytes: u64) {
-        if u64::from(host) >= self.first_subscriber.load(Ordering::Relaxed) {
-            let counted = &self.gauge(way).subscriber_bytes;
-            counted.fetch_add(bytes, Ordering::Relaxed);
-        }
-    }
-
-    fn show(&self, way: Direction, counters: &Counters) {
-        let gauge = self.gauge(way);
+    fn show(&self, way: (usize, Direction), counters: &Counters) {
+        let Some(gauge) = self.gauge(way) else {
+            return;
+        };
         let busy = u64::try_from(counters.busy.as_nanos()).unwrap_or(u64::MAX);
         for (shown, value) in [
             (&gauge.packets, counters.offered.packets),
@@ -202,9 +259,10 @@ impl Meter {
     /// Counts a packet on the real path, where nothing else is known.
     pub(crate) fn count(&self, way: Direction, bytes: usize, now: Instant) {
         self.pass_mark(now);
-        let gauge = self.gauge(way);
-        gauge.packets.fetch_add(1, Ordering::Relaxed);
-        gauge.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        if let Some(gauge) = self.gauge((0, way)) {
+            gauge.packets.fetch_add(1, Ordering::Relaxed);
+            gauge.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
     }
 
     /// Sets the mark: packets that enter from `at` on are after it. There is one mark at a time.
@@ -216,7 +274,7 @@ impl Meter {
 
     /// The counters at the mark, or the current ones if no packet has passed it.
     pub fn read_mark(&self) -> Readings {
-        let at_mark = *self.at_mark();
+        let at_mark = self.at_mark().clone();
         at_mark.unwrap_or_else(|| self.read())
     }
 
@@ -250,19 +308,28 @@ impl Meter {
             queue_dropped: read(&gauge.queue_dropped),
             busy_ns: read(&gauge.busy_ns),
         };
-        Readings(self.gauges.each_ref().map(reading))
+        Readings(
+            self.gauges
+                .iter()
+                .map(|ways| ways.each_ref().map(reading))
+                .collect(),
+        )
     }
 }
 
 impl Readings {
-    /// The use of the link between `earlier` and this reading, over `span`.
-    pub fn since(&self, earlier: &Self, span: Duration) -> LinkUse {
-        let [up, down] = &self.0;
-        let [up_before, down_before] = &earlier.0;
-        LinkUse {
-            up: up.since(up_before, span),
-            down: down.since(down_before, span),
-        }
+    /// The use of each link between `earlier` and this reading, over `span`.
+    pub fn since(&self, earlier: &Self, span: Duration) -> Vec<LinkUse> {
+        let before = earlier
+            .0
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(Default::default()));
+        let used = |([up, down], [up_before, down_before]): (&[Reading; 2], [Reading; 2])| LinkUse {
+            up: up.since(&up_before, span),
+            down: down.since(&down_before, span),
+        };
+        self.0.iter().zip(before).map(used).collect()
     }
 }
 
@@ -307,11 +374,11 @@ mod tests {
         offered(&mut link, 0, 2);
         offered(&mut link, 7, 4);
         offered(&mut link, LINK_CHECK_HOST, 1);
-        let used = meter.read().since(&before, Duration::from_secs(1));
+        let used = meter.read().since(&before, Duration::from_secs(1))[0];
         assert_eq!((used.up.packets, used.up.bytes, used.down.packets), (6, 750, 0));
-        assert_eq!(link.counters()[0].offered.packets, 6);
+        assert_eq!(link.counters()[0][0].offered.packets, 6);
         // Packets of 125 B take 100 ms each at 10 kbit/s. The first is sent while three wait.
-        assert_eq!(used.up.queue_dropped, link.counters()[0].queue_dropped);
+        assert_eq!(used.up.queue_dropped, link.counters()[0][0].queue_dropped);
         assert!(used.up.queue_dropped > 0);
         let kept = 6 - used.up.queue_dropped;
         assert_eq!(used.up.utilisation, Some(kept as f64 / 10.0));
@@ -329,7 +396,7 @@ mod tests {
         let config = LinkConfig::symmetric(Duration::from_millis(10));
         let mut link = SharedLink::new(config, 1, Arc::clone(&meter));
         let before = meter.read();
-        let used = |meter: &Meter| meter.read().since(&before, Duration::from_secs(1)).up;
+        let used = |meter: &Meter| meter.read().since(&before, Duration::from_secs(1))[0].up;
         assert_eq!(
             used(&meter).sender_bytes(),
             None,
@@ -357,7 +424,7 @@ mod tests {
             path.offer(Direction::Up, 100, Instant::from_millis(millis), &mut Vec::new());
         };
         let behind = || {
-            let used = meter.read().since(&meter.read_mark(), Duration::from_secs(1));
+            let used = meter.read().since(&meter.read_mark(), Duration::from_secs(1))[0];
             (used.up.packets, used.up.bytes)
         };
         meter.mark(Instant::from_millis(20));

@@ -5,6 +5,7 @@ use super::{
     write_configuration,
 };
 use crate::error::EnvironmentError;
+use crate::foreign::Settings;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -30,10 +31,11 @@ pub fn launch(
     folder: &Path,
     address: SocketAddr,
     tls: Option<&TlsFiles>,
+    settings: &Settings,
 ) -> Result<Launch, EnvironmentError> {
     let program = find(PROGRAM, PACKAGE)?;
     let path = folder.join("mosquitto.conf");
-    write_configuration(&path, &configuration(address, tls))?;
+    write_configuration(&path, &configuration(address, tls, settings))?;
     Ok(Launch {
         program,
         arguments: vec!["-c".into(), path.to_string_lossy().into_owned()],
@@ -43,7 +45,8 @@ pub fn launch(
 }
 
 /// These settings change nothing on the wire: limits that the client can see keep the broker's defaults.
-fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
+fn configuration(address: SocketAddr, tls: Option<&TlsFiles>, settings: &Settings) -> String {
+    let settings = settings.iter().map(|(name, value)| format!("{name} {value}"));
     let mut lines = vec![
         "allow_anonymous true".into(),
         "user root".into(), // the broker cannot become another user within a user namespace
@@ -55,8 +58,10 @@ fn configuration(address: SocketAddr, tls: Option<&TlsFiles>) -> String {
         "connection_messages false".into(), // a line per connection would be CPU time of ours
         "sys_interval 0".into(),
         "max_queued_messages 0".into(), // no limit: a slow subscriber shall not lose messages unseen
-        format!("listener {} {}", address.port(), address.ip()),
     ];
+    // Of two lines with one name, the later one counts.
+    lines.extend(settings);
+    lines.push(format!("listener {} {}", address.port(), address.ip()));
     if let Some(files) = tls {
         lines.push(format!("listener {SECURE_PORT} {}", address.ip()));
         lines.push(format!("certfile {}", files.certificate.display()));
@@ -87,8 +92,16 @@ mod tests {
 
     #[test]
     fn listens_on_the_given_address_and_port() {
-        let text = configuration("[fd78::1]:1883".parse().unwrap(), None);
+        let text = configuration("[fd78::1]:1883".parse().unwrap(), None, &Settings::new());
         assert!(text.ends_with("\nlistener 1883 fd78::1\n"));
+    }
+
+    #[test]
+    fn a_setting_follows_the_one_that_it_replaces() {
+        let settings = Settings::from([("max_queued_messages".to_owned(), 1_000)]);
+        let text = configuration("10.78.0.1:1883".parse().unwrap(), None, &settings);
+        let ours = text.find("max_queued_messages 0\n").expect("ours");
+        assert!(text[ours..].contains("\nmax_queued_messages 1000\n"), "{text}");
     }
 
     #[test]
@@ -98,7 +111,7 @@ mod tests {
             private_key: "k.pem".into(),
             authority: "a.pem".into(),
         };
-        let text = configuration("10.78.0.1:1883".parse().unwrap(), Some(&files));
+        let text = configuration("10.78.0.1:1883".parse().unwrap(), Some(&files), &Settings::new());
         assert!(
             text.contains("\nlistener 8883 10.78.0.1\ncertfile c.pem\nkeyfile k.pem\n"),
             "{text}"

@@ -24,34 +24,42 @@ impl Coordinator<'_> {
         Some(now)
     }
 
-    /// The use of the link between `before` a phase and its end (`over`). With a warm-up, it starts at `measured_from`.
+    /// The use of each link between `before` a phase and its end (`over`). With a warm-up, it starts at `measured_from`. Empty
+    /// without a link.
     pub(super) fn link_use(
         &mut self,
         before: Option<Readings>,
         measured_from: Instant,
         has_warm_up: bool,
         over: Instant,
-    ) -> Option<LinkUse> {
-        let meter = self.context.target.meter()?;
+    ) -> Vec<LinkUse> {
+        let Some((meter, before)) = self.context.target.meter().zip(before) else {
+            return Vec::new();
+        };
         if has_warm_up && over < measured_from {
             // Packets after a phase that ends in its warm-up are warm-up as well.
             self.outcome.link_counted = None;
-            return Some(LinkUse::default());
+            return before.since(&before, Duration::ZERO);
         }
-        let from = if has_warm_up { meter.read_mark() } else { before? };
+        let from = if has_warm_up { meter.read_mark() } else { before };
         let now = meter.read();
+        let used = now.since(&from, over.saturating_since(measured_from));
         self.outcome.link_counted = Some(now);
-        Some(now.since(&from, over.saturating_since(measured_from)))
+        used
     }
 }
 
 impl LoadOutcome {
     /// Adds the use of the link between the end of the last phase and `now` to that phase.
     pub(crate) fn settle_link(&mut self, now: &Readings) {
-        let last = self.phases.last_mut();
-        let counted = last.and_then(|phase| phase.link.as_mut());
-        if let Some((counted, before)) = counted.zip(self.link_counted.replace(*now)) {
-            *counted = counted.with(&now.since(&before, Duration::ZERO));
+        let Some(last) = self.phases.last_mut().filter(|phase| !phase.links.is_empty()) else {
+            return;
+        };
+        let Some(before) = self.link_counted.replace(now.clone()) else {
+            return;
+        };
+        for (counted, later) in last.links.iter_mut().zip(now.since(&before, Duration::ZERO)) {
+            *counted = counted.with(&later);
         }
     }
 }
@@ -84,13 +92,13 @@ mod tests {
         let in_phase = meter.read().since(&Readings::default(), Duration::from_secs(1));
         let mut outcome = LoadOutcome {
             phases: vec![PhaseTimes {
-                link: Some(in_phase),
+                links: in_phase,
                 ..PhaseTimes::default()
             }],
             link_counted: Some(meter.read()),
             ..LoadOutcome::default()
         };
-        let counted = |outcome: &LoadOutcome| outcome.phases[0].link.expect("a link").up;
+        let counted = |outcome: &LoadOutcome| outcome.phases[0].links[0].up;
         for (more, all) in [(2, 7), (1, 8)] {
             enters(more);
             outcome.settle_link(&meter.read());

@@ -202,6 +202,7 @@ mod tests {
             subscribers: Some(Subscribers {
                 devices: 2,
                 filter: "#".into(),
+                poll: None,
                 shared: None,
                 qos: 1,
             }),

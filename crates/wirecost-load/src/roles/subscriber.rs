@@ -2,16 +2,21 @@
 //!
 //! ```text
 //! down -> Ready -> SUBSCRIBE, or the session still has it -> SUBACK -> messages, counted one by one
+//! down -> Ready -> GET of the page from the last key on -> its messages, and the next key -> the interval -> GET ...
 //! ```
 
+mod polling;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use wirecost_proto::Instant;
 use wirecost_results::figures::{Deliveries, record};
-use wirecost_stack::{Arrival, Command, Event, Stamp, Subscription};
+use wirecost_stack::{Arrival, Command, Event, MessagePool, Polled, Stamp, Subscription};
 
 use super::track::{ArrivalOrder, Track};
 use crate::tracker::MessageTracker;
+use polling::{Poll, Timers};
 
 /// The beginning of the reason when a server refuses a subscription.
 pub const SUBSCRIPTION_REFUSED: &str = "subscription refused: ";
@@ -27,6 +32,8 @@ pub struct Reception {
     pub senders: u32,
     /// The start of the run's clock on `CLOCK_MONOTONIC`, in nanoseconds.
     pub clock_start_ns: u64,
+    /// How often subscribers ask for messages; `None` if their server pushes them.
+    pub poll: Option<Duration>,
 }
 
 /// The subscribers of a part, which follow its senders.
@@ -39,6 +46,7 @@ pub struct Subscribers {
     retained: u32,
     /// The number of tracks that may still be made.
     tracks_left: usize,
+    timers: Timers,
 }
 
 #[derive(Debug)]
@@ -49,6 +57,8 @@ struct Subscriber {
     since: Instant,
     /// Whether the server had kept its session.
     resumed: bool,
+    /// Where it is in the server's messages, if it polls.
+    poll: Option<Poll>,
     /// By sender; allocated with the first message.
     tracks: Box<[Track]>,
 }
@@ -75,6 +85,7 @@ impl Subscribers {
             state: SubscriptionState::Down,
             since: Instant::START,
             resumed: false,
+            poll: reception.poll.map(Poll::new),
             tracks: Box::default(),
         };
         Self {
@@ -83,6 +94,7 @@ impl Subscribers {
             reception,
             retained: 0,
             tracks_left: TRACK_BYTES / size_of::<Track>(),
+            timers: Timers::default(),
         }
     }
 
@@ -92,6 +104,7 @@ impl Subscribers {
             stamped: false,
             senders: 0,
             clock_start_ns: 0,
+            poll: None,
         };
         Self::new(usize::MAX, Vec::new(), reception)
     }
@@ -119,14 +132,28 @@ impl Subscribers {
         self.retained = messages;
     }
 
-    /// The SUBSCRIBE command of a device that still has to subscribe.
-    pub fn next(&mut self, device: usize) -> Option<Command> {
+    /// The SUBSCRIBE command of a device that still has to subscribe, or the poll that is due.
+    pub fn next(
+        &mut self,
+        device: usize,
+        pool: &MessagePool,
+        tracker: &mut MessageTracker,
+        now: Instant,
+    ) -> Option<Command> {
         let subscriber = self.of(device)?;
+        if subscriber.poll.is_some() {
+            return subscriber.next_poll(pool, tracker, now);
+        }
         if subscriber.state != SubscriptionState::Up {
             return None;
         }
         subscriber.state = SubscriptionState::AwaitSuback;
         Some(Command::Subscribe(Arc::clone(&subscriber.subscription)))
+    }
+
+    /// Wakes the devices whose next poll is due. Returns when to call again.
+    pub fn wake_due(&mut self, now: Instant, wake: impl FnMut(usize)) -> Option<Instant> {
+        self.timers.wake_due(now, wake)
     }
 
     /// Handles an event of a device's endpoint. Events of senders are ignored.
@@ -140,12 +167,8 @@ impl Subscribers {
                 subscriber.state = SubscriptionState::Subscribed;
                 tracker.now(now).deliveries.expected += u64::from(self.retained);
             }
-            Event::SubscriptionRefused { reason } => {
-                subscriber.state = SubscriptionState::Refused;
-                let interval = tracker.now(now);
-                interval.deliveries.subscriptions_refused += 1;
-                interval.reason(&format!("{SUBSCRIPTION_REFUSED}{reason}"));
-            }
+            Event::SubscriptionRefused { reason } => subscriber.refused(reason, tracker, now),
+            Event::Polled(polled) => self.polled(device, polled, tracker, now),
             Event::Received(arrival) => self.arrived(device, *arrival, tracker, now),
             Event::Closed | Event::Lost { .. } | Event::Rejected { .. } => subscriber.went_down(),
             Event::Established { .. }
@@ -159,6 +182,28 @@ impl Subscribers {
 
     fn of(&mut self, device: usize) -> Option<&mut Subscriber> {
         self.each.get_mut(device.checked_sub(self.first)?)
+    }
+
+    /// Takes the messages of a page. What the server had before the first poll is from its store.
+    fn polled(&mut self, device: usize, polled: &Polled, tracker: &mut MessageTracker, now: Instant) {
+        let Some(subscriber) = self.of(device) else {
+            return;
+        };
+        let is_first = subscriber.state != SubscriptionState::Subscribed && !subscriber.resumed;
+        subscriber.state = SubscriptionState::Subscribed;
+        let next = subscriber
+            .poll
+            .as_mut()
+            .map(|poll| poll.answered(polled.next_key, now));
+        tracker.now(now).deliveries.empty_polls += u64::from(polled.arrivals.is_empty());
+        self.timers.extend(next.map(|next| (next, device)));
+        for arrival in &polled.arrivals {
+            let arrival = Arrival {
+                retained: is_first,
+                ..*arrival
+            };
+            self.arrived(device, arrival, tracker, now);
+        }
     }
 
     fn arrived(&mut self, device: usize, arrival: Arrival, tracker: &mut MessageTracker, now: Instant) {
@@ -205,8 +250,44 @@ impl Subscriber {
     const fn came_up(&mut self, session_present: bool, now: Instant) {
         self.since = now;
         self.resumed = session_present;
+        if let Some(poll) = &mut self.poll {
+            self.resumed = poll.came_up();
+        }
         if !(session_present && matches!(self.state, SubscriptionState::Subscribed)) {
             self.state = SubscriptionState::Up;
+        }
+    }
+
+    fn refused(&mut self, reason: &str, tracker: &mut MessageTracker, now: Instant) {
+        self.state = SubscriptionState::Refused;
+        let interval = tracker.now(now);
+        interval.deliveries.subscriptions_refused += 1;
+        interval.reason(&format!("{SUBSCRIPTION_REFUSED}{reason}"));
+    }
+
+    /// The poll that is due. The first one on a connection is due at once.
+    fn next_poll(
+        &mut self,
+        pool: &MessagePool,
+        tracker: &mut MessageTracker,
+        now: Instant,
+    ) -> Option<Command> {
+        let poll = self.poll.as_mut()?;
+        match self.state {
+            SubscriptionState::Up => self.state = SubscriptionState::AwaitSuback,
+            SubscriptionState::Subscribed if poll.is_due(now) => {}
+            _ => return None,
+        }
+        let next_key = poll.begin(now);
+        match pool.poll(&self.subscription, next_key) {
+            Ok(command) => {
+                tracker.now(now).deliveries.polls += 1;
+                Some(command)
+            }
+            Err(error) => {
+                self.refused(&error.reason.to_string(), tracker, now);
+                None
+            }
         }
     }
 
@@ -250,191 +331,4 @@ fn count(deliveries: &mut Deliveries, place: Option<ArrivalOrder>, replayed: boo
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::tracker::{Rules, Span};
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    struct Bench {
-        subscribers: Subscribers,
-        tracker: MessageTracker,
-        now: Instant,
-    }
-
-    impl Bench {
-        /// One subscriber, the second device of its part.
-        fn new(stamped: bool) -> Self {
-            Self::of(stamped, true)
-        }
-
-        fn of(stamped: bool, answered: bool) -> Self {
-            let stack = "mqtt-qos1".parse().expect("a stack");
-            let subscription = Subscription::new(stack, "t/#", None, 1).expect("a subscription");
-            let reception = Reception {
-                stamped,
-                senders: 2,
-                clock_start_ns: 1_000,
-            };
-            let rules = Rules {
-                answered,
-                timeout: SECOND,
-                session: false,
-                connects: true,
-            };
-            Self {
-                subscribers: Subscribers::new(1, vec![Arc::new(subscription)], reception),
-                tracker: MessageTracker::new(rules, 2),
-                now: Instant::START + SECOND,
-            }
-        }
-
-        fn report(&mut self, event: Event) {
-            self.subscribers.event(1, &event, &mut self.tracker, self.now);
-        }
-
-        fn receive(&mut self, message: u32, intended: Instant, retained: bool) {
-            self.report(Event::Received(Arrival {
-                stamp: Some(Stamp {
-                    device: 1,
-                    message,
-                    intended_ns: 1_000 + intended.as_nanos(),
-                }),
-                payload_bytes: 32,
-                duplicate: true,
-                retained,
-            }));
-        }
-
-        fn deliveries(&mut self) -> Deliveries {
-            self.tracker.now(self.now).deliveries
-        }
-    }
-
-    #[test]
-    fn a_subscriber_subscribes_again_unless_the_session_lives_on() {
-        let mut bench = Bench::new(true);
-        assert_eq!(bench.subscribers.next(1), None);
-        for (session_present, asks) in [(false, true), (true, false), (false, true)] {
-            bench.report(Event::Ready { session_present });
-            let asked = bench.subscribers.next(1);
-            assert_eq!(matches!(asked, Some(Command::Subscribe(_))), asks);
-            assert_eq!(bench.subscribers.next(1), None, "once");
-            assert_eq!(bench.subscribers.are_ready(), !asks);
-            if asks {
-                bench.report(Event::Subscribed);
-            }
-            assert!(bench.subscribers.are_ready());
-            bench.report(Event::Closed);
-        }
-        assert_eq!(bench.subscribers.next(0), None, "senders have no subscriptions");
-    }
-
-    #[test]
-    fn deliveries_are_counted_by_number_and_timed_by_stamp() {
-        let mut bench = Bench::new(true);
-        bench.report(Event::Ready {
-            session_present: false,
-        });
-        let intended = bench.now;
-        bench.now += Duration::from_millis(5);
-        for number in [0, 1, 3, 2, 3] {
-            bench.receive(number, intended, false);
-        }
-        let expected = Deliveries {
-            arrived: 5,
-            duplicates: 1,
-            out_of_order: 1,
-            ..Deliveries::default()
-        };
-        assert_eq!(bench.deliveries(), expected);
-        let delays = bench
-            .tracker
-            .now(bench.now)
-            .one_way_delay
-            .clone()
-            .expect("delays");
-        assert_eq!(delays.len(), 5);
-        assert!(
-            (4_990_000..=5_010_000).contains(&delays.min()),
-            "{}",
-            delays.min()
-        );
-    }
-
-    #[test]
-    fn messages_from_the_servers_store_are_counted_apart() {
-        let mut bench = Bench::new(true);
-        let before = bench.now;
-        bench.now += Duration::from_millis(100);
-        bench.report(Event::Ready {
-            session_present: true,
-        });
-        bench.receive(0, before, false);
-        bench.receive(1, before, true);
-        bench.receive(2, bench.now, false);
-        let deliveries = bench.deliveries();
-        assert_eq!((deliveries.arrived, deliveries.replayed), (3, 2));
-        let delays = bench.tracker.now(bench.now).one_way_delay.clone();
-        assert_eq!(delays.map(|delays| delays.len()), Some(1));
-    }
-
-    #[test]
-    fn unanswered_messages_after_the_offer_are_behind() {
-        for (answered, behind) in [(false, 3), (true, 0)] {
-            let mut bench = Bench::of(true, answered);
-            let begins = bench.now;
-            let span = Span {
-                warm_up: Duration::ZERO,
-                offered: Some(SECOND),
-            };
-            bench.tracker.begin(0, begins, span);
-            let sent_again = [0, 1, 2, 3, 4, 4];
-            for (number, millis) in sent_again
-                .into_iter()
-                .zip([20, 1_020, 1_021, 1_500, 9_000, 9_000])
-            {
-                bench.now = begins + Duration::from_millis(millis);
-                bench.receive(number, begins, false);
-            }
-            let received = bench.tracker.take();
-            let counts = received.map(|interval| [interval.deliveries.arrived, interval.deliveries_behind]);
-            let sum = counts.reduce(|sum, more| [sum[0] + more[0], sum[1] + more[1]]);
-            assert_eq!(sum, Some([6, behind]));
-        }
-    }
-
-    #[test]
-    fn without_stamps_only_marks_show_duplicates() {
-        let mut bench = Bench::new(false);
-        bench.report(Event::Ready {
-            session_present: false,
-        });
-        bench.receive(0, bench.now, false);
-        let deliveries = bench.deliveries();
-        assert_eq!((deliveries.arrived, deliveries.duplicates), (1, 1));
-        assert!(bench.tracker.now(bench.now).one_way_delay.is_none());
-    }
-
-    #[test]
-    fn a_stamp_of_another_run_does_not_count() {
-        let reception = Bench::new(true).subscribers.reception;
-        let stamp = |device, intended_ns| Stamp {
-            device,
-            message: 0,
-            intended_ns,
-        };
-        let now = Instant::from_nanos(50);
-        for (device, intended_ns, known) in [
-            (1, 1_000, true),
-            (1, 1_050, true),
-            (2, 1_010, false),
-            (0, 999, false),
-            (0, 1_051, false),
-        ] {
-            assert_eq!(reception.is_of_this_run(&stamp(device, intended_ns), now), known);
-        }
-    }
-}
+mod tests;

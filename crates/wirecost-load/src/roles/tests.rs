@@ -68,6 +68,7 @@ impl Bench {
             stack: "mqtt-qos1".parse().expect("a stack"),
             resource: "t".parse().expect("a pattern"),
             authority: "server".into(),
+            field_bytes: 0,
             retain: false,
             payload: PayloadSource::random(16, 1),
             utc_offset_ns: 0,

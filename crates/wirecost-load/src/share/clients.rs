@@ -12,6 +12,9 @@ use super::Share;
 use crate::part::PartError;
 use crate::shared::SharedEndpoints;
 
+/// What the client identifiers of subscribers begin with.
+const SUBSCRIBER: &str = "sub-";
+
 impl Share {
     /// The endpoints of all devices: senders, then subscribers. `channels` has those of a device.
     pub(crate) fn clients<'a>(
@@ -26,7 +29,7 @@ impl Share {
         let subscribers = self
             .subscribers
             .clone()
-            .map(|device| (behind(device), device, "sub-"));
+            .map(|device| (behind(device), device, SUBSCRIBER));
         senders
             .chain(subscribers)
             .enumerate()
@@ -53,6 +56,7 @@ impl Share {
             host,
             start: options.start,
             describes_received: false,
+            polls: prefix == SUBSCRIBER && options.poll().is_some(),
             session: identities.session(device, options).map(Box::new),
             endpoint,
             ..ClientConfig::new(client_id, self.rng(prefix).host(u64::from(device)))

@@ -89,6 +89,7 @@ impl Share {
             stack: options.stack,
             resource: options.resource.parse()?,
             authority: self.destination.authority.clone(),
+            field_bytes: options.http.field_bytes(),
             retain: options.retain,
             payload,
             utc_offset_ns: origin.utc_ns.saturating_sub(origin.monotonic_ns),
@@ -111,6 +112,7 @@ impl Share {
             stamped,
             senders: self.options.clients,
             clock_start_ns: origin.monotonic_ns,
+            poll: asked.poll,
         };
         let subscriptions = subscriptions.collect::<Result<_, ClientError>>()?;
         Ok(Subscribers::new(self.devices.len(), subscriptions, reception))

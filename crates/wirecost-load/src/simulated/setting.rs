@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use wirecost_link::LinkConfig;
+use wirecost_link::{Hop, LinkConfig};
 use wirecost_live::driver::client::Traffic;
 use wirecost_live::emulation::{Meter, MeteredLink};
 use wirecost_proto::driver::{Device, Service};
@@ -50,6 +50,7 @@ impl<'a> Setting<'a> {
         let channels = ChannelOptions {
             datagram_bytes: datagram_bytes(mtu, options.ipv6),
             accept_early_data: options.start == Start::ZeroRtt,
+            response_body: options.http.body_bytes(),
             ..ChannelOptions::default()
         };
         let credentials = Credentials::simulated(options.seed)?.with_key_log(key_log(options));
@@ -79,7 +80,7 @@ impl<'a> Setting<'a> {
     ) -> Result<LoadWorld<T>, PartError> {
         let traffic = Arc::<Traffic>::default();
         let director = self.share.director(Origin::simulated(), inbox, outbox)?;
-        let link = MeteredLink::new(self.link, self.options.seed, Arc::clone(meter));
+        let link = MeteredLink::of_hops(&self.hops(), self.options.seed, Arc::clone(meter));
         Ok(World::directed(
             self.settings(),
             self.devices(&traffic)?,
@@ -89,6 +90,14 @@ impl<'a> Setting<'a> {
             tap,
             counter,
         ))
+    }
+
+    /// The links, each with its devices; one without delay for all devices if the load has no link.
+    pub(super) fn hops(&self) -> Vec<Hop> {
+        match self.options.hops() {
+            hops if hops.is_empty() => vec![Hop::of_all(self.link)],
+            hops => hops,
+        }
     }
 
     fn settings(&self) -> Settings {
@@ -154,7 +163,7 @@ pub(super) struct SharedLink(pub(super) MeteredLink);
 
 impl Links for SharedLink {
     fn link(&mut self, host: HostIndex) -> Option<&mut dyn Path> {
-        Some(self.0.of(host))
+        self.0.of(host).map(|link| link as &mut dyn Path)
     }
 }
 

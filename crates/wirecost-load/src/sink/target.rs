@@ -140,6 +140,7 @@ fn start(shard: &Shard) -> Result<(Target, Answer), ServeError> {
 fn endpoint(stack: Stack, options: &SinkOptions, credentials: Credentials) -> Result<Server, ServeError> {
     let channel_options = ChannelOptions {
         accept_early_data: options.accept_early_data,
+        response_body: options.response_body,
         ..OnLink::channel_options(options.link)
     };
     let contexts = context_count(stack, options.connections);

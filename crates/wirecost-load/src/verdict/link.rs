@@ -139,6 +139,7 @@ mod tests {
         let mut report = LinkReport {
             config,
             counters: [Counters::default(); 2],
+            hops: Vec::new(),
             figures: LinkFigures {
                 emulator: Some(Emulator::default()),
                 ..LinkFigures::default()

@@ -386,6 +386,7 @@ fn a_refused_subscription_cannot_have_deliveries() {
     case.options.subscribers = Some(Subscribers {
         devices: 2,
         filter: "#".into(),
+        poll: None,
         shared: None,
         qos: 1,
     });

@@ -6,7 +6,6 @@ use wirecost_results::{Cell, Summary};
 
 use crate::figures::{both_ways, loss, other_words, rate, rtt_ns, time};
 use crate::names::{Names, distinct, is_modelled};
-use crate::readings::words;
 
 /// A quantity that a run may vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +60,7 @@ impl Dimension {
         let speed = |rate: Option<u64>| rate.unwrap_or(u64::MAX);
         let (order, text) = match self {
             Self::Size => match &cell.readings {
-                Some(readings) => ([readings.count, size], format!("{}: {size} B", words(readings))),
+                Some(readings) => ([readings.count, size], format!("{readings}: {size} B")),
                 None => ([size, 0], format!("{size} B")),
             },
             Self::Rtt => ([rtt_ns(link), 0], time(rtt_ns(link))),

@@ -13,6 +13,26 @@ pub fn csv(summary: &LoadSummary) -> String {
     csv::file(&rows)
 }
 
+/// The hops of loads with sites as CSV: a header, then one row per load, phase and hop; `None` where no load has sites.
+pub fn hops_csv(summary: &LoadSummary) -> Option<String> {
+    let mut rows = Vec::new();
+    for (index, load) in summary.loads.iter().enumerate() {
+        for (number, phase) in load.phases.iter().enumerate() {
+            for hop in &phase.hops {
+                let mut row = vec![
+                    field("load", index),
+                    field("phase", number),
+                    field("hop", &hop.hop),
+                ];
+                row.extend(of_way("up", "", Some(hop.used.up)));
+                row.extend(of_way("down", "", Some(hop.used.down)));
+                rows.push(row);
+            }
+        }
+    }
+    (!rows.is_empty()).then(|| csv::file(&rows))
+}
+
 fn rows(load: &Load) -> Vec<Vec<Field>> {
     let head = of_load(load);
     let row = |phase: &PhaseFigures| head.iter().cloned().chain(of_phase(phase)).collect();
@@ -107,13 +127,15 @@ fn of_phase(phase: &PhaseFigures) -> Vec<Field> {
         optional("duplicates", arrived(|found| found.duplicates)),
         optional("out_of_order", arrived(|found| found.out_of_order)),
         optional("replayed", arrived(|found| found.replayed)),
+        optional("polls", arrived(|found| found.polls)),
+        optional("empty_polls", arrived(|found| found.empty_polls)),
         field("socket_bytes_up", phase.socket_bytes_up),
         field("socket_bytes_down", phase.socket_bytes_down),
         optional("response_kind", phase.response_kind.as_ref()),
     ];
     fields.extend(of_distributions(phase));
-    fields.extend(of_way("up", phase.link.map(|link| link.up)));
-    fields.extend(of_way("down", phase.link.map(|link| link.down)));
+    fields.extend(of_way("up", "link_", phase.link.map(|link| link.up)));
+    fields.extend(of_way("down", "link_", phase.link.map(|link| link.down)));
     fields
 }
 
@@ -130,8 +152,8 @@ fn of_distributions(phase: &PhaseFigures) -> impl Iterator<Item = Field> {
         .flat_map(|(name, times)| of_times(name, times.as_ref()))
 }
 
-fn of_way(way: &str, used: Option<DirectionUse>) -> [Field; 5] {
-    let named = |quantity: &str| format!("link_{way}_{quantity}");
+fn of_way(way: &str, prefix: &str, used: Option<DirectionUse>) -> [Field; 5] {
+    let named = |quantity: &str| format!("{prefix}{way}_{quantity}");
     [
         optional(&named("packets"), used.map(|used| used.packets)),
         optional(&named("bytes"), used.map(|used| used.bytes)),

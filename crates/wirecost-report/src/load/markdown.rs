@@ -25,6 +25,7 @@ pub fn markdown(summary: &LoadSummary) -> String {
     if words::is_interrupted(summary) {
         text += "\nInterrupted: the figures are of what was measured until then.\n";
     }
+    text += &hops(summary, &labels);
     text += &repeats(summary);
     text += &thresholds(summary);
     for (index, (load, label)) in summary.loads.iter().zip(&labels).enumerate() {
@@ -47,6 +48,17 @@ fn searches(summary: &LoadSummary) -> String {
         )
     };
     summary.searches.iter().map(of_one).collect()
+}
+
+/// The bytes of each hop between sites.
+fn hops(summary: &LoadSummary, labels: &[String]) -> String {
+    let mut text = String::new();
+    for (load, label) in summary.loads.iter().zip(labels) {
+        for hop in &load.hops {
+            text += &format!("\n{}: {}: {}\n", escaped(label), hop.hop, words::hop(hop));
+        }
+    }
+    text
 }
 
 /// The means of repeated loads over their runs.

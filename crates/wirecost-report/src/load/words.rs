@@ -5,9 +5,9 @@ pub(crate) mod search;
 
 use wirecost_proto::units::plural;
 use wirecost_results::curves::CurveKind;
-use wirecost_results::link_use::DirectionUse;
+use wirecost_results::link_use::{DirectionUse, HopUse, LinkUse};
 use wirecost_results::load::{
-    LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
+    HopFigures, LinkFigures, Load, LoadSummary, LoopKind, PhaseFigures, ServiceFigures, WireWay,
 };
 use wirecost_results::summary::{Outcomes, Times};
 use wirecost_results::thresholds::failure_text;
@@ -413,6 +413,43 @@ pub(crate) fn direction_use(used: &DirectionUse) -> String {
         text += &format!(", rate in use {} of the time", number::percent(share));
     }
     text
+}
+
+/// The bytes of a hop in a phase.
+pub(crate) fn hop_use(hop: &HopUse) -> String {
+    let LinkUse { up, down } = &hop.used;
+    let way = |way: &DirectionUse| {
+        let rate = way
+            .utilisation
+            .map(|share| format!(" ({} of its rate)", number::percent(share)));
+        format!("{} B{}", number::grouped(way.bytes), rate.unwrap_or_default())
+    };
+    format!("{} up, {} down", way(up), way(down))
+}
+
+/// The bytes of a hop over the whole load.
+pub(crate) fn hop(hop: &HopFigures) -> String {
+    let way = |way: &WireWay| {
+        format!(
+            "{} B in {}",
+            number::grouped(way.bytes),
+            counted(way.packets, "packet")
+        )
+    };
+    format!(
+        "{} up, {} down, over the whole load",
+        way(&hop.used.up),
+        way(&hop.used.down)
+    )
+}
+
+/// The settings of the target: `max_queued_messages 1000`.
+pub(crate) fn settings(load: &Load) -> String {
+    let settings = load
+        .settings
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"));
+    settings.collect::<Vec<String>>().join(", ")
 }
 
 /// The accuracy of the link: the RTT, and how late packets were.

@@ -93,6 +93,12 @@ impl Page {
         if let Some(figures) = &load.link {
             lines.extend(self.entry("link", &words::link_kept(figures)));
         }
+        for hop in &load.hops {
+            lines.extend(self.entry(&hop.hop, &words::hop(hop)));
+        }
+        if !load.settings.is_empty() {
+            lines.extend(self.entry("settings", &words::settings(load)));
+        }
         lines.extend(self.entry("bottleneck", &words::bottleneck(load)));
         lines.extend(self.remarks(load, ""));
         lines
@@ -120,6 +126,15 @@ impl Page {
             );
             lines.extend(self.entry("deliveries", &text));
         }
+        if let Some(deliveries) = phase.deliveries.filter(|found| found.polls > 0) {
+            let (polls, empty) = (deliveries.polls, deliveries.empty_polls);
+            let text = format!(
+                "{}, {} brought nothing",
+                number::grouped(polls),
+                number::grouped(empty)
+            );
+            lines.extend(self.entry("polls", &text));
+        }
         if phase.connects.attempted > 0 {
             lines.extend(self.entry("connects", &connects(phase)));
         }
@@ -135,6 +150,9 @@ impl Page {
             for (name, way) in [("link up", &used.up), ("link down", &used.down)] {
                 lines.extend(self.entry(name, &words::direction_use(way)));
             }
+        }
+        for hop in &phase.hops {
+            lines.extend(self.entry(&hop.hop, &words::hop_use(hop)));
         }
         for (reason, times) in &phase.reasons {
             let text = format!("{} × {}", number::grouped(*times), number::plain(reason));

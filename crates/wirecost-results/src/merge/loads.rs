@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{MergeError, Order, copy_facts, places};
 use crate::figures::Interval;
 use crate::folder::RunFolder;
+use crate::link_use::HopUse;
 use crate::load::{Bottleneck, LinkFigures, Load, LoadFile, LoadSummary, PhaseFigures, ProcessUse};
 use crate::resume::Earlier;
 use crate::store::{Heading, LoadStore};
@@ -135,6 +136,7 @@ fn frame(phase: PhaseFigures, other: &PhaseFigures) -> PhaseFigures {
         valid: phase.valid && other.valid,
         warnings: all_of(phase.warnings, &other.warnings),
         link: phase.link.map(|link| link.with(&other.link.unwrap_or_default())),
+        hops: HopUse::sums(&phase.hops, &other.hops),
         // The phases of two machines do not coincide to the second: shares of them do not add up.
         target_cpu_share: None,
         ..phase
@@ -169,6 +171,10 @@ fn add_load(sum: &mut Load, other: Load, sent: [u64; 2]) {
         sum.target_use.take().or(other.target_use)
     };
     sum.link = later(sum.link.take(), other.link);
+    for hop in &mut sum.hops {
+        let same = other.hops.iter().find(|other| other.hop == hop.hop);
+        same.inspect(|same| hop.used.add(&same.used));
+    }
     sum.bottleneck = worse(sum.bottleneck.take(), other.bottleneck);
 }
 

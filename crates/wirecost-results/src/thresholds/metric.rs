@@ -169,6 +169,8 @@ impl Metric {
             "server_cpu" => phase.target_cpu_share,
             "duplicates" => phase.deliveries.map(|deliveries| deliveries.duplicates as f64),
             "out_of_order" => phase.deliveries.map(|deliveries| deliveries.out_of_order as f64),
+            "polls" => phase.deliveries.map(|deliveries| deliveries.polls as f64),
+            "empty_polls" => phase.deliveries.map(|deliveries| deliveries.empty_polls as f64),
             "missing" => phase.missing.map(|missing| missing as f64),
             "replayed" => phase.deliveries.map(|deliveries| deliveries.replayed as f64),
             "sender_bytes_up" => Some(phase.link?.up.sender_bytes()? as f64),
@@ -308,7 +310,7 @@ pub static RESPONSE_TIME: &Metric = &METRICS[0];
 pub static ONE_WAY_DELAY: &Metric = &METRICS[2];
 
 /// Every metric.
-pub static METRICS: [Metric; 63] = [
+pub static METRICS: [Metric; 65] = [
     distribution("response_time", Of::Both),
     distribution("service_time", Of::Both),
     distribution("one_way_delay", Of::Both),
@@ -350,6 +352,8 @@ pub static METRICS: [Metric; 63] = [
     of_loads("duplicates", Quantity::Number, Shape::Number),
     of_loads("out_of_order", Quantity::Number, Shape::Number),
     of_loads("replayed", Quantity::Number, Shape::Number),
+    of_loads("polls", Quantity::Number, Shape::Number),
+    of_loads("empty_polls", Quantity::Number, Shape::Number),
     of_loads("missing", Quantity::Number, Shape::Number),
     of_loads("reconnect_all", Quantity::Time, Shape::Value),
     of_loads("connections_failed", Quantity::Number, Shape::Number),

@@ -189,6 +189,14 @@ pub enum OptionsError {
     /// Offload where packets are not captured on kernel interfaces.
     #[error("--offload keeps the segmentation offload of interfaces, and {0}")]
     Offload(&'static str),
+    /// A size of HTTP that cannot be.
+    #[error("{key}: {why}")]
+    Http {
+        /// Its key.
+        key: &'static str,
+        /// What it must be.
+        why: String,
+    },
     /// A real server in virtual time.
     #[error("--engine sim knows the built-in servers only: leave out --target {0}, or take --engine live")]
     SimulatedTarget(String),
@@ -366,6 +374,8 @@ impl Options {
             chunk: self.sending.chunk.map(|chunk| chunk.to_string()),
             nagle: self.sending.nagle,
             offload: self.sending.offload,
+            request_headers: self.sending.http.request_headers.map(|size| size.to_string()),
+            response_body: self.sending.http.response_body.map(|size| size.to_string()),
             record: ResolvedRecord {
                 keys: self.keys,
                 hosts: self.record_hosts,

@@ -3,7 +3,9 @@
 mod phase;
 pub mod print;
 pub mod resources;
+pub mod settings;
 pub mod shared;
+pub mod sites;
 pub mod valid;
 
 use std::fmt;
@@ -26,8 +28,10 @@ use wirecost_stack::url::Url;
 use wirecost_stack::{Application, Pattern, Stack};
 use wirecost_wire::ipv6;
 
+use self::settings::Settings;
+use self::sites::Sites;
 use crate::options::compare::OptionsError;
-use crate::options::sending::{self, Connection};
+use crate::options::sending::{self, Connection, HttpSizes};
 use crate::table::ValueError;
 
 /// A load: devices, a target, and phases one after the other.
@@ -44,6 +48,9 @@ pub struct LoadOptions {
     /// The target.
     #[serde(serialize_with = "print::text")]
     pub target: LoadTarget,
+    /// The settings of a target that wirecost starts, where they differ from those that it gives it.
+    #[serde(skip_serializing_if = "Settings::is_empty")]
+    pub settings: Settings,
     /// Devices without subscribers.
     pub clients: u32,
     /// Devices that receive.
@@ -63,6 +70,9 @@ pub struct LoadOptions {
     /// How long the connections of devices that send last.
     #[serde(skip_serializing_if = "Connection::is_kept", serialize_with = "print::text")]
     pub connection: Connection,
+    /// What HTTP requests and answers carry beyond the least.
+    #[serde(flatten)]
+    pub http: HttpSizes,
     /// Topic, path or address; `%d` is the device's number, `%n` the message's.
     pub resource: String,
     /// Whether the server retains messages (MQTT).
@@ -112,6 +122,9 @@ pub struct LoadOptions {
     /// The emulated link that all devices share. A relay at its end stands for a target that runs already.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "print::link")]
     pub link: Option<LinkConfig>,
+    /// The sites of the load; `link` and `target` are those of the devices that send, and follow from them.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub sites: Option<Sites>,
     /// Certificate authorities of the target, in addition to those of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
@@ -280,7 +293,7 @@ impl LoadOptions {
 
     /// After this time without an arrival no more messages are expected. On an emulated link a lost packet is
     /// retransmitted after about one round trip, and again after two more (RFC 6298, section 5.5); at its rate packets
-    /// leave one after the other.
+    /// leave one after the other. A subscriber that polls has to ask first.
     pub fn stillness(&self) -> Duration {
         const STILL: Duration = Duration::from_secs(1);
         let crossing = |link: &LinkConfig| {
@@ -292,7 +305,13 @@ impl LoadOptions {
             });
             link.rtt() * 4 + packets.iter().sum::<Duration>()
         };
-        STILL + self.link.as_ref().map_or(Duration::ZERO, crossing)
+        let poll = self.poll().unwrap_or_default();
+        STILL + poll + self.link.as_ref().map_or(Duration::ZERO, crossing)
+    }
+
+    /// How often subscribers ask for messages; `None` if there are none, or their server pushes messages.
+    pub fn poll(&self) -> Option<Duration> {
+        self.subscribers.as_ref()?.poll
     }
 
     /// Devices that receive.
@@ -368,8 +387,14 @@ impl fmt::Display for LoadTarget {
 pub struct Subscribers {
     /// How many.
     pub devices: u32,
-    /// Topic filter; `%d` is the subscriber's number.
+    /// Topic filter or path; `%d` is the subscriber's number.
     pub filter: String,
+    /// How often each of them asks for the messages since its last question (HTTP); `None` if its server pushes them.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_time"
+    )]
+    pub poll: Option<Duration>,
     /// The group of a shared subscription (MQTT 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,

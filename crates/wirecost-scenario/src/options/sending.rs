@@ -4,10 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::Serialize;
 use wirecost_proto::ByteSize;
 use wirecost_proto::bare::Transport;
 use wirecost_proto::driver::Writing;
+use wirecost_stack::message::LEAST_FIELD_BYTES;
 use wirecost_stack::{Channel, Stack};
+
+use crate::options::load::print;
 
 /// How long the connections of devices that send last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +64,69 @@ pub struct Sending {
     pub nagle: bool,
     /// Whether the interfaces keep segmentation offload, so that packets are recorded before they are cut to the MTU.
     pub offload: bool,
+    /// What HTTP requests and answers carry beyond the least.
+    pub http: HttpSizes,
+}
+
+/// What HTTP requests and answers carry beyond the least that the standards need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HttpSizes {
+    /// Bytes of further header fields of each request, in the form of HTTP/1.1.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_text"
+    )]
+    pub request_headers: Option<ByteSize>,
+    /// Bytes of content in the built-in server's answer to a message; `None`: the answer has no content.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "print::optional_text"
+    )]
+    pub response_body: Option<ByteSize>,
+}
+
+/// The most bytes of further header fields: the built-in server takes heads of 16 KiB.
+const MOST_FIELD_BYTES: u64 = 15_000;
+/// The most bytes of content in an answer.
+const MOST_BODY_BYTES: u64 = 16 << 20;
+
+impl HttpSizes {
+    /// Bytes of further header fields.
+    pub fn field_bytes(self) -> usize {
+        self.request_headers.map_or(0, bytes_of)
+    }
+
+    /// Bytes of content in an answer.
+    pub fn body_bytes(self) -> usize {
+        self.response_body.map_or(0, bytes_of)
+    }
+
+    /// Why a stack does not have these sizes; `None` if it has, or none is asked for.
+    pub(crate) fn refuses(self, stack: Stack) -> Option<String> {
+        let is_asked = self != Self::default();
+        (is_asked && !stack.is_http())
+            .then(|| format!("{stack} is not HTTP, which alone has header fields and bodies of answers"))
+    }
+
+    /// The first size that cannot be, and why. A server that wirecost did not write answers as it likes.
+    pub(crate) fn problem(self, is_builtin: bool) -> Option<(&'static str, String)> {
+        let least = LEAST_FIELD_BYTES as u64;
+        let headers = self.request_headers.map(ByteSize::bytes);
+        if headers.is_some_and(|bytes| !(least..=MOST_FIELD_BYTES).contains(&bytes)) {
+            let text = format!("it must be {least}B (the shortest field) to {MOST_FIELD_BYTES}B");
+            return Some(("request_headers", text));
+        }
+        let body = self.response_body.map(ByteSize::bytes)?;
+        if !(1..=MOST_BODY_BYTES).contains(&body) {
+            return Some(("response_body", "it must be 1B to 16MiB".to_owned()));
+        }
+        let text = "only the built-in server answers with a body of a given size: leave out the target";
+        (!is_builtin).then(|| ("response_body", text.to_owned()))
+    }
+}
+
+fn bytes_of(size: ByteSize) -> usize {
+    usize::try_from(size.bytes()).unwrap_or(usize::MAX)
 }
 
 impl Sending {
@@ -70,15 +137,14 @@ impl Sending {
 
     /// Why a stack cannot send in this way; `None` if it can.
     pub(crate) fn refuses(&self, stack: Stack) -> Option<String> {
-        refusal(stack, self.chunk, self.nagle)
+        refusal(stack, self.chunk, self.nagle).or_else(|| self.http.refuses(stack))
     }
 }
 
 /// How a driver writes to streams, in chunks of this size and with or without Nagle's algorithm.
 pub(crate) fn writing(chunk: Option<ByteSize>, nagle: bool) -> Writing {
-    let bytes = chunk.map(|chunk| usize::try_from(chunk.bytes()).unwrap_or(usize::MAX));
     Writing {
-        chunk: bytes.and_then(std::num::NonZeroUsize::new),
+        chunk: chunk.map(bytes_of).and_then(std::num::NonZeroUsize::new),
         nagle,
     }
 }
@@ -102,6 +168,43 @@ pub(crate) fn refusal(stack: Stack, chunk: Option<ByteSize>, nagle: bool) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_of_http_are_those_of_one_field_and_of_our_server() {
+        let problem = |headers: Option<u64>, body: Option<u64>, is_builtin| {
+            let sizes = HttpSizes {
+                request_headers: headers.map(ByteSize::from_bytes),
+                response_body: body.map(ByteSize::from_bytes),
+            };
+            sizes.problem(is_builtin).map(|(key, _)| key)
+        };
+        for (headers, body, is_builtin, key) in [
+            (None, None, false, None),
+            (Some(15), Some(1), true, None),
+            (Some(15_000), None, false, None),
+            (Some(14), None, true, Some("request_headers")),
+            (Some(15_001), None, true, Some("request_headers")),
+            (None, Some(0), true, Some("response_body")),
+            (None, Some((16 << 20) + 1), true, Some("response_body")),
+            (None, Some(1), false, Some("response_body")),
+        ] {
+            assert_eq!(
+                problem(headers, body, is_builtin),
+                key,
+                "{headers:?} {body:?} {is_builtin}"
+            );
+        }
+        let sizes = HttpSizes {
+            response_body: Some(ByteSize::from_bytes(1)),
+            ..HttpSizes::default()
+        };
+        let refuses = |stack: &str| sizes.refuses(stack.parse().expect("a stack")).is_some();
+        assert!(refuses("mqtt-qos1") && refuses("coap-con") && !refuses("http1+tls1.3") && !refuses("http3"));
+        assert_eq!(
+            HttpSizes::default().refuses("tcp".parse().expect("a stack")),
+            None
+        );
+    }
 
     #[test]
     fn chunks_and_nagle_are_of_tcp_alone() {

@@ -15,6 +15,7 @@ use super::PlannedCell;
 use crate::labels::labels_of_link;
 use crate::options::compare::{Options, Reconnect, Schedule, resolved_schedule};
 use crate::options::content::Content;
+use crate::options::sending::HttpSizes;
 use crate::selector::Labels;
 
 /// What a cell measures, whatever the engine. The random stream follows from it, so that both engines and every version
@@ -59,6 +60,8 @@ struct Identity<'a> {
     nagle: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     offload: bool,
+    #[serde(flatten)]
+    http: HttpSizes,
 }
 
 /// The key of the random stream of a cell, within the run's seed.
@@ -110,6 +113,7 @@ pub(crate) fn key_of_cell(options: &Options, cell: Dimensions, engine: &str) -> 
         chunk: sending.chunk.map(|chunk| chunk.to_string()),
         nagle: sending.nagle,
         offload: sending.offload,
+        http: sending.http,
     };
     format!("{:016x}", key_of(&canonical(&identity)))
 }
@@ -178,6 +182,8 @@ mod tests {
     use crate::options::compare::Schedule;
     use crate::options::compare::tests::options;
     use crate::options::content::{Contents, ReadingsLists};
+    use crate::options::sending::HttpSizes;
+    use crate::options::sending::HttpSizes;
     use crate::plan::Plan;
 
     fn keys(change: impl FnOnce(&mut Options)) -> Vec<String> {
@@ -214,7 +220,7 @@ mod tests {
 
     #[test]
     fn every_option_that_changes_figures_changes_the_key() {
-        let changes: [fn(&mut Options); 13] = [
+        let changes: [fn(&mut Options); 15] = [
             |options| options.seed = 43,
             |options| options.samples = 11,
             |options| options.settle = Duration::from_secs(2),
@@ -230,6 +236,8 @@ mod tests {
             |options| options.sending.nagle = true,
             |options| options.sending.offload = true,
             |options| options.sending.chunk = Some(ByteSize::from_bytes(100)),
+            |options| options.sending.http.request_headers = Some(ByteSize::from_bytes(100)),
+            |options| options.sending.http.response_body = Some(ByteSize::from_bytes(100)),
             |options| options.sending.payload = Some(vec![7; 128].into()),
             |options| options.contents = Contents::Sizes(vec![ByteSize::from_bytes(129)]),
             |options| {

@@ -63,6 +63,11 @@ const NO_STORE: Unavailable = Unavailable::new(
     "its server stores no messages for subscribers",
     "leave it out: sessions and retained messages are MQTT's",
 );
+const NO_POLLS: Unavailable = Unavailable::new(
+    2,
+    "no subscriber of it polls",
+    "polls are those of subscribers over HTTP, as in subscribers: {devices: 1, poll: 500ms}",
+);
 const AWAY: Unavailable = Unavailable::new(
     3,
     "no subscriber is connected while its messages are sent",
@@ -196,7 +201,8 @@ pub(super) fn unavailable_in_phase(metric: &Metric, load: &LoadOptions, index: u
         }
         "one_way_delay" => no_delays(load, index),
         "missing" => no_expectation(load, index),
-        "replayed" if !load.stack.is_mqtt() => Some(NO_STORE),
+        "replayed" if !load.stack.is_mqtt() && load.poll().is_none() => Some(NO_STORE),
+        "polls" | "empty_polls" => unless(load.poll().is_some(), NO_POLLS).or(no_arrivals(load, index)),
         "replayed" => unless(load.subscribers.is_some(), NO_SUBSCRIBERS).or(no_arrivals(load, index)),
         "duplicates" | "out_of_order" => no_arrivals(load, index),
         "response_time" | "service_time" | "acknowledged" => no_answers(load, phase),

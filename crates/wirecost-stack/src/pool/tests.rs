@@ -5,6 +5,7 @@ fn config(stack: &str, resource: &str, payload: PayloadSource) -> PoolConfig {
         stack: stack.parse().expect("a stack"),
         resource: resource.parse().expect("a pattern"),
         authority: "server".into(),
+        field_bytes: 0,
         retain: false,
         payload,
         utc_offset_ns: 0,

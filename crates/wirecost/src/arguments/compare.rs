@@ -15,6 +15,7 @@ use wirecost_security::Start;
 use wirecost_stack::Stack;
 
 use super::count::at_least_one;
+use super::http::HttpArguments;
 use super::{PacketPath, ReadingsArguments, TableArguments};
 
 /// `wirecost compare`.
@@ -61,6 +62,9 @@ pub struct CompareArguments {
     /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
     #[arg(long)]
     pub nagle: bool,
+
+    #[command(flatten)]
+    pub http: HttpArguments,
 
     /// Keep segmentation offload on and record packets before they are cut to the MTU, as a capture on a host with offload
     /// does (engine live)

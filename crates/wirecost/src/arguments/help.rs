@@ -78,6 +78,8 @@ const COMPARE: &[Group] = &[
             "compression",
             "payload_file",
             "chunk",
+            "request_headers",
+            "response_body",
             "resource",
             "keep_alive",
         ],
@@ -139,6 +141,8 @@ const LOAD: &[Group] = &[
             "payload_file",
             "payload_template",
             "chunk",
+            "request_headers",
+            "response_body",
             "get",
             "retain",
         ],
@@ -172,7 +176,7 @@ const LOAD: &[Group] = &[
     },
     Group {
         heading: "Subscribers",
-        common: &["subscribers", "filter"],
+        common: &["subscribers", "filter", "poll"],
         further: &["shared", "subscribe_qos", "late_subscribers", "replay"],
     },
     Group {

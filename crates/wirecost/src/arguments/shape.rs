@@ -11,6 +11,7 @@ use wirecost_scenario::options::load::Backoff;
 use wirecost_scenario::options::sending::Connection;
 use wirecost_scenario::table::clients;
 
+use super::http::HttpArguments;
 use super::login::LoginArguments;
 
 /// Options that do not apply to a storm. The options of a storm must conflict with them, too: clap does not report a
@@ -43,13 +44,19 @@ const NO_SUBSCRIBERS: [&str; 2] = ["connect_only", "get"];
 /// What devices do.
 #[derive(Debug, Args)]
 pub struct ShapeArguments {
-    /// Number of additional devices that receive (MQTT subscribers, CoAP observers)
+    /// Number of additional devices that receive (MQTT subscribers, CoAP observers, HTTP clients that poll)
     #[arg(long, value_name = "N", value_parser = clients, allow_hyphen_values = true)]
     pub subscribers: Option<u32>,
 
-    /// Topic filter of the subscribers; %d is the subscriber's number [default: the topic, with + for its placeholders]
+    /// Topic filter of the subscribers; %d is the subscriber's number [default: the topic, with + for its placeholders; messages,
+    /// the pages of the built-in server, with --poll]
     #[arg(long, value_name = "FILTER", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS)]
     pub filter: Option<String>,
+
+    /// How often each subscriber asks for the messages since its last question (HTTP)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true, requires = "subscribers",
+        conflicts_with_all = NO_SUBSCRIBERS)]
+    pub poll: Option<Duration>,
 
     /// Group name of a shared subscription: each message goes to one subscriber of the group (MQTT)
     #[arg(long, value_name = "GROUP", requires = "subscribers", conflicts_with_all = NO_SUBSCRIBERS)]
@@ -106,6 +113,9 @@ pub struct ShapeArguments {
     /// Leave Nagle's algorithm on: TCP holds a small segment back until the one before it is acknowledged
     #[arg(long)]
     pub nagle: bool,
+
+    #[command(flatten)]
+    pub http: HttpArguments,
 
     /// How long connections last: kept (one carries all messages of its device) or per-message (each message has its own,
     /// and its time contains the connect)

@@ -18,7 +18,7 @@ use wirecost_live::signals::Interrupt;
 use wirecost_results::folder::FOLDERS;
 use wirecost_results::{OpenRun, RunFolder, RunStart, Summary};
 use wirecost_scenario::Scenario;
-use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, Schedule};
+use wirecost_scenario::options::compare::{Engine, LinkConfig, Options, OptionsError, Schedule};
 use wirecost_scenario::options::content::Contents;
 use wirecost_scenario::thresholds::Thresholds;
 use wirecost_stack::Stack;
@@ -283,8 +283,24 @@ fn options(inputs: &Inputs<'_>) -> Result<Options, Failure> {
         schedules: vec![schedule(1), schedule(kept.clamp(2, MOST_READINGS))],
         ..Options::new(stacks)
     };
-    options.validate()?;
+    valid(&options)?;
     Ok(options)
+}
+
+/// Whether a comparison can be simulated, whose interval comes from `--every`.
+pub fn valid(options: &Options) -> Result<(), Failure> {
+    options.validate().map_err(|error| match error {
+        OptionsError::Time {
+            flag: "--interval",
+            got,
+            most,
+        } => {
+            let flag = "--every";
+            Failure::usage(OptionsError::Time { flag, got, most })
+                .with_hint("write the time from one reading to the next, e.g. 15min")
+        }
+        other => other.into(),
+    })
 }
 
 /// Simulates the comparison into a results folder, with its report.

@@ -1,5 +1,6 @@
 //! `wirecost cost`: energy, battery life, bytes and money of a capture or a results folder; measured energy beside the model.
 
+pub mod capture;
 mod cells;
 mod check;
 pub mod devices;

@@ -82,6 +82,6 @@ fn options(arguments: &WhatIfArguments, today: &Today) -> Result<Options, Failur
         schedules,
         ..Options::new(arguments.stacks.clone())
     };
-    options.validate()?;
+    choose::valid(&options)?;
     Ok(options)
 }

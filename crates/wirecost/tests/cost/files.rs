@@ -79,6 +79,30 @@ fn wrong_input_is_one_sentence_with_its_line() {
 }
 
 #[test]
+fn options_of_captures_need_one_with_that_device() {
+    let home = open_folder();
+    crate::compared(home.path());
+    let device = "--device nrf9160-lte-m";
+    for option in ["--client 10.77.0.2", "--keylog keys.log"] {
+        let name = option.split(' ').next().expect("a flag");
+        assert_refused(
+            &cost(home.path(), &format!("run {device} {option}")),
+            &format!("{name} has no effect on run: it is about a capture"),
+        );
+    }
+    let said = cost(
+        home.path(),
+        &format!("run/capture/sim.pcapng {device} --client 192.0.2.1"),
+    );
+    assert_refused(&said, "run/capture/sim.pcapng has no packets of 192.0.2.1");
+    assert!(
+        said.stderr.contains("hint: it has 4 devices, e.g. 10.77.0.2"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn a_battery_that_nothing_drains_is_refused() {
     let home = open_folder();
     crate::compared(home.path());

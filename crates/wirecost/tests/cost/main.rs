@@ -9,6 +9,7 @@ mod loads;
 mod measured;
 mod named;
 mod sessions;
+mod tariffs;
 
 use std::path::Path;
 
@@ -152,7 +153,8 @@ fn the_table_marks_what_is_modelled_and_names_the_files() {
     );
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     for expected in [
-        "run: one reading every 15min",
+        "run: one reading every 15min; each row: cold 48B delay 12500us sim\n",
+        "coap-con          no connection ",
         "battery years*",
         "USD/month*",
         "* modelled from the packets by devices/nrf9160-lte-m.yaml",
@@ -161,6 +163,22 @@ fn the_table_marks_what_is_modelled_and_names_the_files() {
         "the price is an example",
     ] {
         assert!(said.stdout.contains(expected), "{expected}:\n{}", said.stdout);
+    }
+}
+
+#[test]
+fn rows_of_batches_say_what_a_message_carries() {
+    let home = open_folder();
+    let words = "compare coap-con --engine sim -n 1 --readings 1,10 --compression none,gzip --out run -q";
+    let ran = said(wirecost(home.path()).args(words.split_whitespace()));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let table = cost(home.path(), "run --tariff per-mb").stdout;
+    for expected in [
+        "run: one message every 15min; each row: delay 12500us sim\n",
+        "coap-con cold 1 reading in json: 96B ",
+        "coap-con cold 10 readings in json with gzip: ",
+    ] {
+        assert!(table.contains(expected), "{expected}:\n{table}");
     }
 }
 

@@ -21,7 +21,12 @@ pub(super) fn table(loads: &[Load], labels: &[String]) -> Option<Grid> {
             number::optional(used.utilisation, number::percent)
         }),
     ];
-    let used = phases(loads, labels).filter_map(|(_, name, phase)| Some((name, phase.link?)));
+    let used = phases(loads, labels).flat_map(|(_, name, phase)| {
+        let all = phase.link.map(|used| (name.clone(), used));
+        let hops = phase.hops.iter();
+        let hops = hops.map(|hop| (format!("{name} {}", hop.hop), hop.used));
+        all.into_iter().chain(hops).collect::<Vec<_>>()
+    });
     let rows: Vec<(String, DirectionUse)> = used
         .flat_map(|(name, used)| {
             [

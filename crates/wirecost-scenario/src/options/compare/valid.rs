@@ -147,6 +147,9 @@ impl Options {
         if self.sending.chunk.is_some_and(|chunk| chunk.bytes() == 0) {
             return Err(OptionsError::Zero("--chunk"));
         }
+        if let Some((key, why)) = self.sending.http.problem(self.target.is_builtin()) {
+            return Err(OptionsError::Http { key, why });
+        }
         if !self.sending.offload {
             return Ok(());
         }

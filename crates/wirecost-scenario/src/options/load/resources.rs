@@ -47,6 +47,7 @@ fn objection(options: &LoadOptions) -> Option<(&'static str, String)> {
             stack: options.stack,
             resource: resource.parse().ok()?,
             authority: SERVER_NAME.to_owned(),
+            field_bytes: 0,
             retain: options.retain,
             payload: PayloadSource::Bytes(Arc::default()),
             utc_offset_ns: 0,
@@ -105,6 +106,7 @@ mod tests {
             subscribers: Some(Subscribers {
                 devices: 1,
                 filter: filter.into(),
+                poll: None,
                 shared: None,
                 qos: 1,
             }),

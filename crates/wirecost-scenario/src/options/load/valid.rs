@@ -118,6 +118,7 @@ impl LoadOptions {
             let why = format!("{target} does not speak {stack}: it speaks {spoken}");
             return refuse(About::Key("target"), Some(why));
         }
+        refuse(About::Key("settings"), self.cannot_set())?;
         refuse(About::Key("target"), self.has_placeholder_in_url())?;
         refuse(About::Key("ipv6"), self.cannot_choose_family())?;
         refuse(About::Key("link"), self.cannot_cross())?;
@@ -139,8 +140,34 @@ impl LoadOptions {
         refuse(About::Key("chunk"), sending::refusal(stack, self.chunk, false))?;
         refuse(About::Key("connection"), self.cannot_connect_per_message())?;
         refuse(About::Key("nagle"), sending::refusal(stack, None, self.nagle))?;
+        self.check_http()?;
         refuse(About::Key("stack"), self.lacks_contexts())?;
         refuse(About::Key("shared_socket"), self.cannot_share())
+    }
+
+    /// Why its target cannot have its settings.
+    fn cannot_set(&self) -> Option<String> {
+        match &self.target {
+            LoadTarget::Started(target) => self.settings.refusal(*target),
+            LoadTarget::Url(url) => (!self.settings.is_empty())
+                .then(|| format!("{url} runs already, and has the settings that it was started with")),
+        }
+    }
+
+    /// Checks what HTTP requests and answers carry beyond the least.
+    fn check_http(&self) -> Checked {
+        let key = match self.http.request_headers {
+            Some(_) => "request_headers",
+            None => "response_body",
+        };
+        refuse(About::Key(key), self.http.refuses(self.stack))?;
+        match self
+            .http
+            .problem(self.target == LoadTarget::Started(Target::Builtin))
+        {
+            Some((key, why)) => refuse(About::Key(key), Some(why)),
+            None => Ok(()),
+        }
     }
 
     /// Why its messages cannot have a connection each.
@@ -247,8 +274,8 @@ impl LoadOptions {
             (
                 "subscribers",
                 self.subscribers.is_some(),
-                stack.is_mqtt() || stack.is_coap(),
-                "subscribers: those are MQTT's, and CoAP's observers",
+                stack.is_mqtt() || stack.is_coap() || stack.is_http(),
+                "subscribers: those are MQTT's, CoAP's observers, and HTTP's that poll",
             ),
         ] {
             refuse(
@@ -256,7 +283,24 @@ impl LoadOptions {
                 (is_asked && !is_there).then(|| self.has_no(what)),
             )?;
         }
-        Ok(())
+        refuse(About::Key("subscribers"), self.cannot_poll())
+    }
+
+    /// Why its subscribers cannot receive as they are asked to: HTTP has nothing but polls, and the others push.
+    fn cannot_poll(&self) -> Option<String> {
+        let asked = self.subscribers.as_ref()?;
+        let is_http = self.stack.is_http();
+        let is_foreign = matches!(&self.target, LoadTarget::Started(target) if !target.is_builtin());
+        match asked.poll {
+            None => is_http.then(|| {
+                format!("{} pushes nothing: say how often each subscriber asks, like poll: 500ms (--poll 500ms)", self.stack)
+            }),
+            Some(_) if !is_http => Some(format!("{} pushes its messages, and polls are HTTP's: leave out poll", self.stack)),
+            Some(interval) if interval.is_zero() => Some("poll must be above 0 s".to_owned()),
+            Some(_) => is_foreign.then(|| {
+                format!("{} has no pages of messages to poll: leave out the target, or name the URL of a server that has", self.target)
+            }),
+        }
     }
 
     fn has_no(&self, what: &str) -> String {

@@ -13,6 +13,8 @@ use crate::exit::Failure;
 const USE_CASES: &str = "use_cases";
 const HINT: &str =
     "write one option per line, e.g. every: 5min; use_cases is a list of tables with a name each";
+const NO_TABLE: &str =
+    "write its keys as options of their own, one per line, e.g. rtt: 5ms instead of link: {rtt: 5ms}";
 
 /// A key of the file with its value.
 type Entry<'a> = (&'a Key, &'a Node);
@@ -145,6 +147,10 @@ fn use_case(
         if ["file", "out", "json", "quiet"].contains(&key.name.as_str()) {
             let message = format!("{} belongs on the command line", option(&key.name));
             return Err(source.locate(Failure::usage(message).with_hint(HINT)));
+        }
+        if value.entries().is_some() {
+            let message = format!("{} is a table, not a value", option(&key.name));
+            return Err(source.locate(Failure::usage(message)).with_hint(NO_TABLE));
         }
         if !is_given(line, &key.name) {
             words.extend(words_of(key, value));

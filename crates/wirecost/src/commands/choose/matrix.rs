@@ -72,7 +72,7 @@ pub(super) fn figures(row: &Row) -> String {
     let Some(figures) = &row.figures else {
         return "not run".to_owned();
     };
-    let mut parts = vec![format!("{} B", number(figures.bytes.mean.round()))];
+    let mut parts = vec![format!("{} B", number(figures.bytes.mean.mean.round()))];
     parts.extend(
         figures
             .outcome

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use wirecost_cost::tariff::MONTH_SECONDS;
-use wirecost_proto::units::DisplayDuration;
 use wirecost_scenario::options::compare::LinkConfig;
 use wirecost_scenario::options::content::Content;
 use wirecost_stack::Stack;
 
 use crate::arguments::{By, ChooseArguments, Delivery, Reach};
+use crate::commands::cost::table::time;
 use crate::exit::Failure;
 
 /// Requirements that contradict each other, by name.
@@ -50,8 +50,8 @@ fn too_soon(arguments: &ChooseArguments, link: &LinkConfig) -> Option<Failure> {
     Some(
         Failure::usage(format!(
             "--within {} contradicts the link, whose delay up is {}",
-            DisplayDuration(within),
-            DisplayDuration(link.up.delay)
+            time(within),
+            time(link.up.delay)
         ))
         .with_hint("allow more time, or name a link with a shorter delay"),
     )
@@ -76,7 +76,7 @@ fn too_few_bytes(arguments: &ChooseArguments, every: Duration) -> Option<Failure
         Failure::usage(format!(
             "--monthly-bytes {most} contradicts {} every {}: the payload alone has {:.0} B a month",
             named(arguments),
-            DisplayDuration(every),
+            time(every),
             payload
         ))
         .with_hint("allow more bytes, or send smaller readings or fewer"),

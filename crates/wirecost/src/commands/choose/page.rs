@@ -1,6 +1,6 @@
 //! `choice.html` and `choice.md`: the choice for a design document.
 
-use wirecost_proto::units::{DisplayDuration, counted};
+use wirecost_proto::units::counted;
 use wirecost_report::choice::{Choice, Choices, Ranked};
 use wirecost_results::RunFolder;
 
@@ -10,6 +10,7 @@ use super::table::{self, heads, line, notes};
 use super::{Decision, Inputs, matrix};
 use crate::arguments::By;
 use crate::commands::command_line;
+use crate::commands::cost::table::time;
 use crate::exit::{self, Failure};
 
 /// Writes both pages into a folder. The evidence of each decision is in the folder at the path beside it.
@@ -123,7 +124,7 @@ const fn by_words(by: By) -> &'static str {
 
 fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     let arguments = inputs.arguments;
-    let every = DisplayDuration(arguments.every.unwrap_or_default());
+    let every = time(arguments.every.unwrap_or_default());
     let mut list = vec![
         (
             table::unit(inputs),
@@ -133,7 +134,7 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
         ("delivery", word(arguments.delivery)),
     ];
     if let Some(within) = arguments.within {
-        list.push(("within", DisplayDuration(within).to_string()));
+        list.push(("within", time(within)));
     }
     if !arguments.reach.is_empty() {
         let words: Vec<String> = arguments.reach.iter().map(|reach| word(*reach)).collect();
@@ -165,7 +166,7 @@ fn requirements(inputs: &Inputs<'_>) -> Vec<(&'static str, String)> {
     if let Some(tariff) = &inputs.tariff {
         list.push(("tariff", format!("{}: {}", tariff.name, tariff.title)));
     }
-    list.push(("keep-alive", DisplayDuration(arguments.keep_alive).to_string()));
+    list.push(("keep-alive", time(arguments.keep_alive)));
     list.push(("ordered by", word(arguments.by)));
     list
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use wirecost_cost::tariff::MONTH_SECONDS;
-use wirecost_energy::{Repeated, mean_power};
+use wirecost_energy::{Device, Repeated, mean_power};
 use wirecost_results::all_in::Parts;
 use wirecost_results::summary::Times;
 use wirecost_results::{Cell, RunFolder, Summary};
@@ -15,7 +15,7 @@ use super::{Inputs, needs};
 use crate::arguments::By;
 use crate::commands::cost::devices;
 use crate::commands::cost::outcome::{Asked, Outcome};
-use crate::commands::cost::traffic::{Traffic, mode};
+use crate::commands::cost::traffic::{Cycle, Traffic, mode};
 use crate::exit::Failure;
 
 /// Share of the bytes from which on a cause is named.
@@ -43,11 +43,13 @@ pub struct Row {
 /// What a stack costs.
 pub struct Figures {
     /// Bytes of IP packets per reading, both ways, with its share of everything else.
-    pub bytes: MeanInterval,
+    pub bytes: Spread,
     /// The same per month of one device.
     pub month_bytes: f64,
     /// Mean power in watts; `None` without a device.
-    pub watts: Option<MeanInterval>,
+    pub watts: Option<Spread>,
+    /// Money per month, of the packets of each device by itself; `None` without a tariff.
+    money: Option<Spread>,
     /// Energy, years and money.
     pub outcome: Outcome,
     /// 95th percentile of the time of a reading, or the longest where there are too few.
@@ -56,8 +58,35 @@ pub struct Figures {
     time_interval: Option<[f64; 2]>,
     /// Readings that did not arrive, of all.
     pub lost: (u64, u64),
-    /// The least and the most bytes per reading of a device, and the same of mean power.
-    ranges: [Option<[f64; 2]>; 2],
+}
+
+/// A figure over the simulated devices.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// The mean, and its 95 % interval where the devices are enough for one.
+    pub mean: MeanInterval,
+    /// The least and the most of a device.
+    pub range: [f64; 2],
+}
+
+impl Spread {
+    /// The spread of a figure; `None` without a device.
+    fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.collect();
+        let least = values.iter().copied().reduce(f64::min)?;
+        let most = values.iter().copied().fold(least, f64::max);
+        Some(Self {
+            mean: MeanInterval::of(&values)?,
+            range: [least, most],
+        })
+    }
+
+    /// The 95 % interval of the mean; the range of the devices, where they are too few for their skewness; `None` for one device.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        let ends = self.mean.low.zip(self.mean.high);
+        let interval = ends.map_or(self.range, |(low, high)| [low, high]);
+        (self.mean.n > 1).then_some(interval)
+    }
 }
 
 impl Row {
@@ -110,36 +139,26 @@ fn row(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Row, Fail
 }
 
 fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Option<Figures>, Failure> {
-    let Some(lives) = devices::read(folder, cell) else {
+    let Some(seen) = devices::read(folder, cell) else {
         return Ok(None);
     };
     let device = inputs.device.as_ref();
-    let cycles = devices::cycles(&lives, cell, device)?;
-    let each: Vec<f64> = cycles
-        .iter()
-        .map(|cycle| cycle.usage.wire_bytes() / cycle.readings)
-        .collect();
-    let Some(bytes) = MeanInterval::of(&each) else {
+    let lives = devices::lives(&seen, cell, device)?;
+    let Some(bytes) = Spread::of(lives.iter().map(|life| life.usage.wire_bytes() / life.readings)) else {
         return Ok(None);
     };
-    let count = cycles.len() as f64;
-    let watts: Vec<f64> = device
-        .into_iter()
-        .flat_map(|device| cycles.iter().map(move |cycle| (device, cycle)))
-        .filter_map(|(device, cycle)| {
-            let account = cycle.account.as_ref()?;
-            // The life of one device; all devices together have `count` times as long.
-            let every = cycle.every / count;
-            Some(mean_power(device, &[Repeated { account, every }]).total().joules)
-        })
-        .collect();
-    let ranges = [range(&each), range(&watts)];
+    let watts = device.and_then(|device| Spread::of(lives.iter().filter_map(|life| watts(device, life))));
+    let month = |life: &Cycle| life.usage.scaled(MONTH_SECONDS / life.every);
+    let money = inputs
+        .tariff
+        .as_ref()
+        .and_then(|tariff| Spread::of(lives.iter().map(|life| tariff.bill(&month(life)).amount)));
     let traffic = Traffic {
         label: cell.stack.clone(),
         mode: mode(cell),
         interval: inputs.arguments.every.unwrap_or_default().as_secs_f64(),
         keep_alive: None,
-        cycles,
+        cycles: vec![Cycle::mean(&lives, lives.len())],
         activity: None,
     };
     let asked = Asked {
@@ -154,10 +173,10 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     let offered = cell.outcomes.offered;
     let arrived = cell.outcomes.acknowledged + cell.outcomes.delivered;
     Ok(Some(Figures {
-        month_bytes: bytes.mean * MONTH_SECONDS / traffic.interval,
+        month_bytes: bytes.mean.mean * MONTH_SECONDS / traffic.interval,
         bytes,
-        watts: MeanInterval::of(&watts),
-        ranges,
+        watts,
+        money,
         outcome: asked.outcome(&traffic)?,
         time: times_of(cell).map(time),
         time_interval: times_of(cell).and_then(time_interval),
@@ -165,10 +184,10 @@ fn figures(inputs: &Inputs<'_>, cell: &Cell, folder: &RunFolder) -> Result<Optio
     }))
 }
 
-/// The smallest and the largest of some values.
-fn range(values: &[f64]) -> Option<[f64; 2]> {
-    let least = values.iter().copied().reduce(f64::min)?;
-    Some([least, values.iter().copied().fold(least, f64::max)])
+/// The mean power of a device that lives so again and again, in watts.
+fn watts(device: &Device, life: &Cycle) -> Option<f64> {
+    let (account, every) = (life.account.as_ref()?, life.every);
+    Some(mean_power(device, &[Repeated { account, every }]).total().joules)
 }
 
 /// The times of a reading: with its connect, where each reading makes one.
@@ -211,10 +230,12 @@ fn failed(inputs: &Inputs<'_>, figures: &Figures) -> Vec<String> {
             within.as_secs_f64()
         ));
     }
-    if let Some(([years, ..], least)) = figures.outcome.years.zip(arguments.battery_years)
+    if let Some(([years, low, high], least)) = figures.outcome.years.zip(arguments.battery_years)
         && years < least
     {
-        fails.push(format!("battery-years: {years:.2} y, below {least} y"));
+        fails.push(format!(
+            "battery-years: {years:.2} y ({low:.2} to {high:.2}), below {least} y"
+        ));
     }
     if let Some(most) = arguments.monthly_bytes
         && figures.month_bytes > most.bytes() as f64
@@ -281,8 +302,8 @@ pub fn rank(rows: &mut [Row], by: By) {
 fn value(row: &Row, by: By) -> Option<f64> {
     let figures = row.figures.as_ref()?;
     match by {
-        By::Bytes => Some(figures.bytes.mean),
-        By::Energy => figures.watts.as_ref().map(|watts| watts.mean),
+        By::Bytes => Some(figures.bytes.mean.mean),
+        By::Energy => figures.watts.map(|watts| watts.mean.mean),
         By::Money => figures.outcome.bill.map(|bill| bill.amount),
         By::Time => figures.time.map(|(time, _)| time.as_secs_f64()),
     }
@@ -290,13 +311,10 @@ fn value(row: &Row, by: By) -> Option<f64> {
 
 fn interval(row: &Row, by: By) -> Option<[f64; 2]> {
     let figures = row.figures.as_ref()?;
-    let of = |mean: &MeanInterval| Some([mean.low?, mean.high?]);
-    // Too few devices for an interval: they have to lie apart as a whole.
-    let [bytes, watts] = figures.ranges;
     match by {
-        By::Bytes => of(&figures.bytes).or(bytes),
-        By::Energy => figures.watts.as_ref().and_then(of).or(watts),
-        By::Money => value(row, by).map(|value| [value; 2]),
+        By::Bytes => figures.bytes.interval(),
+        By::Energy => figures.watts.and_then(|watts| watts.interval()),
+        By::Money => figures.money.and_then(|money| money.interval()),
         By::Time => figures.time_interval,
     }
 }

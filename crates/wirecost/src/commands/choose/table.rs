@@ -1,13 +1,13 @@
 //! The ranking for a terminal, and as JSON.
 
 use serde_json::{Value, json};
-use wirecost_proto::units::{DisplayDuration, counted};
+use wirecost_proto::units::counted;
 use wirecost_results::link_text::LinkText;
 use wirecost_stats::MeanInterval;
 
-use super::rows::{Figures, Row};
+use super::rows::{Figures, Row, Spread};
 use super::{Inputs, Verified};
-use crate::commands::cost::table::{draw, number};
+use crate::commands::cost::table::{draw, number, time};
 
 /// The ranking, what it is modelled by, and what was verified.
 pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> String {
@@ -25,7 +25,7 @@ pub(super) fn table(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
 /// What was asked, in one line.
 pub(super) fn asked(inputs: &Inputs<'_>) -> String {
     let arguments = inputs.arguments;
-    let every = DisplayDuration(arguments.every.unwrap_or_default());
+    let every = time(arguments.every.unwrap_or_default());
     format!("{} every {every} over {}", arguments.content(), link(inputs))
 }
 
@@ -77,10 +77,10 @@ pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
     line.push(bytes(&figures.bytes));
     line.push(number(figures.month_bytes / 1e6));
     if let Some(watts) = &figures.watts {
-        line.push(number(watts.mean * 1e3));
+        line.push(number(watts.mean.mean * 1e3));
     }
-    if let Some([years, ..]) = figures.outcome.years {
-        line.push(format!("{years:.1} y"));
+    if let Some([years, low, high]) = figures.outcome.years {
+        line.push(format!("{years:.1} y ({low:.1} to {high:.1})"));
     }
     line.push(figures.time.map_or_else(
         || "-".to_owned(),
@@ -93,13 +93,14 @@ pub(super) fn line(inputs: &Inputs<'_>, row: &Row) -> Vec<String> {
     line
 }
 
-/// Bytes per reading, with their interval where devices differ.
-fn bytes(mean: &MeanInterval) -> String {
-    let text = number(mean.mean.round());
-    match (mean.low, mean.high) {
-        (Some(low), Some(high)) if low == high => text,
-        (Some(low), Some(high)) => format!("{text} ({low:.0} to {high:.0})"),
-        _ => format!("{text} (no interval)"),
+/// Bytes per reading, with their interval where devices differ by a byte.
+fn bytes(bytes: &Spread) -> String {
+    let text = number(bytes.mean.mean.round());
+    match bytes.interval().map(|ends| ends.map(f64::round)) {
+        None => format!("{text} (no interval)"),
+        Some([low, high]) if low == high => text,
+        Some([low, high]) if bytes.mean.low_n => format!("{text} [{low:.0} to {high:.0}]"),
+        Some([low, high]) => format!("{text} ({low:.0} to {high:.0})"),
     }
 }
 
@@ -127,22 +128,16 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
         "bytes: IP packets per {}, both ways, with its share of connects, keep-alives and closes; simulated",
         unit(inputs)
     ));
-    let devices = rows
-        .iter()
-        .filter_map(|row| row.figures.as_ref())
-        .map(|figures| figures.bytes.n);
-    if let Some(devices) = devices.max() {
-        notes.push(format!(
-            "means over {} of each way, with their 95 % interval where devices differ",
-            counted(devices, "device")
-        ));
-    }
+    notes.extend(intervals(rows));
     if let Some(device) = &inputs.device {
         let (assumed, all) = device.assumed();
         notes.push(format!(
             "* modelled from the simulated packets by {}: {}; {assumed} of {all} figures assumed",
             device.name, device.title
         ));
+    }
+    if inputs.arguments.battery.is_some() {
+        notes.push("battery*: in parentheses the range of the spread of the device's powers".to_owned());
     }
     if let Some(tariff) = &inputs.tariff {
         let price = if tariff.is_sourced {
@@ -167,6 +162,29 @@ pub(super) fn notes(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) ->
         );
     }
     notes.extend(verified.iter().map(verdict));
+    notes
+}
+
+/// What the means are over, and what is in the brackets behind them.
+fn intervals(rows: &[Row]) -> Vec<String> {
+    let figures = rows.iter().filter_map(|row| row.figures.as_ref());
+    let bytes: Vec<&MeanInterval> = figures.map(|figures| &figures.bytes.mean).collect();
+    let counts = || bytes.iter().map(|bytes| bytes.n);
+    let (Some(fewest), Some(most)) = (counts().min(), counts().max()) else {
+        return Vec::new();
+    };
+    let range = if fewest < most {
+        format!("{fewest} to ")
+    } else {
+        String::new()
+    };
+    let mut notes = vec![format!(
+        "means over {range}{} of each way, with their 95 % interval where devices differ",
+        counted(most, "device")
+    )];
+    if bytes.iter().any(|bytes| bytes.low_n && bytes.n > 1) {
+        notes.push("in square brackets the least and the most of a device: too few for an interval, so skewed are they".to_owned());
+    }
     notes
 }
 
@@ -198,8 +216,12 @@ pub(super) fn json(inputs: &Inputs<'_>, rows: &[Row], verified: &[Verified]) -> 
 }
 
 fn row_json(row: &Row) -> Value {
-    let interval =
-        |mean: &MeanInterval| json!({"mean": mean.mean, "low": mean.low, "high": mean.high, "n": mean.n});
+    let interval = |Spread {
+                        mean,
+                        range: [least, most],
+                    }: &Spread| {
+        json!({"mean": mean.mean, "low": mean.low, "high": mean.high, "n": mean.n, "least": least, "most": most})
+    };
     let figures = row.figures.as_ref().map(|figures| {
         json!({
             "bytes_per_reading": interval(&figures.bytes),

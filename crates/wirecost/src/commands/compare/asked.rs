@@ -73,6 +73,7 @@ fn sending(arguments: &CompareArguments) -> Result<Sending, Failure> {
         chunk: arguments.chunk,
         nagle: arguments.nagle,
         offload: arguments.offload,
+        http: arguments.http.sizes(),
     })
 }
 

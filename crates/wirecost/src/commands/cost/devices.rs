@@ -1,4 +1,4 @@
-//! The devices of a cell with an interval, whose whole life was kept: from the connect to the close.
+//! The devices of a cell with an interval, whose whole lives were kept: from the connect to the close.
 
 use std::time::Duration;
 
@@ -15,22 +15,22 @@ pub fn read(folder: &RunFolder, cell: &Cell) -> Option<CellTraffic> {
     CellFile::read(folder, &cell.key).ok()?.traffic
 }
 
-/// The life of the mean device, from one connect to the next.
-pub fn cycles(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
+/// The life of each device, from one connect to the next.
+pub fn lives(traffic: &CellTraffic, cell: &Cell, device: Option<&Device>) -> Result<Vec<Cycle>, Failure> {
     let shapes = shapes(traffic, &cell.stack)?;
     let interval = cell.interval_ns.map_or(Duration::ZERO, Duration::from_nanos);
-    let every = interval.as_secs_f64() * cell.messages_per_connection as f64;
-    let lives = traffic.devices.iter().map(|seen| Cycle {
-        readings: cell.messages_per_connection as f64,
-        ..cycle(device, Some(every), |observer| {
+    let readings = cell.messages_per_connection as f64;
+    let every = interval.as_secs_f64() * readings;
+    let lives = traffic.devices.iter().map(|seen| {
+        let (mut life, _) = cycle(device, Some(every), |observer| {
             replay::tell_life(seen, &shapes, observer)
-        })
-        .0
+        });
+        // A reading of several packets is one message.
+        life.usage.messages = readings;
+        life.usage.payload_bytes = cell.payload_bytes as f64;
+        Cycle { readings, ..life }
     });
-    Ok(vec![Cycle::mean(
-        &lives.collect::<Vec<_>>(),
-        traffic.devices.len(),
-    )])
+    Ok(lives.collect())
 }
 
 /// The shapes of the packets of a stack's devices.

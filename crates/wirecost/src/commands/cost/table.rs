@@ -1,10 +1,11 @@
 //! The figures for a terminal. Every line ends with a line end; what is modelled has a star.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use wirecost_cost::tariff::Charge;
 use wirecost_energy::{Part, Purposes};
-use wirecost_proto::units::counted;
+use wirecost_proto::units::{DisplayDuration, counted};
 use wirecost_proto::{Cause, Layer, Phase};
 
 use super::outcome::{Asked, Outcome};
@@ -52,12 +53,13 @@ fn part(all: &Purposes, part: Part) -> f64 {
 
 /// The figures, where the energy goes, and what they are modelled by.
 pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outcomes: &[Outcome]) -> String {
-    let mut text = heading(arguments, source);
+    let alike = alike(source);
+    let mut text = heading(arguments, source, alike);
     let mut rows = vec![heads(asked)];
     let each = source.traffic.iter().zip(outcomes);
     rows.extend(
         each.clone()
-            .map(|(traffic, outcome)| row(asked, traffic, outcome)),
+            .map(|(traffic, outcome)| row(asked, (traffic, alike), outcome)),
     );
     draw(&rows, &TEXT_COLUMNS, &mut text);
     if asked.device.is_some() {
@@ -70,7 +72,7 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
                 .chain(names)
                 .collect(),
         ];
-        rows.extend(each.map(|(traffic, outcome)| shares(traffic, outcome)));
+        rows.extend(each.map(|(traffic, outcome)| shares((traffic, alike), outcome)));
         draw(&rows, &TEXT_COLUMNS, &mut text);
         text.push_str("The first six sum to 100 %; connect, keep-alive and acknowledgement contain their tails and wake-ups.\n");
     }
@@ -78,28 +80,63 @@ pub fn table(arguments: &CostArguments, asked: &Asked<'_>, source: &Source, outc
     text
 }
 
-fn heading(arguments: &CostArguments, source: &Source) -> String {
+/// The words at the end of the labels of cells that all of them have, with a blank in front; empty for one row, and for devices.
+fn alike(source: &Source) -> &str {
+    let mut labels = source.traffic.iter().map(|traffic| traffic.label.as_str());
+    let first = labels.next().unwrap_or_default();
+    let ends = first.match_indices(' ').map(|(at, _)| &first[at..]);
+    let is_of_cells = source
+        .traffic
+        .iter()
+        .all(|traffic| !traffic.mode.starts_with("as ") && traffic.mode != "each interval");
+    let mut ends = ends.filter(|end| is_of_cells && labels.clone().all(|label| label.ends_with(end)));
+    ends.next().unwrap_or_default()
+}
+
+/// The label of a row without the words that all rows have.
+fn own_label(traffic: &Traffic, alike: &str) -> String {
+    let own = traffic.label.strip_suffix(alike);
+    own.unwrap_or(&traffic.label).to_owned()
+}
+
+fn heading(arguments: &CostArguments, source: &Source, alike: &str) -> String {
     let shown = arguments.source.display();
     let every = source.traffic.first().map_or(0.0, |traffic| traffic.interval);
     let is_one = source.traffic.iter().all(|traffic| traffic.interval == every);
+    let every = Duration::from_secs_f64(every);
     match source.traffic.first().map(|traffic| traffic.mode.as_str()) {
         Some("as captured") => format!("{shown}: the capture repeats without a pause\n\n"),
         Some("as run") => {
             format!("{shown}: the mean device repeats what it did in the load, without a pause\n\n")
         }
         Some("each interval") => format!("{shown}: the traffic is repeated every {}\n\n", time(every)),
-        _ if is_one => format!("{shown}: one reading every {}\n\n", time(every)),
-        _ => format!("{shown}: one reading at the interval of each cell\n\n"),
+        _ => {
+            let what = if source.has_batches { "message" } else { "reading" };
+            let when = match is_one {
+                true => format!("every {}", time(every)),
+                false => "at the interval of each cell".to_owned(),
+            };
+            let alike = alike.trim_start();
+            let each = if alike.is_empty() {
+                String::new()
+            } else {
+                format!("; each row: {alike}")
+            };
+            format!("{shown}: one {what} {when}{each}\n\n")
+        }
     }
 }
 
-fn time(seconds: f64) -> String {
-    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min")];
+/// A time in the largest unit that gives a whole number. The random numbers of cells follow from [`DisplayDuration`], so that it cannot
+/// have hours.
+pub fn time(time: Duration) -> String {
+    let units = [(86_400, "d"), (3_600, "h")];
+    let seconds = time.as_secs();
     let unit = units
         .into_iter()
-        .find(|(unit, _)| seconds >= *unit && seconds % unit == 0.0);
+        .find(|(unit, _)| seconds > 0 && time.subsec_nanos() == 0 && seconds.is_multiple_of(*unit));
     unit.map_or_else(
-        || format!("{seconds}s"),
+        || DisplayDuration(time).to_string(),
         |(unit, name)| format!("{}{name}", seconds / unit),
     )
 }
@@ -126,10 +163,10 @@ fn heads(asked: &Asked<'_>) -> Vec<String> {
     heads
 }
 
-fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
+fn row(asked: &Asked<'_>, (traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> {
     let fleet = f64::from(asked.devices);
     let mut row = vec![
-        traffic.label.clone(),
+        own_label(traffic, alike),
         traffic.mode.clone(),
         number(traffic.bytes_each()),
     ];
@@ -157,8 +194,8 @@ fn row(asked: &Asked<'_>, traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
     row
 }
 
-fn shares(traffic: &Traffic, outcome: &Outcome) -> Vec<String> {
-    let mut row = vec![traffic.label.clone(), traffic.mode.clone()];
+fn shares((traffic, alike): (&Traffic, &str), outcome: &Outcome) -> Vec<String> {
+    let mut row = vec![own_label(traffic, alike), traffic.mode.clone()];
     if let Some(power) = &outcome.power {
         let whole = power.total().joules;
         let share = |(name, of): &Share| {
@@ -276,8 +313,8 @@ mod tests {
         let texts = [0.0, 0.000_123_456, 0.5, 12.0, 123.456, 98_765.4].map(number);
         assert_eq!(texts, ["0", "0.0001235", "0.5", "12", "123.5", "98765"]);
         assert_eq!(
-            [900.0, 7_200.0, 90.0, 0.5].map(time),
-            ["15min", "2h", "90s", "0.5s"]
+            [0.0, 900.0, 7_200.0, 172_800.0, 90.0, 0.5].map(|seconds| time(Duration::from_secs_f64(seconds))),
+            ["0ms", "15min", "2h", "2d", "90s", "500ms"]
         );
     }
 }

@@ -1,27 +1,21 @@
 //! What is priced: the devices of a capture, or the cells of a comparison.
 
-use std::fs::File;
-use std::path::Path;
 use std::time::Duration;
 
-use wirecost_cost::{Observed, ObservedPacket, Observer, Usage};
-use wirecost_dissect::{Reading, Sightings};
+use wirecost_cost::{Observed, ObservedPacket, Observer, Usage, UsageMeter};
 use wirecost_energy::{Account, Device, Meter};
-use wirecost_proto::units::counted;
 use wirecost_proto::{Direction, Instant};
 use wirecost_results::ladder::Ladder;
 use wirecost_results::summary::Summary;
 use wirecost_results::{Cell, RunFolder};
 
-use super::{cells as nbiot_cells, devices, loads, sessions};
+use super::table::time;
+use super::{capture, cells as nbiot_cells, devices, loads, sessions};
 use crate::arguments::CostArguments;
 use crate::exit::Failure;
 
 /// The interval between the readings of a results folder.
 const INTERVAL: Duration = Duration::from_secs(15 * 60);
-
-/// The most devices of a capture that have rows.
-const MAX_DEVICES: usize = 40;
 
 /// How a report in NB-IoT cells is repeated.
 pub const IN_CELLS: &str = "in the cells";
@@ -124,8 +118,8 @@ impl Observer for FirstTimes {
 }
 
 /// What the device of a capture did.
-fn activity(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Activity {
-    let mut observers = (Meter::new(device), (Usage::default(), FirstTimes::default()));
+pub fn activity(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Activity {
+    let mut observers = (Meter::new(device), (UsageMeter::default(), FirstTimes::default()));
     tell(&mut observers);
     let (meter, (usage, FirstTimes { first, first_up })) = observers;
     let times = first.zip(first_up);
@@ -133,7 +127,7 @@ fn activity(device: &Device, tell: impl FnOnce(&mut dyn Observer)) -> Activity {
         account: meter.finish(),
         wake: device.wake.map_or(0.0, |wake| wake.time.as_secs_f64()),
         first_up: times.map(|(first, up)| up.saturating_since(first).as_secs_f64()),
-        readings: usage.messages,
+        readings: usage.finish().messages,
     }
 }
 
@@ -163,6 +157,8 @@ pub struct Source {
     pub traffic: Vec<Traffic>,
     /// What to know about the figures.
     pub notes: Vec<String>,
+    /// Whether a message of a comparison carries several readings, of which there is then one message at each interval.
+    pub has_batches: bool,
     /// Why the capture could not be read to its end.
     pub fault: Option<String>,
 }
@@ -171,10 +167,11 @@ impl Source {
     /// Reads what the command line names.
     pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Self, Failure> {
         let source = if arguments.source.is_dir() {
+            refuse_capture_options(arguments)?;
             cells(arguments, device)?
         } else {
             refuse_sessions(arguments, OTHER_SOURCE)?;
-            capture(arguments, device)?
+            capture::read(arguments, device)?
         };
         if source.traffic.is_empty() {
             let shown = arguments.source.display();
@@ -194,7 +191,10 @@ pub fn cycle(
     every: Option<f64>,
     tell: impl FnOnce(&mut dyn Observer),
 ) -> (Cycle, Observed) {
-    let mut observers = (device.map(Meter::new), (Usage::default(), Observed::default()));
+    let mut observers = (
+        device.map(Meter::new),
+        (UsageMeter::default(), Observed::default()),
+    );
     tell(&mut observers);
     let (meter, (usage, observed)) = observers;
     let account = match every {
@@ -204,117 +204,11 @@ pub fn cycle(
     };
     let cycle = Cycle {
         account,
-        usage,
+        usage: usage.finish(),
         readings: 1.0,
         every: every.unwrap_or_else(|| observed.duration().as_secs_f64()),
     };
     (cycle, observed)
-}
-
-/// Reads a capture with the secrets of a key log. Every packet has a time.
-pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings), Failure> {
-    let unreadable = |path: &Path, error| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()))
-            .with_hint("give a capture file, or the results folder of a comparison")
-    };
-    let file = File::open(path).map_err(|error| unreadable(path, error))?;
-    let key_log = match key_log {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
-        None => String::new(),
-    };
-    let (reading, sightings) = wirecost_dissect::observe(file, &key_log).map_err(|error| {
-        Failure::usage(format!("{}: {error}", path.display()))
-            .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote, or the folder of a comparison")
-    })?;
-    if sightings.untimed() > 0 {
-        let untimed = counted(sightings.untimed(), "packet");
-        return Err(
-            Failure::usage(format!("{}: {untimed} without a time", path.display()))
-                .with_hint("capture with times: energy depends on when a packet is sent"),
-        );
-    }
-    Ok((reading, sightings))
-}
-
-fn capture(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
-    let (reading, sightings) = open(&arguments.source, arguments.keylog.as_deref())?;
-    let mut source = Source {
-        fault: reading.fault.map(|fault| fault.to_string()),
-        ..Source::default()
-    };
-    let other: u64 = reading
-        .report
-        .unattributed
-        .iter()
-        .filter(|left| left.why == "no flow")
-        .map(|left| left.packets)
-        .sum();
-    if other > 0 {
-        source.notes.push(format!(
-            "{} belong to no device and are left out",
-            counted(other, "packet")
-        ));
-    }
-    let undescribed = reading
-        .report
-        .unattributed
-        .iter()
-        .filter(|left| left.why != "no flow");
-    let undescribed: u64 = undescribed.map(|left| left.bytes).sum();
-    if undescribed > 0 {
-        source.notes.push(format!(
-            "{} could not be described (wirecost pcap says why): they count as application, and their messages are not seen",
-            counted(undescribed, "byte")
-        ));
-    }
-    devices(arguments, device, &sightings, &mut source)?;
-    Ok(source)
-}
-
-/// Adds the devices of a capture, most bytes first.
-fn devices(
-    arguments: &CostArguments,
-    device: Option<&Device>,
-    sightings: &Sightings,
-    source: &mut Source,
-) -> Result<(), Failure> {
-    let mut found: Vec<_> = sightings.devices().into_iter().collect();
-    found.sort_by_key(|(address, bytes)| (std::cmp::Reverse(*bytes), *address));
-    if let Some(client) = arguments.client {
-        found.retain(|(address, _)| *address == client);
-    }
-    if found.len() > MAX_DEVICES {
-        let left_out = found.len() - MAX_DEVICES;
-        source
-            .notes
-            .push(format!("{left_out} more devices with fewer bytes are left out"));
-        found.truncate(MAX_DEVICES);
-    }
-    let every = arguments.interval.map(|interval| interval.as_secs_f64());
-    for (address, _) in found {
-        let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
-        let (cycle, observed) = cycle(device, every, tell);
-        if every.is_none() && observed.duration().is_zero() {
-            return Err(Failure::usage(format!(
-                "all packets of {address} have the same time, so they have no rate"
-            ))
-            .with_hint("say how often they are sent with --interval"));
-        }
-        source.traffic.push(Traffic {
-            label: address.to_string(),
-            mode: if every.is_some() {
-                "each interval"
-            } else {
-                "as captured"
-            }
-            .to_owned(),
-            interval: cycle.every,
-            keep_alive: None,
-            cycles: vec![cycle],
-            activity: device.map(|device| activity(device, tell)),
-        });
-    }
-    Ok(())
 }
 
 /// Why the connections of captures, loads and reports in cells are as they are.
@@ -332,6 +226,22 @@ fn refuse_sessions(arguments: &CostArguments, why: &str) -> Result<(), Failure> 
             arguments.source.display()
         ))
         .with_hint("give the folder of a comparison that was run without --interval"))
+    })
+}
+
+/// Refuses the options of captures beside a results folder, where they would change nothing.
+fn refuse_capture_options(arguments: &CostArguments) -> Result<(), Failure> {
+    let given = [
+        arguments.client.map(|_| "--client"),
+        arguments.keylog.as_ref().map(|_| "--keylog"),
+    ];
+    let shown = arguments.source.display();
+    given.into_iter().flatten().next().map_or(Ok(()), |flag| {
+        Err(
+            Failure::usage(format!("{flag} has no effect on {shown}: it is about a capture")).with_hint(
+                format!("give the capture instead, e.g. {shown}/capture/all.pcapng"),
+            ),
+        )
     })
 }
 
@@ -355,6 +265,8 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
         cell.message.is_some().then_some((cell, ladder))
     });
     let seen: Vec<sessions::Seen<'_>> = seen.collect();
+    let mut readings = seen.iter().filter_map(|(cell, _)| cell.readings.as_ref());
+    source.has_batches = readings.any(|readings| readings.count > 1);
     for (cell, ladder) in seen.iter().copied() {
         let is_as_run = arguments
             .interval
@@ -370,7 +282,10 @@ fn cells(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, F
                 mode: mode(cell),
                 interval: every,
                 keep_alive: None,
-                cycles: devices::cycles(&lives, cell, device)?,
+                cycles: vec![Cycle::mean(
+                    &devices::lives(&lives, cell, device)?,
+                    lives.devices.len(),
+                )],
                 activity: None,
             });
         } else {
@@ -396,7 +311,8 @@ fn session_notes(arguments: &CostArguments, source: &mut Source) {
         let renewed = has(source, "renewed");
         source.notes.push(match renewed {
             true => format!(
-                "renewed: one reading in {lifetime:?} has a full handshake, the others are as without --session-lifetime"
+                "renewed: one reading in {} has a full handshake, the others are as without --session-lifetime",
+                time(lifetime)
             ),
             false => "--session-lifetime changes nothing: no row keeps or resumes a session".to_owned(),
         });
@@ -415,9 +331,15 @@ fn session_notes(arguments: &CostArguments, source: &mut Source) {
 
 /// The name of a cell's rows.
 pub fn label(cell: &Cell, ladder: &Ladder) -> String {
+    let readings = cell.readings.as_ref().map(|readings| format!("{readings}: "));
     format!(
-        "{} {} {}B {} {}",
-        cell.stack, cell.start, cell.payload_bytes, ladder.link, cell.engine
+        "{} {} {}{}B {} {}",
+        cell.stack,
+        cell.start,
+        readings.unwrap_or_default(),
+        cell.payload_bytes,
+        ladder.link,
+        cell.engine
     )
 }
 

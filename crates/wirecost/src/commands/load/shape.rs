@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wirecost_load::roles::phases::{Shape, phases};
+use wirecost_scenario::load::MESSAGES;
 use wirecost_scenario::options::load::resources::filter_of;
 use wirecost_scenario::options::load::{Backoff, LoadOptions, Payload, Subscribers, Will};
 use wirecost_stack::Application;
@@ -24,6 +25,7 @@ pub(super) fn shaped(
         payload: payload(asked)?.unwrap_or(options.payload),
         chunk: asked.chunk,
         nagle: asked.nagle,
+        http: asked.http.sizes(),
         connection: asked.connection,
         retain: asked.retain,
         session_expiry: asked.session_expiry,
@@ -80,10 +82,12 @@ fn subscribers(asked: &ShapeArguments, options: &LoadOptions) -> Option<Subscrib
     };
     Some(Subscribers {
         devices: asked.subscribers?,
-        filter: asked
-            .filter
-            .clone()
-            .unwrap_or_else(|| filter_of(&options.resource)),
+        filter: match (&asked.filter, asked.poll) {
+            (Some(filter), _) => filter.clone(),
+            (None, Some(_)) => MESSAGES.to_owned(),
+            (None, None) => filter_of(&options.resource),
+        },
+        poll: asked.poll,
         shared: asked.shared.clone(),
         qos: asked.subscribe_qos.unwrap_or(of_stack),
     })

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use wirecost_cost::{DeviceEvent, ObservedPacket, Observer};
+use wirecost_cost::messages::UDP_HEADER;
+use wirecost_cost::{DeviceEvent, Messages, ObservedPacket, Observer};
 use wirecost_proto::{Cause, Direction, Instant, Layer, Phase, Span};
 
-/// Bytes of a UDP header: such a datagram is a reading of its own, even without a header of the application.
-const UDP_HEADER: u32 = 8;
 /// The fewest bytes of an encrypted record that may hold a reading. A TLS 1.3 record has 17 B beside its content, one of TLS 1.2
 /// or DTLS 1.2 at most 24 B: smaller ones have room for an alert, for MQTT's PINGREQ, DISCONNECT and acknowledgements, and for
 /// AMQP's empty frame.
@@ -16,17 +15,10 @@ pub const SMALLEST_QUIC: u64 = 61;
 /// A QUIC packet up of this size is full: the next one continues the reading.
 const FULL_QUIC: u64 = 1_100;
 
-/// The pause in a stream of payload alone after which a reading starts.
-const PAUSE: Duration = Duration::from_secs(1);
-
 /// A time, and the bytes that a device sent or got at that time.
 pub type Reading = (Instant, u64);
 
-/// Notes the time and size of each reading of a device, by direction.
-///
-/// A reading starts with payload behind bytes of the application, or with payload alone in a UDP datagram. Payload that
-/// follows without them, e.g. in the next TCP segment, belongs to the same reading. A device whose TCP connections carry payload
-/// alone starts one with each pause of [`PAUSE`].
+/// Notes the time and size of each reading of a device, by direction: its [`Messages`].
 #[derive(Debug, Default)]
 pub struct Readings {
     /// Time and payload bytes of each reading that the device sends.
@@ -38,21 +30,10 @@ pub struct Readings {
     /// Connections that the device started.
     pub connects: u64,
     records: Vec<Record>,
-    ways: [Way; 2],
+    ways: [Messages; 2],
     packets: u64,
     is_new: bool,
     quic_is_full: bool,
-}
-
-/// The payload of one direction.
-#[derive(Clone, Copy, Debug, Default)]
-struct Way {
-    /// Whether bytes of the application came behind the last payload.
-    begins: bool,
-    /// Whether there were any.
-    has_application: bool,
-    /// The time of the last payload.
-    last: Option<Instant>,
 }
 
 /// A record up whose content is encrypted.
@@ -93,27 +74,14 @@ impl Readings {
     }
 
     fn payload(&mut self, packet: &ObservedPacket<'_>) {
-        let way = &mut self.ways[packet.direction as usize];
         let seen = match packet.direction {
             Direction::Up => &mut self.seen,
             Direction::Down => &mut self.down,
         };
-        let mut is_alone = transport(packet, |_| true) == UDP_HEADER;
-        for span in packet.spans {
-            let payload = u64::from(Span::original_payload_bytes(span));
-            if payload == 0 {
-                way.begins |= span.layer == Layer::Application;
-                way.has_application |= way.begins;
-                continue;
-            }
-            let pause = way.last.map(|last| packet.at.saturating_since(last));
-            let is_paused = !way.has_application && pause.is_some_and(|pause| pause >= PAUSE);
-            match seen.last_mut() {
-                Some(last) if !way.begins && !is_alone && !is_paused => last.1 += payload,
-                _ => seen.push((packet.at, payload)),
-            }
-            (way.begins, is_alone, way.last) = (false, false, Some(packet.at));
-        }
+        self.ways[packet.direction as usize].packet(packet, |bytes, begins| match seen.last_mut() {
+            Some(last) if !begins => last.1 += u64::from(bytes),
+            _ => seen.push((packet.at, bytes.into())),
+        });
     }
 
     /// Notes the records of a packet up without payload.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use wirecost_proto::Layer;
-use wirecost_proto::units::{DisplayDuration, counted};
+use wirecost_proto::units::counted;
 
 use super::rows::Row;
 use super::today::Today;
-use crate::commands::cost::table::{draw, number};
+use crate::commands::cost::table::{draw, number, time};
 
 /// Today's bytes beside those of each stack, and the same by layer.
 pub fn table(today: &Today, rows: &[Row]) -> String {
@@ -19,7 +19,7 @@ pub fn table(today: &Today, rows: &[Row]) -> String {
         counted(today.readings, "reading"),
         today.device,
         counted(today.connects, "connection"),
-        DisplayDuration(today.every)
+        time(today.every)
     );
     let head = ["stack", "connection", "bytes", "MB/month", "against today"];
     let line = |name: &str, way: &str, bytes: f64| {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use wirecost_cost::tariff::MONTH_SECONDS;
 use wirecost_dissect::{Report, Sightings};
-use wirecost_proto::units::{DisplayDuration, counted};
+use wirecost_proto::units::counted;
 
 use super::readings::{self, Reading, Readings};
 use crate::arguments::WhatIfArguments;
 use crate::commands::choose::MOST_READINGS;
-use crate::commands::cost::traffic;
+use crate::commands::cost::capture::{self, no_client};
+use crate::commands::cost::table::time;
 use crate::exit::Failure;
 
 /// The most sizes that are simulated.
@@ -43,13 +44,15 @@ impl Today {
     /// Finds the readings of a device in the capture.
     pub fn read(arguments: &WhatIfArguments) -> Result<Self, Failure> {
         let shown = arguments.capture.display().to_string();
-        let (reading, sightings) = traffic::open(&arguments.capture, arguments.keylog.as_deref())?;
+        let (reading, sightings) = capture::open(&arguments.capture, arguments.keylog.as_deref())?;
         if let Some(fault) = &reading.fault {
             return Err(Failure::usage(format!("{shown}: {fault}"))
                 .with_hint("give a whole capture: the bytes of each reading are needed"));
         }
-        let device = device(&sightings, arguments.client)
-            .ok_or_else(|| none(&shown, "packets of this device".to_owned()))?;
+        let device = device(&sightings, arguments.client).ok_or_else(|| match arguments.client {
+            Some(client) => no_client(&shown, client, &sightings),
+            None => none(&shown, "packets of a device".to_owned()),
+        })?;
         let mut found = Readings::default();
         sightings.tell(device, &mut found);
         let mut notes = Vec::new();
@@ -62,7 +65,7 @@ impl Today {
         if readings::is_irregular(&seen, every) {
             notes.push(format!(
                 "the times between readings differ: all are simulated {} apart",
-                DisplayDuration(every)
+                time(every)
             ));
         }
         let count = seen.len() as u64;
@@ -108,7 +111,7 @@ impl Today {
                 .to_owned(),
             format!(
                 "simulated: one device, {sizes} every {}, up, with wirecost's own client and server; another client's topic, client ID, options and certificates have other lengths",
-                DisplayDuration(self.every)
+                time(self.every)
             ),
         ];
         notes.extend(self.notes.iter().cloned());
@@ -201,7 +204,7 @@ fn seen(found: &Readings, report: &Report, notes: &mut Vec<String>) -> Vec<Readi
 
 fn every(arguments: &WhatIfArguments, device: IpAddr, seen: &[Reading]) -> Result<Duration, Failure> {
     let every = arguments.every.or_else(|| readings::interval(seen));
-    every.filter(|every| !every.is_zero()).ok_or_else(|| {
+    every.ok_or_else(|| {
         Failure::usage(format!("the readings of {device} have no interval"))
             .with_hint("say how often they are sent with --every, e.g. --every 15min")
     })

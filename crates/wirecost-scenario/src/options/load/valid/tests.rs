@@ -38,6 +38,7 @@ fn what_a_protocol_does_not_have_is_refused_by_its_key() {
         Some(Subscribers {
             devices: 2,
             filter: filter.into(),
+            poll: None,
             shared: shared.map(str::to_owned),
             qos: 1,
         })

@@ -1,0 +1,156 @@
+//! The keys of sites: `sites`, `links`, `at`; and the settings of servers.
+
+use std::path::Path;
+
+use wirecost_link::LinkConfig;
+
+use crate::error::ScenarioError;
+use crate::link;
+use crate::node::{Key, Node};
+use crate::options::load::settings::Settings;
+use crate::options::load::sites::{At, Fault, Site, SiteLink, Sites};
+use crate::options::load::{LoadOptions, LoadTarget};
+use crate::table::{Table, parsed, text, whole};
+
+/// The keys of a site.
+pub const SITE_KEYS: [&str; 2] = ["servers", "settings"];
+/// The keys of the sites of devices.
+pub const AT_KEYS: [&str; 2] = ["senders", "subscribers"];
+
+/// The settings of a server: names of its own configuration, with whole numbers.
+pub(super) fn settings(table: &Table<'_>) -> Result<Settings, ScenarioError> {
+    let Some(node) = table.get("settings") else {
+        return Ok(Settings::default());
+    };
+    let entries = node.entries().ok_or_else(|| {
+        let kind = node.kind();
+        table.error(
+            "settings",
+            format!("a table of names and numbers is expected, this is {kind}"),
+        )
+    })?;
+    let own = Table::at(node, "settings.");
+    let setting = |(key, _): &(Key, Node)| Ok((key.name.clone(), own.required(&key.name, whole)?));
+    entries
+        .iter()
+        .map(setting)
+        .collect::<Result<_, _>>()
+        .map(Settings)
+}
+
+/// Reads the sites of a load, from which its link, its target and the target's settings follow.
+pub(super) fn place(
+    table: &Table<'_>,
+    load: &mut LoadOptions,
+    folder: Option<&Path>,
+) -> Result<(), ScenarioError> {
+    let Some(node) = table.get("sites") else {
+        let stray = ["links", "at"].into_iter().find(|key| table.get(key).is_some());
+        return stray.map_or(Ok(()), |key| Err(table.error(key, "it needs sites")));
+    };
+    let sites = read(table, node, folder)?;
+    let placement = sites.place().map_err(|fault| at_fault(table, &fault))?;
+    if load.link.is_some_and(|link| link != placement.link) {
+        return Err(table.error("link", "the links between sites are under links: leave it out"));
+    }
+    let target = LoadTarget::Started(placement.target);
+    if table.get("target").is_some() && load.target != target {
+        return Err(table.error("target", "the servers of sites are under sites: leave it out"));
+    }
+    if !load.settings.is_empty() && load.settings != placement.settings {
+        return Err(table.error(
+            "settings",
+            "those of the servers of sites are under sites: leave them out",
+        ));
+    }
+    (load.link, load.target, load.settings) = (Some(placement.link), target, placement.settings);
+    load.sites = Some(sites);
+    Ok(())
+}
+
+/// An error at the value that a fault names.
+fn at_fault(table: &Table<'_>, Fault { key, why }: &Fault) -> ScenarioError {
+    let mut parts = key.split('.');
+    let place = parts.next().and_then(|first| table.get(first)).map(|node| {
+        let deepest = parts.try_fold(node, |node, part| node.get(part).ok_or(node));
+        deepest.unwrap_or_else(|node| node)
+    });
+    match place {
+        Some(node) => ScenarioError::new(&node.place, format!("{key}: {why}")),
+        None => table.error(key, why),
+    }
+}
+
+fn read(table: &Table<'_>, node: &Node, folder: Option<&Path>) -> Result<Sites, ScenarioError> {
+    let wrong = |node: &Node, key: &str| {
+        let kind = node.kind();
+        table.error(key, format!("a table by name is expected, this is {kind}"))
+    };
+    let entries = node.entries().ok_or_else(|| wrong(node, "sites"))?;
+    let all = entries
+        .iter()
+        .map(|(key, node)| site(key, node))
+        .collect::<Result<_, _>>()?;
+    let joined = table
+        .get("links")
+        .ok_or_else(|| table.error("links", "sites need links between them"))?;
+    let entries = joined.entries().ok_or_else(|| wrong(joined, "links"))?;
+    let links = entries.iter().map(|(key, node)| site_link(key, node, folder));
+    let links = links.collect::<Result<_, _>>()?;
+    let devices = table.get("at").ok_or_else(|| {
+        table.error(
+            "at",
+            "it says at which sites the devices are, e.g. {senders: field}",
+        )
+    })?;
+    let own = Table::new(devices, "at.", &AT_KEYS)?;
+    let at = At {
+        senders: own.required("senders", text)?,
+        subscribers: own.one("subscribers", text)?,
+    };
+    Ok(Sites { all, links, at })
+}
+
+fn site(key: &Key, node: &Node) -> Result<Site, ScenarioError> {
+    let is_plain = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    if !is_plain(&key.name) {
+        let why = format!(
+            "sites: {:?} is no name of a site: use letters, digits and _",
+            key.name
+        );
+        return Err(ScenarioError::new(&key.place, why));
+    }
+    let prefix = format!("sites.{}.", key.name);
+    let none = Node::at(&node.place, crate::node::Value::Table(Vec::new()));
+    let is_empty = node.value == crate::node::Value::Null;
+    let own = Table::new(if is_empty { &none } else { node }, &prefix, &SITE_KEYS)?;
+    Ok(Site {
+        name: key.name.clone(),
+        servers: own.many("servers", parsed)?,
+        settings: settings(&own)?,
+    })
+}
+
+fn site_link(key: &Key, node: &Node, folder: Option<&Path>) -> Result<SiteLink, ScenarioError> {
+    let at = |why: String| ScenarioError::new(&key.place, format!("links.{}: {why}", key.name));
+    let (one, other) = key
+        .name
+        .split_once('-')
+        .ok_or_else(|| at("the name of a link is that of its two sites, e.g. field-fog".to_owned()))?;
+    let prefix = format!("links.{}.", key.name);
+    let links = link::links(node, &prefix, folder)?;
+    let config: LinkConfig = match links.as_slice() {
+        [link] if link.cell.is_none() => *link,
+        [_] => return Err(at("an NB-IoT cell is modelled for single devices".to_owned())),
+        _ => return Err(at("it is one link".to_owned())),
+    };
+    Ok(SiteLink {
+        ends: [one.to_owned(), other.to_owned()],
+        config,
+    })
+}

@@ -1,0 +1,144 @@
+//! What is priced of a capture: its devices.
+
+use std::fs::File;
+use std::net::IpAddr;
+use std::path::Path;
+
+use wirecost_cost::Observer;
+use wirecost_dissect::{Reading, Sightings};
+use wirecost_energy::Device;
+use wirecost_proto::units::counted;
+
+use super::traffic::{Source, Traffic, activity, cycle};
+use crate::arguments::CostArguments;
+use crate::exit::Failure;
+
+/// The most devices of a capture that have rows.
+const MAX_DEVICES: usize = 40;
+
+/// Reads a capture with the secrets of a key log. Every packet has a time.
+pub fn open(path: &Path, key_log: Option<&Path>) -> Result<(Reading, Sightings), Failure> {
+    let unreadable = |path: &Path, error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()))
+            .with_hint("give a capture file, or the results folder of a comparison")
+    };
+    let file = File::open(path).map_err(|error| unreadable(path, error))?;
+    let key_log = match key_log {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?,
+        None => String::new(),
+    };
+    let (reading, sightings) = wirecost_dissect::observe(file, &key_log).map_err(|error| {
+        Failure::usage(format!("{}: {error}", path.display()))
+            .with_hint("give a file that tcpdump, dumpcap or Wireshark wrote, or the folder of a comparison")
+    })?;
+    if sightings.untimed() > 0 {
+        let untimed = counted(sightings.untimed(), "packet");
+        return Err(
+            Failure::usage(format!("{}: {untimed} without a time", path.display()))
+                .with_hint("capture with times: energy depends on when a packet is sent"),
+        );
+    }
+    Ok((reading, sightings))
+}
+
+/// Reads the devices of the capture that the command line names.
+pub fn read(arguments: &CostArguments, device: Option<&Device>) -> Result<Source, Failure> {
+    let (reading, sightings) = open(&arguments.source, arguments.keylog.as_deref())?;
+    let mut source = Source {
+        fault: reading.fault.map(|fault| fault.to_string()),
+        ..Source::default()
+    };
+    let other: u64 = reading
+        .report
+        .unattributed
+        .iter()
+        .filter(|left| left.why == "no flow")
+        .map(|left| left.packets)
+        .sum();
+    if other > 0 {
+        source.notes.push(format!(
+            "{} belong to no device and are left out",
+            counted(other, "packet")
+        ));
+    }
+    let undescribed = reading
+        .report
+        .unattributed
+        .iter()
+        .filter(|left| left.why != "no flow");
+    let undescribed: u64 = undescribed.map(|left| left.bytes).sum();
+    if undescribed > 0 {
+        source.notes.push(format!(
+            "{} could not be described (wirecost pcap says why): they count as application, and their messages are not seen",
+            counted(undescribed, "byte")
+        ));
+    }
+    devices(arguments, device, &sightings, &mut source)?;
+    Ok(source)
+}
+
+/// The failure of a capture without packets of the device that was asked for.
+pub fn no_client(shown: &str, client: IpAddr, sightings: &Sightings) -> Failure {
+    let mut others = sightings.devices().into_keys();
+    let hint = others.next().map_or_else(
+        || "wirecost pcap shows what is in it".to_owned(),
+        |first| match others.count() {
+            0 => format!("its only device is {first}"),
+            more => format!("it has {}, e.g. {first}", counted(more as u64 + 1, "device")),
+        },
+    );
+    Failure::usage(format!("{shown} has no packets of {client}")).with_hint(hint)
+}
+
+/// Adds the devices of a capture, most bytes first.
+fn devices(
+    arguments: &CostArguments,
+    device: Option<&Device>,
+    sightings: &Sightings,
+    source: &mut Source,
+) -> Result<(), Failure> {
+    let mut found: Vec<_> = sightings.devices().into_iter().collect();
+    found.sort_by_key(|(address, bytes)| (std::cmp::Reverse(*bytes), *address));
+    if let Some(client) = arguments.client {
+        found.retain(|(address, _)| *address == client);
+        if found.is_empty() {
+            return Err(no_client(
+                &arguments.source.display().to_string(),
+                client,
+                sightings,
+            ));
+        }
+    }
+    if found.len() > MAX_DEVICES {
+        let left_out = found.len() - MAX_DEVICES;
+        source
+            .notes
+            .push(format!("{left_out} more devices with fewer bytes are left out"));
+        found.truncate(MAX_DEVICES);
+    }
+    let every = arguments.interval.map(|interval| interval.as_secs_f64());
+    for (address, _) in found {
+        let tell = |observer: &mut dyn Observer| sightings.tell(address, &mut { observer });
+        let (cycle, observed) = cycle(device, every, tell);
+        if every.is_none() && observed.duration().is_zero() {
+            return Err(Failure::usage(format!(
+                "all packets of {address} have the same time, so they have no rate"
+            ))
+            .with_hint("say how often they are sent with --interval"));
+        }
+        source.traffic.push(Traffic {
+            label: address.to_string(),
+            mode: if every.is_some() {
+                "each interval"
+            } else {
+                "as captured"
+            }
+            .to_owned(),
+            interval: cycle.every,
+            keep_alive: None,
+            cycles: vec![cycle],
+            activity: device.map(|device| activity(device, tell)),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Loads with sites: each hop has its own link, and its bytes are those of the capture.
+
+mod common;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use common::tshark::fields;
+use common::{Said, need_program, need_root, open_folder, said, wirecost};
+
+const FOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fog.yaml");
+/// The example with fewer messages.
+const SHORT: &str = "phases=[{do: publish, rate: 50/s, duration: 2s}, {do: await_replay, timeout: 10s}]";
+
+fn run(folder: &Path, sets: &[&str]) -> Said {
+    let mut command = wirecost(folder);
+    command.args([
+        "run",
+        FOG,
+        "--quiet",
+        "--out",
+        "run",
+        "--set",
+        "capture=true",
+        "--set",
+        SHORT,
+    ]);
+    sets.iter().for_each(|set| {
+        command.args(["--set", set]);
+    });
+    said(&mut command)
+}
+
+fn load(folder: &Path) -> Value {
+    let text = std::fs::read_to_string(folder.join("run/summary.json")).expect("summary.json");
+    let summary: Value = serde_json::from_str(&text).expect("JSON");
+    summary["loads"][0].clone()
+}
+
+/// Packets and bytes from one network to another.
+fn crossed(capture: &Path, filter: &str) -> (u64, u64) {
+    let rows = fields(capture, filter, &["ip.len"]);
+    let bytes = rows
+        .iter()
+        .map(|row| row[0].parse::<u64>().expect("a length"))
+        .sum();
+    (rows.len() as u64, bytes)
+}
+
+/// The 100 senders of the example are 10.77.0.2 to 10.77.0.101, its subscriber is 10.77.0.102.
+const SENDERS: &str = "ip.addr >= 10.77.0.2 && ip.addr <= 10.77.0.101";
+const SUBSCRIBER: &str = "ip.addr == 10.77.0.102";
+
+fn hops_equal_the_capture(folder: &Path) {
+    let load = load(folder);
+    let capture = folder
+        .join("run")
+        .join(load["capture"].as_str().expect("a capture"));
+    for (index, (name, who)) in [("field-fog", SENDERS), ("fog-office", SUBSCRIBER)]
+        .into_iter()
+        .enumerate()
+    {
+        let hop = &load["hops"][index];
+        assert_eq!(hop["hop"], name, "{load}");
+        // Packets of the first site go up: devices send up on the first hop, and receive up on the second.
+        for (way, server) in [("up", "ip.dst == 10.78.0.1"), ("down", "ip.src == 10.78.0.1")] {
+            let used = &hop["used"][way];
+            let told = (used["packets"].as_u64(), used["bytes"].as_u64());
+            let (packets, bytes) = crossed(&capture, &format!("{who} && {server} && !icmp"));
+            assert!(packets > 0, "{name} {way}");
+            assert_eq!(told, (Some(packets), Some(bytes)), "{name} {way}");
+        }
+    }
+    let all = fields(&capture, "!icmp", &["ip.len"]).len();
+    let counted = load["hops"].as_array().expect("hops").iter();
+    let counted = counted.flat_map(|hop| ["up", "down"].map(|way| hop["used"][way]["packets"].as_u64()));
+    assert_eq!(
+        counted.flatten().sum::<u64>(),
+        all as u64,
+        "every packet has a hop"
+    );
+}
+
+#[test]
+fn in_virtual_time_bytes_by_hop_are_those_of_the_capture() {
+    let home = open_folder();
+    let said = run(home.path(), &[]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.contains("fog-office"), "{}", said.stdout);
+    hops_equal_the_capture(home.path());
+    let load = load(home.path());
+    let publish = load["phases"]
+        .as_array()
+        .expect("phases")
+        .iter()
+        .find(|phase| phase["name"] == "publish");
+    let publish = publish.expect("a publish phase");
+    assert_eq!(publish["outcomes"]["acknowledged"], 100);
+    // Up to the fog 1 ms, from there 15 ms, and the time of both packets at their rates.
+    let delay = publish["one_way_delay_ns"]["p50"].as_f64().expect("a delay");
+    assert!((16e6..16.5e6).contains(&delay), "{delay}");
+    let hops = std::fs::read_to_string(home.path().join("run/hops.csv")).expect("hops.csv");
+    assert!(hops.starts_with("load,phase,hop,up_packets,up_bytes,"), "{hops}");
+}
+
+#[test]
+#[ignore = "needs root, tshark and mosquitto"]
+fn live_bytes_by_hop_are_those_of_the_capture() {
+    need_root();
+    need_program("mosquitto", "mosquitto");
+    for server in ["builtin", "mosquitto"] {
+        let home = open_folder();
+        let servers = format!("sites.fog.servers={server}");
+        let said = run(
+            home.path(),
+            &[
+                "engine=live",
+                &servers,
+                "thresholds={acknowledged: [\"count>0\"]}",
+            ],
+        );
+        assert!(
+            matches!(said.code, Some(0 | 14 | 99)),
+            "{server}: {}",
+            said.stderr
+        );
+        hops_equal_the_capture(home.path());
+        let load = load(home.path());
+        let arrived = &load["phases"][1]["deliveries"]["arrived"];
+        assert_eq!(arrived, 100, "{server}: {load}");
+    }
+}
+
+#[test]
+#[ignore = "needs root and mosquitto"]
+fn a_setting_of_a_real_server_is_in_its_configuration_and_in_the_summary() {
+    need_root();
+    need_program("mosquitto", "mosquitto");
+    let home = open_folder();
+    let said = run(
+        home.path(),
+        &[
+            "engine=live",
+            "sites.fog={servers: mosquitto, settings: {max_queued_messages: 7}}",
+        ],
+    );
+    assert!(matches!(said.code, Some(0 | 14 | 99)), "{}", said.stderr);
+    assert_eq!(load(home.path())["settings"]["max_queued_messages"], 7);
+    let written = std::fs::read_to_string(home.path().join("run/mosquitto.conf")).expect("a configuration");
+    let last = written
+        .lines()
+        .rfind(|line| line.starts_with("max_queued_messages"));
+    assert_eq!(last, Some("max_queued_messages 7"), "{written}");
+}
+
+#[test]
+fn wrong_sites_are_refused_before_anything_runs() {
+    for (set, why) in [
+        (
+            "sites.attic={}",
+            "sites.attic: no link reaches it: join it to another site under links",
+        ),
+        (
+            "sites.fog.servers=[mosquitto, builtin]",
+            "sites.fog.servers: mosquitto and builtin would listen at one port: a site has one server of a stack",
+        ),
+        (
+            "links.fog-cellar={rtt: 1ms}",
+            "links.fog-cellar: there is no site cellar: the sites are field, fog, office",
+        ),
+        (
+            "links.field-fog.mtu=1280",
+            "links.fog-office: the links between sites have one MTU, and an earlier one has another",
+        ),
+        (
+            "links.office-fog={rtt: 1ms}",
+            "links.office-fog: these two sites have a link already",
+        ),
+        (
+            "at.senders=fog",
+            "at.senders: fog has a server, and between it and devices there would be no link",
+        ),
+        ("at.senders=moon", "at.senders: there is no site moon"),
+        (
+            "sites.fog.servers=caddy",
+            "target: caddy does not speak mqtt-qos1: it speaks http1",
+        ),
+        (
+            "sites.fog.settings={max_users: 1}",
+            "settings: builtin has no settings here: leave out max_users",
+        ),
+        (
+            "sites.field.settings={max_users: 1}",
+            "sites.field.settings: they are those of a server, and there is none",
+        ),
+        (
+            "link.rtt=1ms",
+            "link: the links between sites are under links: leave it out",
+        ),
+        (
+            "target=mosquitto",
+            "target: the servers of sites are under sites: leave it out",
+        ),
+    ] {
+        let home = open_folder();
+        let said = run(home.path(), &[set]);
+        assert_eq!(said.code, Some(2), "{set}: {}", said.stderr);
+        assert!(said.stderr.contains(why), "{set}: {}", said.stderr);
+        assert!(!home.path().join("run/cells").exists(), "{set}");
+    }
+}
