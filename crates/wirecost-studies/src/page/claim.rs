@@ -76,9 +76,7 @@ pub(super) fn why(point: &JudgedPoint) -> String {
         (Some(bound), Some(from), _) if *from == point.why => {
             sentence(&format!("No {side} than {bound} is possible: {from}"))
         }
-        (_, _, Some(formula)) if point.why.is_empty() => {
-            sentence(&format!("The publication's other numbers give {formula}"))
-        }
+        (_, _, Some(formula)) if point.why.is_empty() => sentence(&format!("Arithmetic gives {formula}")),
         _ => sentence(&capitalised(&point.why)),
     }
 }
